@@ -1,0 +1,96 @@
+"""One tree of errors, each with a hint on what to do next.
+
+    BackscrollError
+    ├── InvalidInput        what was passed in cannot be accepted (unknown role, bad option, ...)
+    │   └── FormatError     a file or message list is not in the shape it claims
+    ├── NotFound            no thread, message, revision, event or file by that name
+    │   └── Ambiguous       a short name fits several things
+    ├── Conflict            somebody else changed it since you looked
+    ├── Forgotten           the words were erased on purpose
+    ├── StoreError          the store could not do it (full, read-only, unreachable)
+    │   ├── StoreBusy       other writers held the store for too long
+    │   ├── StoreCorrupt    the file is damaged, or is no store at all
+    │   └── StoreTooNew     written by a newer program; left untouched
+    └── MissingExtra        an optional part is not installed
+
+Every class carries an `exit_code` for the command line, and a `key` by which a surface may translate it.
+"""
+
+from __future__ import annotations
+
+
+class BackscrollError(Exception):
+    """Something went wrong that a person can do something about."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "", **facts: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.facts = facts
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class InvalidInput(BackscrollError):
+    """What was passed in cannot be accepted; nothing was changed."""
+
+    exit_code = 2
+
+
+class FormatError(InvalidInput):
+    """A file or a message list is not in the shape it claims to be."""
+
+    exit_code = 3
+
+
+class NotFound(BackscrollError):
+    """Nothing by that name is in the store."""
+
+    exit_code = 4
+
+
+class Ambiguous(NotFound):
+    """A short name fits several things."""
+
+
+class Conflict(BackscrollError):
+    """Somebody else changed the thing since you looked at it; nothing was changed."""
+
+    exit_code = 5
+
+
+class Forgotten(BackscrollError):
+    """The words asked for were erased on purpose by `forget`."""
+
+    exit_code = 6
+
+
+class StoreError(BackscrollError):
+    """The store could not do it; what was there before is still there."""
+
+    exit_code = 7
+
+
+class StoreBusy(StoreError):
+    """Other writers held the store for longer than we were willing to wait."""
+
+
+class StoreCorrupt(StoreError):
+    """The store is damaged, or is not a Backscroll store at all."""
+
+    exit_code = 8
+
+
+class StoreTooNew(StoreError):
+    """The store was written by a newer program; it was left untouched."""
+
+    exit_code = 9
+
+
+class MissingExtra(BackscrollError):
+    """An optional part of Backscroll is needed for this and not installed."""
+
+    exit_code = 10

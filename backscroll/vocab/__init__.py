@@ -1,0 +1,1 @@
+"""The nouns: frozen values without behaviour beyond validation and their JSON shape. Imports nothing above it."""

@@ -1,0 +1,107 @@
+"""Events: the facts of which the log of a thread consists.
+
+An event has a *head* (structure: what happened to which message; no words) and, where words are involved, a *sealed body*
+(JSON bytes). The chain of hashes covers the head and a salted commitment to the body, so `forget` can destroy salt and body
+and the chain still verifies. Before: `vocab/ids`. After: `record/chain` links events, `record/history` folds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+
+
+class Kind(StrEnum):
+    """What can happen to a thread."""
+
+    CREATED = "created"
+    FORKED = "forked"
+    RENAMED = "renamed"
+    TAGGED = "tagged"
+    UNTAGGED = "untagged"
+    DESCRIBED = "described"  # project, kind, language or metadata of the thread changed
+    APPENDED = "appended"
+    INSERTED = "inserted"
+    EDITED = "edited"
+    REGENERATED = "regenerated"
+    CHOSEN = "chosen"
+    DELETED = "deleted"
+    RESTORED = "restored"
+    HIDDEN = "hidden"
+    UNHIDDEN = "unhidden"
+    PINNED = "pinned"
+    UNPINNED = "unpinned"
+    MOVED = "moved"
+    CODE_CHANGED = "code_changed"
+    ASIDE = "aside"  # a line of a foreign file that is no message, kept to the letter
+    NOTED = "noted"  # what an import or sync could not decide, recorded as such
+    UNDONE = "undone"
+    REDONE = "redone"
+    FORGOTTEN = "forgotten"
+
+
+#: Operations that a person or program did on purpose and may want to take back.
+DELIBERATE = frozenset(
+    {
+        Kind.RENAMED,
+        Kind.TAGGED,
+        Kind.UNTAGGED,
+        Kind.DESCRIBED,
+        Kind.INSERTED,
+        Kind.EDITED,
+        Kind.REGENERATED,
+        Kind.CHOSEN,
+        Kind.DELETED,
+        Kind.RESTORED,
+        Kind.HIDDEN,
+        Kind.UNHIDDEN,
+        Kind.PINNED,
+        Kind.UNPINNED,
+        Kind.MOVED,
+    }
+)
+
+#: Events that carry the content of a message, and so create a revision.
+SPEAKING = frozenset({Kind.APPENDED, Kind.INSERTED, Kind.EDITED, Kind.REGENERATED})
+
+
+def _none() -> Mapping[str, Json]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One fact in the append-only log of a thread."""
+
+    thread: str
+    seq: int
+    kind: Kind
+    actor: str
+    at: str  # when it was logged, ISO 8601 with time zone
+    target: Ref | None = None  # the message it is about; None for a message's own first event
+    head: Mapping[str, Json] = field(default_factory=_none)
+    body: bytes | None = None  # sealed JSON; None where there never was one, or once forgotten
+    salt: bytes | None = None
+    commit: bytes = b""  # salted hash of the body; empty where there never was one
+    hash: bytes = b""
+
+    @property
+    def id(self) -> Ref:
+        """The name of this event."""
+        return Ref(self.thread, self.seq)
+
+    @property
+    def message(self) -> Ref | None:
+        """The message that this event is about, its own first event included."""
+        if self.target is not None:
+            return self.target
+        return self.id if self.kind in (Kind.APPENDED, Kind.INSERTED) else None
+
+    @property
+    def forgotten(self) -> bool:
+        """True once the words of this event were erased."""
+        return bool(self.commit) and self.body is None

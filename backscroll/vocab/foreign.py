@@ -1,0 +1,89 @@
+"""What a reader of other people's files hands to the importer, and what the exporter hands to a writer.
+
+A `ForeignThread` is one conversation on its way in or out. Items come lazily and in order, so that a file of any size needs
+little memory. Nothing is dropped: a line that is no message travels as an `Aside`, a problem as a `Problem`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from backscroll.vocab.message import Content, Role
+from backscroll.vocab.part import Json
+
+
+def _none() -> Mapping[str, Json]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignMessage:
+    """One message of a foreign history.
+
+    `source_id` is the id that the foreign tool gave it (or None). `parent_id` is set only where the foreign history is a
+    tree and this message does not simply follow the item before it: it then starts (or goes on with) a branch, and the
+    importer makes a fork at the message with that source id. `alternatives` holds all swipes in order, the live one
+    included at index `chosen`; empty where there is only one.
+    """
+
+    role: Role
+    content: Content
+    at: str | None = None  # ISO 8601 with time zone; None where the source does not say
+    source_id: str | None = None
+    parent_id: str | None = None
+    alternatives: tuple[Content, ...] = ()
+    alternative_times: tuple[str | None, ...] = ()
+    chosen: int = 0
+    hidden: bool = False
+    pinned: bool = False
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A line or record of the foreign file that is no message (a snapshot, a progress note), kept to the letter."""
+
+    kind: str
+    raw: str
+    at: str | None = None
+    source_id: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CodeChange:
+    """A code change that the foreign file mentions."""
+
+    description: str
+    file_path: str
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in the file that could not be understood, or that the target format cannot say. Never silent."""
+
+    what: str
+    line: int | None = None
+    where: str = ""
+
+
+Item: TypeAlias = ForeignMessage | Aside | CodeChange | Problem
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignThread:
+    """One conversation of a foreign file. `items` may be read once."""
+
+    format: str
+    source_id: str  # stable name of this conversation in its tool: session id, chat file name, ...
+    items: Iterable[Item]
+    title: str = ""
+    project: str = ""
+    kind: str = "chat"  # chat | agent | roleplay
+    language: str = ""
+    started: str | None = None
+    metadata: Mapping[str, Json] = field(default_factory=_none)
+    forked_from: str | None = None  # source_id of the parent conversation, where the tool has branches as files

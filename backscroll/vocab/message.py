@@ -1,0 +1,104 @@
+"""Content, revisions and messages.
+
+`Content` is what somebody said; a `Revision` is one immutable content of a message, named by the event that wrote it; a
+`Message` is the live state of an entry in a history. Who said it is the role plus an optional author name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+from backscroll.errors import InvalidInput
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json, Part, Text, text_of
+
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+
+def _none() -> Mapping[str, Json]:
+    return {}
+
+
+def checked_role(role: str) -> Role:
+    """The role, or a clear error."""
+    for known in ROLES:
+        if role == known:
+            return known
+    raise InvalidInput(f"unknown role: {role!r}", hint=f"use one of {', '.join(ROLES)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What was said: parts in order, who signed it, and what else the source knew about it."""
+
+    parts: tuple[Part, ...]
+    author: str | None = None
+    metadata: Mapping[str, Json] = field(default_factory=_none)
+
+    @property
+    def text(self) -> str:
+        """The words a person would read aloud."""
+        return text_of(self.parts)
+
+
+ContentLike: TypeAlias = str | Content | Part | Sequence[Part]
+
+
+def content_of(value: ContentLike, *, author: str | None = None) -> Content:
+    """Accept a string, a part, several parts or a whole content."""
+    if isinstance(value, Content):
+        return value
+    if isinstance(value, str):
+        return Content((Text(value),), author)
+    if isinstance(value, Sequence):
+        return Content(tuple(value), author)
+    return Content((value,), author)
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One immutable content of a message. `alternative` counts swipes: 0 is the first answer."""
+
+    id: Ref
+    message: Ref
+    alternative: int
+    content: Content | None  # None once forgotten
+    at: str
+    actor: str
+    digest: str | None  # content hash; None once forgotten
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One entry of a history as it stands: its live revision and its flags."""
+
+    id: Ref
+    role: Role
+    revision: Ref
+    content: Content
+    at: str  # when it was said, ISO 8601 with time zone
+    alternative: int = 0
+    alternatives: int = 1
+    hidden: bool = False
+    pinned: bool = False
+    deleted: bool = False
+    digest: str = ""
+    position: bytes = b""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the live revision."""
+        return self.content.parts
+
+    @property
+    def text(self) -> str:
+        """The words of the live revision."""
+        return self.content.text
+
+    @property
+    def author(self) -> str | None:
+        """The name that signed the live revision, if any."""
+        return self.content.author
