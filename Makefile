@@ -1,0 +1,59 @@
+# `make` alone says what there is. Every target sets up what it needs: Python 3.11, Node and git are enough.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := help
+
+PYTHON ?=
+JOBS ?= 2
+ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+
+# The stamp carries a hash of all that decides what is installed, and where: a changed file or a moved folder is set up
+# again, anything else is not.
+WANTED := $(shell { pwd; cat pyproject.toml constraints.txt tools/setup; } | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-16)
+STAMP := $(VENV)/.installed-$(WANTED)
+
+# pyright is complete in its wheel: no asking the network for a newer one.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: help setup run test lint format cover bench clean
+
+help: ## say what there is
+	@printf 'Backscroll: long conversations, kept whole\n\n'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+	@printf '\n  ARGS="..." goes to pytest, backscroll or bench; JOBS=%s test processes; PYTHON=... to choose one\n' '$(JOBS)'
+
+setup: $(STAMP) ## make .venv and install into it (the others do it by themselves)
+
+$(STAMP):
+	@tools/setup $(VENV) $(STAMP) $(PYTHON)
+
+run: $(STAMP) ## a guided demonstration, on a store that is thrown away afterwards
+	@$(BIN)/backscroll demo $(ARGS)
+
+test: lint ## lint, types, import contracts, then the whole test suite
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+
+lint: $(STAMP) ## ruff, pyright, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	@command -v node >/dev/null || { echo 'lint: pyright needs Node (Debian, Ubuntu: apt install nodejs)' >&2; exit 1; }
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports --no-cache --no-logo
+
+format: $(STAMP) ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+cover: $(STAMP) ## the test suite once more, counting the lines and branches it reaches
+	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term $(ARGS)
+
+bench: $(STAMP) ## measure speed and size
+	@$(BIN)/python -m bench $(ARGS)
+
+clean: ## remove everything that make and the tools have made
+	rm -rf $(VENV) .coverage .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist htmlcov
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

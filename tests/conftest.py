@@ -1,0 +1,142 @@
+"""What every test may ask for: addresses of stores, and a home that is not the user's.
+
+`sqlite_url`      a file of its own in the test's temporary folder, not yet created
+`database_url`    an empty PostgreSQL database of its own
+`new_database`    as many of those as a test wants: `new_database()` gives the next address
+`postgres_url`    one PostgreSQL database that the tests of a process share, for what need not be empty
+
+The server is the one named by BACKSCROLL_TEST_POSTGRES (`postgresql://user:password@host/postgres`, by somebody who may
+create databases), else one that `postgres_server` starts for this run. Where neither can be had, the tests that need it
+are skipped, with the reason; with CI=true they fail. Locale: C.UTF-8 on our own server, as it is on yours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import hypothesis
+import pytest
+
+from tests import postgres_server
+
+hypothesis.settings.register_profile("dev", deadline=None, max_examples=50)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, database=None)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2000, print_blob=True)
+IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if IN_CI else "dev"))
+
+FOLDER = pytest.StashKey[Path]()
+OWNER = pytest.StashKey[int]()
+POSTGRES_FIXTURES = {"postgres_url", "database_url", "new_database"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    given = getattr(config, "workerinput", None)  # what pytest-xdist hands to its worker processes
+    config.stash[FOLDER] = Path(given["postgres_folder"]) if given else postgres_server.plan_folder()
+    config.stash[OWNER] = given["postgres_owner"] if given else os.getpid()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["postgres_folder"] = str(node.config.stash[FOLDER])
+    node.workerinput["postgres_owner"] = node.config.stash[OWNER]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if config.stash.get(OWNER, None) == os.getpid():
+        postgres_server.stop_server(config.stash[FOLDER])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if POSTGRES_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.postgres)
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the user's own store, settings or transcripts, or those of another test."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    for name in list(os.environ):
+        if name.startswith("BACKSCROLL_") and not name.startswith("BACKSCROLL_TEST_"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """The address of a store in a file of its own, which does not exist yet."""
+    return f"sqlite:///{tmp_path / 'store.db'}"
+
+
+@pytest.fixture(scope="session")
+def postgres_server_url(pytestconfig: pytest.Config) -> str:
+    """The server's maintenance database, from which others are created."""
+    try:
+        return _reach_server(pytestconfig.stash[FOLDER], pytestconfig.stash[OWNER])
+    except (ImportError, postgres_server.ServerUnavailable) as error:
+        reason = f"no PostgreSQL for this test: {error}"
+    if IN_CI:
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def _reach_server(folder: Path, owner: int) -> str:
+    import psycopg
+
+    url = os.environ.get("BACKSCROLL_TEST_POSTGRES") or postgres_server.ensure_server(folder, owner)
+    try:
+        psycopg.connect(url, connect_timeout=10).close()
+    except psycopg.Error as error:
+        raise postgres_server.ServerUnavailable(str(error)) from error
+    return url
+
+
+@pytest.fixture(scope="session")
+def postgres_url(postgres_server_url: str) -> Iterator[str]:
+    """A database that all tests of this process share."""
+    with _fresh_database(postgres_server_url) as url:
+        yield url
+
+
+@pytest.fixture
+def new_database(postgres_server_url: str) -> Iterator[Callable[[], str]]:
+    """A function that creates one more empty database and returns its address.
+
+    A database, not a schema: what a store does to extensions, settings and search paths stays its own, and two of them
+    are as separate as two servers. That costs 12 ms, and 5 to drop it, which a schema with its tables costs as well.
+    """
+    with contextlib.ExitStack() as stack:
+        yield lambda: stack.enter_context(_fresh_database(postgres_server_url))
+
+
+@pytest.fixture
+def database_url(new_database: Callable[[], str]) -> str:
+    """The address of an empty PostgreSQL database that only this test uses."""
+    return new_database()
+
+
+@contextlib.contextmanager
+def _fresh_database(server_url: str) -> Iterator[str]:
+    import psycopg
+    from psycopg import sql
+
+    name = f"backscroll_test_{secrets.token_hex(6)}"
+    database = sql.Identifier(name)
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        # A copy of files instead of a copy through the log: half the time (PostgreSQL 15 and later).
+        strategy = sql.SQL("STRATEGY FILE_COPY" if connection.info.server_version >= 150000 else "")
+        create = sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' {}")
+        connection.execute(create.format(database, strategy))
+    try:
+        yield urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
+    finally:
+        with psycopg.connect(server_url, autocommit=True) as connection:
+            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(database))

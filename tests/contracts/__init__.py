@@ -1,0 +1,1 @@
+"""What every store must do, written once and run on each of them."""

@@ -1,0 +1,1 @@
+"""The house style, kept by machine: what is not checked is a wish."""

@@ -1,0 +1,97 @@
+"""Sizes, names and docstrings of the package; errors that are swallowed."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.house import tree
+
+MODULE_LINES = 450
+FUNCTION_LINES = 80
+PUBLIC_NAMES = 30
+
+TOO_LONG_ON_PURPOSE: dict[str, str] = {}
+"""`backscroll/room/module.py` or `backscroll/room/module.py:function`, and the reason why it is one idea."""
+
+BANNED_NAMES = {"base", "common", "helper", "helpers", "manager", "managers", "misc", "util", "utils"}
+VERSIONED = ("_v2", "_v3", "_new", "_old")
+BROAD = {"Exception", "BaseException"}
+
+
+def test_a_module_holds_one_idea() -> None:
+    sizes = {tree.name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in tree.modules()}
+    assert {
+        name: lines
+        for name, lines in sizes.items()
+        if lines > MODULE_LINES and name not in TOO_LONG_ON_PURPOSE
+    } == {}
+
+
+def test_a_function_fits_on_a_screen_or_two() -> None:
+    functions = [
+        (f"{tree.name(path)}:{node.name}", (node.end_lineno or node.lineno) - node.lineno + 1)
+        for path in tree.modules()
+        for node in ast.walk(tree.parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert [
+        (name, lines)
+        for name, lines in functions
+        if lines > FUNCTION_LINES and name not in TOO_LONG_ON_PURPOSE
+    ] == []
+
+
+def test_a_module_says_what_it_owns() -> None:
+    assert [tree.name(path) for path in tree.modules() if not ast.get_docstring(tree.parsed(path))] == []
+
+
+def test_a_module_is_named_for_what_it_is() -> None:
+    for path in tree.modules():
+        words = path.relative_to(tree.PACKAGE).with_suffix("").parts
+        assert not BANNED_NAMES.intersection(words), f"{tree.name(path)}: a name that says nothing"
+        assert not any(word.endswith(VERSIONED) for word in words), (
+            f"{tree.name(path)}: versions belong to git"
+        )
+
+
+def test_reasons_are_given_only_for_what_exists() -> None:
+    known = {tree.name(path) for path in tree.modules()}
+    assert {entry.split(":")[0] for entry in TOO_LONG_ON_PURPOSE} <= known
+
+
+def test_no_error_is_swallowed() -> None:
+    swallowed = [
+        f"{tree.name(path)}:{node.lineno}"
+        for path in {*tree.modules(), *(path for path in tree.tracked() if path.suffix == ".py")}
+        for node in ast.walk(tree.parsed(path))
+        if isinstance(node, ast.ExceptHandler) and _catches_all(node) and _does_nothing(node.body)
+    ]
+    assert swallowed == []
+
+
+def _catches_all(handler: ast.ExceptHandler) -> bool:
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(kind is None or (isinstance(kind, ast.Name) and kind.id in BROAD) for kind in caught)
+
+
+def _does_nothing(body: list[ast.stmt]) -> bool:
+    return all(
+        isinstance(statement, ast.Pass | ast.Continue)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in body
+    )
+
+
+def test_the_public_names_are_few() -> None:
+    if not (tree.PACKAGE / "__init__.py").exists():
+        pytest.skip("there is no backscroll/__init__.py yet")
+    import backscroll
+
+    public = getattr(backscroll, "__all__", None)
+    if public is None:
+        pytest.skip("backscroll/__init__.py names nothing yet")
+    assert len(public) <= PUBLIC_NAMES
+    assert len(set(public)) == len(public)
+    assert [name for name in public if not hasattr(backscroll, name)] == []

@@ -1,0 +1,53 @@
+"""Every package that is asked for is pinned, and the wheel carries what the package needs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.house import tree
+
+REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def asked_for() -> set[str]:
+    project = tomllib.loads((tree.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = [
+        *project["build-system"]["requires"],
+        *project["project"]["dependencies"],
+        *(line for extra in project["project"]["optional-dependencies"].values() for line in extra),
+    ]
+    names = {normal(match.group()) for line in wanted if (match := REQUIREMENT.match(line))}
+    return names - {"backscroll"}
+
+
+def test_what_is_asked_for_is_pinned() -> None:
+    lines = (tree.ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert [pin for pin in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", pin)] == []
+    pinned = {normal(pin.split("==")[0]) for pin in pins}
+    assert asked_for() - pinned == set()
+    assert len(pinned) == len(pins)
+
+
+@pytest.mark.skipif(not tree.tracked(), reason="not a clone: there is no list of tracked files")
+def test_the_wheel_carries_every_file_of_the_package(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    built = subprocess.run(build, cwd=tree.ROOT, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    ours = {tree.name(path) for path in tree.tracked() if path.is_relative_to(tree.PACKAGE)}
+    assert ours - inside == set()
+    assert "backscroll/py.typed" in inside
+    assert not any(name.startswith(("tests/", "bench/")) for name in inside)
