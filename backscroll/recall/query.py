@@ -32,10 +32,11 @@ _OPERATORS = _EITHER | {"AND"}
 _QUOTES = frozenset('"“「『')
 
 #: Endings that the stemmer removes: a prefix like `runn` must also find `running`, which the index knows as `run`.
-_ENDINGS = (
+_ENDINGS = re.findall(
+    r"\w+",
     "s es ed ing ings ly edly ingly ies ied er ers ment ments ness ful less able ible al ally ity ive ively ize ized "
-    "izing izer ation ations ational ance ence ant ent ism ist ous ously"
-).split()
+    "izing izer ation ations ational ance ence ant ent ism ist ous ously",
+)
 
 
 @dataclass(frozen=True, slots=True)

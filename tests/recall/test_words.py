@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -62,12 +63,10 @@ def test_long_and_short_stretches_agree(length: int) -> None:
     runs = ["数据库迁移"[: 1 + n % 5] for n in range(length)]
     expected: list[str] = []
     for run in runs:
-        expected += [a + b for a, b in zip(run, run[1:], strict=False)] + [run[-1]]
+        expected += [a + b for a, b in itertools.pairwise(run)] + [run[-1]]
     assert index_words("，".join(runs)) == " ".join(expected)
     whole = "".join(runs)
-    assert index_words(whole).split(" ") == [a + b for a, b in zip(whole, whole[1:], strict=False)] + [
-        whole[-1]
-    ]
+    assert index_words(whole).split(" ") == [a + b for a, b in itertools.pairwise(whole)] + [whole[-1]]
 
 
 def test_a_limit_bounds_the_work() -> None:

@@ -1,0 +1,270 @@
+"""The piece of a text that shows best why it was found.
+
+Owns the choice of the window and the marking. Works on the text as it was written; words are compared by the rules of
+`recall/words`, so that a search for `running` marks `runs`. Before: `recall/query`. Refuses nothing: without a match, or
+without letters, the beginning of the text is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from unicodedata import combining, east_asian_width
+
+from backscroll.recall.query import Query, Term
+from backscroll.recall.words import SPACED_WORD, folded, humps_of, index_words, is_unspaced, runs_of
+
+#: How far into a text we look, and how many places of one word we compare: enough for any message, bounded for a book.
+LOOKED_AT = 2_000_000
+_PLACES = 300
+_ELLIPSIS = "…"
+
+_WORD = re.compile(SPACED_WORD)
+_ACCENTED = "\u00c0-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff\uff10-\uff19\uff21-\uff3a\uff41-\uff5a"
+_HAS_ACCENTS = re.compile(f"[{_ACCENTED}]")
+_STICKS = "\u200d\ufe0e\ufe0f"  # what may not be torn off the character before it
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    start: int
+    end: int
+    needle: str
+
+
+def columns(text: str) -> int:
+    """How much room a text takes in a terminal or in a fixed-width font: a Chinese character counts two."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_columns_of, text))
+
+
+def _columns_of(character: str) -> int:
+    if east_asian_width(character) in "WF":
+        return 2
+    return 0 if combining(character) or character in _STICKS else 1
+
+
+@lru_cache(maxsize=1)
+def _plain_letters() -> dict[int, str]:
+    """Letters with accents -> the same without, only where that is one letter for one letter."""
+    found: dict[int, str] = {}
+    for span in re.findall(r"(.)-(.)", _ACCENTED):
+        for code in range(ord(span[0]), ord(span[1]) + 1):
+            plain = folded(chr(code)) if code < 0xFF00 else chr(code - 0xFEE0).lower()
+            if len(plain) == 1 and plain != chr(code):
+                found[code] = plain
+    return found
+
+
+def _comparable(text: str) -> str:
+    """Lower case, without accents, each character in its place."""
+    lower = text.lower()
+    if len(lower) != len(text):  # a few letters, like İ, have no lower case of the same length
+        lower = "".join(low if len(low := c.lower()) == 1 else c for c in text)
+    if lower.isascii() or not _HAS_ACCENTS.search(lower):
+        return lower
+    return lower.translate(_plain_letters())
+
+
+class _Needles:
+    """What to mark: stems, beginnings of words, and runs of unspaced script."""
+
+    def __init__(self, stems: set[str], beginnings: set[str], runs: set[str]) -> None:
+        self.stems, self.beginnings, self.runs = stems, beginnings, runs
+        self._known: dict[str, list[tuple[int, int, str]]] = {}
+        heads = {head for stem in stems for head in _heads_of(stem)} | beginnings
+        choices = [*sorted(runs, key=lambda run: (-len(run), run)), *sorted(heads)]
+        self.pattern = re.compile("|".join(map(re.escape, choices))) if choices else None
+
+    def without(self, needle: str) -> _Needles:
+        """All but this one."""
+        gone = {needle}
+        return _Needles(self.stems - gone, self.beginnings - gone, self.runs - gone)
+
+    def in_word(self, word: str) -> list[tuple[int, int, str]]:
+        """Which parts of a spaced word match what: parts of an identifier, or the whole word."""
+        if word not in self._known:
+            self._known[word] = self._find(word)
+        return self._known[word]
+
+    def _find(self, word: str) -> list[tuple[int, int, str]]:
+        found: list[tuple[int, int, str]] = []
+        at = 0
+        for hump in humps_of(word):
+            needle = self._match(hump)
+            if needle:
+                found.append((at, at + len(hump), needle))
+            at += len(hump)
+        if not found and (needle := self._match(word)):
+            found.append((0, len(word), needle))
+        return found
+
+    def _match(self, word: str) -> str | None:
+        for found in index_words(word).split():
+            if found in self.stems:
+                return found
+        plain = folded(word)
+        return next((head for head in self.beginnings if plain.startswith(head)), None)
+
+
+def _heads_of(stem: str) -> tuple[str, ...]:
+    """How words with this stem may begin: they part from it at the last letter at the earliest (happi, happy)."""
+    if len(stem) < 3:
+        return (stem,)
+    return (stem[:-1], stem[0] + "y") if stem[1:] == "ie" else (stem[:-1],)  # die, dying
+
+
+def _needles_of(terms: tuple[Term, ...]) -> _Needles:
+    stems: set[str] = set()
+    beginnings: set[str] = set()
+    runs: set[str] = set()
+    for term in terms:
+        runs.update(run for run in runs_of(term.text) if is_unspaced(run))
+        for phrase in term.phrases:
+            *before, last = phrase.words
+            begins = phrase.prefix and not is_unspaced(last)
+            words = before if begins else [*before, last]
+            stems.update(word for word in words if not is_unspaced(word))
+            runs |= _joined_pairs(words)
+            if begins:
+                beginnings.add(last)
+    return _Needles(stems, beginnings, runs)
+
+
+def _joined_pairs(words: list[str]) -> set[str]:
+    """The runs of unspaced script that overlapping pairs came from."""
+    runs: set[str] = set()
+    run = ""
+    for word in [*words, ""]:
+        goes_on = bool(run) and word.startswith(run[-1])
+        if goes_on and len(word) == 2:
+            run += word[1]
+            continue
+        if run:
+            runs.add(run)
+        run = word if is_unspaced(word) and not goes_on else ""
+    return runs
+
+
+def _hits_of(text: str, needles: _Needles, places: int = _PLACES) -> list[_Hit]:
+    """Where the needles are. One that was found very often is not looked for any more."""
+    plain = _comparable(text)
+    counts: dict[str, int] = {}
+    hits: list[_Hit] = []
+    at = 0
+    while needles.pattern and (found := needles.pattern.search(plain, at)):
+        start, at = found.span()
+        if is_unspaced(found[0]):
+            while plain[at - 1 : at + 1] in needles.runs:  # overlapping pairs of a relaxed query
+                at += 1
+            new = [(0, at - start, found[0])]
+        else:
+            floor = max(0, start - 64)
+            while start > floor and text[start - 1].isalnum() and not is_unspaced(text[start - 1]):
+                start -= 1
+            word = _WORD.match(text, start)
+            at = max(at, word.end() if word else at)
+            new = needles.in_word(word[0]) if word else []
+        for begin, end, needle in new:
+            hits.append(_Hit(start + begin, start + end, needle))
+            counts[needle] = counts.get(needle, 0) + 1
+            if counts[needle] == places:
+                needles = needles.without(needle)
+    return hits
+
+
+def _best(text: str, hits: list[_Hit], width: int) -> tuple[int, int]:
+    """From where to where the best window must reach: most different needles, then rare ones, then side by side."""
+    rarity = {needle: 1 / count for needle, count in Counter(hit.needle for hit in hits).items()}
+    best, best_score = (0, 0), (0, 0.0, 0)
+    left = 0
+    for right, last in enumerate(hits):
+        while left < right and (
+            last.end - hits[left].start > width or columns(text[hits[left].start : last.end]) > width
+        ):
+            left += 1
+        window = hits[left : right + 1]
+        kinds = {hit.needle for hit in window}
+        close = sum(b.start - a.end <= 1 for a, b in pairwise(window))
+        score = (len(kinds), sum(rarity[needle] for needle in kinds), close)
+        if score > best_score:
+            best, best_score = (window[0].start, last.end), score
+    return best
+
+
+def _left_of(text: str, end: int, room: int) -> int:
+    """How far to the left of `end` one may start."""
+    while end > 0 and (room := room - _columns_of(text[end - 1])) >= 0:
+        end -= 1
+    return end
+
+
+def _right_of(text: str, start: int, room: int) -> int:
+    """How far to the right of `start` one may end."""
+    while start < len(text) and (room := room - _columns_of(text[start])) >= 0:
+        start += 1
+    return start
+
+
+def _inside_word(text: str, at: int) -> bool:
+    """True where a cut at this place would tear a word, or a mark off its letter."""
+    if not 0 < at < len(text):
+        return False
+    before, after = text[at - 1], text[at]
+    if combining(after) or after in _STICKS:
+        return True
+    return before.isalnum() and after.isalnum() and not is_unspaced(before) and not is_unspaced(after)
+
+
+def _window(text: str, first: int, last: int, width: int) -> tuple[int, int]:
+    """Where to cut so that what stands from `first` to `last` is shown, with as much around it as has room."""
+    room = width - 2 * columns(_ELLIPSIS)
+    last = min(last, _right_of(text, first, room))
+    room -= columns(text[first:last])
+    start = _left_of(text, first, room // 2)
+    end = _right_of(text, last, room - columns(text[start:first]))
+    start = _left_of(text, first, room - columns(text[last:end]))
+    whole_start, whole_end = start, end
+    while whole_start < first and (_inside_word(text, whole_start) or text[whole_start] == " "):
+        whole_start += 1
+    while whole_end > last and (_inside_word(text, whole_end) or text[whole_end - 1] == " "):
+        whole_end -= 1
+    # A single endless word has no good place to cut; then any place must do.
+    return whole_start, whole_end if whole_end > whole_start else end
+
+
+def _marked(text: str, hits: list[_Hit], mark: tuple[str, str]) -> str:
+    """The text with marks around the hits; hits that touch share one pair of marks."""
+    spans: list[list[int]] = []
+    for hit in hits:
+        if spans and hit.start <= spans[-1][1]:
+            spans[-1][1] = max(spans[-1][1], hit.end)
+        else:
+            spans.append([hit.start, hit.end])
+    out: list[str] = []
+    at = 0
+    for start, end in spans:
+        out += [text[at:start], mark[0], text[start:end], mark[1]]
+        at = end
+    return "".join([*out, text[at:]])
+
+
+def snippet(text: str, query: Query, width: int = 160, mark: tuple[str, str] = ("[", "]")) -> str:
+    """The window of the text with most of what the query asks for, marked; one line, `…` where something was cut off.
+
+    `width` counts columns, without the marks.
+    """
+    needles = _needles_of(query.terms)
+    more = len(text) > LOOKED_AT
+    text = " ".join(text[:LOOKED_AT].split())
+    start, end = 0, len(text)
+    if more or end > width or columns(text) > width:
+        start, end = _window(text, *_best(text, _hits_of(text, needles), max(1, width - 2)), width)
+        more = more or end < len(text)
+    shown = text[start:end]
+    body = _marked(shown, _hits_of(shown, needles, len(shown) + 1), mark)
+    return (_ELLIPSIS if start else "") + body + (_ELLIPSIS if more else "")
