@@ -1,0 +1,105 @@
+"""JSON as other people's programs leave it: written so that any UTF-8 file can hold it, read even where it breaks off.
+
+Owns: writing with readable letters (lone surrogates, which JavaScript leaves when it cuts an emoji in two, as escapes),
+parsing one value without ever raising, and saving the whole elements of an array whose end is missing. Refuses: files.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from backscroll.vocab.part import Json
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+
+class NotJson(NamedTuple):
+    """Why a text is no JSON value."""
+
+    what: str
+    at: int  # characters before the place
+
+
+class Element(NamedTuple):
+    """One whole element of an array."""
+
+    value: Json
+    raw: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where an array broke off, and the text from there on."""
+
+    what: str
+    at: int
+    line: int
+    rest: str
+
+
+def escaped(text: str) -> str:
+    """JSON text that UTF-8 can hold: lone surrogates as escapes, everything else as it is."""
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def printable(text: str) -> str:
+    """Plain text that UTF-8 can hold: a lone surrogate says nothing to a reader and becomes U+FFFD."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def dumps(value: Json, indent: int | None = None) -> str:
+    """Readable JSON: letters of every language as themselves; compact where not indented."""
+    separators = (",", ":") if indent is None else None
+    return escaped(json.dumps(value, ensure_ascii=False, indent=indent, separators=separators))
+
+
+def parsed(text: str) -> Json | NotJson:
+    """The value, or why there is none. Never raises, however deep or broken the text is."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        return NotJson(error.msg, error.pos)
+    except (ValueError, RecursionError) as error:  # absurd nesting, numbers of thousands of digits
+        return NotJson(str(error), 0)
+
+
+def elements(text: str, start: int = 0) -> tuple[list[Element], Cut | None]:
+    """The whole elements of the array that opens at `start`, and where it broke off (None where it is whole)."""
+    out: list[Element] = []
+    at = _skip(text, start)
+    if not text.startswith("[", at):
+        return out, _cut(text, at, "no array starts here")
+    at += 1
+    line = 1 + text.count("\n", 0, at)
+    while True:
+        begin = _skip(text, at)
+        if text.startswith("]", begin):
+            return out, None
+        if out:
+            if not text.startswith(",", begin):
+                return out, _cut(text, begin, "a comma or the end of the array is missing")
+            begin = _skip(text, begin + 1)
+        line += text.count("\n", at, begin)
+        try:
+            value, end = _DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError) as error:
+            what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+            return out, _cut(text, begin, what)
+        out.append(Element(value, text[begin:end], line))
+        line += text.count("\n", begin, end)
+        at = end
+
+
+def _skip(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
+
+
+def _cut(text: str, at: int, what: str) -> Cut:
+    return Cut(what, at, 1 + text.count("\n", 0, at), text[at:])

@@ -1,0 +1,29 @@
+"""Which language a conversation is in, guessed from its letters: `zh`, `en`, or empty where that would be a mere guess."""
+
+from __future__ import annotations
+
+import re
+
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
+_KANA_OR_HANGUL = re.compile(r"[\u3040-\u30ff\u1100-\u11ff\uac00-\ud7af]")
+_LATIN = re.compile(r"[A-Za-z]+")
+#: Small words that English cannot do without and its neighbours do not have.
+_ENGLISH = frozenset(
+    ["the", "and", "to", "of", "is", "that", "it", "you", "in", "for", "with", "this", "what", "i"]
+)
+
+
+def language_of(text: str) -> str:
+    """`zh` or `en` where the letters say so clearly; empty for other languages and for too little text.
+
+    A Han character carries about as much as a short English word, so characters are weighed against words. Code and
+    names in English inside Chinese sentences therefore do not tip the balance.
+    """
+    han, other_cjk = len(_HAN.findall(text)), len(_KANA_OR_HANGUL.findall(text))
+    words = _LATIN.findall(text)
+    if han and han > 10 * other_cjk and han >= 0.15 * (han + len(words)):
+        return "zh"
+    if other_cjk or not words:
+        return ""
+    english = sum(1 for word in words if word.lower() in _ENGLISH)
+    return "en" if english >= max(1, 0.04 * len(words)) else ""
