@@ -196,12 +196,23 @@ def index_words(text: str, limit: int = 1_000_000) -> str:
 def tsvector_of(words: str) -> str:
     """Index words as a PostgreSQL `tsvector` literal, positions included (cast it: `%s::tsvector`).
 
-    PostgreSQL keeps positions up to 16383 and 255 of them for a word: phrases that stand later in a text are not found
-    as phrases, their words still are.
+    PostgreSQL keeps positions up to 16383 and 255 of them for a word, and refuses more than a megabyte. So in a text of
+    many thousand words phrases are found near its beginning only, and in one of more than about fifty thousand
+    *different* words the last of them are not found.
     """
     places: dict[str, list[str]] = {}
+    room = 1_000_000
     for position, word in enumerate(words.split(), 1):
-        found = places.setdefault(word, [])
-        if len(found) < 255 and (position < 16384 or not found):
-            found.append(str(min(position, 16383)))
+        found = places.get(word)
+        if found is None:
+            cost = (
+                len(word.encode()) + 8
+            )  # its letters, the number of positions, padding, and the first position
+            if room < cost:
+                continue
+            room -= cost
+            places[word] = [str(min(position, 16383))]
+        elif len(found) < 255 and position < 16384 and room >= 2:
+            room -= 2
+            found.append(str(position))
     return " ".join(f"'{word}':{','.join(at)}" for word, at in places.items())
