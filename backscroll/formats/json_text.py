@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from backscroll.formats.rows import parse
 from backscroll.vocab.part import Json
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -62,10 +63,10 @@ def dumps(value: Json, indent: int | None = None) -> str:
 def parsed(text: str) -> Json | NotJson:
     """The value, or why there is none. Never raises, however deep or broken the text is."""
     try:
-        return json.loads(text)
+        return parse(text)
     except json.JSONDecodeError as error:
         return NotJson(error.msg, error.pos)
-    except (ValueError, RecursionError) as error:  # absurd nesting, numbers of thousands of digits
+    except ValueError as error:  # absurd nesting, numbers that JSON does not have
         return NotJson(str(error), 0)
 
 

@@ -16,6 +16,7 @@ from typing import cast
 from backscroll.errors import FormatError
 from backscroll.formats.json_text import NotJson, parsed
 from backscroll.formats.language import language_of
+from backscroll.formats.media import no_blobs
 from backscroll.formats.shape import Format, Source
 from backscroll.formats.sillytavern_message import KEY, mapping, messages_of, unspoken
 from backscroll.formats.sillytavern_time import when
@@ -191,7 +192,7 @@ def _checked(line: dict[str, Json], number: int) -> list[ForeignMessage]:
     """The messages of a line; where our parts alone would give another line back, the raw one is kept as well."""
     messages = messages_of(line, number)
     results = [part for m in messages[1:] for part in m.content.parts if isinstance(part, ToolResult)]
-    lines = Scribe("", lambda _: None, []).lines(messages[0], results)
+    lines = Scribe("", no_blobs, []).lines(messages[0], results)
     if canonical(lines) == canonical([line]):
         return messages
     return [_with_raw(messages[0], line, fingerprint(lines)), *messages[1:]]

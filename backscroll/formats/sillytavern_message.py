@@ -19,13 +19,12 @@ Before: `sillytavern` parses the line. After: `sillytavern_write` turns messages
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Mapping
 from typing import NamedTuple, cast
 
 from backscroll.formats.json_text import dumps
+from backscroll.formats.media import from_base64
 from backscroll.formats.sillytavern_time import when
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Role
@@ -237,21 +236,12 @@ def _media(key: str, item: Json) -> Media | None:
     name = rest.get("name") or rest.get("title")
     label = name if isinstance(name, str) else None
     header = _DATA_URL.match(url)
-    data = _bytes(url[header.end() :]) if header else None
+    data = from_base64(url[header.end() :]) if header else None
     if header and data is not None:
         if header[2]:
             note["parameters"] = header[2]
         return Media(header[1] or "", name=label, data=data, extra={KEY: note})
     return Media(_type_of(key, url, rest.get("type")), url=url, name=label, extra={KEY: note})
-
-
-def _bytes(encoded: str) -> bytes | None:
-    """The bytes, but only where encoding them again gives the same text."""
-    try:
-        data = base64.b64decode(encoded, validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    return data if base64.b64encode(data).decode() == encoded else None
 
 
 def _type_of(key: str, url: str, said: Json) -> str:

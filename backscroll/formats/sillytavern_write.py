@@ -7,7 +7,6 @@ alternatives as swipes. What it cannot say it reports. Before: `sillytavern_mess
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import html
 import json
@@ -15,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from backscroll.formats.json_text import dumps, parsed
+from backscroll.formats.media import bytes_of, to_data_url
 from backscroll.formats.shape import Blobs, Written
 from backscroll.formats.sillytavern_message import KEY, SWIPED, mapping, unspoken
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Problem
@@ -195,11 +195,10 @@ class Scribe:
             extra[key] = item
 
     def _url(self, part: Media, note: Mapping[str, Json]) -> str | None:
-        data = part.data if part.data is not None else self.blobs(part.blob) if part.blob else None
+        data = bytes_of(part, self.blobs)
         if data is None:
             return part.url
-        parameters = note.get("parameters", "")
-        return f"data:{part.media_type}{parameters};base64,{base64.b64encode(data).decode()}"
+        return to_data_url(part.media_type + note.get("parameters", ""), data)
 
     def _add_swipes(self, line: dict[str, Json], message: ForeignMessage, kept: Mapping[str, Json]) -> None:
         contents = message.alternatives or (message.content,)

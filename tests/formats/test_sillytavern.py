@@ -411,7 +411,13 @@ def test_a_lone_surrogate_survives() -> None:
     assert json.loads(out)["mes"] == "cut \ud83d"
 
 
-scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False) | st.text(max_size=8)
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+)
 values = st.recursive(
     scalars,
     lambda x: st.lists(x, max_size=3) | st.dictionaries(st.text(max_size=5), x, max_size=3),
