@@ -1,0 +1,119 @@
+"""Files of OpenAI Chat messages: a list, an object with `messages`, one conversation or one message a line.
+
+Owns: recognising, reading and writing them, in the shape they had. The plain functions for programs are handed on from
+`openai_message`. Refuses: what is no message; it is kept beside, with a problem.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from backscroll.formats.containers import (
+    Conversation,
+    Found,
+    conversations,
+    shape_of,
+    sniff_messages,
+    written,
+)
+from backscroll.formats.json_text import dumps
+from backscroll.formats.openai_message import (
+    ROLES,
+    LegacyCalls,
+    message_from_openai,
+    message_to_openai,
+    messages_from_openai,
+    openai_messages,
+)
+from backscroll.formats.openai_parts import VENDOR, parts_from
+from backscroll.formats.rows import MALFORMED, UNKNOWN, as_object, as_text, of_vendor, short_title
+from backscroll.formats.shape import Blobs, Format, Source, Written
+from backscroll.formats.unsaid import Unsaid
+from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.part import Json, Text
+
+__all__ = ["FORMAT", "message_from_openai", "message_to_openai", "messages_from_openai", "openai_messages"]
+
+_ENTRY = "openai"  # the kind of an aside that is an entry of the list, but no message
+
+
+def _sniff(source: Source) -> float:
+    return 0.0 if source.is_folder else sniff_messages(source.head(), _looks)
+
+
+def _looks(message: Mapping[str, Json], text: str) -> float:
+    if message.get("role") not in ROLES or not ("content" in message or "tool_calls" in message):
+        return 0.0
+    if "type" in message or "parts" in message:
+        return 0.2  # other tools' records have a role too
+    return 0.8 if re.search(r'"(?:tool_calls|tool_call_id|image_url)"\s*:', text) else 0.6
+
+
+def _read(source: Source) -> Iterator[ForeignThread]:
+    return (_thread(conversation) for conversation in conversations(source))
+
+
+def _thread(conversation: Conversation) -> ForeignThread:
+    given = conversation.document.get("title")
+    entries = conversation.entries
+    title = short_title(given) if isinstance(given, str) else ""
+    if not title and not isinstance(entries, Iterator):
+        title = _first_words(entries)
+    meta = {"shape": conversation.shape, "document": dict(conversation.document)}
+    items = _items(conversation)
+    return ForeignThread(VENDOR, conversation.name, items, title=title, metadata={VENDOR: meta})
+
+
+def _first_words(entries: Iterable[Found]) -> str:
+    for entry in entries:
+        data = as_object(entry[1]) if isinstance(entry, tuple) else None
+        if data is not None and data.get("role") == "user":
+            said = parts_from(data.get("content"))
+            title = short_title(next((part.text for part in said if isinstance(part, Text)), ""))
+            if title:
+                return title
+    return ""
+
+
+def _items(conversation: Conversation) -> Iterator[Item]:
+    pairing = LegacyCalls()
+    for found in conversation.entries:
+        if not isinstance(found, tuple):
+            yield found
+            continue
+        line, value = found
+        data = as_object(value)
+        if data is None or as_text(data.get("role")) not in ROLES:
+            yield Problem("no chat message: an object with a known role was expected", line)
+            yield Aside(_ENTRY, dumps(value), line=line)
+            continue
+        role, content = message_from_openai(data, pairing)
+        yield ForeignMessage(role, content, line=line)
+
+
+def _write(thread: ForeignThread, blobs: Blobs) -> Written:
+    problems: list[Problem] = []
+    meta = of_vendor(thread.metadata, VENDOR)
+    shape, document = shape_of(meta.get("shape")), dict(as_object(meta.get("document")) or {})
+    if not meta and thread.title:
+        document = {"title": thread.title}
+    return Written(written(shape, document, _texts(thread, shape, blobs, problems)), problems)
+
+
+def _texts(thread: ForeignThread, shape: str, blobs: Blobs, problems: list[Problem]) -> Iterator[str]:
+    unsaid = Unsaid("the OpenAI chat format", problems)
+    kept_kinds = (_ENTRY, MALFORMED, UNKNOWN) if shape == "rows" else (_ENTRY,)
+    for item in thread.items:
+        if isinstance(item, ForeignMessage):
+            unsaid.flags(item, author=True)
+            for message in openai_messages(item.role, item.content, blobs, unsaid.note):
+                yield dumps(message)
+        elif isinstance(item, Aside) and item.kind in kept_kinds:
+            yield item.raw
+        else:
+            unsaid.leave_out(item)
+    unsaid.close()
+
+
+FORMAT = Format("openai", "OpenAI chat messages", ".json", _sniff, _read, _write)

@@ -1,0 +1,272 @@
+"""One OpenAI Chat message as one of ours and back, to the same JSON value.
+
+Owns: the plain functions that programs use. Where a message of ours would not give the same wire message by itself
+(`content: null`, the role `developer`, fields that we do not know), what is missing stands in `metadata["openai"]`: `role`,
+`content` (how the content stood), `fields`. Refuses: judging validity; assembly does that.
+Before: `openai_parts`. After: `openai_chat` (files).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from backscroll.errors import FormatError, InvalidInput
+from backscroll.formats.media import no_blobs
+from backscroll.formats.openai_parts import (
+    VENDOR,
+    ContentPart,
+    Note,
+    call_from,
+    call_to,
+    opaque,
+    part_to,
+    parts_from,
+    quiet,
+    without,
+)
+from backscroll.formats.rows import as_array, as_object, as_text, of_vendor, own, same, under
+from backscroll.formats.shape import Blobs
+from backscroll.vocab.foreign import ForeignMessage
+from backscroll.vocab.message import Content, Role
+from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+
+ROLES: Mapping[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_THOUGHT = ("reasoning_content", "reasoning")
+_NAME = re.compile(r"[^\s<|\\/>]{1,64}")
+
+
+# -- from the wire ---------------------------------------------------------------------------------------------
+
+
+def messages_from_openai(messages: Sequence[Json]) -> list[ForeignMessage]:
+    """A list of wire messages as ours. Raises FormatError for an entry that is no message."""
+    pairing = LegacyCalls()
+    out: list[ForeignMessage] = []
+    for number, message in enumerate(messages):
+        data = as_object(message)
+        if data is None or as_text(data.get("role")) not in ROLES:
+            raise FormatError(f"entry {number} is no chat message", hint=f"known roles: {', '.join(ROLES)}")
+        role, content = message_from_openai(data, pairing)
+        out.append(ForeignMessage(role, content))
+    return out
+
+
+class LegacyCalls:
+    """Names for the calls of the old `function_call` field, which has no ids: the answer belongs to the latest call."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._latest: dict[str, str] = {}
+
+    def called(self, name: str) -> str:
+        """The id of a new call."""
+        self._count += 1
+        self._latest[name] = f"function_call_{self._count}"
+        return self._latest[name]
+
+    def answered(self, name: str) -> str:
+        """The id of the call that a function answers; empty where it was never called."""
+        return self._latest.get(name, "")
+
+
+def message_from_openai(data: Mapping[str, Json], pairing: LegacyCalls | None = None) -> tuple[Role, Content]:
+    """One wire message; its role has to be a known one."""
+    role, fields = ROLES[data["role"]], without(data, "role")
+    pairing = pairing or LegacyCalls()
+    if role == "tool":
+        parts, author = _result(data["role"], fields, pairing), None
+    else:
+        parts, author = _spoken(fields, pairing)
+    plain = Content(parts, author)
+    if same(_wire(role, plain, no_blobs, quiet), data):
+        return role, plain
+    meta: dict[str, Json] = {"content": _stood(data)}
+    meta |= {"role": data["role"]} if data["role"] != role else {}
+    meta |= {"fields": fields} if fields else {}
+    content = Content(parts, author, {VENDOR: meta})
+    if same(_wire(role, content, no_blobs, quiet), data):
+        return role, content
+    return role, Content((opaque("message", dict(data)),))
+
+
+def _stood(data: Mapping[str, Json]) -> str:
+    if "content" not in data:
+        return "absent"
+    content = data["content"]
+    return "null" if content is None else "string" if isinstance(content, str) else "list"
+
+
+def _result(role: str, fields: dict[str, Json], pairing: LegacyCalls) -> tuple[Part, ...]:
+    """Takes what it understands out of `fields`."""
+    name = fields.pop("name") if isinstance(fields.get("name"), str) else None
+    if role == "tool":
+        call = fields.pop("tool_call_id") if isinstance(fields.get("tool_call_id"), str) else ""
+    else:
+        call = pairing.answered(name or "")
+    content = parts_from(_taken(fields))
+    return (ToolResult(call, content, name=name),)
+
+
+def _taken(fields: dict[str, Json]) -> Json:
+    """The content, taken out of the fields where it is of a kind that we understand."""
+    content = fields.get("content")
+    if "content" in fields and (content is None or isinstance(content, str) or as_array(content) is not None):
+        return fields.pop("content")
+    return None
+
+
+def _spoken(fields: dict[str, Json], pairing: LegacyCalls) -> tuple[tuple[Part, ...], str | None]:
+    """Takes what it understands out of `fields`."""
+    parts: list[Part] = []
+    for key in _THOUGHT:
+        if isinstance(fields.get(key), str) and fields[key]:
+            facts = {"field": key} if key != _THOUGHT[0] else {}
+            parts.append(Reasoning(fields.pop(key), extra=under(VENDOR, facts)))
+    parts.extend(parts_from(_taken(fields)))
+    if isinstance(fields.get("refusal"), str) and fields["refusal"]:
+        parts.append(Text(fields.pop("refusal"), under(VENDOR, {"field": "refusal"})))
+    calls = as_array(fields.get("tool_calls"))
+    if calls:
+        parts.extend(call_from(call) for call in calls)
+        del fields["tool_calls"]
+    legacy = as_object(fields.get("function_call"))
+    if legacy is not None and isinstance(legacy.get("name"), str) and set(legacy) == {"name", "arguments"}:
+        facts = {"field": "function_call"}
+        parts.append(
+            ToolCall(
+                pairing.called(legacy["name"]), legacy["name"], legacy["arguments"], under(VENDOR, facts)
+            )
+        )
+        del fields["function_call"]
+    name = fields.get("name")
+    if isinstance(name, str) and name:
+        del fields["name"]
+        return tuple(parts), name
+    return tuple(parts), None
+
+
+# -- to the wire -----------------------------------------------------------------------------------------------
+
+
+def message_to_openai(role: Role, content: Content, blobs: Blobs, note: Note = quiet) -> dict[str, Json]:
+    """The wire message for one of ours. Raises InvalidInput where it takes several (see `openai_messages`)."""
+    out = openai_messages(role, content, blobs, note)
+    if len(out) != 1:
+        raise InvalidInput(f"this takes {len(out)} messages on the wire", hint="use openai_messages")
+    return out[0]
+
+
+def openai_messages(role: Role, content: Content, blobs: Blobs, note: Note = quiet) -> list[dict[str, Json]]:
+    """The wire messages for one of ours: results of tools are a message each, whatever else was said follows."""
+    results = [part for part in content.parts if isinstance(part, ToolResult)]
+    if role == "tool" and len(results) <= 1 and len(results) == len(content.parts):
+        return [_wire(role, content, blobs, note)]
+    if not results and role != "tool":
+        return [_wire(role, content, blobs, note)]
+    out = [_wire("tool", Content((result,)), blobs, note) for result in results]
+    rest = tuple(part for part in content.parts if not isinstance(part, ToolResult))
+    if rest:
+        out.append(_wire("user" if role == "tool" else role, Content(rest, content.author), blobs, note))
+    return out
+
+
+def _wire(role: Role, content: Content, blobs: Blobs, note: Note) -> dict[str, Json]:
+    first = content.parts[0] if content.parts else None
+    if isinstance(first, Opaque) and first.vendor == VENDOR and first.kind == "message":
+        return json.loads(first.raw)
+    meta = own(content, VENDOR)
+    out: dict[str, Json] = {"role": as_text(meta.get("role")) or role}
+    if role == "tool":
+        _say_result(out, content, meta, blobs, note)
+    else:
+        _say(out, content, meta, blobs, note)
+    return out | (as_object(meta.get("fields")) or {})
+
+
+def _say_result(
+    out: dict[str, Json], content: Content, meta: Mapping[str, Json], blobs: Blobs, note: Note
+) -> None:
+    result = content.parts[0] if content.parts else None
+    if not isinstance(result, ToolResult):
+        return
+    fields = as_object(meta.get("fields")) or {}
+    if out["role"] == "tool" and ("tool_call_id" not in fields and (result.call_id or not meta)):
+        out["tool_call_id"] = result.call_id
+    if result.is_error:
+        note("the wire cannot say that a tool failed, only its words can")
+    said = [_only_text(part, note) for part in result.content] if not meta else list(result.content)
+    stood = as_text(meta.get("content"))
+    _put_content(out, said, stood or "string", blobs, note)
+    if result.name is not None and (meta or result.name):
+        out["name"] = result.name
+
+
+def _only_text(part: ContentPart, note: Note) -> ContentPart:
+    if isinstance(part, Media):
+        note(f"a tool's answer is text only: an attachment ({part.media_type}) left out")
+        return Text(f"[{part.media_type}]")
+    return part
+
+
+def _say(out: dict[str, Json], content: Content, meta: Mapping[str, Json], blobs: Blobs, note: Note) -> None:
+    said: list[ContentPart] = []
+    calls: list[dict[str, Json]] = []
+    for part in content.parts:
+        where = of_vendor(part.extra, VENDOR).get("field")
+        match part:
+            case Reasoning():
+                out[as_text(where) or _THOUGHT[0]] = part.text
+                if part.signature is not None:
+                    note("the signature of a reasoning left out")
+            case Text() if where == "refusal":
+                out["refusal"] = part.text
+            case ToolCall() if where == "function_call":
+                out["function_call"] = {"name": part.name, "arguments": part.arguments}
+            case ToolCall():
+                calls.append(call_to(part))
+            case Opaque() if where == "tool_calls":
+                calls.append(json.loads(part.raw))
+            case Text() | Media() | Opaque():
+                if calls and not meta:
+                    note("words after a tool call are written before it")
+                said.append(_only_text(part, note) if out["role"] != "user" and not meta else part)
+            case ToolResult():
+                pass  # a message of its own: see openai_messages
+    if calls:
+        out["tool_calls"] = calls
+    default = "null" if calls and not said else "string"
+    _put_content(out, said, as_text(meta.get("content")) or default, blobs, note)
+    _put_name(out, content.author, bool(meta), note)
+
+
+def _put_content(
+    out: dict[str, Json], said: Sequence[ContentPart], stood: str, blobs: Blobs, note: Note
+) -> None:
+    plain = len(said) == 1 and isinstance(said[0], Text) and not said[0].extra
+    if not said and stood == "absent":
+        return
+    if not said and stood in ("string", "null"):
+        out["content"] = "" if stood == "string" else None
+    elif plain and stood != "list" and isinstance(said[0], Text):
+        out["content"] = said[0].text
+    else:
+        items = (part_to(part, blobs, note) for part in said)
+        out["content"] = [item for item in items if item is not None]
+
+
+def _put_name(out: dict[str, Json], author: str | None, vendor: bool, note: Note) -> None:
+    if author is None:
+        return
+    if vendor or _NAME.fullmatch(author):
+        out["name"] = author
+    else:
+        note(f"not a name that the wire allows: {author!r} left out")

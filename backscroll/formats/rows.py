@@ -1,0 +1,134 @@
+"""What the formats share that keep one JSON value per line.
+
+Owns: a line as an object or as a `Problem` with its number, typed looks into other people's JSON, times, short titles, and
+names made from content alone. Refuses: to know any vendor. Before: `json_text` (writing). After: one module per format.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NoReturn, cast
+
+from backscroll.vocab.foreign import Aside, Problem
+from backscroll.vocab.message import Content
+from backscroll.vocab.part import Json
+
+#: The kinds of asides that hold what is not even a record of the format. Their text is kept all the same.
+MALFORMED = "malformed"  # a line that is no JSON
+UNKNOWN = "unknown"  # JSON, but nothing that the format knows
+
+_TITLE = 80
+
+
+def as_object(value: Json) -> dict[str, Json] | None:
+    """The value where it is a JSON object."""
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else None
+
+
+def as_array(value: Json) -> list[Json] | None:
+    """The value where it is a JSON array."""
+    return cast("list[Json]", value) if isinstance(value, list) else None
+
+
+def as_text(value: Json) -> str:
+    """The value where it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def own(content: Content, vendor: str) -> Mapping[str, Json]:
+    """What a format has left in the metadata of a content."""
+    return as_object(content.metadata.get(vendor)) or {}
+
+
+def of_vendor(extra: Mapping[str, Json], vendor: str) -> Mapping[str, Json]:
+    """What a format has left in the `extra` of a part or the metadata of a thread."""
+    return as_object(extra.get(vendor)) or {}
+
+
+def under(vendor: str, facts: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Facts as `extra` or metadata of a vendor; nothing at all where there are none, so that equal words stay equal."""
+    return {vendor: dict(facts)} if facts else {}
+
+
+def parse(text: str) -> Json:
+    """The JSON value of a text; raises ValueError for everything else, numbers that JSON does not have included."""
+    try:
+        return json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large a number")
+    return number
+
+
+def parse_row(number: int, line: str) -> dict[str, Json] | Problem:
+    """The object on a line, or what is wrong with it."""
+    try:
+        value = parse(line)
+    except ValueError as error:
+        return Problem(f"not JSON: {error}", number)
+    row = as_object(value)
+    return (
+        row if row is not None else Problem(f"a JSON {type(value).__name__} where an object belongs", number)
+    )
+
+
+def kept(line: str, number: int) -> Aside:
+    """A line that is no record of the format, kept to the letter."""
+    try:
+        parse(line)
+    except ValueError:
+        return Aside(MALFORMED, line, line=number)
+    return Aside(UNKNOWN, line, line=number)
+
+
+def same(one: Json, other: Json) -> bool:
+    """True where two JSON values are equal, and True is not 1."""
+    return one == other and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def time_of(value: Json) -> str | None:
+    """A time in ISO 8601 with its zone; times without a zone are taken as UTC, and what is no time as None."""
+    if not isinstance(value, str):
+        return None
+    try:
+        when = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return value if when.tzinfo else when.isoformat() + "+00:00"
+
+
+def short_title(text: str) -> str:
+    """The first line that says something, short enough for a list."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    line = " ".join(line.split())
+    return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
+
+
+def stem(name: str) -> str:
+    """The name of a file without its suffix."""
+    head, dot, _ = name.rpartition(".")
+    return head if dot and head else name
+
+
+def minted(*seed: Json) -> str:
+    """64 hex digits that depend on the seed and on nothing else: the same export gives the same ids."""
+    return hashlib.sha256(json.dumps(seed, sort_keys=True).encode()).hexdigest()
+
+
+def minted_uuid(*seed: Json) -> str:
+    """A UUID (version 8: made our own way) that depends on the seed and on nothing else."""
+    d = minted(*seed)
+    return f"{d[:8]}-{d[8:12]}-8{d[13:16]}-{'89ab'[int(d[16], 16) % 4]}{d[17:20]}-{d[20:32]}"

@@ -1,0 +1,57 @@
+"""What a target format cannot say, collected while writing.
+
+Owns: the `Problem`s of an export: one for each message whose flags, author or alternatives have no place in the target,
+one per kind for records of another tool that are left out. Refuses: silence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, Item, Problem
+
+
+def _none() -> Counter[str]:
+    return Counter()
+
+
+@dataclass(slots=True)
+class Unsaid:
+    """The list of problems of one export, and where the writer is."""
+
+    label: str  # the target, for people
+    problems: list[Problem]
+    position: int = 0  # messages so far
+    left_out: Counter[str] = field(default_factory=_none)
+
+    def note(self, what: str) -> None:
+        """Something about the message that is being written."""
+        self.problems.append(Problem(what, where=f"message {self.position}"))
+
+    def flags(self, message: ForeignMessage, *, hidden: bool = False, author: bool = False) -> None:
+        """Begin a message: report what it carries beside its words, unless the target can say it."""
+        self.position += 1
+        if len(message.alternatives) > 1:
+            others = len(message.alternatives) - 1
+            self.note(f"{self.label} has no alternatives: {others} other version(s) left out")
+        if message.hidden and not hidden:
+            self.note(f"{self.label} cannot hide a message: it is written as an ordinary one")
+        if message.pinned:
+            self.note(f"{self.label} cannot pin a message")
+        if message.content.author is not None and not author:
+            self.note(f"{self.label} has no names of speakers: {message.content.author!r} left out")
+
+    def leave_out(self, item: Item) -> None:
+        """A record that has no place in the target; problems of the source are passed on."""
+        if isinstance(item, Problem):
+            self.problems.append(item)
+        elif isinstance(item, Aside):
+            self.left_out[f"record(s) of the kind {item.kind!r}"] += 1
+        elif isinstance(item, CodeChange):
+            self.left_out["code change(s)"] += 1
+
+    def close(self) -> None:
+        """Report the records that were left out, once per kind."""
+        for kind, count in self.left_out.items():
+            self.problems.append(Problem(f"{count} {kind} have no place in {self.label} and were left out"))
