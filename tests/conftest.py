@@ -1,6 +1,6 @@
 """What every test may ask for: addresses of stores, and a home that is not the user's.
 
-`sqlite_url`      a file of its own in the test's temporary folder, not yet created
+`sqlite_url`      the path of a file in the test's temporary folder, not yet created
 `database_url`    an empty PostgreSQL database of its own
 `new_database`    as many of those as a test wants: `new_database()` gives the next address
 `postgres_url`    one PostgreSQL database that the tests of a process share, for what need not be empty
@@ -72,8 +72,8 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def sqlite_url(tmp_path: Path) -> str:
-    """The address of a store in a file of its own, which does not exist yet."""
-    return f"sqlite:///{tmp_path / 'store.db'}"
+    """The address of a SQLite store: the path of a file, which does not exist yet."""
+    return str(tmp_path / "store.db")
 
 
 @pytest.fixture(scope="session")
