@@ -86,4 +86,6 @@ class ForeignThread:
     language: str = ""
     started: str | None = None
     metadata: Mapping[str, Json] = field(default_factory=_none)
-    forked_from: str | None = None  # source_id of the parent conversation, where the tool has branches as files
+    forked_from: str | None = (
+        None  # source_id of the parent conversation, where the tool has branches as files
+    )

@@ -37,7 +37,9 @@ def parse_ref(text: str | Ref) -> Ref:
         return text
     found = _REF.fullmatch(text)
     if not found:
-        raise InvalidInput(f"not a message or revision id: {text!r}", hint="ids look like <32 hex digits>.<number>")
+        raise InvalidInput(
+            f"not a message or revision id: {text!r}", hint="ids look like <32 hex digits>.<number>"
+        )
     return Ref(found[1], int(found[2]))
 
 

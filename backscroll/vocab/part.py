@@ -92,7 +92,13 @@ def part_to_json(part: Part) -> dict[str, Json]:
         case Media():
             if part.data is not None:
                 raise InvalidInput("media bytes must be stored before the part is written")
-            out = {"t": "media", "type": part.media_type, "blob": part.blob, "url": part.url, "name": part.name}
+            out = {
+                "t": "media",
+                "type": part.media_type,
+                "blob": part.blob,
+                "url": part.url,
+                "name": part.name,
+            }
         case ToolCall():
             out = {"t": "call", "id": part.id, "name": part.name, "args": part.arguments}
         case ToolResult():

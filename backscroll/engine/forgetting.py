@@ -1,0 +1,145 @@
+"""Forgetting: the only erasure.
+
+The words, their hashes, their bytes, everything derived from them and their index entries go, in every fork, and the file is
+rewritten so that no page keeps them. What stays is a tombstone: that something was there, who erased it and when. The tombstone
+holds a short salted mark by which an import recognises the same message and does not bring it back; it is too short (12
+bits) to confirm a guess about the words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from backscroll.engine.lineage import View
+from backscroll.engine.means import Means
+from backscroll.engine.pen import Pen
+from backscroll.errors import NotFound
+from backscroll.record.content import blobs_of, decode
+from backscroll.record.history import FORGOTTEN
+from backscroll.record.ports import Writer
+from backscroll.vocab.event import SPEAKING, Event, Kind
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What a forget did, or would do."""
+
+    messages: int
+    revisions: int
+    blobs: int
+    threads: tuple[str, ...]  # every thread that showed them
+    shared_with: tuple[Ref, ...]  # other messages that lose the same attached bytes
+    unreachable: tuple[str, ...] = ()
+
+
+def mark(salt: bytes, digest: bytes) -> str:
+    """Three hex digits that fit a content hash: slow to compute, and too short to prove a guess."""
+    slow = hashlib.scrypt(digest, salt=salt, n=1 << 12, r=8, p=1, dklen=2)
+    return slow.hex()[:3]
+
+
+def forget_messages(
+    tx: Writer, means: Means, thread: str, messages: Sequence[Ref], actor: str, *, keep_shared: bool = False
+) -> Erasure:
+    """Erase messages from a thread and from every fork that shares them."""
+    state = tx.lock_thread(thread)
+    if state is None:
+        raise NotFound(f"no thread {thread}")
+    family = tx.family(state.root)
+    for message in messages:
+        if View(tx, state).entry(message) is None:
+            raise NotFound(f"no message {message.short} in thread {thread[:8]}")
+    doomed = {message: [e for e in tx.events_about(message) if e.body is not None] for message in messages}
+    holes = {message: _hole(tx, means, message, events) for message, events in doomed.items()}
+    affected: list[str] = []
+    for kin in family:
+        view = View(tx, kin)
+        seen = [m for m in messages if (e := view.entry(m)) is not None and not e.flags & FORGOTTEN]
+        if not seen and kin.id != thread:
+            continue
+        pen = Pen(tx, kin.id, means, actor)
+        pen.write(Kind.FORGOTTEN, head={"messages": [holes[m] for m in seen]})
+        pen.save()
+        affected.append(kin.id)
+    return _erase(
+        tx,
+        [e for events in doomed.values() for e in events],
+        len(messages),
+        affected,
+        keep_shared=keep_shared,
+    )
+
+
+def forget_thread(tx: Writer, means: Means, thread: str, actor: str, *, keep_shared: bool = False) -> Erasure:
+    """Erase a thread: every word of its log, its title, and what forks share of it."""
+    state = tx.lock_thread(thread)
+    if state is None:
+        raise NotFound(f"no thread {thread}")
+    own = [e.id for e in tx.events(thread) if e.message == e.id]
+    _warn_kin(tx, means, thread, actor)
+    done = forget_messages(tx, means, thread, own, actor, keep_shared=keep_shared)
+    pen = Pen(tx, thread, means, actor)
+    pen.write(Kind.FORGOTTEN, head={"thread": True, "messages": []})
+    pen.save()
+    rest = [e for e in tx.events(thread) if e.body is not None]
+    more = _erase(tx, rest, 0, [thread], keep_shared=keep_shared)
+    return Erasure(
+        done.messages,
+        done.revisions + more.revisions,
+        done.blobs + more.blobs,
+        done.threads,
+        (*done.shared_with, *more.shared_with),
+    )
+
+
+def _warn_kin(tx: Writer, means: Means, thread: str, actor: str) -> None:
+    """Forks that show this thread's words for a message of an older ancestor lose that message with them."""
+    edits = [
+        e
+        for e in tx.events(thread)
+        if e.kind in SPEAKING and e.target is not None and e.target.thread != thread
+    ]
+    state = tx.thread(thread)
+    for kin in tx.family(state.root) if state and edits else ():
+        shown = [e for e in edits if e.target and (n := View(tx, kin).entry(e.target)) and n.revision == e.id]
+        if kin.id != thread and shown:
+            pen = Pen(tx, kin.id, means, actor)
+            pen.write(
+                Kind.FORGOTTEN,
+                head={"messages": [_hole(tx, means, e.target, [e]) for e in shown if e.target]},
+            )
+            pen.save()
+
+
+def _hole(tx: Writer, means: Means, message: Ref, events: Sequence[Event]) -> dict[str, Json]:
+    """What the tombstone says about a message: its name, and the marks of its revisions."""
+    salt = means.random(8)
+    spoken = tx.spoken([e.id for e in events if e.kind in SPEAKING])
+    marks = sorted({mark(salt, s.digest) for s in spoken.values() if s.digest is not None})
+    return {"message": str(message), "salt": salt.hex(), "marks": marks}
+
+
+def _erase(
+    tx: Writer, events: Iterable[Event], messages: int, threads: Sequence[str], *, keep_shared: bool
+) -> Erasure:
+    erased: set[Ref] = set()
+    blobs: set[str] = set()
+    for event in events:
+        if event.kind in SPEAKING and event.body is not None:
+            blobs.update(blobs_of(decode(event.body)))
+        tx.erase_event(event.id)
+        erased.add(event.id)
+    shared: dict[Ref, None] = {}
+    gone = 0
+    for blob in sorted(blobs):
+        others = [ref for ref in tx.blob_users(blob) if ref not in erased]
+        if others and keep_shared:
+            continue
+        shared.update(dict.fromkeys(others))
+        tx.erase_blob(blob)
+        gone += 1
+    return Erasure(messages, len(erased), gone, tuple(threads), tuple(shared))

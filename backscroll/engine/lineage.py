@@ -1,0 +1,113 @@
+"""A history along forks: a fork shares its parent's log up to an event and a message, and copies nothing.
+
+A `View` reads a thread as of one event: its own entries, then the parent's as they stood when it forked, and so on to the root.
+An entry of a nearer thread hides the entry of a farther one for the same message.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from backscroll.record.history import Entry
+from backscroll.record.ports import Bounds, Reader, Spoken, ThreadState
+from backscroll.vocab.ids import Ref
+
+
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    thread: str
+    as_of: int
+    upto: bytes | None
+    hidden: frozenset[Ref]  # messages that a nearer thread has entries of its own for
+    current: bool  # the segment is read as it is now, without looking back
+
+
+class View:
+    """One thread, through all of its past, as of one event."""
+
+    def __init__(self, reader: Reader, state: ThreadState, as_of: int | None = None) -> None:
+        self.reader = reader
+        self.state = state
+        self.as_of = state.head if as_of is None else min(as_of, state.head)
+        self._segments = self._trace(state)
+
+    def _trace(self, state: ThreadState) -> list[_Segment]:
+        out = [_Segment(state.id, self.as_of, None, frozenset(), self.as_of == state.head)]
+        upto: bytes | None = None
+        hidden: set[Ref] = set()
+        while state.parent is not None:
+            seq = min(self.as_of, state.fork_seq)
+            hidden |= {message for message, since in self.reader.adopted(state.id) if since <= self.as_of}
+            limits = [p for p in (upto, state.fork_position) if p is not None]
+            upto = min(limits) if limits else None
+            parent = self.reader.thread(state.parent)
+            if parent is None:
+                raise LookupError(f"thread {state.id} is a fork of {state.parent}, which is missing")
+            out.append(_Segment(parent.id, seq, upto, frozenset(hidden), current=False))
+            state = parent
+        return out
+
+    def entry(self, message: Ref) -> Entry | None:
+        """The entry of a message in this view, gone ones included; None where the view does not reach it."""
+        for segment in self._segments:
+            found = self.reader.entry(segment.thread, message, None if segment.current else segment.as_of)
+            if found is not None:
+                return None if segment.upto is not None and found.position > segment.upto else found
+        return None
+
+    def page(
+        self,
+        limit: int,
+        *,
+        after: bytes | None = None,
+        before: bytes | None = None,
+        newest_first: bool = False,
+        gone: bool = False,
+    ) -> list[tuple[Entry, Spoken]]:
+        """The first entries strictly between two positions, in order (or from the end)."""
+        rows: list[tuple[Entry, Spoken]] = []
+        for segment in self._segments:
+            rows += self._segment_page(segment, limit, after, before, newest_first=newest_first, gone=gone)
+        if len(self._segments) > 1:
+            rows.sort(key=lambda row: row[0].position, reverse=newest_first)
+        return rows[:limit]
+
+    def _segment_page(
+        self,
+        segment: _Segment,
+        limit: int,
+        after: bytes | None,
+        before: bytes | None,
+        *,
+        newest_first: bool,
+        gone: bool,
+    ) -> list[tuple[Entry, Spoken]]:
+        out: list[tuple[Entry, Spoken]] = []
+        bounds = Bounds(segment.as_of, after, before, segment.upto)
+        while len(out) < limit:
+            rows = self.reader.page(segment.thread, bounds, limit, newest_first=newest_first, gone=gone)
+            out += [row for row in rows if row[0].message not in segment.hidden]
+            if len(rows) < limit:
+                break
+            edge = rows[-1][0].position
+            bounds = replace(bounds, before=edge) if newest_first else replace(bounds, after=edge)
+        return out
+
+    def count(self, *, role: str | None = None, upto: bytes | None = None) -> int:
+        """How many live messages the view holds, up to a position."""
+        total = 0
+        for segment in self._segments:
+            limits = [p for p in (upto, segment.upto) if p is not None]
+            bounds = Bounds(segment.as_of, upto=min(limits) if limits else None)
+            total += self.reader.count(segment.thread, bounds, role=role)
+            for message in segment.hidden:
+                entry = self.reader.entry(segment.thread, message, segment.as_of)
+                inside = entry is not None and (bounds.upto is None or entry.position <= bounds.upto)
+                if entry is not None and inside and entry.live and role in (None, entry.role):
+                    total -= 1
+        return total
+
+    def sees(self, entry: Entry) -> bool:
+        """True where this view shows the message of an entry with that very revision."""
+        found = self.entry(entry.message)
+        return found is not None and found.live and found.revision == entry.revision

@@ -1,0 +1,44 @@
+"""What the pure rooms are not allowed to have: a clock and randomness. Passed in, so that tests can hold them still."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+
+def _now() -> str:
+    return datetime.now().astimezone().isoformat(timespec="microseconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Clock and randomness of one engine."""
+
+    now: Callable[[], str] = _now
+    random: Callable[[int], bytes] = os.urandom
+
+    def new_thread(self) -> str:
+        """A fresh thread id."""
+        return self.random(16).hex()
+
+
+def microseconds(iso: str) -> int:
+    """A time as microseconds since 1970, UTC."""
+    return round(datetime.fromisoformat(iso).timestamp() * 1_000_000)
+
+
+def zoned(value: str | datetime | None) -> str | None:
+    """A time in ISO 8601 with a time zone; a time without one is taken as local."""
+    if value is None:
+        return None
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    if moment.tzinfo is None:
+        moment = moment.astimezone()
+    return moment.isoformat()
+
+
+def utc(us: int) -> str:
+    """Microseconds since 1970 as an ISO time in UTC."""
+    return datetime.fromtimestamp(us / 1_000_000, UTC).isoformat()

@@ -1,0 +1,258 @@
+"""What people and programs do to a history, each as one or a few events.
+
+Every function gets a `Pen` (one thread, one transaction) and writes through it. What does not make sense is refused with a
+clear error before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from backscroll.engine.pen import Pen, Speech
+from backscroll.errors import Conflict, Forgotten, InvalidInput, NotFound
+from backscroll.record.history import DELETED, FORGOTTEN, HIDDEN, PINNED, Entry
+from backscroll.record.order import at_end, between
+from backscroll.vocab.event import SPEAKING, Event, Kind
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Content, checked_role
+from backscroll.vocab.part import Json
+
+_FLAGS = {
+    Kind.DELETED: (DELETED, True),
+    Kind.RESTORED: (DELETED, False),
+    Kind.HIDDEN: (HIDDEN, True),
+    Kind.UNHIDDEN: (HIDDEN, False),
+    Kind.PINNED: (PINNED, True),
+    Kind.UNPINNED: (PINNED, False),
+}
+
+
+def standing(pen: Pen, message: Ref, *, deleted: bool = False) -> Entry:
+    """The entry of a message that can be worked on, or a clear error."""
+    entry = pen.entry(message)
+    if entry is None:
+        raise NotFound(
+            f"no message {message.short} in thread {pen.state.id[:8]}", hint="`backscroll show` lists them"
+        )
+    if entry.flags & FORGOTTEN:
+        raise Forgotten(f"message {message.short} was forgotten", hint="its words cannot be brought back")
+    if entry.flags & DELETED and not deleted:
+        raise Conflict(f"message {message.short} is deleted", hint="restore it first")
+    return entry
+
+
+def append(
+    pen: Pen,
+    role: str,
+    content: Content,
+    *,
+    said: str | None = None,
+    head: Mapping[str, Json] | None = None,
+    flags: int = 0,
+    at: str | None = None,
+) -> Event:
+    """Add a message to the end."""
+    facts: dict[str, Json] = {"role": checked_role(role), **(head or {})}
+    if said is not None:
+        facts["said"] = said
+    if flags:
+        facts["flags"] = flags
+    return pen.write(Kind.APPENDED, head=facts, speech=Speech(role, content), at=at)
+
+
+def insert(
+    pen: Pen,
+    role: str,
+    content: Content,
+    after: Ref | None,
+    *,
+    said: str | None = None,
+    head: Mapping[str, Json] | None = None,
+    flags: int = 0,
+) -> Event:
+    """Put a message after another; `after` None puts it at the very beginning."""
+    facts: dict[str, Json] = {
+        "role": checked_role(role),
+        "position": _place(pen, after).hex(),
+        **(head or {}),
+    }
+    if said is not None:
+        facts["said"] = said
+    if flags:
+        facts["flags"] = flags
+    return pen.write(Kind.INSERTED, head=facts, speech=Speech(role, content))
+
+
+def move(pen: Pen, message: Ref, after: Ref | None, *, head: Mapping[str, Json] | None = None) -> Event:
+    """Put a message after another one; `after` None puts it at the very beginning."""
+    standing(pen, message)
+    if message == after:
+        raise InvalidInput("a message cannot stand after itself")
+    return pen.write(Kind.MOVED, target=message, head={"position": _place(pen, after).hex(), **(head or {})})
+
+
+def _place(pen: Pen, after: Ref | None) -> bytes:
+    """A free position right after a message; what is deleted keeps its place."""
+    low = standing(pen, after, deleted=True).position if after is not None else b""
+    following = pen.view.page(1, after=low or None, gone=True)
+    seq = pen.state.head + 1
+    return between(low, following[0][0].position, seq) if following else at_end(seq)
+
+
+def edit(
+    pen: Pen,
+    message: Ref,
+    content: Content,
+    *,
+    seen: Ref | None = None,
+    head: Mapping[str, Json] | None = None,
+) -> Event:
+    """Give a message new words. `seen` names the revision that the editor saw; another live one is a conflict."""
+    entry = standing(pen, message)
+    unchanged_since(entry, seen)
+    spoken = pen.tx.spoken([entry.revision]).get(entry.revision)
+    facts: dict[str, Json] = {"base": str(entry.revision), "alternative": entry.alternative, **(head or {})}
+    if spoken is not None:
+        facts["said"] = spoken.said
+    return pen.write(Kind.EDITED, target=message, head=facts, speech=Speech(entry.role, content))
+
+
+def regenerate(
+    pen: Pen,
+    message: Ref,
+    content: Content,
+    *,
+    live: bool = True,
+    said: str | None = None,
+    seen: Ref | None = None,
+    head: Mapping[str, Json] | None = None,
+) -> Event:
+    """Add an alternative to a message; it becomes the live one unless told otherwise."""
+    entry = standing(pen, message)
+    unchanged_since(entry, seen)
+    facts: dict[str, Json] = {"base": str(entry.revision), "alternative": entry.alternatives, **(head or {})}
+    if not live:
+        facts["aside"] = True
+    if said is not None:
+        facts["said"] = said
+    return pen.write(Kind.REGENERATED, target=message, head=facts, speech=Speech(entry.role, content))
+
+
+def choose(
+    pen: Pen, message: Ref, which: Ref | int, *, head: Mapping[str, Json] | None = None
+) -> Event | None:
+    """Make another revision the live one: by its id, or by the number of an alternative (its newest words)."""
+    entry = standing(pen, message)
+    options = revisions(pen, message)
+    if isinstance(which, int):
+        fitting = [e for e in options if e.head.get("alternative", 0) == which]
+        if not fitting:
+            raise NotFound(
+                f"message {message.short} has no alternative {which}",
+                hint=f"it has {entry.alternatives}, counted from 0",
+            )
+        chosen = fitting[-1]
+    else:
+        chosen = next((e for e in options if e.id == which), None)
+        if chosen is None:
+            raise NotFound(
+                f"message {message.short} has no revision {which.short}", hint="`backscroll log` lists them"
+            )
+    if chosen.id == entry.revision:
+        return None
+    number: int = chosen.head.get("alternative", 0)
+    facts = {"revision": str(chosen.id), "alternative": number, **(head or {})}
+    return pen.write(Kind.CHOSEN, target=message, head=facts)
+
+
+def revisions(pen: Pen, message: Ref) -> list[Event]:
+    """Every revision of a message that this thread can see, oldest first; forgotten ones are gone."""
+    return visible_revisions(
+        pen.tx.events_about(message), [(pen.state.id, pen.state.head), *shared_past(pen)]
+    )
+
+
+def shared_past(pen: Pen) -> list[tuple[str, int]]:
+    """The ancestors of a thread, each with the last event that it shares."""
+    out: list[tuple[str, int]] = []
+    state = pen.state
+    while state.parent is not None:
+        out.append((state.parent, state.fork_seq))
+        parent = pen.tx.thread(state.parent)
+        if parent is None:
+            break
+        state = parent
+    return out
+
+
+def visible_revisions(events: Sequence[Event], lineage: Sequence[tuple[str, int]]) -> list[Event]:
+    """Of all events about a message, those that created revisions and belong to a lineage."""
+    reach = dict(lineage)
+    found = [e for e in events if e.kind in SPEAKING and not e.forgotten and e.seq <= reach.get(e.thread, -1)]
+    return sorted(found, key=lambda e: e.seq)
+
+
+def set_flag(pen: Pen, kind: Kind, message: Ref, *, head: Mapping[str, Json] | None = None) -> Event | None:
+    """Delete, restore, hide, unhide, pin, unpin; None where it already is so."""
+    flag, on = _FLAGS[kind]
+    entry = standing(pen, message, deleted=kind in (Kind.RESTORED, Kind.DELETED))
+    if bool(entry.flags & flag) is on:
+        return None
+    return pen.write(kind, target=message, head=head)
+
+
+def rename(pen: Pen, title: str) -> Event | None:
+    """Give the thread a title."""
+    if title == pen.state.about.title:
+        return None
+    return pen.write(Kind.RENAMED, body={"about": {"title": title}})
+
+
+def describe(pen: Pen, changes: Mapping[str, Json]) -> Event | None:
+    """Change project, kind, language or metadata of the thread."""
+    unknown = set(changes) - {"project", "kind", "language", "metadata"}
+    if unknown:
+        raise InvalidInput(
+            f"a thread has no {', '.join(sorted(unknown))}", hint="project, kind, language or metadata"
+        )
+    now = pen.state.about.to_json()
+    if all(now[key] == value for key, value in changes.items()):
+        return None
+    return pen.write(Kind.DESCRIBED, body={"about": dict(changes)})
+
+
+def tag(pen: Pen, name: str, *, on: bool = True) -> Event | None:
+    """Put a tag on the thread, or take it off."""
+    if not name.strip():
+        raise InvalidInput("a tag needs a name")
+    if (name in pen.state.about.tags) is on:
+        return None
+    return pen.write(Kind.TAGGED if on else Kind.UNTAGGED, body={"tag": name})
+
+
+def code_change(
+    pen: Pen,
+    description: str,
+    file_path: str,
+    *,
+    said: str | None = None,
+    details: Mapping[str, Json] | None = None,
+    head: Mapping[str, Json] | None = None,
+) -> Event:
+    """Write down that code was changed."""
+    if not description and not file_path:
+        raise InvalidInput("a code change needs a description or a file")
+    body = {"description": description, "file": file_path, **({"details": details} if details else {})}
+    facts = {**(head or {}), **({"said": said} if said else {})}
+    return pen.write(Kind.CODE_CHANGED, head=facts, body=body)
+
+
+def unchanged_since(entry: Entry, seen: Ref | None) -> None:
+    """Refuse a change by somebody who looked at an older revision."""
+    if seen is not None and seen != entry.revision:
+        raise Conflict(
+            f"message {entry.message.short} was changed since: its live revision is {entry.revision.short}, "
+            f"you saw {seen.short}",
+            hint="read it again, then decide",
+            live=str(entry.revision),
+        )

@@ -1,0 +1,213 @@
+"""The pen: the only thing that writes events.
+
+A pen is held for one thread inside one transaction. Each stroke seals an event, links it to the chain, folds it into the
+entries, and keeps the search index and the counters in step, so log, history and index can never disagree.
+Before: `record/history` (what an event changes). After: `engine/operations` (which events to write).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from backscroll.engine.lineage import View
+from backscroll.engine.means import Means, microseconds
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.recall.words import index_words
+from backscroll.record.about import after
+from backscroll.record.chain import sealed, to_bytes
+from backscroll.record.content import blobs_of, decode, digest, encode, searchable, tools_of
+from backscroll.record.history import Entry, changes
+from backscroll.record.ports import Logged, ThreadState, Writer
+from backscroll.vocab.event import DELIBERATE, SPEAKING, Event, Kind
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Content
+from backscroll.vocab.part import Json, Media, Part, ToolResult
+
+_UNDOABLE = DELIBERATE | {Kind.UNDONE, Kind.REDONE}
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """Words on their way into an event."""
+
+    role: str
+    content: Content
+
+
+class Pen:
+    """Writes to one thread inside one transaction."""
+
+    def __init__(self, tx: Writer, thread: str, means: Means, actor: str) -> None:
+        state = tx.lock_thread(thread)
+        if state is None:
+            raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
+        self.tx = tx
+        self.means = means
+        self.actor = checked_actor(actor)
+        self.state = state
+        self._about_changed = False
+        self._kin: list[ThreadState] | None = None
+        self.said: Content | None = None  # the words of the last stroke, as they were stored
+        self.digest = b""  # and their hash
+
+    # -- strokes ---------------------------------------------------------------------------------------------
+
+    def write(
+        self,
+        kind: Kind,
+        *,
+        target: Ref | None = None,
+        head: Mapping[str, Json] | None = None,
+        speech: Speech | None = None,
+        body: Json = None,
+        at: str | None = None,
+    ) -> Event:
+        """Add one event to the log and everything that follows from it."""
+        if speech is not None:
+            speech = replace(speech, content=self._store_media(speech.content))
+            sealed_body = encode(speech.content)
+        else:
+            sealed_body = None if body is None else to_bytes(body)
+        event = Event(
+            self.state.id,
+            self.state.head + 1,
+            kind,
+            self.actor,
+            at or self.means.now(),
+            target,
+            head or {},
+            sealed_body,
+        )
+        salt = self.means.random(16) if sealed_body is not None else b""
+        return self.adopt(sealed(event, self.state.hash, salt), speech)
+
+    def adopt(self, event: Event, speech: Speech | None = None) -> Event:
+        """Add an event that is already sealed and linked (written just now, or read from an export)."""
+        if speech is None and event.kind in SPEAKING and event.body is not None:
+            speech = Speech("", decode(event.body))
+        opened = changes(event, self.entry)
+        self._log(event, speech, opened)
+        about = after(self.state.about, event)
+        if about is not self.state.about:
+            self._about_changed = True
+        wiped = event.kind is Kind.FORGOTTEN and bool(event.head.get("thread"))
+        self._about_changed |= wiped
+        self.state = replace(
+            self.state,
+            head=event.seq,
+            hash=event.hash,
+            about=about,
+            updated_at=event.at,
+            forgotten=self.state.forgotten or wiped,
+        )
+        for entry in opened:
+            self._open(entry, event)
+        return event
+
+    def save(self) -> ThreadState:
+        """Write the row of the thread; the last thing a pen does."""
+        self.tx.save_thread(self.state, about_changed=self._about_changed)
+        return self.state
+
+    # -- reading along ---------------------------------------------------------------------------------------
+
+    @property
+    def view(self) -> View:
+        """The thread as it stands after the strokes so far."""
+        return View(self.tx, self.state)
+
+    def entry(self, message: Ref) -> Entry | None:
+        """The entry of a message, from the shared past where the thread is a fork."""
+        if self.state.parent is None:
+            return self.tx.entry(self.state.id, message)
+        return self.view.entry(message)
+
+    # -- what follows from an event --------------------------------------------------------------------------
+
+    def _log(self, event: Event, speech: Speech | None, opened: list[Entry]) -> None:
+        said = event.head.get("said", event.at)
+        if speech is None:
+            self.tx.log(Logged(event, said, microseconds(said), undoable=event.kind in _UNDOABLE))
+            return
+        role = speech.role or (opened[0].role if opened else "")
+        self.said, self.digest = speech.content, digest(role, speech.content)
+        live = bool(opened) and opened[0].live and opened[0].revision == event.id
+        self.tx.log(
+            Logged(
+                event,
+                said,
+                microseconds(said),
+                role,
+                self.digest,
+                tools_of(speech.content),
+                index_words(searchable(speech.content)) if live else "",
+                undoable=event.kind in _UNDOABLE,
+            )
+        )
+        for blob in blobs_of(speech.content):
+            self.tx.link_blob(blob, event.id)
+
+    def _open(self, entry: Entry, event: Event) -> None:
+        fresh = event.target is None and entry.message == event.id
+        own = None if fresh else self.tx.entry(self.state.id, entry.message)
+        before = own if own is not None or self.state.parent is None or fresh else self.entry(entry.message)
+        self.tx.open_entry(self.state.id, entry, own)
+        was = before or replace(entry, flags=1)
+        self.state = replace(
+            self.state,
+            messages=self.state.messages + entry.live - was.live,
+            turns=self.state.turns + entry.opens_turn - was.opens_turn,
+        )
+        if before is None:
+            return
+        if before.live and not (entry.live and entry.revision == before.revision):
+            self._unindex(before)
+        if (
+            entry.live
+            and entry.revision != event.id
+            and not (before.live and entry.revision == before.revision)
+        ):
+            self._index(entry.revision)
+
+    def _index(self, revision: Ref) -> None:
+        spoken = self.tx.spoken([revision]).get(revision)
+        if spoken is not None and spoken.body is not None:
+            self.tx.index(revision, index_words(searchable(decode(spoken.body))))
+
+    def _unindex(self, entry: Entry) -> None:
+        """Take a revision out of the index, unless another thread of the family still shows it."""
+        if self._kin is None:
+            self._kin = [t for t in self.tx.family(self.state.root) if t.id != self.state.id]
+        if not any(View(self.tx, kin).sees(entry) for kin in self._kin):
+            self.tx.unindex(entry.revision)
+
+    # -- bytes -----------------------------------------------------------------------------------------------
+
+    def _store_media(self, content: Content) -> Content:
+        if not any(isinstance(p, Media | ToolResult) for p in content.parts):
+            return content
+        return replace(content, parts=tuple(self._stored(p) for p in content.parts))
+
+    def _stored(self, part: Part) -> Part:
+        if isinstance(part, ToolResult):
+            inner = tuple(self._stored_media(p) if isinstance(p, Media) else p for p in part.content)
+            return replace(part, content=inner)
+        return self._stored_media(part) if isinstance(part, Media) else part
+
+    def _stored_media(self, part: Media) -> Media:
+        if part.data is None:
+            return part
+        name = hashlib.sha256(part.data).hexdigest()
+        self.tx.put_blob(name, part.data)
+        return replace(part, blob=name, data=None)
+
+
+def checked_actor(actor: str) -> str:
+    """The name of who acts; one line, not empty."""
+    if not actor or "\n" in actor or "\0" in actor or not actor.isprintable():
+        raise InvalidInput(
+            f"not a name for an actor: {actor!r}", hint="use one line of printable text, such as user:ann"
+        )
+    return actor

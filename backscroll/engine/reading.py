@@ -1,0 +1,358 @@
+"""Reading a history: lazily, from either end, as of any event. `engine/thread` adds the writing half.
+
+Nothing here holds a transaction open: a page is read, then the next, all as of the same event, so a long walk through a
+history that others are changing still sees one moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from backscroll.engine.lineage import View
+from backscroll.engine.operations import visible_revisions
+from backscroll.errors import Forgotten, InvalidInput, NotFound
+from backscroll.record.chain import from_bytes
+from backscroll.record.content import decode
+from backscroll.record.history import DELETED, FORGOTTEN, HIDDEN, PINNED, Entry
+from backscroll.record.order import at_end
+from backscroll.record.ports import Reader, Spoken, Store, ThreadState
+from backscroll.record.turns import into_turns
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.message import Message, Revision
+from backscroll.vocab.thread import ThreadInfo, Turn
+
+T = TypeVar("T")
+_PAGE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A code change as it was logged."""
+
+    id: Ref
+    description: str
+    file_path: str
+    at: str
+
+
+class History:
+    """One thread, now (`as_of` None) or as of an event."""
+
+    def __init__(self, store: Store, thread: str, as_of: int | None = None) -> None:
+        self._store = store
+        self.id = thread
+        self.as_of = as_of
+
+    # -- facts -----------------------------------------------------------------------------------------------
+
+    def _state(self, reader: Reader) -> ThreadState:
+        state = reader.thread(self.id)
+        if state is None:
+            raise NotFound(f"no thread {self.id}", hint="`backscroll threads` lists what is in the store")
+        return state
+
+    def _view(self, work: Callable[[View], T], as_of: int | None = None) -> T:
+        when = self.as_of if as_of is None else as_of
+        return self._store.read(lambda reader: work(View(reader, self._state(reader), when)))
+
+    @property
+    def info(self) -> ThreadInfo:
+        """What is known about the thread without reading its messages."""
+        return info_of(self._store.read(self._state))
+
+    @property
+    def head(self) -> int:
+        """The number of the newest event that this history sees."""
+        return self._view(lambda view: view.as_of)
+
+    def __len__(self) -> int:
+        """How many live messages there are."""
+        if self.as_of is None:
+            return self._store.read(lambda reader: self._state(reader).messages)
+        return self._view(lambda view: view.count())
+
+    # -- messages --------------------------------------------------------------------------------------------
+
+    def recent(self, n: int = 5) -> list[Message]:
+        """The last `n` live messages, oldest of them first."""
+        if n < 0:
+            raise InvalidInput(f"cannot read {n} messages", hint="give a number of 0 or more")
+        rows = self._view(lambda view: view.page(n, newest_first=True)) if n else []
+        return [message_of(*row) for row in reversed(rows)]
+
+    def messages(
+        self,
+        start: int | None = None,
+        stop: int | None = None,
+        *,
+        after: Ref | str | None = None,
+        before: Ref | str | None = None,
+        newest_first: bool = False,
+        deleted: bool = False,
+    ) -> Iterator[Message]:
+        """Walk over live messages, reading a page at a time.
+
+        `start` and `stop` count from 0 like a slice (without negative numbers); `after` and `before` name messages.
+        With `deleted`, deleted messages are shown in their places too.
+        """
+        if (start or 0) < 0 or (stop or 0) < 0:
+            raise InvalidInput("start and stop count from 0", hint="use recent(n) for the end of a history")
+        moment = self.head
+        low = self._position(after, moment) if after is not None else None
+        high = self._position(before, moment) if before is not None else None
+        skip = 0
+        if start:
+            grid, skip = self._locate(start, moment)
+            low = max(low, grid) if low else grid
+        left = None if stop is None else max(0, stop - (start or 0))
+        while left is None or left > 0:
+            page = min(_PAGE, _PAGE if left is None else left + skip)
+            rows = self._view(
+                lambda view, low=low, high=high, page=page: view.page(
+                    page, after=low, before=high, newest_first=newest_first, gone=deleted
+                ),
+                moment,
+            )
+            for entry, spoken in rows:
+                if spoken.body is None or entry.flags & FORGOTTEN:
+                    continue
+                if skip:
+                    skip -= 1
+                    continue
+                yield message_of(entry, spoken)
+                if left is not None:
+                    left -= 1
+            if len(rows) < page:
+                return
+            edge = rows[-1][0].position
+            low, high = (low, edge) if newest_first else (edge, high)
+
+    def __iter__(self) -> Iterator[Message]:
+        """All live messages in order."""
+        return self.messages()
+
+    def _position(self, message: Ref | str, moment: int) -> bytes:
+        ref = parse_ref(message)
+        entry = self._view(lambda view: view.entry(ref), moment)
+        if entry is None:
+            raise NotFound(f"no message {ref.short} in thread {self.id[:8]}")
+        return entry.position
+
+    def _locate(self, ordinal: int, moment: int, role: str | None = None) -> tuple[bytes, int]:
+        """A position with at most `ordinal` live messages up to it, and how many to skip from there."""
+
+        def search(view: View) -> tuple[bytes, int]:
+            low, high, found = 0, moment, 0
+            while low < high:
+                middle = (low + high + 1) // 2
+                count = view.count(role=role, upto=at_end(middle))
+                if count <= ordinal:
+                    low, found = middle, count
+                else:
+                    high = middle - 1
+            return at_end(low), ordinal - found
+
+        return self._view(search, moment)
+
+    def message(self, message: Ref | str | int) -> Message:
+        """One message by id, or by its place (0 is the first, -1 the last)."""
+        if isinstance(message, int):
+            found = self.recent(-message)[:1] if message < 0 else list(self.messages(message, message + 1))
+            if not found:
+                raise NotFound(f"the history has no message number {message}", hint=f"it has {len(self)}")
+            return found[0]
+        ref = parse_ref(message)
+
+        def look(view: View) -> Message:
+            entry = view.entry(ref)
+            if entry is None:
+                raise NotFound(
+                    f"no message {ref.short} in thread {self.id[:8]}", hint="`backscroll show` lists them"
+                )
+            spoken = view.reader.spoken([entry.revision])[entry.revision]
+            if spoken.body is None or entry.flags & FORGOTTEN:
+                raise Forgotten(f"message {ref.short} was forgotten", hint="its words cannot be brought back")
+            return message_of(entry, spoken)
+
+        return self._view(look)
+
+    def place(self, message: Ref | str) -> int:
+        """Where a live message stands, counted from 0."""
+        ref = parse_ref(message)
+
+        def look(view: View) -> int:
+            entry = view.entry(ref)
+            if entry is None or not entry.live:
+                raise NotFound(f"message {ref.short} does not stand in the history of {self.id[:8]}")
+            return view.count(upto=entry.position) - 1
+
+        return self._view(look)
+
+    def revisions(self, message: Ref | str) -> list[Revision]:
+        """Every revision of a message that this thread can see, oldest first: its edit history and its alternatives."""
+        ref = parse_ref(message)
+
+        def look(view: View) -> list[Revision]:
+            lineage = [(view.state.id, view.as_of)]
+            state = view.state
+            while state.parent is not None:
+                lineage.append((state.parent, min(state.fork_seq, view.as_of)))
+                state = view.reader.thread(state.parent) or state
+            events = visible_revisions(view.reader.events_about(ref), lineage)
+            if not events and view.entry(ref) is None:
+                raise NotFound(f"no message {ref.short} in thread {self.id[:8]}")
+            spoken = view.reader.spoken([e.id for e in events])
+            return [_revision(e, ref, spoken[e.id]) for e in events]
+
+        return self._view(look)
+
+    # -- turns -----------------------------------------------------------------------------------------------
+
+    def turns(self, first: int = 0, last: int | None = None) -> Iterator[Turn]:
+        """Turns in order, by number; turn 0 is what stands before the first user message."""
+        moment = self.head
+        low, opened = None, 0
+        if first > 1:
+            low, skip = self._locate(first - 1, moment, role="user")
+            opened = first - 1 - skip
+            # The grid may lie inside an earlier turn: what comes before the wanted turn is dropped below.
+        history = History(self._store, self.id, moment)
+        walk = history.messages_from(low)
+        for turn in into_turns(self.id, walk, opened):
+            if turn.sequence < first:
+                continue
+            if last is not None and turn.sequence > last:
+                return
+            yield self._with_state(turn)
+
+    def messages_from(self, low: bytes | None) -> Iterator[Message]:
+        """Live messages after a position."""
+        moment = self.head
+        while True:
+            rows = self._view(lambda view, low=low: view.page(_PAGE, after=low), moment)
+            yield from (message_of(*row) for row in rows)
+            if len(rows) < _PAGE:
+                return
+            low = rows[-1][0].position
+
+    def turn(self, number: int) -> Turn:
+        """One turn by its number."""
+        found = next(self.turns(number, number), None)
+        if found is None:
+            raise NotFound(f"thread {self.id[:8]} has no turn {number}", hint=f"it has {self.info.turns}")
+        return found
+
+    def recent_turns(self, n: int = 5) -> list[Turn]:
+        """The last `n` turns, oldest of them first."""
+        moment = self.head
+        total = self._view(lambda view: view.count(role="user"), moment)
+        return list(History(self._store, self.id, moment).turns(max(0, total - n + 1)))
+
+    def _with_state(self, turn: Turn) -> Turn:
+        opening = turn.messages[0].id if turn.sequence else Ref(self.id, 0)
+        known = self._store.read(lambda reader: reader.turn_state(self.id, [opening])).get(opening)
+        if known is None:
+            return turn
+        return replace(turn, processed=known[0] == turn.version, processed_at=known[1])
+
+    # -- the log ---------------------------------------------------------------------------------------------
+
+    def events(
+        self, first: int = 1, last: int | None = None, *, newest_first: bool = False
+    ) -> Iterator[Event]:
+        """The log itself, the shared past of a fork included."""
+        moment = self.head
+        last = moment if last is None else min(last, moment)
+        while first <= last:
+            low, high = (
+                (max(first, last - _PAGE + 1), last)
+                if newest_first
+                else (first, min(last, first + _PAGE - 1))
+            )
+            found = self._view(lambda view, low=low, high=high: _log(view, low, high), moment)
+            yield from reversed(found) if newest_first else found
+            first, last = (first, low - 1) if newest_first else (high + 1, last)
+
+    def code_changes(self) -> Iterator[Change]:
+        """The code changes that were logged."""
+        for event in self.events():
+            if event.kind is Kind.CODE_CHANGED and event.body is not None:
+                body = _body(event)
+                yield Change(event.id, body["description"], body["file"], event.head.get("said", event.at))
+
+
+def _body(event: Event) -> dict[str, str]:
+    return from_bytes(event.body or b"{}")
+
+
+def _log(view: View, first: int, last: int) -> list[Event]:
+    """Events along the lineage: a fork's numbers go on where its parent's shared part ends."""
+    out: list[Event] = []
+    state, high = view.state, min(last, view.as_of)
+    while True:
+        low = max(first, state.fork_seq + 1) if state.parent else first
+        if low <= high:
+            out = view.reader.events(state.id, low, high) + out
+        if state.parent is None or first > state.fork_seq:
+            return out
+        high = min(high, state.fork_seq)
+        state = view.reader.thread(state.parent) or state
+
+
+def message_of(entry: Entry, spoken: Spoken) -> Message:
+    """The message that an entry and its words make."""
+    if spoken.body is None:
+        raise Forgotten(f"message {entry.message.short} was forgotten")
+    return Message(
+        entry.message,
+        entry.role,
+        entry.revision,
+        decode(spoken.body),
+        spoken.said,
+        entry.alternative,
+        entry.alternatives,
+        bool(entry.flags & HIDDEN),
+        bool(entry.flags & PINNED),
+        bool(entry.flags & DELETED),
+        spoken.digest.hex() if spoken.digest else "",
+        entry.position,
+    )
+
+
+def _revision(event: Event, message: Ref, spoken: Spoken) -> Revision:
+    content = None if event.body is None else decode(event.body)
+    number: int = event.head.get("alternative", 0)
+    return Revision(
+        event.id,
+        message,
+        number,
+        content,
+        event.at,
+        event.actor,
+        spoken.digest.hex() if spoken.digest else None,
+    )
+
+
+def info_of(state: ThreadState) -> ThreadInfo:
+    """A thread's row as readers see it."""
+    about = state.about
+    return ThreadInfo(
+        state.id,
+        about.title,
+        about.project,
+        about.kind,
+        about.language,
+        about.tags,
+        about.metadata,
+        state.created_at,
+        state.updated_at,
+        state.head,
+        state.messages,
+        state.turns,
+        state.parent,
+        state.fork_message,
+        state.forgotten,
+    )

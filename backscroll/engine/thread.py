@@ -1,0 +1,288 @@
+"""The thread that users hold: everything one can do to a conversation.
+
+Each method is one transaction, durable on return, safe from any OS thread. Reading is inherited from `engine/reading`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+
+from backscroll.engine import forgetting, operations, undoing
+from backscroll.engine.means import microseconds, zoned
+from backscroll.engine.pen import Pen
+from backscroll.engine.reading import Change, History
+from backscroll.errors import InvalidInput
+from backscroll.record.content import decode
+from backscroll.record.history import HIDDEN, PINNED
+from backscroll.record.ports import Writer
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.message import Content, ContentLike, Message, checked_role, content_of
+from backscroll.vocab.part import Json, Part, Text
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+T = TypeVar("T")
+_PARTS: tuple[type, ...] = get_args(Part)
+
+
+class Thread(History):
+    """One conversation. Two handles on the same thread always agree: neither keeps anything of its own."""
+
+    def __init__(self, engine: Engine, thread: str, actor: str | None = None) -> None:
+        super().__init__(engine.store, thread)
+        self.engine = engine
+        self.actor = actor or engine.settings.actor
+
+    def __repr__(self) -> str:
+        return f"<Thread {self.id[:8]} {self.info.title!r}>"
+
+    def as_actor(self, actor: str) -> Thread:
+        """The same thread, acting under another name."""
+        return Thread(self.engine, self.id, actor)
+
+    def at(self, event: int) -> History:
+        """The history as of an event of the log (time travel; reading only)."""
+        if event < 0:
+            raise InvalidInput(f"no event {event}", hint="events count from 1; 0 is before everything")
+        return History(self._store, self.id, event)
+
+    def _do(self, work: Callable[[Pen], T]) -> T:
+        def run(tx: Writer) -> T:
+            pen = Pen(tx, self.id, self.engine.means, self.actor)
+            result = work(pen)
+            pen.save()
+            return result
+
+        result = self._store.write(run)
+        self.engine.changed(self)
+        return result
+
+    # -- speaking --------------------------------------------------------------------------------------------
+
+    def append(
+        self,
+        role: str,
+        content: ContentLike,
+        *,
+        author: str | None = None,
+        at: str | datetime | None = None,
+        hidden: bool = False,
+        pinned: bool = False,
+    ) -> Message:
+        """Add a message to the end; durable on return."""
+        checked, what = checked_role(role), checked_content(content, author)
+        said = checked_time(at)
+        flags = (HIDDEN if hidden else 0) | (PINNED if pinned else 0)
+
+        def work(pen: Pen) -> tuple[Event, Pen]:
+            return operations.append(pen, checked, what, said=said, flags=flags), pen
+
+        event, pen = self._do(work)
+        time = said or event.at
+        stored = pen.said or what
+        return Message(
+            event.id, checked, event.id, stored, time, 0, 1, hidden, pinned, digest=pen.digest.hex()
+        )
+
+    def insert(
+        self,
+        role: str,
+        content: ContentLike,
+        *,
+        after: Ref | str | None = None,
+        before: Ref | str | None = None,
+        author: str | None = None,
+        at: str | datetime | None = None,
+    ) -> Message:
+        """Put a message between others; with neither `after` nor `before`, at the very beginning."""
+        if after is not None and before is not None:
+            raise InvalidInput("give `after` or `before`, not both")
+        checked, what, said = checked_role(role), checked_content(content, author), checked_time(at)
+
+        def work(pen: Pen) -> Event:
+            anchor = parse_ref(after) if after is not None else _one_before(pen, before)
+            return operations.insert(pen, checked, what, anchor, said=said)
+
+        return self.message(self._do(work).id)
+
+    def edit(self, message: Ref | str, content: ContentLike, *, seen: Ref | str | None = None) -> Message:
+        """Give a message new words. With `seen` (the revision you looked at), a change in between is a Conflict."""
+        ref, what = parse_ref(message), checked_content(content, None)
+        saw = None if seen is None else parse_ref(seen)
+        self._do(lambda pen: operations.edit(pen, ref, keep_author(pen, ref, what), seen=saw))
+        return self.message(ref)
+
+    def regenerate(
+        self, message: Ref | str, content: ContentLike, *, live: bool = True, seen: Ref | str | None = None
+    ) -> Message:
+        """Add an alternative (a swipe) to a message; it becomes the live one unless `live` is False."""
+        ref, what = parse_ref(message), checked_content(content, None)
+        saw = None if seen is None else parse_ref(seen)
+        self._do(
+            lambda pen: operations.regenerate(pen, ref, keep_author(pen, ref, what), live=live, seen=saw)
+        )
+        return self.message(ref)
+
+    def choose(self, message: Ref | str, which: Ref | str | int) -> Message:
+        """Make an alternative (by number) or any revision (by id) the live one."""
+        ref = parse_ref(message)
+        target = which if isinstance(which, int) else parse_ref(which)
+        self._do(lambda pen: operations.choose(pen, ref, target))
+        return self.message(ref)
+
+    # -- flags and places ------------------------------------------------------------------------------------
+
+    def _flag(self, kind: Kind, messages: tuple[Ref | str, ...]) -> int:
+        refs = [parse_ref(m) for m in messages]
+
+        def work(pen: Pen) -> int:
+            group = {"group": pen.state.head + 1} if len(refs) > 1 else None
+            return sum(operations.set_flag(pen, kind, ref, head=group) is not None for ref in refs)
+
+        return self._do(work)
+
+    def delete(self, *messages: Ref | str) -> int:
+        """Take messages out of the history (their words stay in the log); several at once are one stroke for undo."""
+        return self._flag(Kind.DELETED, messages)
+
+    def restore(self, *messages: Ref | str) -> int:
+        """Bring deleted messages back to their places."""
+        return self._flag(Kind.RESTORED, messages)
+
+    def hide(self, *messages: Ref | str) -> int:
+        """Keep messages in the history but out of prompts."""
+        return self._flag(Kind.HIDDEN, messages)
+
+    def unhide(self, *messages: Ref | str) -> int:
+        """Let messages into prompts again."""
+        return self._flag(Kind.UNHIDDEN, messages)
+
+    def pin(self, *messages: Ref | str) -> int:
+        """Mark messages that every prompt must keep."""
+        return self._flag(Kind.PINNED, messages)
+
+    def unpin(self, *messages: Ref | str) -> int:
+        """Take the pin off again."""
+        return self._flag(Kind.UNPINNED, messages)
+
+    def move(self, message: Ref | str, *, after: Ref | str | None) -> Message:
+        """Put a message after another one; None puts it at the very beginning."""
+        ref, anchor = parse_ref(message), None if after is None else parse_ref(after)
+        self._do(lambda pen: operations.move(pen, ref, anchor))
+        return self.message(ref)
+
+    def undo(self) -> Event:
+        """Take back your last deliberate operation on this thread."""
+        return self._do(undoing.undo)
+
+    def redo(self) -> Event:
+        """Do again what your last undo took back."""
+        return self._do(undoing.redo)
+
+    # -- the thread as a whole -------------------------------------------------------------------------------
+
+    def rename(self, title: str) -> None:
+        """Give the thread a title."""
+        self._do(lambda pen: operations.rename(pen, title))
+
+    def describe(self, **changes: Json) -> None:
+        """Change project, kind, language or metadata."""
+        self._do(lambda pen: operations.describe(pen, changes))
+
+    def tag(self, *names: str) -> None:
+        """Put tags on the thread."""
+        self._do(lambda pen: [operations.tag(pen, name) for name in names])
+
+    def untag(self, *names: str) -> None:
+        """Take tags off the thread."""
+        self._do(lambda pen: [operations.tag(pen, name, on=False) for name in names])
+
+    def fork(self, at: Ref | str | None = None, *, title: str | None = None) -> Thread:
+        """A new thread that shares this one's past up to and including a message, and copies nothing."""
+        ref = None if at is None else parse_ref(at)
+        made = self.engine.fork(self.id, ref, title=title, actor=self.actor)
+        return Thread(self.engine, made, self.actor)
+
+    def log_code_change(
+        self,
+        description: str,
+        file_path: str,
+        *,
+        at: str | datetime | None = None,
+        details: Mapping[str, Json] | None = None,
+    ) -> Change:
+        """Write down that code was changed."""
+        said = checked_time(at)
+        event = self._do(
+            lambda pen: operations.code_change(pen, description, file_path, said=said, details=details)
+        )
+        return Change(event.id, description, file_path, said or event.at)
+
+    def forget(self, *messages: Ref | str, keep_shared: bool = False) -> forgetting.Erasure:
+        """Erase the words of messages for good, here and in every fork; with none named, of the whole thread."""
+        refs = [parse_ref(m) for m in messages]
+        return self.engine.forget(self.id, refs, actor=self.actor, keep_shared=keep_shared)
+
+    def mark_processed(self, turn: int, version: str, at: str | datetime | None = None) -> None:
+        """Note that a turn was analysed in this version; another version makes it unprocessed by itself."""
+        found = self.turn(turn)
+        opening = found.messages[0].id if turn else Ref(self.id, 0)
+        when = checked_time(at) or self.engine.means.now()
+        self._store.write(lambda tx: tx.set_turn_state(self.id, opening, version, when))
+
+
+def _one_before(pen: Pen, before: Ref | str | None) -> Ref | None:
+    """The message that stands right before another one; None where that is the first."""
+    if before is None:
+        return None
+    entry = operations.standing(pen, parse_ref(before), deleted=True)
+    rows = pen.view.page(1, before=entry.position, newest_first=True, gone=True)
+    return rows[0][0].message if rows else None
+
+
+def keep_author(pen: Pen, message: Ref, content: Content) -> Content:
+    """New words are still by the same author unless they say otherwise."""
+    entry = operations.standing(pen, message)
+    spoken = pen.tx.spoken([entry.revision]).get(entry.revision)
+    if content.author is not None or spoken is None or spoken.body is None:
+        return content
+    return replace(content, author=decode(spoken.body).author)
+
+
+def checked_content(value: ContentLike, author: str | None) -> Content:
+    """The content, or a clear error where it is none: callers are not always type-checked."""
+    given: Any = value
+    if not isinstance(given, (str, Content, Sequence, *_PARTS)):
+        raise _no_content(given)
+    content = content_of(value, author=author)
+    for part in cast("Sequence[Any]", content.parts):
+        if not isinstance(part, _PARTS):
+            raise _no_content(part)
+        if isinstance(part, Text) and not isinstance(cast("Any", part.text), str):
+            raise InvalidInput(f"text must be a string, not {type(part.text).__name__}")
+    return content
+
+
+def _no_content(value: object) -> InvalidInput:
+    return InvalidInput(
+        f"not the content of a message: {type(value).__name__}",
+        hint="pass text, a part, several parts, or a Content",
+    )
+
+
+def checked_time(value: str | datetime | None) -> str | None:
+    """A time with its zone, or a clear error."""
+    try:
+        time = zoned(value)
+        if time is not None:
+            microseconds(time)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InvalidInput(
+            f"not a time: {value!r}", hint="use ISO 8601, such as 2026-11-15T09:30:00+08:00"
+        ) from error
+    return time

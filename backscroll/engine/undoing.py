@@ -1,0 +1,114 @@
+"""Undo and redo: the inverse of a stroke, field by field, written as an event of its own.
+
+Only what the stroke changed is set back, and only where it still is as the stroke left it: what somebody else did to the same
+message meanwhile is never overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from backscroll.engine.lineage import View
+from backscroll.engine.pen import Pen
+from backscroll.errors import Conflict, NotFound
+from backscroll.record.about import About, fold_about
+from backscroll.record.history import DELETED, FORGOTTEN, Entry, pack
+from backscroll.record.undo import to_redo, to_undo
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.part import Json
+
+_FIELDS = ("position", "revision", "alternative", "flags")
+
+
+def undo(pen: Pen) -> Event:
+    """Take back the actor's last deliberate stroke in this thread."""
+    stroke = to_undo(_newest_first(pen))
+    if not stroke:
+        raise NotFound(
+            f"nothing to undo for {pen.actor}", hint="only your own edits can be undone, not new messages"
+        )
+    return _invert(pen, Kind.UNDONE, sorted(stroke, key=lambda e: e.seq))
+
+
+def redo(pen: Pen) -> Event:
+    """Do again what the actor's last undo took back."""
+    undone = to_redo(_newest_first(pen))
+    if undone is None:
+        raise NotFound(f"nothing to redo for {pen.actor}", hint="a new edit ends the chance to redo")
+    return _invert(pen, Kind.REDONE, [undone])
+
+
+def _newest_first(pen: Pen) -> list[Event]:
+    out: list[Event] = []
+    before: int | None = None
+    while True:
+        page = pen.tx.undoable(pen.state.id, pen.actor, before, 200)
+        out += page
+        if len(page) < 200 or to_undo(out[:-1]):  # a whole stroke is in hand once something older follows it
+            return out
+        before = page[-1].seq
+
+
+def _invert(pen: Pen, kind: Kind, stroke: Sequence[Event]) -> Event:
+    first, last = stroke[0].seq, stroke[-1].seq
+    before, after = View(pen.tx, pen.state, first - 1), View(pen.tx, pen.state, last)
+    entries: list[Json] = []
+    for message in _touched(stroke):
+        now = pen.entry(message)
+        if now is None or now.flags & FORGOTTEN:
+            continue
+        entries.append(pack(_set_back(before.entry(message), after.entry(message), now)))
+    about = _about_before(pen, stroke)
+    if not entries and about is None:
+        raise Conflict("what this would take back was forgotten", hint="its words cannot be brought back")
+    head = {"of": [e.seq for e in stroke], "entries": entries}
+    return pen.write(kind, head=head, body=None if about is None else {"about": about})
+
+
+def _touched(stroke: Sequence[Event]) -> list[Ref]:
+    out: dict[Ref, None] = {}
+    for event in stroke:
+        if event.message is not None:
+            out[event.message] = None
+        for was in event.head.get("entries", ()):
+            out[parse_ref(was["message"])] = None
+    return list(out)
+
+
+def _set_back(before: Entry | None, after: Entry | None, now: Entry) -> Entry:
+    if after is None:
+        return now
+    if before is None:  # the stroke brought the message into the history: undoing it takes it out
+        before = replace(after, flags=after.flags | DELETED)
+    changed = {f: getattr(before, f) for f in _FIELDS if getattr(before, f) != getattr(after, f)}
+    if "flags" in changed:
+        touched = before.flags ^ after.flags
+        if (now.flags ^ after.flags) & touched:
+            raise _conflict(now)
+        changed["flags"] = now.flags & ~touched | before.flags & touched
+    for name in changed:
+        if name != "flags" and getattr(now, name) != getattr(after, name):
+            raise _conflict(now)
+    return replace(now, **changed)
+
+
+def _conflict(now: Entry) -> Conflict:
+    return Conflict(
+        f"message {now.message.short} was changed again since",
+        hint="undo that first, or edit the message by hand",
+    )
+
+
+def _about_before(pen: Pen, stroke: Sequence[Event]) -> dict[str, Json] | None:
+    """What of title, tags and kin the stroke changed, as it was before."""
+    if not any(e.body is not None and e.message is None for e in stroke):
+        return None
+    log = pen.tx.events(pen.state.id, 1, stroke[-1].seq)
+    before = fold_about(About(), [e for e in log if e.seq < stroke[0].seq]).to_json()
+    after, now = fold_about(About(), log).to_json(), pen.state.about.to_json()
+    changed = [key for key in before if before[key] != after[key]]
+    if any(now[key] != after[key] for key in changed):
+        raise Conflict("the thread was renamed or described anew since", hint="change it by hand")
+    return {key: before[key] for key in changed} or None

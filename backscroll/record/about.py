@@ -1,0 +1,80 @@
+"""What is known about a thread as a whole, folded from the same log: title, tags, project and kin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from backscroll.record.chain import from_bytes
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.part import Json
+
+
+def _none() -> Mapping[str, Json]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The words about a thread; all of them erasable."""
+
+    title: str = ""
+    project: str = ""
+    kind: str = "chat"
+    language: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Json] = field(default_factory=_none)
+
+    def to_json(self) -> dict[str, Json]:
+        """The sealed shape."""
+        return {
+            "title": self.title,
+            "project": self.project,
+            "kind": self.kind,
+            "language": self.language,
+            "tags": list(self.tags),
+            "metadata": self.metadata,
+        }
+
+
+def about_from_json(data: Mapping[str, Json]) -> About:
+    """What `About.to_json` wrote; missing fields keep their defaults."""
+    blank = About()
+    return About(
+        data.get("title", blank.title),
+        data.get("project", blank.project),
+        data.get("kind", blank.kind),
+        data.get("language", blank.language),
+        tuple(data.get("tags", ())),
+        data.get("metadata") or {},
+    )
+
+
+_WHOLE = frozenset({Kind.CREATED, Kind.FORKED, Kind.RENAMED, Kind.TAGGED, Kind.UNTAGGED, Kind.DESCRIBED})
+
+
+def after(about: About, event: Event) -> About:
+    """What is known once an event has happened."""
+    if event.kind is Kind.FORGOTTEN and event.head.get("thread"):
+        return About(kind=about.kind)
+    undoing = event.kind in (Kind.UNDONE, Kind.REDONE)
+    if event.kind not in _WHOLE and not undoing:
+        return about
+    if event.body is None:
+        return replace(about, title="") if event.forgotten else about
+    data = cast("dict[str, Json]", from_bytes(event.body))
+    if event.kind is Kind.TAGGED:
+        return replace(about, tags=(*(t for t in about.tags if t != data["tag"]), data["tag"]))
+    if event.kind is Kind.UNTAGGED:
+        return replace(about, tags=tuple(t for t in about.tags if t != data["tag"]))
+    if "about" in data:
+        return about_from_json({**about.to_json(), **data["about"]})
+    return about
+
+
+def fold_about(start: About, events: Iterable[Event]) -> About:
+    """What is known after all these events."""
+    for event in events:
+        start = after(start, event)
+    return start

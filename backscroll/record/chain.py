@@ -1,0 +1,75 @@
+"""Sealing and linking: how the log proves that no byte of it was changed.
+
+An event's hash covers the hash before it, its own head, and a salted commitment to its sealed body. `forget` destroys salt and
+body; the commitment stays, so the chain still verifies, and without the salt nothing can be guessed back from it.
+Refuses: randomness (salts are passed in) and storage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from backscroll.vocab.event import Event
+from backscroll.vocab.part import Json
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_sha256 = hashlib.sha256
+_ORIGIN = b"backscroll/1/"
+
+
+def to_bytes(value: Json) -> bytes:
+    """JSON as bytes; lone surrogates are stored as they are, which plain UTF-8 would refuse."""
+    return _encode(value).encode("utf-8", "surrogatepass")
+
+
+def from_bytes(data: bytes) -> Json:
+    """The value that `to_bytes` wrote."""
+    return json.loads(data.decode("utf-8", "surrogatepass"))
+
+
+def genesis(thread: str) -> bytes:
+    """What stands in for the hash before the first event of a thread that is no fork."""
+    return _sha256(_ORIGIN + thread.encode()).digest()
+
+
+def commitment(salt: bytes, body: bytes) -> bytes:
+    """A salted promise about the body, which reveals nothing once the salt is gone."""
+    return _sha256(salt + body).digest()
+
+
+def link(previous: bytes, event: Event) -> bytes:
+    """The hash of an event, given the hash of the event before it."""
+    head = to_bytes(event.head)
+    target = f"{event.target.thread}.{event.target.seq}" if event.target else ""
+    line = f"{event.thread}.{event.seq}\n{event.kind}\n{event.at}\n{target}\n{event.actor}\n"
+    return _sha256(previous + event.commit + line.encode("utf-8", "surrogatepass") + head).digest()
+
+
+def sealed(event: Event, previous: bytes, salt: bytes) -> Event:
+    """The event with commitment and hash filled in, ready for the log."""
+    if event.body is not None:
+        event = replace(event, salt=salt, commit=commitment(salt, event.body))
+    return replace(event, hash=link(previous, event))
+
+
+def flaws(event: Event, previous: bytes) -> list[str]:
+    """What is wrong with an event of the log, in plain words; empty where nothing is."""
+    out: list[str] = []
+    if event.commit and event.body is not None:
+        if event.salt is None:
+            out.append("the salt of the body is missing")
+        elif commitment(event.salt, event.body) != event.commit:
+            out.append("the body was changed: it no longer fits its seal")
+    if event.body is not None and not event.commit:
+        out.append("the body has no seal")
+    if link(previous, event) != event.hash:
+        out.append("the head was changed, or the event before it: the hash does not follow")
+    return out
+
+
+def head_of(event: Event) -> Mapping[str, Json]:
+    """The head as it will come back from storage (lists instead of tuples)."""
+    return from_bytes(to_bytes(event.head))

@@ -1,0 +1,96 @@
+"""The sealed shape of a content, and its hash.
+
+The hash names *what was said by which role*: equal words have equal hashes wherever they stand, which is how imports and
+syncs recognise a message. It is kept beside the body and goes with it when the words are forgotten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import cast
+
+from backscroll.record.chain import from_bytes, to_bytes
+from backscroll.vocab.message import Content
+from backscroll.vocab.part import (
+    Json,
+    Media,
+    Opaque,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    part_from_json,
+    part_to_json,
+)
+
+
+def encode(content: Content) -> bytes:
+    """The bytes that go into the sealed body."""
+    body: dict[str, Json] = {"parts": [part_to_json(p) for p in content.parts]}
+    if content.author is not None:
+        body["author"] = content.author
+    if content.metadata:
+        body["meta"] = content.metadata
+    return to_bytes(body)
+
+
+def decode(body: bytes) -> Content:
+    """The content that `encode` wrote."""
+    data = cast("dict[str, Json]", from_bytes(body))
+    parts = tuple(part_from_json(p) for p in data["parts"])
+    return Content(parts, data.get("author"), data.get("meta") or {})
+
+
+def digest(role: str, content: Content) -> bytes:
+    """The content hash: role, author and parts; not the metadata, which holds times and costs."""
+    said = [role, content.author, [part_to_json(p) for p in content.parts]]
+    return hashlib.sha256(to_bytes(said)).digest()
+
+
+def blobs_of(content: Content) -> Iterator[str]:
+    """The hashes of all bytes that a content refers to."""
+    for part in content.parts:
+        inner: tuple[Part, ...] = part.content if isinstance(part, ToolResult) else (part,)
+        for p in inner:
+            if isinstance(p, Media) and p.blob:
+                yield p.blob
+
+
+def tools_of(content: Content) -> tuple[str, ...]:
+    """The names of the tools that a content calls or answers for, each once."""
+    names = [p.name for p in content.parts if isinstance(p, ToolCall | ToolResult) and p.name]
+    return tuple(dict.fromkeys(names))
+
+
+def searchable(content: Content) -> str:
+    """All the words by which somebody may look for this content."""
+    out: list[str] = []
+    if content.author:
+        out.append(content.author)
+    for part in content.parts:
+        match part:
+            case Text() | Reasoning():
+                out.append(part.text)
+            case ToolCall():
+                out.append(part.name)
+                out.append(part.arguments if isinstance(part.arguments, str) else _plain(part.arguments))
+            case ToolResult():
+                out.extend(p.text for p in part.content if isinstance(p, Text))
+            case Media():
+                out.append(part.name or part.url or "")
+            case Opaque():
+                pass
+    return "\n".join(t for t in out if t)
+
+
+def _plain(value: Json) -> str:
+    """The words inside a JSON value, without its punctuation."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "\n".join(f"{k} {_plain(v)}" for k, v in cast("dict[str, Json]", value).items())
+    if isinstance(value, list):
+        return "\n".join(_plain(v) for v in cast("list[Json]", value))
+    return "" if value is None else str(value)

@@ -1,0 +1,243 @@
+"""What the record needs of a store. SQLite and PostgreSQL both provide it and pass one contract kit.
+
+A store knows rows, not policy: which rows to write is decided by the engine with the pure functions of this room. All reads of
+one `Reader` see one moment; all writes of one `Writer` happen together or not at all, and are durable when `Store.write`
+returns. Sequence numbers, positions and hashes are given, never invented by a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from backscroll.record.about import About
+from backscroll.record.history import Entry, Span
+from backscroll.vocab.event import Event
+from backscroll.vocab.ids import Ref
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadState:
+    """The row of a thread: where its log ends, how it forked, and what is known about it."""
+
+    id: str
+    root: str  # the thread that the whole family of forks started from; itself where it is no fork
+    head: int  # sequence number of the newest event
+    hash: bytes  # hash of the newest event
+    about: About
+    created_at: str
+    updated_at: str
+    messages: int = 0
+    turns: int = 0
+    parent: str | None = None
+    fork_seq: int = 0  # events of the parent up to this number are shared
+    fork_position: bytes | None = None  # messages of the parent up to this position are shared; None: all
+    fork_message: Ref | None = None
+    forgotten: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The words behind a revision, as they lie in the store."""
+
+    body: bytes | None
+    digest: bytes | None
+    said: str  # ISO time at which it was said
+    actor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """An event with what a store keeps beside it for quick look-up."""
+
+    event: Event
+    said: str
+    said_us: int  # the same in microseconds since 1970, UTC
+    role: str = ""
+    digest: bytes | None = None
+    tools: tuple[str, ...] = ()
+    words: str = ""  # index tokens; empty: not searchable
+    undoable: bool = False  # deliberate operations, undo and redo
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Filters of a search."""
+
+    threads: tuple[str, ...] | None = None  # only events of these threads' own logs
+    project: str | None = None
+    kind: str | None = None
+    roles: tuple[str, ...] = ()
+    since_us: int | None = None
+    until_us: int | None = None
+    tool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawHit:
+    """A revision that fits a search, best first."""
+
+    revision: Ref
+    message: Ref
+    role: str
+    said: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Which part of a thread's own entries to read: positions strictly between `after` and `before`, as of an event."""
+
+    as_of: int
+    after: bytes | None = None
+    before: bytes | None = None
+    upto: bytes | None = None  # inclusive upper limit, for the shared past of a fork
+
+
+class Reader(Protocol):
+    """Reading at one moment."""
+
+    def thread(self, thread: str) -> ThreadState | None: ...
+    def threads(
+        self,
+        *,
+        project: str | None = None,
+        kind: str | None = None,
+        after: tuple[str, str] | None = None,
+        limit: int = 100,
+    ) -> list[ThreadState]:
+        """Newest change first; `after` is (updated_at, id) of the last one seen."""
+        ...
+
+    def threads_like(self, prefix: str, limit: int = 10) -> list[str]:
+        """Ids that begin with these hex digits."""
+        ...
+
+    def family(self, root: str) -> list[ThreadState]:
+        """Every thread that shares this root, the root included, oldest first."""
+        ...
+
+    def entry(self, thread: str, message: Ref, as_of: int | None = None) -> Entry | None:
+        """The own entry of a thread for a message, now or as of an event; gone ones included."""
+        ...
+
+    def page(
+        self, thread: str, bounds: Bounds, limit: int, *, newest_first: bool = False, gone: bool = False
+    ) -> list[tuple[Entry, Spoken]]:
+        """Own entries of a thread in order of position, with their words; deleted and forgotten ones only with `gone`."""
+        ...
+
+    def count(self, thread: str, bounds: Bounds, *, role: str | None = None) -> int:
+        """How many own live entries lie in these bounds."""
+        ...
+
+    def adopted(self, thread: str) -> list[tuple[Ref, int]]:
+        """Messages of the shared past for which a fork has entries of its own, with the event of the first."""
+        ...
+
+    def spans(self, thread: str) -> Iterable[Span]:
+        """Every own entry a thread ever had, for verification."""
+        ...
+
+    def event(self, event: Ref) -> Event | None: ...
+    def events(
+        self,
+        thread: str,
+        first: int = 1,
+        last: int | None = None,
+        limit: int | None = None,
+        *,
+        newest_first: bool = False,
+    ) -> list[Event]:
+        """Own events of a thread."""
+        ...
+
+    def events_about(self, message: Ref) -> list[Event]:
+        """Every event, in any fork, about a message: its own first one, then the others by thread and number."""
+        ...
+
+    def undoable(self, thread: str, actor: str, before: int | None = None, limit: int = 100) -> list[Event]:
+        """An actor's deliberate, undo and redo events, newest first."""
+        ...
+
+    def spoken(self, revisions: Sequence[Ref]) -> dict[Ref, Spoken]: ...
+    def search(self, query: str, wanted: Wanted, limit: int) -> list[RawHit]:
+        """`query` is in the store's own language (`Store.dialect`)."""
+        ...
+
+    def indexed(self, revision: Ref) -> str | None:
+        """The index tokens under which a revision can be found now; None where it is not in the index."""
+        ...
+
+    def blob(self, digest: str) -> bytes | None: ...
+    def blobs(self) -> Iterable[str]: ...
+    def blob_users(self, digest: str) -> list[Ref]: ...
+    def origin(self, key: bytes) -> str | None:
+        """The thread that an import made for this origin."""
+        ...
+
+    def tokens(self, revisions: Sequence[Ref], tokenizer: str) -> dict[Ref, int]: ...
+    def turn_state(self, thread: str, openings: Sequence[Ref]) -> dict[Ref, tuple[str, str]]:
+        """For analysed turns: version that was analysed, and when."""
+        ...
+
+    def meta(self, key: str) -> str | None: ...
+    def stats(self) -> Mapping[str, int]: ...
+    def integrity(self) -> list[str]:
+        """What the database itself says is wrong; empty where nothing is."""
+        ...
+
+
+class Writer(Reader, Protocol):
+    """Writing, together or not at all."""
+
+    def lock_thread(self, thread: str) -> ThreadState | None:
+        """The row of a thread, held until the end of the transaction."""
+        ...
+
+    def add_thread(self, state: ThreadState) -> None: ...
+    def save_thread(self, state: ThreadState, *, about_changed: bool) -> None: ...
+    def log(self, logged: Logged) -> None: ...
+    def open_entry(self, thread: str, entry: Entry, before: Entry | None) -> None:
+        """Open an entry and close the thread's own entry before it."""
+        ...
+
+    def index(self, revision: Ref, words: str) -> None: ...
+    def unindex(self, revision: Ref) -> None: ...
+    def put_blob(self, digest: str, data: bytes) -> None: ...
+    def link_blob(self, digest: str, revision: Ref) -> None: ...
+    def set_origin(self, key: bytes, thread: str) -> None: ...
+    def set_tokens(self, counts: Iterable[tuple[Ref, str, int]]) -> None: ...
+    def set_turn_state(self, thread: str, opening: Ref, version: str, at: str | None) -> None: ...
+    def set_meta(self, key: str, value: str) -> None: ...
+    def erase_event(self, event: Ref) -> None:
+        """Destroy salt, body, content hash, tokens and index entry of an event."""
+        ...
+
+    def erase_blob(self, digest: str) -> None: ...
+
+
+class Store(Protocol):
+    """A durable place for logs."""
+
+    dialect: str  # `fts5` or `tsquery`
+    location: str  # for people; never holds a password
+
+    def read(self, work: Callable[[Reader], T]) -> T: ...
+    def write(self, work: Callable[[Writer], T]) -> T:
+        """Run in one transaction; durable on return. `work` may be run again and must not have effects elsewhere."""
+        ...
+
+    def scrub(self) -> list[str]:
+        """After a forget: rewrite index and file so that no page keeps erased words. Says what it cannot reach."""
+        ...
+
+    def backup(self, target: str) -> None: ...
+    def facts(self) -> Mapping[str, str]:
+        """For `doctor`: versions, size, journal mode and so on."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,1 @@
+"""The embedded store: one file, the standard library's sqlite3, hand-written SQL."""

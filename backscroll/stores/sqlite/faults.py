@@ -1,0 +1,59 @@
+"""What SQLite says, in words that help."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from backscroll.errors import StoreBusy, StoreCorrupt, StoreError
+
+_SAYS: dict[int, tuple[type[StoreError], str, str]] = {
+    sqlite3.SQLITE_BUSY: (StoreBusy, "another program holds the store", "nothing was written; try again"),
+    sqlite3.SQLITE_LOCKED: (StoreBusy, "another program holds the store", "nothing was written; try again"),
+    sqlite3.SQLITE_FULL: (
+        StoreError,
+        "the disk is full",
+        "nothing was written and nothing lost; make room and try again",
+    ),
+    sqlite3.SQLITE_READONLY: (
+        StoreError,
+        "the store is read-only",
+        "check the permissions of the file and its folder",
+    ),
+    sqlite3.SQLITE_PERM: (
+        StoreError,
+        "no permission for the store",
+        "check the permissions of the file and its folder",
+    ),
+    sqlite3.SQLITE_AUTH: (
+        StoreError,
+        "no permission for the store",
+        "check the permissions of the file and its folder",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (
+        StoreError,
+        "the store cannot be opened",
+        "check that the folder exists and is writable",
+    ),
+    sqlite3.SQLITE_IOERR: (
+        StoreError,
+        "the disk did not take the write, or could not be read",
+        "nothing was lost; check free space and the disk, then try again",
+    ),
+    sqlite3.SQLITE_CORRUPT: (
+        StoreCorrupt,
+        "the store file is damaged",
+        "keep a copy of it, then run `backscroll verify`; `backscroll restore-backup` brings back a backup",
+    ),
+    sqlite3.SQLITE_NOTADB: (
+        StoreCorrupt,
+        "this file is not a Backscroll store",
+        "check the path given as store",
+    ),
+}
+
+
+def translated(error: sqlite3.Error, location: str) -> StoreError:
+    """The error to raise instead; it names the file and says what to do."""
+    code = getattr(error, "sqlite_errorcode", None)
+    kind, message, hint = _SAYS.get((code or 0) & 0xFF, (StoreError, f"the store failed: {error}", ""))
+    return kind(f"{message}: {location}", hint=hint, cause=str(error))

@@ -1,0 +1,384 @@
+"""Reading rows of the SQLite store at one moment. Implements `record.ports.Reader`; `write.py` adds the writing half."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from backscroll.record.about import about_from_json
+from backscroll.record.chain import from_bytes
+from backscroll.record.history import Entry, Span
+from backscroll.record.order import at_end
+from backscroll.record.ports import Bounds, RawHit, Spoken, ThreadState, Wanted
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.message import checked_role
+
+_THREAD = (
+    "id, root, head, hash, about, created_at, updated_at, messages, turns, parent, fork_seq, fork_position, "
+    "fork_message, forgotten"
+)
+_EVENT = "key, kind, actor, at, target, head, body, salt, seal, hash"
+_ENTRY = "e.position, e.since, e.message, e.revision, e.role, e.alternative, e.alternatives, e.flags"
+_SPOKEN = "v.body, v.digest, v.said, v.actor"
+_LOW = (1 << 32) - 1
+#: A common word fits half of all messages; ranking the newest few thousand of them keeps every search quick.
+RANKED = 3000
+
+
+class SqliteReader:
+    """Reads through one connection."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, numbers: dict[str, int], names: dict[int, str]
+    ) -> None:
+        self._c = connection
+        self._numbers = numbers
+        self._names = names
+
+    # -- names -----------------------------------------------------------------------------------------------
+
+    def _number(self, thread: str) -> int | None:
+        number = self._numbers.get(thread)
+        if number is None:
+            row = self._c.execute("SELECT no FROM threads WHERE id = ?", (thread,)).fetchone()
+            if row is None:
+                return None
+            number = self._learn(thread, row[0])
+        return number
+
+    def _learn(self, thread: str, number: int) -> int:
+        self._numbers[thread] = number
+        self._names[number] = thread
+        return number
+
+    def _key(self, ref: Ref) -> int | None:
+        number = self._number(ref.thread)
+        return None if number is None else number << 32 | ref.seq
+
+    def _ref(self, key: int) -> Ref:
+        number = key >> 32
+        name = self._names.get(number)
+        if name is None:
+            name = self._c.execute("SELECT id FROM threads WHERE no = ?", (number,)).fetchone()[0]
+            self._learn(name, number)
+        return Ref(name, key & _LOW)
+
+    # -- threads ---------------------------------------------------------------------------------------------
+
+    def thread(self, thread: str) -> ThreadState | None:
+        row = self._c.execute(f"SELECT {_THREAD} FROM threads WHERE id = ?", (thread,)).fetchone()
+        return None if row is None else _thread(row)
+
+    def threads(
+        self,
+        *,
+        project: str | None = None,
+        kind: str | None = None,
+        after: tuple[str, str] | None = None,
+        limit: int = 100,
+    ) -> list[ThreadState]:
+        where, values = ["1"], cast("list[object]", [])
+        if project is not None:
+            where.append("project = ?")
+            values.append(project)
+        if kind is not None:
+            where.append("kind = ?")
+            values.append(kind)
+        if after is not None:
+            where.append("(updated_us, id) < (SELECT updated_us, id FROM threads WHERE id = ?)")
+            values.append(after[1])
+        sql = f"SELECT {_THREAD} FROM threads WHERE {' AND '.join(where)} ORDER BY updated_us DESC, id DESC LIMIT ?"
+        return [_thread(row) for row in self._c.execute(sql, (*values, limit))]
+
+    def threads_like(self, prefix: str, limit: int = 10) -> list[str]:
+        sql = "SELECT id FROM threads WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+        return [row[0] for row in self._c.execute(sql, (prefix, prefix + "g", limit))]
+
+    def family(self, root: str) -> list[ThreadState]:
+        rows = self._c.execute(f"SELECT {_THREAD} FROM threads WHERE root = ? ORDER BY no", (root,))
+        return [_thread(row) for row in rows]
+
+    # -- entries ---------------------------------------------------------------------------------------------
+
+    def _entry(self, row: Sequence[Any]) -> Entry:
+        position, since, message, revision, role, alternative, alternatives, flags = row[:8]
+        return Entry(
+            self._ref(message), position, role, self._ref(revision), alternative, alternatives, flags, since
+        )
+
+    def entry(self, thread: str, message: Ref, as_of: int | None = None) -> Entry | None:
+        number, key = self._number(thread), self._key(message)
+        if number is None or key is None:
+            return None
+        when, values = ("e.until IS NULL", ()) if as_of is None else ("e.since <= ?", (as_of,))
+        # A message that never moved stands where its own number says; only the others need an index.
+        sql = (
+            f"SELECT {_ENTRY} FROM entries e WHERE e.thread = ? AND e.position = ? AND e.message = ? AND {when} "
+            "ORDER BY e.since DESC LIMIT 1"
+        )
+        home = self._c.execute(sql, (number, at_end(message.seq), key, *values)).fetchone()
+        if home is not None and as_of is None:
+            return self._entry(home)
+        sql = (
+            f"SELECT {_ENTRY} FROM entries e WHERE e.thread = ? AND e.message = ? AND e.strayed = 1 AND {when} "
+            "ORDER BY e.since DESC LIMIT 1"
+        )
+        away = self._c.execute(sql, (number, key, *values)).fetchone()
+        found = [row for row in (home, away) if row is not None]
+        return self._entry(max(found, key=lambda row: row[1])) if found else None
+
+    def _within(self, number: int, bounds: Bounds) -> tuple[str, list[object]]:
+        where = ["e.thread = ?", "e.since <= ?", "(e.until IS NULL OR e.until > ?)"]
+        values: list[object] = [number, bounds.as_of, bounds.as_of]
+        for sign, limit in ((">", bounds.after), ("<", bounds.before), ("<=", bounds.upto)):
+            if limit is not None:
+                where.append(f"e.position {sign} ?")
+                values.append(limit)
+        return " AND ".join(where), values
+
+    def page(
+        self, thread: str, bounds: Bounds, limit: int, *, newest_first: bool = False, gone: bool = False
+    ) -> list[tuple[Entry, Spoken]]:
+        number = self._number(thread)
+        if number is None:
+            return []
+        where, values = self._within(number, bounds)
+        if not gone:
+            where += " AND NOT e.flags & 9 AND v.body IS NOT NULL"
+        order = "DESC" if newest_first else "ASC"
+        sql = (
+            f"SELECT {_ENTRY}, {_SPOKEN} FROM entries e JOIN events v ON v.key = e.revision "
+            f"WHERE {where} ORDER BY e.position {order} LIMIT ?"
+        )
+        rows = self._c.execute(sql, (*values, limit)).fetchall()
+        return [(self._entry(row), Spoken(*row[8:])) for row in rows]
+
+    def count(self, thread: str, bounds: Bounds, *, role: str | None = None) -> int:
+        number = self._number(thread)
+        if number is None:
+            return 0
+        where, values = self._within(number, bounds)
+        if role is not None:
+            where += " AND e.role = ?"
+            values.append(role)
+        sql = f"SELECT count(*) FROM entries e WHERE {where} AND NOT e.flags & 9"
+        return self._c.execute(sql, values).fetchone()[0]
+
+    def adopted(self, thread: str) -> list[tuple[Ref, int]]:
+        number = self._number(thread)
+        if number is None:
+            return []
+        sql = "SELECT message, min(since) FROM entries WHERE thread = ? AND strayed = 1 AND message >> 32 <> ? GROUP BY message"
+        return [(self._ref(key), since) for key, since in self._c.execute(sql, (number, number))]
+
+    def spans(self, thread: str) -> Iterator[Span]:
+        sql = f"SELECT {_ENTRY}, e.until FROM entries e WHERE e.thread = ? ORDER BY e.position, e.since"
+        for row in self._c.execute(sql, (self._number(thread),)):
+            yield Span(self._entry(row), row[8])
+
+    # -- events ----------------------------------------------------------------------------------------------
+
+    def _event(self, row: Sequence[Any]) -> Event:
+        key, kind, actor, at, target, head, body, salt, seal, hash_ = row
+        ref = self._ref(key)
+        about = None if target is None else self._ref(target)
+        return Event(
+            ref.thread, ref.seq, Kind(kind), actor, at, about, from_bytes(head), body, salt, seal, hash_
+        )
+
+    def event(self, event: Ref) -> Event | None:
+        row = self._c.execute(f"SELECT {_EVENT} FROM events WHERE key = ?", (self._key(event),)).fetchone()
+        return None if row is None else self._event(row)
+
+    def events(
+        self,
+        thread: str,
+        first: int = 1,
+        last: int | None = None,
+        limit: int | None = None,
+        *,
+        newest_first: bool = False,
+    ) -> list[Event]:
+        number = self._number(thread)
+        if number is None:
+            return []
+        order = "DESC" if newest_first else "ASC"
+        sql = f"SELECT {_EVENT} FROM events WHERE key BETWEEN ? AND ? ORDER BY key {order} LIMIT ?"
+        low, high = number << 32 | max(first, 0), number << 32 | (_LOW if last is None else min(last, _LOW))
+        rows = self._c.execute(sql, (low, high, -1 if limit is None else limit)).fetchall()
+        return [self._event(row) for row in rows]
+
+    def events_about(self, message: Ref) -> list[Event]:
+        own, key = self.event(message), self._key(message)
+        rows = self._c.execute(
+            f"SELECT {_EVENT} FROM events WHERE target = ? ORDER BY key", (key,)
+        ).fetchall()
+        return ([own] if own else []) + [self._event(row) for row in rows]
+
+    def undoable(self, thread: str, actor: str, before: int | None = None, limit: int = 100) -> list[Event]:
+        number = self._number(thread)
+        if number is None:
+            return []
+        sql = (
+            f"SELECT {_EVENT} FROM events WHERE undoable = 1 AND actor = ? AND key >= ? AND key < ? "
+            "ORDER BY key DESC LIMIT ?"
+        )
+        low, high = number << 32, number << 32 | (_LOW if before is None else before)
+        return [self._event(row) for row in self._c.execute(sql, (actor, low, high, limit)).fetchall()]
+
+    def spoken(self, revisions: Sequence[Ref]) -> dict[Ref, Spoken]:
+        out: dict[Ref, Spoken] = {}
+        for ref in revisions:
+            sql = f"SELECT {_SPOKEN} FROM events v WHERE v.key = ?"
+            row = self._c.execute(sql, (self._key(ref),)).fetchone()
+            if row is not None:
+                out[ref] = Spoken(*row)
+        return out
+
+    # -- search ----------------------------------------------------------------------------------------------
+
+    def search(self, query: str, wanted: Wanted, limit: int) -> list[RawHit]:
+        joins, where, values = _filters(wanted, self._number)
+        sql = (
+            "SELECT event, score FROM (SELECT words.event AS event, bm25(words) AS score FROM words"
+            f"{joins} WHERE words MATCH ?{where} ORDER BY words.rowid DESC LIMIT {RANKED}) ORDER BY score LIMIT ?"
+        )
+        hits = self._c.execute(sql, (query, *values, limit)).fetchall()
+        out: list[RawHit] = []
+        for key, score in hits:
+            row = self._c.execute("SELECT target, role, said FROM events WHERE key = ?", (key,)).fetchone()
+            target, role, said = row
+            out.append(RawHit(self._ref(key), self._ref(target or key), role, said, -score))
+        return out
+
+    def indexed(self, revision: Ref) -> str | None:
+        sql = "SELECT words.text FROM words WHERE rowid = (SELECT doc FROM events WHERE key = ?)"
+        row = self._c.execute(sql, (self._key(revision),)).fetchone()
+        return None if row is None else row[0]
+
+    # -- the rest --------------------------------------------------------------------------------------------
+
+    def blob(self, digest: str) -> bytes | None:
+        row = self._c.execute("SELECT data FROM blobs WHERE digest = ?", (digest,)).fetchone()
+        return None if row is None else row[0]
+
+    def blobs(self) -> Iterable[str]:
+        return [row[0] for row in self._c.execute("SELECT digest FROM blobs ORDER BY digest")]
+
+    def blob_users(self, digest: str) -> list[Ref]:
+        sql = "SELECT event FROM blob_users WHERE digest = ? ORDER BY event"
+        return [self._ref(row[0]) for row in self._c.execute(sql, (digest,)).fetchall()]
+
+    def origin(self, key: bytes) -> str | None:
+        row = self._c.execute("SELECT thread FROM origins WHERE key = ?", (key,)).fetchone()
+        return None if row is None else row[0]
+
+    def tokens(self, revisions: Sequence[Ref], tokenizer: str) -> dict[Ref, int]:
+        out: dict[Ref, int] = {}
+        for ref in revisions:
+            sql = "SELECT count FROM tokens WHERE event = ? AND tokenizer = ?"
+            row = self._c.execute(sql, (self._key(ref), tokenizer)).fetchone()
+            if row is not None:
+                out[ref] = row[0]
+        return out
+
+    def turn_state(self, thread: str, openings: Sequence[Ref]) -> dict[Ref, tuple[str, str]]:
+        number, out = self._number(thread), cast("dict[Ref, tuple[str, str]]", {})
+        for ref in openings:
+            sql = "SELECT version, processed_at FROM turn_states WHERE thread = ? AND opening = ?"
+            row = self._c.execute(sql, (number, self._key(ref))).fetchone()
+            if row is not None:
+                out[ref] = (row[0], row[1])
+        return out
+
+    def meta(self, key: str) -> str | None:
+        row = self._c.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else row[0]
+
+    def stats(self) -> Mapping[str, int]:
+        out: dict[str, int] = {}
+        for name, sql in _STATS.items():
+            out[name] = self._c.execute(sql).fetchone()[0] or 0
+        return out
+
+    def integrity(self) -> list[str]:
+        found = [row[0] for row in self._c.execute("PRAGMA integrity_check(20)").fetchall()]
+        return [] if found == ["ok"] else found
+
+
+_STATS = {
+    "threads": "SELECT count(*) FROM threads",
+    "events": "SELECT count(*) FROM events",
+    "messages": "SELECT sum(messages) FROM threads",
+    "turns": "SELECT sum(turns) FROM threads",
+    "revisions": "SELECT count(*) FROM events WHERE digest IS NOT NULL",
+    "blobs": "SELECT count(*) FROM blobs",
+    "blob_bytes": "SELECT sum(length(data)) FROM blobs",
+    "indexed": "SELECT count(*) FROM words_docsize",
+    "bytes": "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
+}
+
+
+def _thread(row: Sequence[Any]) -> ThreadState:
+    (
+        id_,
+        root,
+        head,
+        hash_,
+        about,
+        created,
+        updated,
+        messages,
+        turns,
+        parent,
+        seq,
+        position,
+        message,
+        forgotten,
+    ) = row
+    return ThreadState(
+        id_,
+        root,
+        head,
+        hash_,
+        about_from_json(from_bytes(about)),
+        created,
+        updated,
+        messages,
+        turns,
+        parent,
+        seq,
+        position,
+        None if message is None else parse_ref(message),
+        bool(forgotten),
+    )
+
+
+def _filters(wanted: Wanted, number: Any) -> tuple[str, str, list[object]]:
+    joins, where, values = "", "", cast("list[object]", [])
+    if wanted.roles or wanted.tool is not None or wanted.since_us is not None or wanted.until_us is not None:
+        joins += " JOIN events v ON v.key = words.event"
+    if wanted.project is not None or wanted.kind is not None:
+        joins += " JOIN threads t ON t.no = words.event >> 32"
+    if wanted.threads is not None:
+        numbers = [n for n in map(number, wanted.threads) if n is not None]
+        where += f" AND words.event >> 32 IN ({','.join('?' * len(numbers))})"
+        values += numbers
+    if wanted.roles:
+        where += f" AND v.role IN ({','.join('?' * len(wanted.roles))})"
+        values += [checked_role(role) for role in wanted.roles]
+    for column, sign, value in (
+        ("v.said_us", ">=", wanted.since_us),
+        ("v.said_us", "<", wanted.until_us),
+        ("t.project", "=", wanted.project),
+        ("t.kind", "=", wanted.kind),
+    ):
+        if value is not None:
+            where += f" AND {column} {sign} ?"
+            values.append(value)
+    if wanted.tool is not None:
+        where += " AND instr(v.tools, ?)"
+        values.append(f"\n{wanted.tool}\n")
+    return joins, where, values

@@ -1,0 +1,209 @@
+"""Writing rows of the SQLite store inside one transaction. Implements `record.ports.Writer`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from datetime import datetime
+
+from backscroll.record.chain import to_bytes
+from backscroll.record.history import Entry
+from backscroll.record.order import at_end
+from backscroll.record.ports import Logged, ThreadState
+from backscroll.stores.sqlite.rows import SqliteReader
+from backscroll.vocab.ids import Ref
+
+
+class SqliteWriter(SqliteReader):
+    """Writes through the one writing connection, which the caller has put into a transaction."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, numbers: dict[str, int], names: dict[int, str]
+    ) -> None:
+        super().__init__(connection, numbers, names)
+        self.added: list[str] = []
+
+    def unlearn(self, keep: int) -> None:
+        """Forget the numbers of threads that were added after the first `keep` and are being rolled back."""
+        while len(self.added) > keep:
+            self._names.pop(self._numbers.pop(self.added.pop()), None)
+
+    def lock_thread(self, thread: str) -> ThreadState | None:
+        return self.thread(thread)  # BEGIN IMMEDIATE already keeps every other writer out
+
+    def add_thread(self, state: ThreadState) -> None:
+        cursor = self._c.execute(
+            "INSERT INTO threads (id, root, parent, fork_seq, fork_position, fork_message, head, hash, messages, turns, "
+            "created_at, updated_at, updated_us, forgotten, project, kind, about) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            (
+                state.id,
+                state.root,
+                state.parent,
+                state.fork_seq,
+                state.fork_position,
+                None if state.fork_message is None else str(state.fork_message),
+                state.head,
+                state.hash,
+                state.messages,
+                state.turns,
+                state.created_at,
+                state.updated_at,
+                microseconds(state.updated_at),
+                state.forgotten,
+                plain(state.about.project),
+                plain(state.about.kind),
+                to_bytes(state.about.to_json()),
+            ),
+        )
+        if cursor.lastrowid is not None:
+            self._learn(state.id, cursor.lastrowid)
+            self.added.append(state.id)
+
+    def save_thread(self, state: ThreadState, *, about_changed: bool) -> None:
+        self._c.execute(
+            "UPDATE threads SET head = ?, hash = ?, messages = ?, turns = ?, updated_at = ?, updated_us = ? WHERE no = ?",
+            (
+                state.head,
+                state.hash,
+                state.messages,
+                state.turns,
+                state.updated_at,
+                microseconds(state.updated_at),
+                self._number(state.id),
+            ),
+        )
+        if about_changed:
+            self._c.execute(
+                "UPDATE threads SET about = ?, project = ?, kind = ?, forgotten = ? WHERE no = ?",
+                (
+                    to_bytes(state.about.to_json()),
+                    plain(state.about.project),
+                    plain(state.about.kind),
+                    state.forgotten,
+                    self._number(state.id),
+                ),
+            )
+
+    def log(self, logged: Logged) -> None:
+        event = logged.event
+        number = self._number(event.thread)
+        if number is None:
+            raise LookupError(f"the thread of event {event.id} is not in the store")
+        key = number << 32 | event.seq
+        doc = self._add_words(key, logged.words, None) if logged.words else None
+        self._c.execute(
+            "INSERT INTO events (key, kind, actor, at, target, head, salt, body, seal, hash, digest, said, said_us, role, "
+            "tools, doc, undoable) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            (
+                key,
+                event.kind.value,
+                event.actor,
+                event.at,
+                None if event.target is None else self._key(event.target),
+                to_bytes(event.head),
+                event.salt,
+                event.body,
+                event.commit,
+                event.hash,
+                logged.digest,
+                logged.said,
+                logged.said_us,
+                logged.role,
+                "\n" + "\n".join(map(plain, logged.tools)) + "\n" if logged.tools else "",
+                doc,
+                logged.undoable,
+            ),
+        )
+
+    def open_entry(self, thread: str, entry: Entry, before: Entry | None) -> None:
+        number = self._number(thread)
+        if before is not None:
+            self._c.execute(
+                "UPDATE entries SET until = ? WHERE thread = ? AND position = ? AND since = ?",
+                (entry.since, number, before.position, before.since),
+            )
+        home = entry.message.thread == thread and entry.position == at_end(entry.message.seq)
+        self._c.execute(
+            "INSERT INTO entries VALUES (?,?,?,NULL,?,?,?,?,?,?,?)",
+            (
+                number,
+                entry.position,
+                entry.since,
+                self._key(entry.message),
+                self._key(entry.revision),
+                entry.role,
+                entry.alternative,
+                entry.alternatives,
+                entry.flags,
+                not home,
+            ),
+        )
+
+    def _add_words(self, key: int, words: str, doc: int | None) -> int | None:
+        sql = "INSERT INTO words (rowid, text, event) VALUES (?, ?, ?)"
+        return self._c.execute(sql, (doc, words, key)).lastrowid
+
+    def index(self, revision: Ref, words: str) -> None:
+        key = self._key(revision)
+        row = self._c.execute("SELECT doc FROM events WHERE key = ?", (key,)).fetchone()
+        if key is None or row is None or not words:
+            return
+        if row[0] is None:
+            doc = self._add_words(key, words, None)
+            self._c.execute("UPDATE events SET doc = ? WHERE key = ?", (doc, key))
+        elif self.indexed(revision) is None:
+            self._add_words(key, words, row[0])
+
+    def unindex(self, revision: Ref) -> None:
+        sql = "DELETE FROM words WHERE rowid = (SELECT doc FROM events WHERE key = ?)"
+        self._c.execute(sql, (self._key(revision),))
+
+    def put_blob(self, digest: str, data: bytes) -> None:
+        self._c.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", (digest, data))
+
+    def link_blob(self, digest: str, revision: Ref) -> None:
+        self._c.execute("INSERT OR IGNORE INTO blob_users VALUES (?, ?)", (digest, self._key(revision)))
+
+    def set_origin(self, key: bytes, thread: str) -> None:
+        self._c.execute("INSERT OR REPLACE INTO origins VALUES (?, ?)", (key, thread))
+
+    def set_tokens(self, counts: Iterable[tuple[Ref, str, int]]) -> None:
+        rows = [(self._key(ref), tokenizer, count) for ref, tokenizer, count in counts]
+        self._c.executemany("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?)", rows)
+
+    def set_turn_state(self, thread: str, opening: Ref, version: str, at: str | None) -> None:
+        keys = (self._number(thread), self._key(opening))
+        self._c.execute("DELETE FROM turn_states WHERE thread = ? AND opening = ?", keys)
+        if at is not None:
+            self._c.execute("INSERT INTO turn_states VALUES (?, ?, ?, ?)", (*keys, version, at))
+
+    def set_meta(self, key: str, value: str) -> None:
+        self._c.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def erase_event(self, event: Ref) -> None:
+        key = self._key(event)
+        self.unindex(event)
+        self._c.execute("DELETE FROM tokens WHERE event = ?", (key,))
+        self._c.execute("DELETE FROM blob_users WHERE event = ?", (key,))
+        sql = (
+            "UPDATE events SET salt = NULL, body = NULL, digest = NULL, tools = '', doc = NULL WHERE key = ?"
+        )
+        self._c.execute(sql, (key,))
+
+    def erase_blob(self, digest: str) -> None:
+        self._c.execute("DELETE FROM blobs WHERE digest = ?", (digest,))
+        self._c.execute("DELETE FROM blob_users WHERE digest = ?", (digest,))
+
+
+def plain(text: str) -> str:
+    """Text that a database column can hold: lone surrogates become U+FFFD, NUL goes."""
+    return (
+        text.encode("utf-8", "replace").decode().replace("\0", "")
+        if not text.isascii() or "\0" in text
+        else text
+    )
+
+
+def microseconds(iso: str) -> int:
+    """A time as microseconds since 1970, UTC."""
+    return round(datetime.fromisoformat(iso).timestamp() * 1_000_000)
