@@ -19,8 +19,6 @@ import re
 from operator import add
 from unicodedata import is_normalized, normalize
 
-import Stemmer
-
 #: The FTS5 tokenizer to declare on a table of index words: it splits at ASCII punctuation and spaces only, and so keeps
 #: our words whole whatever Unicode version SQLite was built with.
 FTS5_TOKENIZER = "ascii"
@@ -121,9 +119,14 @@ def folded(word: str) -> str:
 
 
 def stem(word: str) -> str:
-    """The index word of a folded word. A stemmer has state and may not be shared between threads: each call makes its
-    own, which costs a microsecond and happens once for each distinct word thanks to the cache."""
-    return Stemmer.Stemmer("english", 0).stemWord(word)
+    """The index word of a folded word.
+
+    A stemmer has state and may not be shared between threads: each call makes its own, which costs a microsecond and
+    happens once for each distinct word thanks to the cache. Imported here, because starting must not wait for it.
+    """
+    from Stemmer import Stemmer
+
+    return Stemmer("english", 0).stemWord(word)
 
 
 class _Words(dict[str, str]):
