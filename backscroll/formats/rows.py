@@ -1,7 +1,7 @@
 """What the formats share that keep one JSON value per line.
 
 Owns: a line as an object or as a `Problem` with its number, typed looks into other people's JSON, times, short titles, and
-names made from content alone. Refuses: to know any vendor. Before: `json_text` (writing). After: one module per format.
+names made from content alone. Refuses: to know any vendor. After: `json_text` (writing), one module per format.
 """
 
 from __future__ import annotations

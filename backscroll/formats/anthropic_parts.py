@@ -1,0 +1,212 @@
+"""Blocks of Anthropic messages and our parts, both ways.
+
+Owns: text, thinking, tool_use, tool_result, image and document blocks. What a block carries beyond our fields
+(`cache_control`, `citations`, ...) stands in `extra["anthropic"]`; a block that would not come back exactly as it was is kept
+as `Opaque`. Claude Code's transcripts hold the same blocks. Refuses: whole messages; `anthropic_message` owns those.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from backscroll.formats.json_text import dumps, parsed
+from backscroll.formats.media import bytes_of, from_base64, no_blobs, to_base64
+from backscroll.formats.openai_parts import Note, quiet, without
+from backscroll.formats.rows import as_array, as_object, as_text, minted, of_vendor, same, under
+from backscroll.formats.shape import Blobs
+from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+
+VENDOR = "anthropic"
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def opaque(kind: str, value: Json) -> Opaque:
+    """A value that we do not take apart."""
+    return Opaque(VENDOR, kind, dumps(value))
+
+
+# -- from the wire ---------------------------------------------------------------------------------------------
+
+
+def stood(content: Json, present: bool = True) -> str:
+    """How a content stood on the wire, for writing it again."""
+    if content is None:
+        return "null" if present else "absent"
+    return "string" if isinstance(content, str) else "list"
+
+
+def parts_from(content: Json) -> tuple[Part, ...]:
+    """The parts of a content, be it a string, a list or nothing. An empty string has no parts."""
+    if isinstance(content, str):
+        return (Text(content),) if content else ()
+    return tuple(part_from(block) for block in as_array(content) or [])
+
+
+def part_from(block: Json) -> Part:
+    """One block."""
+    data = as_object(block)
+    if data is None:
+        return opaque(type(block).__name__, block)
+    part = _understood(data)
+    if part is not None and same(_AS_IT_WAS.block(part), data):
+        return part
+    return opaque(as_text(data.get("type")), data)
+
+
+def _understood(data: Mapping[str, Json]) -> Part | None:
+    match data.get("type"):
+        case "text" if isinstance(data.get("text"), str):
+            return Text(data["text"], under(VENDOR, without(data, "type", "text")))
+        case "thinking" if isinstance(data.get("thinking"), str):
+            signature = data.get("signature")
+            signed = isinstance(signature, str)
+            facts = without(data, "type", "thinking", *(["signature"] if signed else []))
+            return Reasoning(data["thinking"], signature if signed else None, under(VENDOR, facts))
+        case "tool_use" if isinstance(data.get("id"), str) and isinstance(data.get("name"), str):
+            facts = without(data, "type", "id", "name", "input")
+            return ToolCall(data["id"], data["name"], data.get("input"), under(VENDOR, facts))
+        case "tool_result" if isinstance(data.get("tool_use_id"), str):
+            return _result(data)
+        case "image" | "document":
+            return _media(data)
+        case _:
+            return None
+
+
+def _result(data: Mapping[str, Json]) -> ToolResult:
+    facts = without(data, "type", "tool_use_id", "content")
+    failed = facts.get("is_error") is True
+    if failed:
+        del facts["is_error"]
+    content = data.get("content")
+    inner = tuple(p for p in parts_from(content) if isinstance(p, Text | Media | Opaque))
+    plain = ToolResult(data["tool_use_id"], inner, failed, extra=under(VENDOR, facts))
+    if same(_AS_IT_WAS.block(plain), data):
+        return plain
+    facts["content"] = stood(content, "content" in data)
+    return ToolResult(data["tool_use_id"], inner, failed, extra=under(VENDOR, facts))
+
+
+def _media(data: Mapping[str, Json]) -> Media | None:
+    source = as_object(data.get("source")) or {}
+    image = data["type"] == "image"
+    facts = without(data, "source") if not image else without(data, "source", "type")
+    title = data.get("title")
+    name = title if isinstance(title, str) else None
+    if source.get("type") == "base64" and isinstance(source.get("media_type"), str):
+        raw = from_base64(as_text(source.get("data")))
+        return (
+            Media(source["media_type"], name=name, data=raw, extra=under(VENDOR, facts))
+            if raw is not None
+            else None
+        )
+    if source.get("type") == "url" and isinstance(source.get("url"), str):
+        media_type = "image/*" if image else "application/pdf"
+        return Media(media_type, url=source["url"], name=name, extra=under(VENDOR, facts))
+    return None
+
+
+# -- to the wire -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Writes parts as blocks. `foreign` parts come from elsewhere and are bent to what the wire allows."""
+
+    blobs: Blobs
+    note: Note
+    foreign: bool
+
+    def content(self, parts: Sequence[Part], how: str) -> Json:
+        """A content that stands as it did, as far as its parts still allow that."""
+        if not parts and how in ("null", "absent"):
+            return None
+        if how != "list" and len(parts) <= 1:
+            only = parts[0] if parts else Text("")
+            if isinstance(only, Text) and not of_vendor(only.extra, VENDOR):
+                return only.text
+        return self.blocks(parts)
+
+    def blocks(self, parts: Sequence[Part]) -> list[Json]:
+        """The blocks of these parts; those that cannot be said are left out and noted."""
+        found = (self.block(part) for part in parts)
+        return [block for block in found if block is not None]
+
+    def block(self, part: Part) -> Json:
+        """One block; None where it cannot be said."""
+        facts = dict(of_vendor(part.extra, VENDOR))
+        match part:
+            case Text():
+                return (
+                    None if self.foreign and not part.text else {"type": "text", "text": part.text, **facts}
+                )
+            case Reasoning():
+                return self._thinking(part, facts)
+            case ToolCall():
+                name = {"id": self.id(part.id), "name": part.name}
+                return {"type": "tool_use", **name, "input": self._arguments(part), **facts}
+            case ToolResult():
+                return self._result(part, facts)
+            case Media():
+                return self._media(part, facts)
+            case Opaque() if part.vendor == VENDOR:
+                return json.loads(part.raw)
+            case Opaque():
+                self.note(f"a part of the kind {part.kind!r} by {part.vendor} left out")
+                return None
+
+    def id(self, given: str) -> str:
+        """The id of a call as the wire allows it; call and result get the same one."""
+        if not self.foreign or _ID.fullmatch(given):
+            return given
+        return f"toolu_{minted(given)[:24]}"
+
+    def _thinking(self, part: Reasoning, facts: Mapping[str, Json]) -> Json:
+        if self.foreign and part.signature is None:
+            self.note("a reasoning without the signature of this vendor left out")
+            return None
+        signature = {} if part.signature is None else {"signature": part.signature}
+        return {"type": "thinking", "thinking": part.text, **signature, **facts}
+
+    def _arguments(self, part: ToolCall) -> Json:
+        if not self.foreign or as_object(part.arguments) is not None:
+            return part.arguments
+        value = as_object(parsed(part.arguments)) if isinstance(part.arguments, str) else None
+        if value is not None:
+            return value
+        if part.arguments not in ("", None):
+            self.note(f"the arguments of a call to {part.name} are no JSON object: written as `arguments`")
+            return {"arguments": part.arguments}
+        return {}
+
+    def _result(self, part: ToolResult, facts: dict[str, Json]) -> Json:
+        how = as_text(facts.pop("content", "string"))
+        out: dict[str, Json] = {"type": "tool_result", "tool_use_id": self.id(part.call_id)}
+        content = self.content(part.content, how)
+        if part.content or how != "absent":
+            out["content"] = content
+        if part.is_error:
+            out["is_error"] = True
+        return out | facts
+
+    def _media(self, part: Media, facts: dict[str, Json]) -> Json:
+        data = bytes_of(part, self.blobs)
+        if data is None and part.url is None:
+            self.note(f"the bytes of an attachment ({part.media_type}) are not there any more")
+            return {"type": "text", "text": f"[{part.media_type}]"}
+        kind = facts.pop("type", "image" if part.media_type.startswith("image/") else "document")
+        if kind == "document" and self.foreign and part.media_type != "application/pdf":
+            self.note(f"an attachment of the type {part.media_type} left out")
+            return {"type": "text", "text": f"[{part.name or part.media_type}]"}
+        if data is None:
+            source: dict[str, Json] = {"type": "url", "url": part.url}
+        else:
+            source = {"type": "base64", "media_type": part.media_type, "data": to_base64(data)}
+        title = {"title": part.name} if self.foreign and kind == "document" and part.name else {}
+        return {"type": kind, "source": source, **title, **facts}
+
+
+_AS_IT_WAS = Blocks(no_blobs, quiet, foreign=False)
