@@ -129,12 +129,22 @@ class Engine:
         self.changed(thread)
         return thread
 
-    def begin(self, tx: Writer, about: About, actor: str | None = None, *, id: str | None = None) -> Pen:
-        """A new thread inside a transaction; gives the pen that holds it."""
-        name, now = id or self.means.new_thread(), self.means.now()
-        tx.add_thread(ThreadState(name, name, 0, genesis(name), About(), now, now))
+    def begin(
+        self,
+        tx: Writer,
+        about: About,
+        actor: str | None = None,
+        *,
+        name: str | None = None,
+        said: str | None = None,
+    ) -> Pen:
+        """A new thread inside a transaction; gives the pen that holds it. `said` is when it really began."""
+        name, now = name or self.means.new_thread(), self.means.now()
+        began = said or now
+        tx.add_thread(ThreadState(name, name, 0, genesis(name), About(), began, began))
         pen = Pen(tx, name, self.means, actor or self.settings.actor)
-        pen.write(Kind.CREATED, body={"about": about.to_json()}, at=now)
+        head = {"said": said} if said else {}
+        pen.write(Kind.CREATED, head=head, body={"about": about.to_json()}, at=now)
         pen.save()
         return pen
 

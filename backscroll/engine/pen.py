@@ -26,6 +26,10 @@ from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Media, Part, ToolResult
 
 _UNDOABLE = DELIBERATE | {Kind.UNDONE, Kind.REDONE}
+#: Events that happened when they say, not when they were logged.
+_TIMED = frozenset(
+    {Kind.CREATED, Kind.APPENDED, Kind.INSERTED, Kind.REGENERATED, Kind.CODE_CHANGED, Kind.NOTED}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +103,19 @@ class Pen:
             head=event.seq,
             hash=event.hash,
             about=about,
-            updated_at=event.at,
+            updated_at=self._moved_on(event),
             forgotten=self.state.forgotten or wiped,
         )
         for entry in opened:
             self._open(entry, event)
         return event
+
+    def _moved_on(self, event: Event) -> str:
+        """When the thread last changed: an old conversation that is brought in keeps its own times."""
+        moment: str = event.head.get("said", event.at) if event.kind in _TIMED else event.at
+        if event.kind is Kind.ASIDE or self.state.updated_at == moment:
+            return self.state.updated_at
+        return moment if microseconds(moment) > microseconds(self.state.updated_at) else self.state.updated_at
 
     def save(self) -> ThreadState:
         """Write the row of the thread; the last thing a pen does."""

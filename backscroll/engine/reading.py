@@ -42,7 +42,7 @@ class History:
     """One thread, now (`as_of` None) or as of an event."""
 
     def __init__(self, store: Store, thread: str, as_of: int | None = None) -> None:
-        self._store = store
+        self.store = store
         self.id = thread
         self.as_of = as_of
 
@@ -56,12 +56,12 @@ class History:
 
     def _view(self, work: Callable[[View], T], as_of: int | None = None) -> T:
         when = self.as_of if as_of is None else as_of
-        return self._store.read(lambda reader: work(View(reader, self._state(reader), when)))
+        return self.store.read(lambda reader: work(View(reader, self._state(reader), when)))
 
     @property
     def info(self) -> ThreadInfo:
         """What is known about the thread without reading its messages."""
-        return info_of(self._store.read(self._state))
+        return info_of(self.store.read(self._state))
 
     @property
     def head(self) -> int:
@@ -71,7 +71,7 @@ class History:
     def __len__(self) -> int:
         """How many live messages there are."""
         if self.as_of is None:
-            return self._store.read(lambda reader: self._state(reader).messages)
+            return self.store.read(lambda reader: self._state(reader).messages)
         return self._view(lambda view: view.count())
 
     # -- messages --------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class History:
             low, skip = self._locate(first - 1, moment, role="user")
             opened = first - 1 - skip
             # The grid may lie inside an earlier turn: what comes before the wanted turn is dropped below.
-        history = History(self._store, self.id, moment)
+        history = History(self.store, self.id, moment)
         walk = history.messages_from(low)
         for turn in into_turns(self.id, walk, opened):
             if turn.sequence < first:
@@ -249,11 +249,11 @@ class History:
         """The last `n` turns, oldest of them first."""
         moment = self.head
         total = self._view(lambda view: view.count(role="user"), moment)
-        return list(History(self._store, self.id, moment).turns(max(0, total - n + 1)))
+        return list(History(self.store, self.id, moment).turns(max(0, total - n + 1)))
 
     def _with_state(self, turn: Turn) -> Turn:
         opening = turn.messages[0].id if turn.sequence else Ref(self.id, 0)
-        known = self._store.read(lambda reader: reader.turn_state(self.id, [opening])).get(opening)
+        known = self.store.read(lambda reader: reader.turn_state(self.id, [opening])).get(opening)
         if known is None:
             return turn
         return replace(turn, processed=known[0] == turn.version, processed_at=known[1])

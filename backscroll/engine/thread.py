@@ -49,7 +49,7 @@ class Thread(History):
         """The history as of an event of the log (time travel; reading only)."""
         if event < 0:
             raise InvalidInput(f"no event {event}", hint="events count from 1; 0 is before everything")
-        return History(self._store, self.id, event)
+        return History(self.store, self.id, event)
 
     def _do(self, work: Callable[[Pen], T]) -> T:
         def run(tx: Writer) -> T:
@@ -58,7 +58,7 @@ class Thread(History):
             pen.save()
             return result
 
-        result = self._store.write(run)
+        result = self.store.write(run)
         self.engine.changed(self)
         return result
 
@@ -233,7 +233,7 @@ class Thread(History):
         found = self.turn(turn)
         opening = found.messages[0].id if turn else Ref(self.id, 0)
         when = checked_time(at) or self.engine.means.now()
-        self._store.write(lambda tx: tx.set_turn_state(self.id, opening, version, when))
+        self.store.write(lambda tx: tx.set_turn_state(self.id, opening, version, when))
 
 
 def _one_before(pen: Pen, before: Ref | str | None) -> Ref | None:

@@ -1,0 +1,109 @@
+"""Files and folders as the readers of `formats` want them: lazily, by lines, tolerant of bad bytes."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from pathlib import Path
+
+from backscroll.errors import NotFound, StoreError
+from backscroll.formats.shape import Source
+
+_CHUNK = 1 << 16
+
+
+class FileSource:
+    """One file or folder on disk. Every call starts again from the beginning; nothing is kept in memory."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            raise NotFound(f"no such file or folder: {path}", hint="check the path")
+        self._path = path
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self._path.name or str(self._path)
+
+    @property
+    def path(self) -> str:
+        """The whole path."""
+        return str(self._path)
+
+    @property
+    def is_folder(self) -> bool:
+        """True for a folder."""
+        return self._path.is_dir()
+
+    @property
+    def size(self) -> int:
+        """Bytes in the file; 0 for a folder."""
+        return 0 if self.is_folder else self._path.stat().st_size
+
+    def chunks(self) -> Iterator[str]:
+        """Decoded pieces; a BOM is removed; undecodable bytes become U+FFFD."""
+        with self._opened() as file:
+            first = file.read(4)
+            encoding = "utf-16" if first[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+            decoder = codecs.getincrementaldecoder(encoding)("replace")
+            yield decoder.decode(first)
+            while data := file.read(_CHUNK):
+                yield decoder.decode(data)
+            yield decoder.decode(b"", final=True)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Numbered lines, cut at line feeds only: other separators belong to the text."""
+        rest: list[str] = []
+        number = 0
+        for chunk in self.chunks():
+            first, *more = chunk.split("\n")
+            rest.append(first)
+            for piece in more:
+                number += 1
+                yield number, "".join(rest).removesuffix("\r")
+                rest = [piece]
+        if last := "".join(rest).removesuffix("\r"):
+            yield number + 1, last
+
+    def text(self) -> str:
+        """The whole file."""
+        return "".join(self.chunks())
+
+    def head(self, characters: int = 65536) -> str:
+        """The first characters; empty for a folder."""
+        if self.is_folder:
+            return ""
+        out: list[str] = []
+        size = 0
+        for chunk in self.chunks():
+            out.append(chunk)
+            size += len(chunk)
+            if size >= characters:
+                break
+        return "".join(out)[:characters]
+
+    def data(self) -> bytes:
+        """The raw bytes."""
+        with self._opened() as file:
+            return file.read()
+
+    def child(self, name: str) -> Source | None:
+        """Something inside this folder, or beside this file; never outside of it by way of an absolute path."""
+        base = self._path if self.is_folder else self._path.parent
+        relative = name.removeprefix("../") if not self.is_folder else name
+        found = base / relative
+        if Path(relative).is_absolute() or ".." in Path(relative).parts or not found.exists():
+            return None
+        return FileSource(found)
+
+    def children(self) -> tuple[str, ...]:
+        """Names inside this folder, sorted."""
+        return tuple(sorted(p.name for p in self._path.iterdir())) if self.is_folder else ()
+
+    def _opened(self):
+        try:
+            return self._path.open("rb")
+        except OSError as error:
+            raise StoreError(
+                f"cannot read {self._path}: {error.strerror}", hint="check the permissions"
+            ) from error

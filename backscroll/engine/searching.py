@@ -1,0 +1,157 @@
+"""Search: a query in, hits with snippets out. Finds live words only, in every fork that still shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from backscroll.engine.lineage import View
+from backscroll.engine.means import microseconds
+from backscroll.engine.thread import checked_time
+from backscroll.recall.query import Query, parse_query
+from backscroll.recall.snippet import snippet
+from backscroll.record.content import decode, searchable
+from backscroll.record.history import Entry
+from backscroll.record.ports import RawHit, Reader, ThreadState, Wanted
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import checked_role
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from backscroll.engine.engine import Engine
+
+#: Around a match in a snippet; surfaces turn them into colours.
+MARKS = ("\x02", "\x03")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One message that fits."""
+
+    thread: str
+    title: str
+    project: str
+    message: Ref
+    revision: Ref
+    role: str
+    author: str | None
+    at: str
+    score: float
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found; `relaxed` where no message had all the words and those with some are shown."""
+
+    hits: list[Hit]
+    relaxed: bool
+
+
+def search(
+    engine: Engine,
+    text: str,
+    *,
+    thread: str | None = None,
+    project: str | None = None,
+    kind: str | None = None,
+    roles: Sequence[str] = (),
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+    tool: str | None = None,
+    limit: int = 20,
+    width: int = 160,
+) -> Found:
+    """Messages that hold all the words, best first; failing that, messages that hold some."""
+    query = parse_query(text)
+    start, end = checked_time(since), checked_time(until)
+    wanted = Wanted(
+        None,
+        project,
+        kind,
+        tuple(checked_role(role) for role in roles),
+        None if start is None else microseconds(start),
+        None if end is None else microseconds(end),
+        tool,
+    )
+    scope = None if thread is None else engine.resolve(thread)
+
+    def work(reader: Reader) -> Found:
+        hits = _run(reader, query, wanted, scope, limit, engine.store.dialect, width)
+        if hits or len(query.terms) < 2:
+            return Found(hits, relaxed=False)
+        return Found(
+            _run(reader, query.relaxed(), wanted, scope, limit, engine.store.dialect, width), relaxed=True
+        )
+
+    return engine.store.read(work)
+
+
+def _run(
+    reader: Reader, query: Query, wanted: Wanted, scope: str | None, limit: int, dialect: str, width: int
+) -> list[Hit]:
+    expression = query.to_fts5() if dialect == "fts5" else query.to_tsquery()
+    state = None if scope is None else reader.thread(scope)
+    if state is not None:
+        wanted = Wanted(
+            tuple(_line(reader, state)),
+            wanted.project,
+            wanted.kind,
+            wanted.roles,
+            wanted.since_us,
+            wanted.until_us,
+            wanted.tool,
+        )
+    shared = state is not None and state.parent is not None
+    raw = reader.search(expression, wanted, limit * 5 if shared else limit)
+    out: list[Hit] = []
+    for hit in raw:
+        shown = _shown_in(reader, hit, state)
+        if shown is not None and len(out) < limit:
+            out.append(_hit(reader, hit, shown, query, width))
+    return out
+
+
+def _line(reader: Reader, state: ThreadState) -> list[str]:
+    """A thread and its ancestors: the logs in which its words may lie."""
+    out = [state.id]
+    while state.parent is not None:
+        out.append(state.parent)
+        parent = reader.thread(state.parent)
+        if parent is None:
+            break
+        state = parent
+    return out
+
+
+def _shown_in(reader: Reader, hit: RawHit, scope: ThreadState | None) -> ThreadState | None:
+    """The thread to show a hit in: the one asked for, else where it was said, else a fork that still shows it."""
+    entry = Entry(hit.message, b"", checked_role(hit.role), hit.revision)
+    if scope is not None:
+        return scope if View(reader, scope).sees(entry) else None
+    home = reader.thread(hit.revision.thread)
+    if home is None:
+        return None
+    found = reader.entry(home.id, hit.message)
+    if found is not None and found.live and found.revision == hit.revision:
+        return home
+    return next((kin for kin in reader.family(home.root) if View(reader, kin).sees(entry)), None)
+
+
+def _hit(reader: Reader, hit: RawHit, state: ThreadState, query: Query, width: int) -> Hit:
+    spoken = reader.spoken([hit.revision])[hit.revision]
+    content = decode(spoken.body or b'{"parts":[]}')
+    return Hit(
+        state.id,
+        state.about.title,
+        state.about.project,
+        hit.message,
+        hit.revision,
+        hit.role,
+        content.author,
+        hit.said,
+        hit.score,
+        snippet(searchable(content), query, width, MARKS),
+    )

@@ -1,0 +1,305 @@
+"""Verification: re-hash everything, fold everything again, and say exactly what is wrong.
+
+The chain proves the log, the fold proves the history, the tokeniser proves the index, the hashes prove the bytes. Reading
+only: nothing is repaired behind anybody's back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from backscroll.engine.lineage import View
+from backscroll.errors import BackscrollError
+from backscroll.recall.words import index_words
+from backscroll.record.about import About, after
+from backscroll.record.chain import flaws, genesis
+from backscroll.record.content import decode, digest, searchable
+from backscroll.record.history import FORGOTTEN, Entry, Span, changes, replay
+from backscroll.record.ports import Reader, ThreadState
+from backscroll.vocab.event import SPEAKING, Event
+from backscroll.vocab.ids import Ref
+
+#: What a damaged row can make of reading it.
+DAMAGE = (BackscrollError, ValueError, LookupError, TypeError, AttributeError)
+_PAGE = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """One thing that is wrong, and where."""
+
+    thread: str
+    event: Ref | None
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The outcome of a verification."""
+
+    threads: int
+    events: int
+    flaws: list[Flaw]
+
+    @property
+    def ok(self) -> bool:
+        """True where nothing is wrong."""
+        return not self.flaws
+
+
+def verify_store(
+    reader: Reader, wanted: str | None, progress: Callable[[int, int], None] | None = None
+) -> Verdict:
+    """Check one thread, or everything."""
+    found: list[Flaw] = []
+    found += [Flaw("", None, f"the database says: {what}") for what in reader.integrity()]
+    names = [wanted] if wanted else [s.id for s in _all_threads(reader, found)]
+    events = 0
+    for number, name in enumerate(names):
+        try:
+            state = reader.thread(name)
+            if state is not None:
+                events += _verify_thread(reader, state, found)
+        except DAMAGE as error:
+            found.append(Flaw(name, None, f"cannot be read: {_say(error)}"))
+        if progress is not None:
+            progress(number + 1, len(names))
+    if not wanted:
+        found += _verify_blobs(reader)
+    return Verdict(len(names), events, found)
+
+
+def _say(error: BaseException) -> str:
+    return error.message if isinstance(error, BackscrollError) else f"{type(error).__name__}: {error}"
+
+
+def _all_threads(reader: Reader, found: list[Flaw]) -> Iterator[ThreadState]:
+    mark: tuple[str, str] | None = None
+    while True:
+        try:
+            page = reader.threads(after=mark, limit=_PAGE)
+        except DAMAGE as error:
+            found.append(Flaw("", None, f"the list of threads cannot be read: {_say(error)}"))
+            return
+        yield from page
+        if len(page) < _PAGE:
+            return
+        mark = (page[-1].updated_at, page[-1].id)
+
+
+def _verify_thread(reader: Reader, state: ThreadState, found: list[Flaw]) -> int:
+    previous = genesis(state.id)
+    if state.parent is not None:
+        if _in_circle(reader, state):
+            found.append(Flaw(state.id, None, "the line of its forks runs in a circle"))
+            return 0
+        link = reader.event(Ref(state.parent, state.fork_seq)) or _inherited_event(reader, state)
+        if link is None:
+            found.append(
+                Flaw(
+                    state.id,
+                    None,
+                    f"the event it forked from is missing: {state.parent[:8]}.{state.fork_seq}",
+                )
+            )
+            return 0
+        previous = link.hash
+    log = _check_chain(reader, state, previous, found)
+    if log is None:
+        return 0
+    if (state.head, state.hash) != ((log[-1].seq, log[-1].hash) if log else (state.fork_seq, previous)):
+        found.append(
+            Flaw(state.id, None, f"its row says the log ends at {state.head}, the log itself at {len(log)}")
+        )
+    _check_about(state, log, found)
+    _check_entries(reader, state, log, found)
+    _check_words(reader, state, found)
+    return len(log)
+
+
+def _in_circle(reader: Reader, state: ThreadState) -> bool:
+    seen = {state.id}
+    while state.parent is not None:
+        if state.parent in seen:
+            return True
+        seen.add(state.parent)
+        parent = reader.thread(state.parent)
+        if parent is None:
+            return False
+        state = parent
+    return False
+
+
+def _inherited_event(reader: Reader, state: ThreadState) -> Event | None:
+    """The event at the fork, where the parent itself inherited it."""
+    parent = reader.thread(state.parent or "")
+    while parent is not None and parent.parent is not None and state.fork_seq <= parent.fork_seq:
+        event = reader.event(Ref(parent.parent, state.fork_seq))
+        if event is not None:
+            return event
+        parent = reader.thread(parent.parent)
+    return None
+
+
+def _check_chain(
+    reader: Reader, state: ThreadState, previous: bytes, found: list[Flaw]
+) -> list[Event] | None:
+    out: list[Event] = []
+    seq = state.fork_seq
+    unreadable = False
+    while True:
+        page = _events(reader, state.id, seq + 1, found)
+        unreadable |= page is None
+        for event in page or ():
+            if event.seq != seq + 1:
+                found.append(
+                    Flaw(state.id, Ref(state.id, seq + 1), f"the log has a gap: {event.seq} follows {seq}")
+                )
+            found += [Flaw(state.id, event.id, what) for what in flaws(event, previous)]
+            previous, seq = event.hash, event.seq
+            out.append(event)
+        if page is None or len(page) < _PAGE:
+            return None if unreadable else out
+
+
+def _events(reader: Reader, thread: str, first: int, found: list[Flaw]) -> list[Event] | None:
+    """A page of the log; where it cannot be read, every event that is the reason is named."""
+    try:
+        return reader.events(thread, first, limit=_PAGE)
+    except DAMAGE:
+        state = reader.thread(thread)
+        for seq in range(first, (state.head if state else first) + 1):
+            try:
+                reader.event(Ref(thread, seq))
+            except DAMAGE as error:
+                found.append(Flaw(thread, Ref(thread, seq), f"the event cannot be read: {_say(error)}"))
+        return None
+
+
+def _check_about(state: ThreadState, log: list[Event], found: list[Flaw]) -> None:
+    about = About()
+    for event in log:
+        try:
+            about = after(about, event)
+        except DAMAGE as error:
+            found.append(
+                Flaw(state.id, event.id, f"what it says about the thread cannot be read: {_say(error)}")
+            )
+            return
+    if about.to_json() != state.about.to_json():
+        found.append(Flaw(state.id, None, "title, project, tags or metadata differ from what the log says"))
+
+
+def _check_entries(reader: Reader, state: ThreadState, log: list[Event], found: list[Flaw]) -> None:
+    shared = View(reader, state, state.fork_seq) if state.parent is not None else None
+    try:
+        wanted = {_name(s): s for s in replay(log, shared.entry if shared else _nothing)}
+    except DAMAGE as error:
+        found.append(Flaw(state.id, _culprit(log, shared), f"the log cannot be folded: {_say(error)}"))
+        return
+    held = {_name(s): s for s in reader.spans(state.id)}
+    for name in sorted(wanted.keys() | held.keys()):
+        message, since = name
+        if name not in held:
+            what = f"the history lacks what event {since} did to it"
+        elif name not in wanted:
+            what = f"the history holds a state from event {since} that the log does not give"
+        elif wanted[name] != held[name]:
+            what = (
+                f"the history differs from the log since event {since}: {_unlike(wanted[name], held[name])}"
+            )
+        else:
+            continue
+        found.append(Flaw(state.id, message, what))
+    view = View(reader, state)
+    counts = (view.count(), view.count(role="user"))
+    if counts != (state.messages, state.turns):
+        row = f"its row counts {state.messages} messages and {state.turns} turns"
+        found.append(Flaw(state.id, None, f"{row}, the history {counts[0]} and {counts[1]}"))
+
+
+def _nothing(message: Ref) -> Entry | None:
+    """What a thread that is no fork inherits."""
+
+
+def _culprit(log: list[Event], shared: View | None) -> Ref | None:
+    """The first event that cannot be folded."""
+    known: dict[Ref, Entry] = {}
+    for event in log:
+        try:
+            for entry in changes(event, lambda m: known.get(m) or (shared.entry(m) if shared else None)):
+                known[entry.message] = entry
+        except DAMAGE:
+            return event.id
+    return None
+
+
+def _name(span: Span) -> tuple[Ref, int]:
+    return span.entry.message, span.entry.since
+
+
+def _unlike(wanted: Span, held: Span) -> str:
+    names = [f for f in Entry.__slots__ if getattr(wanted.entry, f) != getattr(held.entry, f)]
+    if wanted.until != held.until:
+        names.append("until")
+    return ", ".join(names)
+
+
+def _check_words(reader: Reader, state: ThreadState, found: list[Flaw]) -> None:
+    """Every body still reads, hashes to its content hash, and is in the index exactly while somebody shows it."""
+    views = [View(reader, kin) for kin in reader.family(state.root)]
+    seq = state.fork_seq
+    while page := reader.events(state.id, seq + 1, limit=_PAGE):
+        seq = page[-1].seq
+        for event in page:
+            if event.kind in SPEAKING:
+                _check_speech(reader, state, event, views, found)
+
+
+def _check_speech(
+    reader: Reader, state: ThreadState, event: Event, views: list[View], found: list[Flaw]
+) -> None:
+    message = event.message or event.id
+    entries = [e for view in views if (e := view.entry(message)) is not None]
+    shown = any(e.live and e.revision == event.id for e in entries)
+    held = reader.indexed(event.id)
+    if event.body is None:
+        if shown:
+            found.append(Flaw(state.id, event.id, "the words were erased but the message still stands"))
+        if held is not None:
+            found.append(Flaw(state.id, event.id, "forgotten words are still in the index"))
+        return
+    if any(e.flags & FORGOTTEN for e in entries):
+        found.append(Flaw(state.id, event.id, "the message was forgotten but its words are still there"))
+    try:
+        content = decode(event.body)
+        role = entries[0].role if entries else str(event.head.get("role", ""))
+        right = digest(role, content)
+        words = index_words(searchable(content))
+    except DAMAGE as error:
+        found.append(Flaw(state.id, event.id, f"the words cannot be read: {_say(error)}"))
+        return
+    spoken = reader.spoken([event.id])[event.id]
+    if spoken.digest != right:
+        found.append(Flaw(state.id, event.id, "the content hash does not fit the words"))
+    if shown and (held or "") != words:
+        found.append(Flaw(state.id, event.id, "the index does not hold its words"))
+    if not shown and held is not None:
+        found.append(Flaw(state.id, event.id, "the index still holds words that no history shows"))
+
+
+def _verify_blobs(reader: Reader) -> list[Flaw]:
+    out: list[Flaw] = []
+    for name in reader.blobs():
+        data = reader.blob(name)
+        if data is None or hashlib.sha256(data).hexdigest() != name:
+            users = reader.blob_users(name)
+            where = (
+                replace(Flaw("", None, ""), thread=users[0].thread, event=users[0])
+                if users
+                else Flaw("", None, "")
+            )
+            out.append(replace(where, what=f"the stored bytes {name[:12]} do not fit their hash"))
+    return out
