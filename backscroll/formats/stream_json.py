@@ -1,0 +1,228 @@
+"""One huge JSON document, element by element, in little memory.
+
+Owns: an array of conversations, or an object that holds one, read from pieces of text. Whatever is whole is given out; an
+element that is no JSON is skipped and reported; a file that breaks off is reported with the place. Refuses: to know what the
+elements mean. Before: `shape.Source.chunks`. After: the formats whose exports are one document.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from backscroll.errors import FormatError
+from backscroll.formats.shape import Source
+from backscroll.vocab.foreign import Problem
+from backscroll.vocab.part import Json
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[\]{},]', re.DOTALL)
+_NEAR_THE_END = 16  # an escape or a literal that is cut in two fails at most so far from the cut
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of an array, counted from 1, and the line that it starts on."""
+
+    number: int
+    value: Json
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One key of the object that the document is, with its whole value."""
+
+    key: str
+    value: Json
+    line: int
+
+
+Piece: TypeAlias = Element | Member | Problem
+
+
+class _Broken(Exception):
+    """A value that is no JSON; the rest of the text may still be."""
+
+
+class _Ended(Exception):
+    """The text ended in the middle of something."""
+
+
+def _finite(text: str) -> float | str:
+    number = float(text)
+    return (
+        number if math.isfinite(number) else text
+    )  # a number that JSON does not have stays what was written
+
+
+class _Window:
+    """The part of the text that is being looked at: grows at its end, is dropped at its beginning."""
+
+    def __init__(self, chunks: Iterator[str]) -> None:
+        self._chunks = chunks
+        self._text = ""
+        self._at = 0
+        self._decoder = json.JSONDecoder(strict=False, parse_constant=str, parse_float=_finite)
+        self.line = 1
+
+    def _grow(self, least: int) -> bool:
+        """Have at least so many characters ahead, where there are any; False, and nothing moves, where none came."""
+        new: list[str] = []
+        have = len(self._text) - self._at
+        while have < least and (chunk := next(self._chunks, None)) is not None:
+            new.append(chunk)
+            have += len(chunk)
+        if not any(new):
+            return False
+        self._text, self._at = "".join([self._text[self._at :], *new]), 0
+        return True
+
+    def _pass(self, end: int) -> None:
+        self.line += self._text.count("\n", self._at, end)
+        self._at = end
+
+    def peek(self) -> str:
+        """The next character that is no space; empty at the end."""
+        while True:
+            space = _SPACE.match(self._text, self._at)
+            self._pass(space.end() if space else self._at)
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._grow(1):
+                return ""
+
+    def take(self, character: str) -> None:
+        """Go past this character, or say that it is not there."""
+        found = self.peek()
+        if not found:
+            raise _Ended
+        if found != character:
+            raise _Broken(f"{character!r} expected instead of {found!r}")
+        self._pass(self._at + 1)
+
+    def value(self) -> Json:
+        """The next value, read whole."""
+        while True:
+            if not self.peek():
+                raise _Ended
+            ahead = len(self._text) - self._at
+            try:
+                value, end = self._decoder.raw_decode(self._text, self._at)
+            except RecursionError as error:
+                raise _Broken("nested too deeply") from error
+            except json.JSONDecodeError as error:
+                # Twice as much each time: so the work stays in proportion to the text, however large the value is.
+                if self._near_the_end(error) and self._grow(2 * ahead):
+                    continue
+                raise (_Ended() if self._at_the_end(error) else _Broken(error.msg)) from error
+            except ValueError as error:  # an integer of thousands of digits
+                raise _Broken(str(error)) from error
+            if isinstance(value, int | float) and end >= len(self._text) - 2 and self._grow(2 * ahead):
+                continue  # a number may go on in the next piece: 1 of 12, 1 of 1e+5
+            self._pass(end)
+            return value
+
+    def _near_the_end(self, error: json.JSONDecodeError) -> bool:
+        return error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _NEAR_THE_END
+
+    def _at_the_end(self, error: json.JSONDecodeError) -> bool:
+        """True where the text ends in the middle of the value, rather than being wrong."""
+        rest = self._text[error.pos :].strip()
+        if error.msg.startswith("Unterminated"):
+            return True
+        if error.msg.startswith("Invalid \\"):
+            return '"' not in rest
+        return any(word.startswith(rest) for word in ("true", "false", "null"))
+
+    def skip(self) -> None:
+        """Go past a value that is no JSON: to the comma or bracket that ends it."""
+        depth, at = 0, self._at
+        while True:
+            found = _STRUCTURE.search(self._text, at)
+            if not found or (found[0][0] == '"' and not found[1]):
+                done = (found.start() if found else len(self._text)) - self._at
+                if not self._grow(2 * (len(self._text) - self._at) + 1):
+                    raise _Ended
+                at = self._at + done
+                continue
+            at = found.end()
+            if found[0] in "]},":
+                if depth == 0:
+                    self._pass(found.start())
+                    return
+                depth -= found[0] != ","
+            elif found[0] in "[{":
+                depth += 1
+
+
+def _elements(window: _Window) -> Iterator[Element | Problem]:
+    """The elements of the array that opens here. Raises _Ended and _Broken where the array itself is not whole."""
+    window.take("[")
+    number = 0
+    while window.peek() != "]":
+        if number:
+            window.take(",")
+        number += 1
+        window.peek()
+        line = window.line
+        try:
+            yield Element(number, window.value(), line)
+        except _Broken as error:
+            yield Problem(f"element {number} is no JSON and was skipped: {error}", line)
+            window.skip()
+    window.take("]")
+
+
+def _members(window: _Window, arrays: tuple[str, ...]) -> Iterator[Piece]:
+    window.take("{")
+    first = True
+    while window.peek() != "}":
+        if not first:
+            window.take(",")
+        first = False
+        if window.peek() != '"':
+            raise _Ended if not window.peek() else _Broken("a key in quotes expected")
+        line = window.line
+        key = window.value()
+        window.take(":")
+        if key in arrays and window.peek() == "[":
+            yield from _elements(window)
+            continue
+        try:
+            yield Member(key, window.value(), line)
+        except _Broken as error:
+            yield Problem(f"the value of {key!r} is no JSON and was skipped: {error}", line)
+            window.skip()
+    window.take("}")
+
+
+def pieces(source: Source, *arrays: str) -> Iterator[Piece]:
+    """The elements of the document where it is an array; where it is an object, its members, and instead of a member
+    that is named in `arrays` the elements of its array.
+
+    Raises FormatError where the text does not even begin like either.
+    """
+    window = _Window(source.chunks())
+    opening = window.peek()
+    if opening not in ("[", "{"):
+        what = f"begins with {opening!r}" if opening else "is empty"
+        raise FormatError(
+            f"{source.name} is no JSON document: it {what}", hint="a JSON array or object is expected"
+        )
+    try:
+        yield from _elements(window) if opening == "[" else _members(window, arrays)
+    except _Ended:
+        yield Problem("the file ends in the middle; what was whole before that was read", window.line)
+        return
+    except _Broken as error:
+        yield Problem(f"the file is broken here, and what follows could not be read: {error}", window.line)
+        return
+    if rest := window.peek():
+        yield Problem(
+            f"there is more after the end of the JSON document, beginning with {rest!r}", window.line
+        )
