@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from backscroll.engine.pen import Pen, Speech
 from backscroll.errors import Conflict, Forgotten, InvalidInput, NotFound
+from backscroll.record.content import decode
 from backscroll.record.history import DELETED, FORGOTTEN, HIDDEN, PINNED, Entry
 from backscroll.record.order import at_end, between
 from backscroll.vocab.event import SPEAKING, Event, Kind
@@ -83,9 +84,16 @@ def insert(
     return pen.write(Kind.INSERTED, head=facts, speech=Speech(role, content))
 
 
-def move(pen: Pen, message: Ref, after: Ref | None, *, head: Mapping[str, Json] | None = None) -> Event:
+def move(
+    pen: Pen,
+    message: Ref,
+    after: Ref | None,
+    *,
+    head: Mapping[str, Json] | None = None,
+    deleted: bool = False,
+) -> Event:
     """Put a message after another one; `after` None puts it at the very beginning."""
-    standing(pen, message)
+    standing(pen, message, deleted=deleted)
     if message == after:
         raise InvalidInput("a message cannot stand after itself")
     return pen.write(Kind.MOVED, target=message, head={"position": _place(pen, after).hex(), **(head or {})})
@@ -106,9 +114,10 @@ def edit(
     *,
     seen: Ref | None = None,
     head: Mapping[str, Json] | None = None,
+    deleted: bool = False,
 ) -> Event:
     """Give a message new words. `seen` names the revision that the editor saw; another live one is a conflict."""
-    entry = standing(pen, message)
+    entry = standing(pen, message, deleted=deleted)
     unchanged_since(entry, seen)
     spoken = pen.tx.spoken([entry.revision]).get(entry.revision)
     facts: dict[str, Json] = {"base": str(entry.revision), "alternative": entry.alternative, **(head or {})}
@@ -126,9 +135,10 @@ def regenerate(
     said: str | None = None,
     seen: Ref | None = None,
     head: Mapping[str, Json] | None = None,
+    deleted: bool = False,
 ) -> Event:
     """Add an alternative to a message; it becomes the live one unless told otherwise."""
-    entry = standing(pen, message)
+    entry = standing(pen, message, deleted=deleted)
     unchanged_since(entry, seen)
     facts: dict[str, Json] = {"base": str(entry.revision), "alternative": entry.alternatives, **(head or {})}
     if not live:
@@ -139,10 +149,15 @@ def regenerate(
 
 
 def choose(
-    pen: Pen, message: Ref, which: Ref | int, *, head: Mapping[str, Json] | None = None
+    pen: Pen,
+    message: Ref,
+    which: Ref | int,
+    *,
+    head: Mapping[str, Json] | None = None,
+    deleted: bool = False,
 ) -> Event | None:
     """Make another revision the live one: by its id, or by the number of an alternative (its newest words)."""
-    entry = standing(pen, message)
+    entry = standing(pen, message, deleted=deleted)
     options = revisions(pen, message)
     if isinstance(which, int):
         fitting = [e for e in options if e.head.get("alternative", 0) == which]
@@ -192,10 +207,12 @@ def visible_revisions(events: Sequence[Event], lineage: Sequence[tuple[str, int]
     return sorted(found, key=lambda e: e.seq)
 
 
-def set_flag(pen: Pen, kind: Kind, message: Ref, *, head: Mapping[str, Json] | None = None) -> Event | None:
+def set_flag(
+    pen: Pen, kind: Kind, message: Ref, *, head: Mapping[str, Json] | None = None, deleted: bool = False
+) -> Event | None:
     """Delete, restore, hide, unhide, pin, unpin; None where it already is so."""
     flag, on = _FLAGS[kind]
-    entry = standing(pen, message, deleted=kind in (Kind.RESTORED, Kind.DELETED))
+    entry = standing(pen, message, deleted=deleted or kind in (Kind.RESTORED, Kind.DELETED))
     if bool(entry.flags & flag) is on:
         return None
     return pen.write(kind, target=message, head=head)
@@ -256,3 +273,10 @@ def unchanged_since(entry: Entry, seen: Ref | None) -> None:
             hint="read it again, then decide",
             live=str(entry.revision),
         )
+
+
+def author_of(pen: Pen, message: Ref) -> str | None:
+    """Who signed the live words of a message."""
+    entry = standing(pen, message, deleted=True)
+    spoken = pen.tx.spoken([entry.revision]).get(entry.revision)
+    return None if spoken is None or spoken.body is None else decode(spoken.body).author

@@ -15,7 +15,6 @@ from backscroll.engine.means import microseconds, zoned
 from backscroll.engine.pen import Pen
 from backscroll.engine.reading import Change, History
 from backscroll.errors import InvalidInput
-from backscroll.record.content import decode
 from backscroll.record.history import HIDDEN, PINNED
 from backscroll.record.ports import Writer
 from backscroll.vocab.event import Event, Kind
@@ -247,11 +246,9 @@ def _one_before(pen: Pen, before: Ref | str | None) -> Ref | None:
 
 def keep_author(pen: Pen, message: Ref, content: Content) -> Content:
     """New words are still by the same author unless they say otherwise."""
-    entry = operations.standing(pen, message)
-    spoken = pen.tx.spoken([entry.revision]).get(entry.revision)
-    if content.author is not None or spoken is None or spoken.body is None:
-        return content
-    return replace(content, author=decode(spoken.body).author)
+    return (
+        content if content.author is not None else replace(content, author=operations.author_of(pen, message))
+    )
 
 
 def checked_content(value: ContentLike, author: str | None) -> Content:

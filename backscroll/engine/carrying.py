@@ -1,0 +1,115 @@
+"""Carrying out: foreign messages and sync plans become strokes of a pen.
+
+Used by imports and by `Thread.sync`. All deliberate operations of one plan are one stroke for undo.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from backscroll.engine import operations
+from backscroll.engine.pen import Pen
+from backscroll.engine.thread import keep_author
+from backscroll.record.history import HIDDEN, PINNED
+from backscroll.record.operations import (
+    AddAlternative,
+    Append,
+    Choose,
+    Delete,
+    Edit,
+    Hide,
+    Insert,
+    Move,
+    New,
+    Operation,
+    Place,
+    Regenerate,
+    Restore,
+    Unhide,
+)
+from backscroll.vocab.event import Kind
+from backscroll.vocab.foreign import ForeignMessage
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+
+_FLAG = {
+    Delete: (Kind.DELETED, "deleted"),
+    Restore: (Kind.RESTORED, "restored"),
+    Hide: (Kind.HIDDEN, "hidden"),
+    Unhide: (Kind.UNHIDDEN, "unhidden"),
+}
+
+
+def add_message(
+    pen: Pen,
+    message: ForeignMessage,
+    *,
+    after: Ref | None = None,
+    at_end: bool = True,
+    head: Mapping[str, Json] | None = None,
+) -> Ref:
+    """A foreign message with all its alternatives, at the end or after another; gives its name."""
+    facts: dict[str, Json] = dict(head or {})
+    if message.source_id is not None:
+        facts["src"] = message.source_id
+    flags = (HIDDEN if message.hidden else 0) | (PINNED if message.pinned else 0)
+    contents = message.alternatives or (message.content,)
+    times = message.alternative_times or (message.at,)
+    first, said = contents[0], (times[0] if times else None) or message.at
+    if at_end:
+        event = operations.append(pen, message.role, first, said=said, head=facts, flags=flags)
+    else:
+        event = operations.insert(pen, message.role, first, after, said=said, head=facts, flags=flags)
+    for number, content in enumerate(contents[1:], start=1):
+        when = times[number] if number < len(times) else None
+        operations.regenerate(pen, event.id, content, live=number == message.chosen, said=when, head=head)
+    return event.id
+
+
+def carry_out(pen: Pen, plan: Iterable[Operation]) -> tuple[Counter[str], dict[int, Ref]]:
+    """Do what a plan says; gives how much of what was done, and the names of the messages it added."""
+    counts: Counter[str] = Counter()
+    added: dict[int, Ref] = {}
+    group = {"group": pen.state.head + 1}
+    for step in plan:
+        _carry(pen, step, added, counts, group)
+    return counts, added
+
+
+def _carry(
+    pen: Pen, step: Operation, added: dict[int, Ref], counts: Counter[str], group: Mapping[str, Json]
+) -> None:
+    match step:
+        case Append():
+            added[step.new.number] = add_message(pen, step.message)
+            counts["added"] += 1
+        case Insert():
+            after = _place(step.after, added)
+            added[step.new.number] = add_message(pen, step.message, after=after, at_end=False, head=group)
+            counts["inserted"] += 1
+        case Edit():
+            operations.edit(pen, step.id, keep_author(pen, step.id, step.content), head=group, deleted=True)
+            counts["edited"] += 1
+        case Regenerate():
+            operations.regenerate(pen, step.id, step.content, said=step.at, head=group, deleted=True)
+            counts["regenerated"] += 1
+        case AddAlternative():
+            operations.regenerate(
+                pen, step.id, step.content, live=False, said=step.at, head=group, deleted=True
+            )
+            counts["alternatives"] += 1
+        case Choose():
+            operations.choose(pen, step.id, step.revision, head=group, deleted=True)
+            counts["chosen"] += 1
+        case Move():
+            operations.move(pen, step.id, _place(step.after, added), head=group, deleted=True)
+            counts["moved"] += 1
+        case Delete() | Restore() | Hide() | Unhide():
+            kind, name = _FLAG[type(step)]
+            if operations.set_flag(pen, kind, step.id, head=group, deleted=True) is not None:
+                counts[name] += 1
+
+
+def _place(place: Place, added: Mapping[int, Ref]) -> Ref | None:
+    return added[place.number] if isinstance(place, New) else place
