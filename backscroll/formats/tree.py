@@ -1,0 +1,133 @@
+"""A conversation that is a tree, as a line with branches.
+
+Tools that keep every edit and every second answer store a tree of nodes. Here it becomes a sequence in which the live path
+comes first and each branch follows later, naming the message it leaves from; a second answer that nothing was said after
+becomes another version of the same message. Owns the order only: what a node says is the format's business. Refuses
+recursion: conversations are thousands of nodes deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+#: `Step.leaves_from` of a branch that shares nothing with the live path: an edited first message.
+BEGINNING = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node: its parent, and who speaks in it; an empty role for a node that says nothing."""
+
+    id: str
+    parent: str | None
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The next message. `leaves_from` names the message after which a branch begins, and is None inside a path.
+
+    `versions` are the nodes of all its versions in order, itself included; empty where there is only one.
+    """
+
+    node: str
+    leaves_from: str | None = None
+    versions: tuple[str, ...] = ()
+
+
+class _Tree:
+    def __init__(self, nodes: Sequence[Node], leaf: str | None) -> None:
+        self.nodes = {node.id: node for node in reversed(nodes)}
+        order = dict.fromkeys(node.id for node in nodes)
+        self.parent = {
+            id: node.parent if (node := self.nodes[id]).parent in self.nodes else None for id in order
+        }
+        self.children: dict[str | None, list[str]] = {None: []}
+        for id in order:
+            self.children.setdefault(self.parent[id], []).append(id)
+        self._break_circles()
+        self._leaf = leaf if leaf in self.nodes else nodes[-1].id
+        self._live = self._path_to(self._leaf)
+        self._groups: dict[str | None, tuple[str, tuple[str, ...]]] = {}
+
+    def _break_circles(self) -> None:
+        """A node that cannot be reached from a beginning becomes one: damage must not hide messages."""
+        reached: set[str] = set()
+        self._reach(list(self.children[None]), reached)
+        for id in self.parent:
+            if id not in reached:
+                self.children[self.parent[id]].remove(id)
+                self.parent[id] = None
+                self.children[None].append(id)
+                self._reach([id], reached)
+
+    def _reach(self, todo: list[str], reached: set[str]) -> None:
+        while todo:
+            id = todo.pop()
+            if id not in reached:
+                reached.add(id)
+                todo += self.children.get(id, [])
+
+    def _path_to(self, leaf: str) -> dict[str | None, str]:
+        """For each node on the way from the beginning to the leaf, the next one."""
+        following: dict[str | None, str] = {}
+        at: str | None = leaf
+        while at is not None:
+            following[self.parent[at]] = at
+            at = self.parent[at]
+        return following
+
+    def main(self, at: str | None) -> str | None:
+        """Where the path through a node goes on: along the live path, elsewhere to the newest child."""
+        if at in self._live or at == self._leaf:
+            return self._live.get(at)
+        kids = self.children.get(at)
+        return kids[-1] if kids else None
+
+    def _answers(self, parent: str | None) -> tuple[str, tuple[str, ...]]:
+        """Among the answers to one message: the one that goes on, and all versions of it, the dead ends, in order."""
+        if parent not in self._groups:
+            answers = [id for id in self.children.get(parent, []) if self.nodes[id].role == "assistant"]
+            dead = {id for id in answers if not self.children.get(id)}
+            alive = [id for id in answers if id not in dead]
+            main = self.main(parent)
+            head = main if main in answers else (alive or answers or [""])[-1]
+            found = tuple(id for id in answers if id == head or id in dead)
+            self._groups[parent] = (head, found if len(found) > 1 else ())
+        return self._groups[parent]
+
+    def versions(self, at: str) -> tuple[str, ...]:
+        """All versions of an answer; empty where there is one, and for one that stands beside that which goes on."""
+        head, found = self._answers(self.parent[at])
+        return found if at == head else ()
+
+    def branches(self, at: str | None) -> list[str]:
+        """The children with which something else begins than what goes on, or than another version of an answer."""
+        head, found = self._answers(at)
+        gathered = set(found) - {head}
+        main = self.main(at)
+        return [kid for kid in self.children.get(at, []) if kid != main and kid not in gathered]
+
+
+def walk(nodes: Sequence[Node], leaf: str | None) -> Iterator[Step]:
+    """Every node that says something, once: the path to `leaf` first, then the branches.
+
+    Nodes come in the order of siblings. Without a known leaf the last node is taken for it.
+    """
+    if not nodes:
+        return
+    tree = _Tree(nodes, leaf)
+    pending: list[tuple[str | None, str | None]] = [(id, BEGINNING) for id in reversed(tree.branches(None))]
+    pending.append((tree.main(None), None))
+    while pending:
+        at, leaves_from = pending.pop()
+        said = leaves_from or BEGINNING
+        found: list[tuple[str | None, str | None]] = []
+        while at is not None:
+            if tree.nodes[at].role:
+                yield Step(at, leaves_from, tree.versions(at))
+                leaves_from, said = None, at
+            found += [(id, said) for id in tree.branches(at)]
+            at = tree.main(at)
+        pending += reversed(found)
