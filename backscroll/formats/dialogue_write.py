@@ -1,0 +1,230 @@
+"""Conversations as dialogue files; `dialogue` explains the shape and its extra keys.
+
+Owns: the text of such a file (written as it comes, code changes at the end), and the JSON of parts with their bytes inside,
+so that one file is enough to read everything back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import cast
+
+from backscroll.errors import InvalidInput
+from backscroll.formats.json_text import dumps, parsed
+from backscroll.formats.media import bytes_of, from_base64, no_blobs, to_base64
+from backscroll.formats.readable import readable
+from backscroll.formats.rows import as_array, as_object, minted, of_vendor, own
+from backscroll.formats.shape import Blobs, Written
+from backscroll.formats.unsaid import Unsaid
+from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Problem
+from backscroll.vocab.message import Content
+from backscroll.vocab.part import (
+    Json,
+    Media,
+    Opaque,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    part_from_json,
+    part_to_json,
+)
+
+KEY = "dialogue"
+CHANGE = "dialogue-code-change"  # a code change that says more than ours do, or no code change at all
+MESSAGE = "dialogue-message"  # an entry among the messages that is none
+
+
+def write(thread: ForeignThread, blobs: Blobs) -> Written:
+    """The file of one conversation."""
+    problems: list[Problem] = []
+    return Written(_pieces(thread, blobs, Unsaid("a dialogue file", problems)), problems)
+
+
+def _pieces(thread: ForeignThread, blobs: Blobs, unsaid: Unsaid) -> Iterator[str]:
+    kept = of_vendor(thread.metadata, KEY)
+    items = iter(thread.items)
+    first = next(items, None)
+    at = thread.started or (first.at if isinstance(first, ForeignMessage) else None)
+    yield '{\n  "start_time": ' + dumps(kept.get("start_time", at))
+    yield ',\n  "messages": ['
+    changes: list[Json] = []
+    announced: Counter[tuple[Json, Json]] = Counter()
+    gap = "\n"
+    for item in chain([first] if first else [], items):
+        if isinstance(item, ForeignMessage):
+            unsaid.position += 1
+            yield gap + _indented(message_out(item, blobs, unsaid))
+            gap = ",\n"
+        elif isinstance(item, Aside) and item.kind == MESSAGE:
+            yield gap + _indented(parsed(item.raw))
+            gap = ",\n"
+        elif isinstance(item, Aside) and item.kind == CHANGE:
+            value = parsed(item.raw)
+            changes.append(value)
+            if as_object(value) is not None:  # the code change that it says follows
+                announced[_name(value)] += 1
+        elif isinstance(item, CodeChange):
+            change = _change(item, naive=bool(kept.get("naive")))
+            if announced[_name(change)]:
+                announced[_name(change)] -= 1
+            else:
+                changes.append(change)
+        else:
+            unsaid.leave_out(item)
+    yield "]" if gap == "\n" else "\n  ]"
+    unsaid.close()
+    rest: dict[str, Json] = {} if kept.get("bare") and not changes else {"code_changes": changes}
+    rest |= of_vendor(kept, "rest")
+    if not kept or kept.get("thread"):
+        rest["thread"] = _about(thread)
+    yield from (f",\n  {dumps(key)}: " + dumps(value, 2).replace("\n", "\n  ") for key, value in rest.items())
+    yield "\n}"
+
+
+def _indented(value: Json) -> str:
+    return "    " + dumps(value, 2).replace("\n", "\n    ")
+
+
+def _name(change: Json) -> tuple[Json, Json]:
+    """By what a code change is recognised."""
+    facts = as_object(change) or {}
+    description, file = facts.get("description"), facts.get("file")
+    return (description if isinstance(description, str) else "", file if isinstance(file, str) else "")
+
+
+def _change(change: CodeChange, *, naive: bool) -> dict[str, Json]:
+    at = change.at.removesuffix("+00:00") if naive and change.at else change.at
+    return {"description": change.description, "file": change.file_path, "timestamp": at}
+
+
+def _about(thread: ForeignThread) -> dict[str, Json]:
+    facts: dict[str, Json] = {
+        "source_id": thread.source_id,
+        "title": thread.title,
+        "project": thread.project,
+        "kind": thread.kind,
+        "language": thread.language,
+        "forked_from": thread.forked_from,
+        "metadata": {key: value for key, value in thread.metadata.items() if key != KEY},
+    }
+    return {key: value for key, value in facts.items() if value}
+
+
+def message_out(message: ForeignMessage, blobs: Blobs, unsaid: Unsaid) -> dict[str, Json]:
+    """One message; the very object it was read from where nothing changed since."""
+    facts = own(message.content, KEY)
+    out: dict[str, Json] = {"role": facts.get("role", message.role)}
+    out |= _content_out(message.content, blobs, unsaid)
+    out["timestamp"] = facts.get("timestamp", message.at)
+    if message.hidden:
+        out["hidden"] = True
+    if message.pinned:
+        out["pinned"] = True
+    if message.alternatives:
+        out["alternatives"] = list(_alternatives_out(message, blobs, unsaid))
+        out["chosen"] = message.chosen
+    if message.parent_id is not None:
+        unsaid.note("a dialogue file is one line of messages: the branch is written in place")
+    out |= of_vendor(facts, "rest")
+    ordered = {key: out[key] for key in ("role", "content", "timestamp")}
+    ordered |= out
+    if "raw" in facts and facts.get("written") == minted({**ordered, "timestamp": None}):
+        return facts["raw"]
+    return ordered
+
+
+def written_mark(message: ForeignMessage) -> str:
+    """What tells later whether a message is still as it was read."""
+    return minted({**message_out(message, no_blobs, Unsaid("", [])), "timestamp": None})
+
+
+def _alternatives_out(message: ForeignMessage, blobs: Blobs, unsaid: Unsaid) -> Iterator[dict[str, Json]]:
+    for index, content in enumerate(message.alternatives):
+        times = message.alternative_times
+        version = _content_out(content, blobs, unsaid)
+        if index < len(times) and times[index]:
+            version["timestamp"] = times[index]
+        yield version
+
+
+def _content_out(content: Content, blobs: Blobs, unsaid: Unsaid) -> dict[str, Json]:
+    """The words, and the parts where the words alone would not give them back."""
+    parts = content.parts
+    out: dict[str, Json] = {"content": readable(parts)}
+    if len(parts) == 1 and isinstance(parts[0], Opaque) and parts[0].vendor == KEY:
+        out["content"] = parsed(parts[0].raw)
+    elif not _is_plain(parts):
+        out["parts"] = [_part_out(part, blobs, unsaid) for part in parts]
+    if content.author is not None:
+        out["author"] = content.author
+    metadata = {key: value for key, value in content.metadata.items() if key != KEY}
+    if metadata:
+        out["metadata"] = metadata
+    return out
+
+
+def _is_plain(parts: Sequence[Part]) -> bool:
+    if not parts:
+        return True
+    only = parts[0]
+    return len(parts) == 1 and isinstance(only, Text) and bool(only.text) and not only.extra
+
+
+def _part_out(part: Part, blobs: Blobs, unsaid: Unsaid) -> dict[str, Json]:
+    """The JSON of a part, with its bytes inside."""
+    if isinstance(part, ToolResult):
+        out = part_to_json(replace(part, content=()))
+        return {**out, "content": [_part_out(inner, blobs, unsaid) for inner in part.content]}
+    if not isinstance(part, Media):
+        return part_to_json(part)
+    data = bytes_of(part, blobs)
+    if data is None:
+        if part.blob:
+            unsaid.note("the bytes of an attachment are gone: only its name is written")
+        return part_to_json(part)
+    return {**part_to_json(replace(part, data=None, blob=None)), "data": to_base64(data)}
+
+
+def part_in(value: Json) -> Part | None:
+    """The part that `_part_out` wrote; None where the value is no such thing."""
+    data = as_object(value)
+    if data is None:
+        return None
+    try:
+        part = part_from_json({**data, "content": []} if data.get("t") == "result" else data)
+    except (InvalidInput, KeyError, TypeError):
+        return None
+    if isinstance(part, ToolResult):
+        inner = [part_in(item) for item in as_array(data.get("content")) or []]
+        if not all(isinstance(item, Text | Media | Opaque) for item in inner):
+            return None
+        part = replace(part, content=tuple(cast("list[Text | Media | Opaque]", inner)))
+    if isinstance(part, Media) and "data" in data:
+        part = replace(part, data=from_base64(data["data"]) if isinstance(data["data"], str) else None)
+    return part if _is_sound(part) else None
+
+
+def _is_sound(part: Part) -> bool:
+    """Every field of the kind it has to be: the file may have been written by anybody."""
+    match part:
+        case Text():
+            needed, optional = [part.text], []
+        case Media():
+            needed, optional = [part.media_type], [part.blob, part.url, part.name]
+        case ToolCall():
+            needed, optional = [part.id, part.name], []
+        case ToolResult():
+            needed, optional = [part.call_id], [part.name]
+        case Reasoning():
+            needed, optional = [part.text], [part.signature]
+        case Opaque():
+            needed, optional = [part.vendor, part.kind, part.raw], []
+    strings: list[object] = [*needed, *(value for value in optional if value is not None)]
+    return all(isinstance(value, str) for value in strings) and isinstance(
+        cast("object", part.extra), Mapping
+    )
