@@ -132,8 +132,13 @@ class Blocks:
 
     def blocks(self, parts: Sequence[Part]) -> list[Json]:
         """The blocks of these parts; those that cannot be said are left out and noted."""
-        found = (self.block(part) for part in parts)
-        return [block for block in found if block is not None]
+        out: list[Json] = []
+        for part in parts:
+            kept = isinstance(part, Opaque) and part.vendor == VENDOR  # may be `null` itself
+            block = self.block(part)
+            if block is not None or kept:
+                out.append(block)
+        return out
 
     def block(self, part: Part) -> Json:
         """One block; None where it cannot be said."""

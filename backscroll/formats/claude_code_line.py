@@ -1,0 +1,166 @@
+"""One line of a Claude Code transcript as items, and back.
+
+Owns: which lines are messages (`user` and `assistant` with a content), who really spoke, what a reader need not see. The
+whole line, with its content taken out, stands in `metadata["claude-code"]["line"]` (uuid, parentUuid, usage, toolUseResult,
+...), how the content stood in `content`; a user line with results and words is several messages, the later ones with `joins`.
+Every other line is an `Aside`, to the letter. Refuses: how lines hang together; `claude_code_tree` owns that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from backscroll.errors import FormatError
+from backscroll.formats.anthropic_message import pieces
+from backscroll.formats.anthropic_parts import Blocks, stood
+from backscroll.formats.json_text import dumps, elements
+from backscroll.formats.openai_parts import without
+from backscroll.formats.rows import UNKNOWN, as_array, as_object, as_text, kept, parse, parse_row, time_of
+from backscroll.formats.shape import Source
+from backscroll.vocab.foreign import Aside, ForeignMessage, Item, Problem
+from backscroll.vocab.message import Content, Role
+from backscroll.vocab.part import Json, Part
+
+VENDOR = "claude-code"
+#: What Claude Code writes in the user's name: not typed by anybody, and not meant to be answered.
+_MACHINE = ("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>")
+_WRAPPED = ("<command-", "<bash-", "[Request interrupted", "Caveat: ")
+
+
+# -- lines -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The numbered lines of a transcript, as often as wanted."""
+
+    source: Source
+    logged: tuple[str, ...] | None = None  # the variant that is one JSON document with `loglines`
+    rest: Mapping[str, Json] | None = None  # its other keys
+    trouble: Problem | None = None
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        numbered = self.source.lines() if self.logged is None else enumerate(self.logged, 1)
+        return ((number, line) for number, line in numbered if line.strip())
+
+
+def lines_of(source: Source) -> Lines:
+    """The lines of a file in either variant."""
+    head = source.head(4096).lstrip()
+    if not head.startswith("{") or '"loglines"' not in head:
+        return Lines(source)
+    text = source.text()
+    try:
+        document = as_object(parse(text)) or {}
+    except ValueError as error:
+        return _broken(source, text, str(error))
+    logged = as_array(document.get("loglines"))
+    if logged is None:
+        return Lines(source)
+    return Lines(source, tuple(dumps(row) for row in logged), without(document, "loglines"))
+
+
+def _broken(source: Source, text: str, why: str) -> Lines:
+    """The whole lines of a document that breaks off; a line of a transcript may also just mention `loglines`."""
+    first = next((line for _, line in source.lines() if line.strip()), "")
+    if not isinstance(parse_row(1, first), Problem):
+        return Lines(source)
+    whole, cut = elements(text, max(text.find("[", text.index('"loglines"')), 0))
+    if not whole:
+        raise FormatError(f"{source.name} is no Claude Code transcript: {why}")
+    trouble = Problem(f"the document breaks off here: {cut.what if cut else why}", cut.line if cut else None)
+    return Lines(source, tuple(element.raw.replace("\n", " ") for element in whole), {}, trouble)
+
+
+# -- from a line -----------------------------------------------------------------------------------------------
+
+
+def content_of(row: Mapping[str, Json]) -> Json:
+    """The content of a message line, a string or a list; None for every other line."""
+    if row.get("type") not in ("user", "assistant"):
+        return None
+    content = (as_object(row.get("message")) or {}).get("content")
+    return content if isinstance(content, str) or as_array(content) is not None else None
+
+
+def items_of(number: int, line: str, again: int = 0) -> Iterator[Item]:
+    """What a line says. `again` counts earlier lines with the same uuid, so that names stay unique."""
+    row = parse_row(number, line)
+    if isinstance(row, Problem):
+        yield row
+        yield kept(line, number)
+        return
+    kind, uuid = as_text(row.get("type")), as_text(row.get("uuid")) or None
+    if uuid and again:
+        uuid = f"{uuid}#{again + 1}"
+    content = content_of(row)
+    if content is not None:
+        yield from _messages(number, row, content, uuid)
+        return
+    if not kind:
+        yield Problem("a line without a type", number)
+    elif kind in ("user", "assistant"):
+        yield Problem(f"a line of the type {kind} without a message that can be read", number)
+    yield Aside(kind or UNKNOWN, line, time_of(row.get("timestamp")), uuid, number)
+
+
+def _messages(number: int, row: Mapping[str, Json], content: Json, uuid: str | None) -> Iterator[Item]:
+    odd = sum(as_object(block) is None for block in as_array(content) or [])
+    if odd:
+        yield Problem(f"{odd} block(s) of the content are no objects; kept as they are", number)
+    role: Role = "assistant" if row["type"] == "assistant" else "user"
+    message = {**row["message"], "content": None}
+    meta: dict[str, Json] = {"line": {**row, "message": message}, "content": stood(content)}
+    spoken = pieces(role, content)
+    when, unseen = time_of(row.get("timestamp")), is_machine(row, content)
+    for index, (speaker, parts) in enumerate(spoken):
+        last = index == len(spoken) - 1
+        yield ForeignMessage(
+            speaker,
+            Content(parts, metadata={VENDOR: {"joins": as_text(row.get("uuid"))} if index else meta}),
+            when,
+            # Others hang on the whole line, so its name goes to the last piece.
+            uuid if last or uuid is None else f"{uuid}/{index}",
+            hidden=unseen,
+            line=number,
+        )
+
+
+def is_machine(row: Mapping[str, Json], content: Json) -> bool:
+    """True for what neither the person nor the model said: instructions slipped in, output of local commands, errors."""
+    if row.get("isMeta") is True or row.get("isApiErrorMessage") is True:
+        return True
+    if (as_object(row.get("message")) or {}).get("model") == "<synthetic>":
+        return True
+    return row.get("type") == "user" and words_of(content).startswith(_MACHINE)
+
+
+def is_prompt(row: Mapping[str, Json], content: Json) -> bool:
+    """True for words that a person typed as such: good for a title."""
+    if row.get("type") != "user" or row.get("isCompactSummary") or is_machine(row, content):
+        return False
+    words = words_of(content)
+    return bool(words) and not words.startswith(_WRAPPED)
+
+
+def words_of(content: Json) -> str:
+    """The first words of a content."""
+    if isinstance(content, str):
+        return content.lstrip()
+    for block in as_array(content) or []:
+        data = as_object(block) or {}
+        if data.get("type") == "text" and isinstance(data.get("text"), str):
+            return data["text"].lstrip()
+    return ""
+
+
+# -- back to a line --------------------------------------------------------------------------------------------
+
+
+def line_of(
+    skeleton: Mapping[str, Json], parts: tuple[Part, ...], how: str, blocks: Blocks
+) -> dict[str, Json]:
+    """The line that a message came from, with its content put back."""
+    message = as_object(skeleton.get("message")) or {}
+    return {**skeleton, "message": {**message, "content": blocks.content(parts, how)}}

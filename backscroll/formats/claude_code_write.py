@@ -1,0 +1,198 @@
+"""Threads as lines of a Claude Code transcript.
+
+Owns: putting imported lines together again (the equal JSON value, in the same order), giving new messages lines of their own
+with ids made from their content and place, and keeping the chain of parents whole where messages were added or removed.
+Refuses: what the format cannot say; that is reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from backscroll.formats.anthropic_parts import Blocks
+from backscroll.formats.claude_code_line import VENDOR, is_machine, line_of
+from backscroll.formats.json_text import dumps
+from backscroll.formats.rows import (
+    as_array,
+    as_object,
+    as_text,
+    minted,
+    minted_uuid,
+    of_vendor,
+    own,
+    parse_row,
+)
+from backscroll.formats.shape import Blobs, Written
+from backscroll.formats.unsaid import Unsaid
+from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.part import Json
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_EPOCH = "1970-01-01T00:00:00.000Z"
+
+
+def write(thread: ForeignThread, blobs: Blobs) -> Written:
+    """The transcript, line by line."""
+    problems: list[Problem] = []
+    scribe = _Scribe(thread, blobs, Unsaid("a Claude Code transcript", problems))
+    return Written(
+        (dumps(line) + "\n" if not isinstance(line, str) else line + "\n" for line in scribe.lines()),
+        problems,
+    )
+
+
+class _Scribe:
+    def __init__(self, thread: ForeignThread, blobs: Blobs, unsaid: Unsaid) -> None:
+        self._thread, self._blobs, self._unsaid = thread, blobs, unsaid
+        self._facts = of_vendor(thread.metadata, VENDOR)
+        self._ours = VENDOR in thread.metadata
+        self._session = self._session_id()
+        self._parents = _Parents(as_array(self._facts.get("dangling")) or [])
+        self._when = thread.started or ""
+        self._open: dict[str, Json] | None = None  # a line that may still get more blocks
+
+    def _session_id(self) -> str:
+        given = as_text(self._facts.get("session")) or self._thread.source_id
+        if self._ours or _UUID.fullmatch(given):
+            return given
+        return minted_uuid("session", self._thread.format, given)
+
+    def lines(self) -> Iterator[dict[str, Json] | str]:
+        """Objects, and the texts that are kept to the letter."""
+        for item in self._in_order():
+            if isinstance(item, ForeignMessage):
+                yield from self._message(item)
+            elif isinstance(item, Aside) and self._ours:
+                yield from self._flush()
+                yield self._aside(item)
+            else:
+                self._unsaid.leave_out(item)
+        yield from self._flush()
+        if self._thread.title and self._thread.title != self._facts.get("title"):
+            yield {"type": "custom-title", "customTitle": self._thread.title, "sessionId": self._session}
+        self._unsaid.close()
+
+    def _in_order(self) -> Iterable[Item]:
+        """Abandoned branches come after the live one: put them back between its lines, where these are known."""
+        if not self._facts.get("branches"):
+            return self._thread.items
+        items = list(self._thread.items)
+        numbers = [getattr(item, "line", None) for item in items]
+        known = [number for number in numbers if number is not None]
+        if len(known) < len(items):
+            return items
+        return [item for _, item in sorted(zip(known, items, strict=True), key=lambda pair: pair[0])]
+
+    def _aside(self, item: Aside) -> dict[str, Json] | str:
+        row = parse_row(0, item.raw)
+        if isinstance(row, Problem) or not self._parents.place(row):
+            return item.raw
+        return row
+
+    def _message(self, item: ForeignMessage) -> Iterator[dict[str, Json]]:
+        meta = own(item.content, VENDOR)
+        skeleton = as_object(meta.get("line"))
+        said = item.role == "user" if skeleton is None else is_machine(skeleton, item.content.text)
+        self._unsaid.flags(item, hidden=said)
+        self._when = item.at or self._when
+        blocks = Blocks(self._blobs, self._unsaid.note, foreign=skeleton is None and "joins" not in meta)
+        if self._joins(meta, item, blocks):
+            return
+        yield from self._flush()
+        if skeleton is None:
+            yield from self._new(item, blocks)
+            return
+        line = line_of(skeleton, item.content.parts, as_text(meta.get("content")), blocks)
+        self._parents.place(line)
+        self._open = line
+
+    def _joins(self, meta: Mapping[str, Json], item: ForeignMessage, blocks: Blocks) -> bool:
+        if self._open is None or "joins" not in meta or meta["joins"] != as_text(self._open.get("uuid")):
+            return False
+        content = as_array(self._open["message"]["content"])
+        if content is None:
+            return False
+        content.extend(blocks.blocks(item.content.parts))
+        return True
+
+    def _flush(self) -> Iterator[dict[str, Json]]:
+        if self._open is not None:
+            yield self._open
+        self._open = None
+
+    # -- lines for messages from elsewhere ---------------------------------------------------------------------
+
+    def _new(self, item: ForeignMessage, blocks: Blocks) -> Iterator[dict[str, Json]]:
+        how = "list" if item.role == "assistant" else ""
+        content = blocks.content(item.content.parts, how)
+        if not content:
+            self._unsaid.note("nothing is left of a message: left out")
+            return
+        line: dict[str, Json] = {"parentUuid": None, "isSidechain": False, "userType": "external"}
+        line |= {"cwd": self._thread.project, "sessionId": self._session}
+        line |= {"version": as_text(self._facts.get("version")) or "0.0.0", "gitBranch": ""}
+        seed = [self._session, self._unsaid.position, item.role, content]
+        if item.role == "assistant":
+            line |= {"type": "assistant", "message": _reply(content, minted(*seed)[:24])}
+        elif item.role == "system":
+            self._unsaid.note("Claude Code shows system lines but does not send them to a model")
+            line |= {"type": "system", "subtype": "informational", "content": item.content.text}
+            line |= {"level": "info", "isMeta": False}
+        else:
+            line |= {"type": "user", "message": {"role": "user", "content": content}}
+            line |= {"isMeta": True} if item.hidden else {}
+        if not self._when:
+            self._unsaid.note("no time is known: written as the beginning of 1970")
+            self._when = _EPOCH
+        line |= {"uuid": minted_uuid(*seed), "timestamp": self._when}
+        self._parents.insert(line)
+        yield line
+
+
+def _reply(content: Json, digits: str) -> dict[str, Json]:
+    blocks = [as_object(block) or {} for block in as_array(content) or []]
+    calls = any(block.get("type") == "tool_use" for block in blocks)
+    return {
+        "id": f"msg_{digits}",
+        "type": "message",
+        "role": "assistant",
+        "model": "unknown",
+        "content": content,
+        "stop_reason": "tool_use" if calls else "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 0, "output_tokens": 0},
+    }
+
+
+class _Parents:
+    """Keeps the chain whole: new lines go between, and children of lines that are gone hang on the line before them."""
+
+    def __init__(self, dangling: Iterable[Json]) -> None:
+        self._known = {as_text(uuid) for uuid in dangling}
+        self._moved: dict[str, str] = {}  # children of the first now hang on the second
+        self._last = ""
+
+    def place(self, line: dict[str, Json]) -> bool:
+        """Note a line of the old file; True where its parent had to be changed."""
+        uuid, parent = as_text(line.get("uuid")), as_text(line.get("parentUuid"))
+        if not uuid:
+            return False
+        now = parent if not parent or parent in self._known else self._last
+        if not now:
+            now = self._moved.pop("", "")  # only the first root can be the one that stood first
+        while now in self._moved:
+            now = self._moved[now]
+        self._known.add(uuid)
+        self._last = uuid
+        if "parentUuid" not in line or now == parent:
+            return False
+        line["parentUuid"] = now or None
+        return True
+
+    def insert(self, line: dict[str, Json]) -> None:
+        """Hang a new line on the last one, and what hung there on the new one."""
+        line["parentUuid"] = self._last or None
+        self._moved[self._last] = line["uuid"]
+        self._known.add(line["uuid"])
+        self._last = line["uuid"]
