@@ -1,0 +1,137 @@
+"""What the account exports of chat services have in common: a folder with one or more huge documents and attached files.
+
+Owns: finding those files, telling a service by how its document begins, and handing problems on that belong to no
+conversation. Refuses: to know any service. Before: `stream_json`. After: `chatgpt`, `claude_ai`, `grok`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import chain
+
+from backscroll.errors import BackscrollError, FormatError
+from backscroll.formats.json_text import parsed
+from backscroll.formats.rows import as_object, as_text, time_of
+from backscroll.formats.shape import Source
+from backscroll.vocab.foreign import ForeignThread, Problem
+from backscroll.vocab.part import Json
+
+_CONVERSATIONS = re.compile(r"conversations(?:[-_]\d+)?\.json", re.IGNORECASE)
+_FILE_ID = re.compile(r"file[-_][A-Za-z0-9]+")
+_NAMES = "conversation_asset_file_names.json"
+_DEPTH = 3
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def documents(source: Source) -> list[Source]:
+    """The documents with conversations: the file itself, or those of an unpacked export."""
+    if not source.is_folder:
+        return [source]
+    names = [name for name in source.children() if _CONVERSATIONS.fullmatch(name)]
+    found = [source.child(name) for name in names]
+    return [child for child in found if child is not None and not child.is_folder]
+
+
+def sniff_documents(source: Source, likely: Callable[[str], float]) -> float:
+    """How sure `likely` is about the first document, judged by its head."""
+    first = next(iter(documents(source)), None)
+    if first is None:
+        return 0.0
+    head = first.head().lstrip()
+    return likely(head) if head[:1] in ("[", "{") else 0.0
+
+
+def with_problems(found: Iterable[ForeignThread | Problem]) -> Iterator[ForeignThread]:
+    """The threads, each with the problems that came before the first or after it. Raises FormatError where there are
+    problems and no thread. Holds one thread back, so that what is wrong with the rest of a file reaches somebody."""
+    held: ForeignThread | None = None
+    problems: list[Problem] = []
+    for item in found:
+        if isinstance(item, Problem):
+            problems.append(item)
+            continue
+        if held is not None:
+            yield _noted(held, problems)
+            problems = []
+        held = item
+    if held is not None:
+        yield _noted(held, problems)
+    elif problems:
+        line = f" (line {problems[0].line})" if problems[0].line else ""
+        raise FormatError(f"nothing in this file could be read: {problems[0].what}{line}")
+
+
+def _noted(thread: ForeignThread, problems: list[Problem]) -> ForeignThread:
+    return replace(thread, items=chain(thread.items, problems)) if problems else thread
+
+
+def moment(value: Json) -> str | None:
+    """A time in ISO 8601: from ISO text, from seconds or milliseconds since 1970, also as text or as MongoDB writes it."""
+    if isinstance(value, dict):
+        inner = as_object(value) or {}
+        return moment(inner.get("$date", inner.get("$numberLong")))
+    if isinstance(value, str):
+        if not re.fullmatch(r"\d+(\.\d+)?", value):
+            return time_of(value)
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e14:
+        return None
+    seconds = value / 1000 if value > 1e11 else value
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat()
+
+
+class Files:
+    """The attached files of an export, found by the id that messages name them by."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._index: dict[str, str] | None = None
+        self._names: dict[str, str] | None = None
+
+    def find(self, id: str, name: str = "") -> tuple[str, Source] | None:
+        """The name it had when it was attached, as far as known, and the file; None where the export lacks it."""
+        for path in self._paths(id, name):
+            found = self._source.child(path)
+            if found is not None and not found.is_folder:
+                return self._called(path) or name or found.name, found
+        return None
+
+    def _paths(self, id: str, name: str) -> list[str]:
+        if self._source.is_folder:
+            if self._index is None:
+                self._index = dict(self._list(self._source, "", _DEPTH))
+            return [self._index[id]] if id in self._index else []
+        listed = [path for path in self._original_names() if path.startswith(id)]
+        guesses = [*listed, id, f"{id}.dat", *([f"{id}-{name}"] if name else [])]
+        return ["../" + path for path in guesses if "/" not in path]
+
+    def _list(self, folder: Source, path: str, depth: int) -> Iterator[tuple[str, str]]:
+        for name in reversed(folder.children()):  # the first of several files with one id wins
+            found = _FILE_ID.match(name)
+            if found:
+                yield found[0], path + name
+            elif depth and "." not in name:
+                child = folder.child(name)
+                if child is not None and child.is_folder:
+                    yield from self._list(child, f"{path}{name}/", depth - 1)
+
+    def _called(self, path: str) -> str:
+        return self._original_names().get(path.rpartition("/")[2], "")
+
+    def _original_names(self) -> dict[str, str]:
+        if self._names is None:
+            file = self._source.child(_NAMES if self._source.is_folder else "../" + _NAMES)
+            listed = as_object(parsed(file.text())) if file is not None and not file.is_folder else None
+            self._names = {key: as_text(value) for key, value in (listed or {}).items()}
+        return self._names
+
+
+def bytes_of(file: Source) -> bytes | None:
+    """The bytes of an attached file; None where it cannot be read."""
+    try:
+        return file.data()
+    except (BackscrollError, OSError):
+        return None
