@@ -14,7 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine, open
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.opening import open
     from backscroll.engine.reading import History
     from backscroll.engine.thread import Thread
     from backscroll.errors import (
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "engine.engine": ("Engine", "open"),
+    "engine.engine": ("Engine",),
+    "engine.opening": ("open",),
     "engine.reading": ("History",),
     "engine.thread": ("Thread",),
     "errors": (

@@ -1,4 +1,4 @@
-"""The engine: one per store and process, shared and safe for OS threads. Opens the store and hands out threads."""
+"""The engine: everything in one store. Safe to share between OS threads; `engine/opening` gives one per store and process."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
-from backscroll.config import Settings, default_store, load
-from backscroll.engine import forgetting
+from backscroll.config import Settings
+from backscroll.engine import forgetting, searching
 from backscroll.engine.lineage import View
 from backscroll.engine.means import Means
 from backscroll.engine.pen import Pen, checked_actor
 from backscroll.engine.reading import info_of
+from backscroll.engine.searching import Found
 from backscroll.engine.thread import Thread
-from backscroll.errors import Ambiguous, InvalidInput, NotFound
+from backscroll.errors import Ambiguous, NotFound
 from backscroll.record.about import About
 from backscroll.record.chain import genesis
 from backscroll.record.ports import Store, ThreadState, Writer
@@ -26,42 +28,14 @@ from backscroll.vocab.ids import THREAD_ID, Ref, parse_ref
 from backscroll.vocab.part import Json
 from backscroll.vocab.thread import ThreadInfo
 
-_open: dict[tuple[int, str, str], Engine] = {}
-_lock = threading.Lock()
+if TYPE_CHECKING:
+    from datetime import datetime
 
-
-def open(store: str | os.PathLike[str] | None = None, **settings: Any) -> Engine:
-    """Open a store: a file, a `postgresql://` address, or (by default) the one in the user's data folder.
-
-    Within one process, opening the same store again gives the same engine.
-    """
-    chosen = load({"store": None if store is None else os.fspath(store), **settings})
-    where = chosen.store or str(default_store())
-    remote = where.startswith(("postgresql://", "postgres://"))
-    if not remote and "://" in where:
-        raise InvalidInput(
-            f"not a store: {where}", hint="use a file path, or postgresql://user@host/database"
-        )
-    place = where if remote else str(Path(where).expanduser().absolute())
-    key = (os.getpid(), place, chosen.tenant)
-    with _lock:
-        engine = _open.get(key)
-        if engine is None:
-            engine = Engine(_store_at(place, chosen, remote=remote), chosen)
-            engine.on_close(lambda: _open.pop(key, None))
-            _open[key] = engine
-        engine.users += 1
-        return engine
-
-
-def _store_at(place: str, settings: Settings, *, remote: bool) -> Store:
-    if remote:
-        from backscroll.stores.postgres.store import PostgresStore
-
-        return PostgresStore(place, tenant=settings.tenant, patience=settings.patience)
-    from backscroll.stores.sqlite.store import SqliteStore
-
-    return SqliteStore(Path(place), patience=settings.patience)
+    from backscroll.engine.discovering import Discovered
+    from backscroll.engine.doctoring import Check
+    from backscroll.engine.exporting import ExportReport
+    from backscroll.engine.importing import ImportReport, Progress
+    from backscroll.engine.verifying import Verdict
 
 
 class Engine:
@@ -71,15 +45,14 @@ class Engine:
         self.store = store
         self.settings = settings
         self.means = means or Means()
-        self.users = 0
-        self._closing: list[Callable[[], object]] = []
+        self._closing: list[Callable[[], bool]] = []
         self._watchers: list[Callable[[Thread], None]] = []
         checked_actor(settings.actor)
 
     # -- life ------------------------------------------------------------------------------------------------
 
-    def on_close(self, work: Callable[[], object]) -> None:
-        """Run something when the last user closes the engine."""
+    def on_close(self, work: Callable[[], bool]) -> None:
+        """Ask somebody when the engine is to be closed; False keeps the store open for other users."""
         self._closing.append(work)
 
     def on_change(self, work: Callable[[Thread], None]) -> None:
@@ -93,13 +66,8 @@ class Engine:
 
     def close(self) -> None:
         """Let go of the store; the last one to do so closes it."""
-        with _lock:
-            self.users -= 1
-            if self.users > 0:
-                return
-            for work in self._closing:
-                work()
-        self.store.close()
+        if all([work() for work in self._closing]):
+            self.store.close()
 
     def __enter__(self) -> Engine:
         return self
@@ -182,7 +150,6 @@ class Engine:
     ) -> Pen:
         """A fork inside a transaction; gives the pen that holds it."""
         name, now = self.means.new_thread(), self.means.now()
-        view = View(tx, parent)
         state = ThreadState(
             name,
             parent.root,
@@ -191,13 +158,12 @@ class Engine:
             About(),
             now,
             now,
-            view.count(upto=position),
-            view.count(role="user", upto=position),
-            parent.id,
-            parent.head,
-            position,
-            at,
+            parent=parent.id,
+            fork_seq=parent.head,
+            fork_position=position,
+            fork_message=at,
         )
+        state = counted(tx, state)
         tx.add_thread(state)
         pen = Pen(tx, name, self.means, actor)
         about = {**parent.about.to_json(), **({} if title is None else {"title": title})}
@@ -284,6 +250,127 @@ class Engine:
             done.messages, done.revisions, done.blobs, done.threads, done.shared_with, tuple(left)
         )
 
+    # -- finding ---------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        text: str,
+        *,
+        thread: str | None = None,
+        project: str | None = None,
+        kind: str | None = None,
+        roles: Sequence[str] = (),
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        tool: str | None = None,
+        limit: int = 20,
+    ) -> Found:
+        """Messages that hold all the words (`"a phrase"`, `-not`, `OR`, `begin*`), best first."""
+        return searching.search(
+            self,
+            text,
+            thread=thread,
+            project=project,
+            kind=kind,
+            roles=roles,
+            since=since,
+            until=until,
+            tool=tool,
+            limit=limit,
+        )
+
+    # -- in and out ------------------------------------------------------------------------------------------
+
+    def import_path(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        again: bool = False,
+        project: str | None = None,
+    ) -> list[ImportReport]:
+        """Bring in a file or folder of another tool, or a native file; a second import brings in what is new."""
+        from backscroll.engine.importing import import_path
+
+        return import_path(
+            self,
+            os.fspath(path),
+            format=format,
+            dry_run=dry_run,
+            progress=progress,
+            again=again,
+            project=project,
+        )
+
+    def discover(self) -> list[Discovered]:
+        """Histories of other tools on this computer."""
+        from backscroll.engine.discovering import discover
+
+        return discover()
+
+    def watch(
+        self,
+        paths: Sequence[str],
+        on_report: Callable[[ImportReport], None],
+        stop: threading.Event,
+        *,
+        discovered: bool = False,
+        every: float = 1.0,
+    ) -> None:
+        """Follow files as they grow, until `stop` is set."""
+        from backscroll.engine.discovering import watch
+
+        watch(self, paths, on_report, stop, discovered=discovered, every=every)
+
+    def export(
+        self,
+        threads: Sequence[str] | None,
+        format: str = "native",
+        target: str | None = None,
+    ) -> ExportReport:
+        """Write threads (None: all) in another shape: to a file, to a folder, or as text."""
+        from backscroll.engine.exporting import export
+
+        return export(self, threads, format, target)
+
+    def formats(self) -> list[tuple[str, str, bool, bool]]:
+        """Name, label, whether it can be read, whether it can be written."""
+        from backscroll.formats.detect import formats
+
+        return [
+            (f.name, f.label, f.name != "markdown", f.write is not None or f.name == "native")
+            for f in formats()
+        ]
+
+    # -- care ------------------------------------------------------------------------------------------------
+
+    def verify(
+        self, thread: str | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> Verdict:
+        """Re-hash and re-project everything (or one thread) and say exactly what is wrong."""
+        from backscroll.engine.verifying import verify_store
+
+        wanted = None if thread is None else self.resolve(thread)
+        return self.store.read(lambda reader: verify_store(reader, wanted, progress))
+
+    def stats(self) -> dict[str, int]:
+        """How much of what there is."""
+        return dict(self.store.read(lambda reader: reader.stats()))
+
+    def doctor(self) -> list[Check]:
+        """What works here."""
+        from backscroll.engine.doctoring import doctor
+
+        return doctor(self)
+
+    def backup(self, target: str | os.PathLike[str]) -> None:
+        """A consistent copy of the store, made while others go on working."""
+        from backscroll.engine.backups import backup
+
+        backup(self.store, Path(target))
+
     # -- bytes -----------------------------------------------------------------------------------------------
 
     def blob(self, digest: str) -> bytes | None:
@@ -295,3 +382,13 @@ class Engine:
         name = hashlib.sha256(data).hexdigest()
         self.store.write(lambda tx: tx.put_blob(name, data))
         return name
+
+
+def counted(tx: Writer, state: ThreadState) -> ThreadState:
+    """The row of a new fork with the messages and turns that it inherits counted."""
+    parent = None if state.parent is None else tx.thread(state.parent)
+    if parent is None:
+        return state
+    view = View(tx, parent, state.fork_seq)
+    upto = state.fork_position
+    return replace(state, messages=view.count(upto=upto), turns=view.count(role="user", upto=upto))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from backscroll.errors import NotFound, StoreError
@@ -15,10 +15,11 @@ _CHUNK = 1 << 16
 class FileSource:
     """One file or folder on disk. Every call starts again from the beginning; nothing is kept in memory."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, progress: Callable[[int, int | None, str], None] | None = None) -> None:
         if not path.exists():
             raise NotFound(f"no such file or folder: {path}", hint="check the path")
         self._path = path
+        self._progress = progress
 
     @property
     def name(self) -> str:
@@ -48,6 +49,8 @@ class FileSource:
             decoder = codecs.getincrementaldecoder(encoding)("replace")
             yield decoder.decode(first)
             while data := file.read(_CHUNK):
+                if self._progress is not None:
+                    self._progress(file.tell(), self.size, self.name)
                 yield decoder.decode(data)
             yield decoder.decode(b"", final=True)
 
@@ -94,7 +97,7 @@ class FileSource:
         found = base / relative
         if Path(relative).is_absolute() or ".." in Path(relative).parts or not found.exists():
             return None
-        return FileSource(found)
+        return FileSource(found, self._progress)
 
     def children(self) -> tuple[str, ...]:
         """Names inside this folder, sorted."""

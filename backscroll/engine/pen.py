@@ -87,6 +87,11 @@ class Pen:
         salt = self.means.random(16) if sealed_body is not None else b""
         return self.adopt(sealed(event, self.state.hash, salt), speech)
 
+    def rewrite(self, event: Event) -> Event:
+        """Add an event of another log as the next one of this log, sealed and linked anew."""
+        salt = self.means.random(16) if event.body is not None else b""
+        return self.adopt(sealed(replace(event, commit=b"", salt=None), self.state.hash, salt))
+
     def adopt(self, event: Event, speech: Speech | None = None) -> Event:
         """Add an event that is already sealed and linked (written just now, or read from an export)."""
         if speech is None and event.kind in SPEAKING and event.body is not None:

@@ -333,6 +333,7 @@ def _revision(event: Event, message: Ref, spoken: Spoken) -> Revision:
         event.at,
         event.actor,
         spoken.digest.hex() if spoken.digest else None,
+        spoken.said,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
 
 from backscroll.engine import forgetting, operations, undoing
 from backscroll.engine.means import microseconds, zoned
@@ -23,7 +23,10 @@ from backscroll.vocab.message import Content, ContentLike, Message, checked_role
 from backscroll.vocab.part import Json, Part, Text
 
 if TYPE_CHECKING:
+    from backscroll.engine.diffing import Difference
     from backscroll.engine.engine import Engine
+    from backscroll.engine.syncing import SyncReport
+    from backscroll.vocab.foreign import ForeignMessage
 
 T = TypeVar("T")
 _PARTS: tuple[type, ...] = get_args(Part)
@@ -226,6 +229,37 @@ class Thread(History):
         """Erase the words of messages for good, here and in every fork; with none named, of the whole thread."""
         refs = [parse_ref(m) for m in messages]
         return self.engine.forget(self.id, refs, actor=self.actor, keep_shared=keep_shared)
+
+    def sync(
+        self,
+        messages: Sequence[ForeignMessage | Mapping[str, Any]],
+        *,
+        mode: Literal["full", "prompt"] = "full",
+        complete: bool = False,
+        knows_hidden: bool = True,
+        names: Sequence[str] = (),
+        dry_run: bool = False,
+        actor: str | None = None,
+    ) -> SyncReport:
+        """Another program's full message list against ours: our history then says what theirs says, nothing is lost."""
+        from backscroll.engine.syncing import sync
+
+        return sync(
+            self,
+            messages,
+            mode=mode,
+            complete=complete,
+            knows_hidden=knows_hidden,
+            names=names,
+            dry_run=dry_run,
+            actor=actor,
+        )
+
+    def diff(self, first: int, second: int | None = None) -> list[Difference]:
+        """What happened to the live history between two events of the log (by default: until now)."""
+        from backscroll.engine.diffing import diff_moments
+
+        return diff_moments(self, first, self.head if second is None else second)
 
     def mark_processed(self, turn: int, version: str, at: str | datetime | None = None) -> None:
         """Note that a turn was analysed in this version; another version makes it unprocessed by itself."""

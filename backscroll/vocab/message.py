@@ -66,9 +66,10 @@ class Revision:
     message: Ref
     alternative: int
     content: Content | None  # None once forgotten
-    at: str
+    at: str  # when it was logged
     actor: str
     digest: str | None  # content hash; None once forgotten
+    said: str = ""  # when it was said
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,415 @@
+"""One foreign conversation on its way into the store: routed into lines, compared, written in batches."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import TYPE_CHECKING, TypeAlias
+
+from backscroll.engine import operations
+from backscroll.engine.carrying import add_message, carry_out
+from backscroll.engine.comparing import Imported, imported_side, named, ours_of, same_words
+from backscroll.engine.pen import Pen
+from backscroll.record.about import About
+from backscroll.record.chain import to_bytes
+from backscroll.record.content import digest
+from backscroll.record.history import FORGOTTEN, Entry
+from backscroll.record.operations import Ambiguous, Append, Delete, Insert, Operation, SkipForgotten
+from backscroll.record.ports import Reader, Writer
+from backscroll.record.sync import plan
+from backscroll.vocab.event import Kind
+from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+Kept: TypeAlias = ForeignMessage | Aside | CodeChange
+_BATCH = 400  # items in one transaction
+_WEIGHT = 4_000_000  # or about this many characters
+
+
+def origin_key(format_name: str, source_id: str) -> bytes:
+    """The name under which a store remembers where a thread came from; says nothing about it."""
+    return hashlib.sha256(
+        f"backscroll/origin\0{format_name}\0{source_id}".encode("utf-8", "surrogatepass")
+    ).digest()
+
+
+@dataclass(slots=True)
+class Line:
+    """One line of a conversation that may branch: the main one, or a branch that leaves another at a message."""
+
+    number: int
+    parent: Line | None = None
+    leaves_at: str | None = None  # source id of the last message it shares
+    items: list[Kept] = field(default_factory=list[Kept])
+    thread: str | None = None
+    places: dict[str, Ref] = field(default_factory=dict[str, Ref])  # source id -> our name, along this line
+
+    def place(self, source_id: str) -> tuple[Line, Ref] | None:
+        """Where a message of this line or of the line it left stands."""
+        line: Line | None = self
+        while line is not None:
+            if source_id in line.places:
+                return line, line.places[source_id]
+            line = line.parent
+        return None
+
+
+class Arrival:
+    """Receives the items of one foreign conversation."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        foreign: ForeignThread,
+        counts: Counter[str],
+        notes: list[str],
+        *,
+        again: bool,
+        project: str | None,
+        dry_run: bool,
+    ) -> None:
+        self.engine = engine
+        self.foreign = foreign
+        self.counts = counts
+        self.notes = notes
+        self.again = again
+        self.project = project
+        self.dry_run = dry_run
+        self.actor = f"import:{foreign.format}"
+        self.thread: str | None = None
+        self.title = foreign.title
+        self.new = False
+        self._owner: dict[str, Line] = {}  # source id -> the line that holds it
+        self._tips: dict[str, Line] = {}  # source id of the last message of a line
+
+    # -- routing ---------------------------------------------------------------------------------------------
+
+    def receive(self, items: Iterator[Kept]) -> None:
+        """Take everything in: the main line as it comes, branches when it is complete."""
+        main, branches = Line(0), list[Line]()
+        key = origin_key(self.foreign.format, self.foreign.source_id)
+        known = self.engine.store.read(lambda reader: reader.origin(key))
+        if known is not None and self._is_forgotten(known):
+            if not self.again:
+                self.counts["forgotten_skipped"] = sum(
+                    1 for item in items if isinstance(item, ForeignMessage)
+                )
+                self.notes.append("this conversation was forgotten on purpose; nothing was brought back")
+                return
+            known = None
+        stream = self._route(items, main, branches)
+        self._take(main, stream, known, key)
+        for branch in branches:
+            name = f"{self.foreign.source_id}#{branch.leaves_at}#{_first_name(branch)}"
+            branch_key = origin_key(self.foreign.format, name)
+            held = self.engine.store.read(lambda reader, k=branch_key: reader.origin(k))
+            self._take(branch, iter(branch.items), held, branch_key)
+        self.counts["branches"] = len(branches)
+        self.thread = main.thread
+
+    def _is_forgotten(self, thread: str) -> bool:
+        state = self.engine.store.read(lambda reader: reader.thread(thread))
+        return state is not None and state.forgotten
+
+    def _route(self, items: Iterator[Kept], main: Line, branches: list[Line]) -> Iterator[Kept]:
+        """The items of the main line as they come; those of branches are put aside."""
+        line = main
+        last: dict[int, str] = {}
+        for item in items:
+            if isinstance(item, ForeignMessage):
+                if item.parent_id is not None and last.get(line.number) != item.parent_id:
+                    line = self._tips.get(item.parent_id) or self._branch(item.parent_id, main, branches)
+                if item.source_id is not None:
+                    if line.number in last:
+                        self._tips.pop(last[line.number], None)
+                    last[line.number] = item.source_id
+                    self._tips[item.source_id] = line
+                    self._owner.setdefault(item.source_id, line)
+            if line is main:
+                yield item
+            else:
+                line.items.append(item)
+
+    def _branch(self, leaves_at: str, main: Line, branches: list[Line]) -> Line:
+        owner = self._owner.get(leaves_at)
+        if owner is None:
+            self.notes.append(
+                f"a branch hangs on an unknown message {leaves_at!r}; it was kept as a fork of the whole"
+            )
+        branch = Line(len(branches) + 1, owner or main, leaves_at)
+        branches.append(branch)
+        return branch
+
+    # -- one line --------------------------------------------------------------------------------------------
+
+    def _take(self, line: Line, items: Iterator[Kept], known: str | None, key: bytes) -> None:
+        if known is not None:
+            line.thread = known
+            items = self._past_the_known(line, items)
+        elif self.dry_run:
+            self.new |= line.number == 0
+        else:
+            first = list(islice(items, 1))
+            items = chain(first, items)
+            self._begin(line, key, first)
+            self.new |= line.number == 0
+        for batch in _batches(items):
+            self._write(line, batch)
+
+    def _begin(self, line: Line, key: bytes, first: list[Kept]) -> None:
+        foreign = self.foreign
+        origin: dict[str, Json] = {"format": foreign.format, "id": foreign.source_id}
+        started = foreign.started or next((i.at for i in first if i.at), None)
+
+        def work(tx: Writer) -> str:
+            if line.parent is not None and line.parent.thread is not None:
+                made = self._fork(tx, line)
+            else:
+                about = About(
+                    foreign.title,
+                    self.project if self.project is not None else foreign.project,
+                    foreign.kind,
+                    foreign.language,
+                    (),
+                    {**foreign.metadata, "origin": origin},
+                )
+                made = self.engine.begin(tx, about, self.actor, said=started).state.id
+            tx.set_origin(key, made)
+            return made
+
+        line.thread = self.engine.store.write(work)
+
+    def _fork(self, tx: Writer, line: Line) -> str:
+        """A branch: a fork of the line it leaves, at the message where it leaves."""
+        parent = line.parent
+        assert parent is not None
+        found = parent.place(line.leaves_at or "")
+        holder = found[0] if found else parent
+        state = tx.lock_thread(holder.thread or "")
+        if state is None:
+            raise LookupError(f"the thread of a branch is missing: {holder.thread}")
+        at = found[1] if found else None
+        entry = None if at is None else Pen(tx, state.id, self.engine.means, self.actor).entry(at)
+        position = None if entry is None else entry.position
+        title = f"{self.foreign.title} ({line.number + 1})" if self.foreign.title else None
+        return self.engine.begin_fork(tx, state, position, at, title, self.actor).state.id
+
+    def _write(self, line: Line, batch: list[Kept]) -> None:
+        for item in batch:
+            self.counts[_COUNTED[type(item)]] += 1
+            if isinstance(item, ForeignMessage) and len(item.alternatives) > 1:
+                self.counts["alternatives"] += len(item.alternatives) - 1
+        if self.dry_run or line.thread is None:
+            return
+        name = line.thread
+
+        def work(tx: Writer) -> dict[str, Ref]:
+            pen = Pen(tx, name, self.engine.means, self.actor)
+            places: dict[str, Ref] = {}
+            for item in batch:
+                ref = _put(pen, item)
+                if isinstance(item, ForeignMessage) and item.source_id is not None and ref is not None:
+                    places[item.source_id] = ref
+            pen.save()
+            return places
+
+        line.places.update(self.engine.store.write(work))
+
+    # -- a line that is here already -------------------------------------------------------------------------
+
+    def _past_the_known(self, line: Line, items: Iterator[Kept]) -> Iterator[Kept]:
+        """Walk along what the last import left; give what comes after it. Differences are carried out on the way."""
+        name = line.thread or ""
+        side = self.engine.store.read(lambda reader: _side(reader, name, self.actor))
+        return _Walk(self, line, side, items).rest()
+
+    def learn(self, line: Line, item: ForeignMessage, ref: Ref) -> None:
+        """Remember where a message stands."""
+        if item.source_id is not None:
+            line.places[item.source_id] = ref
+
+
+class _Walk:
+    """A foreign line beside what an earlier import of it left."""
+
+    def __init__(self, arrival: Arrival, line: Line, side: Imported, items: Iterator[Kept]) -> None:
+        self.arrival = arrival
+        self.line = line
+        self.side = side
+        self.items = items
+        self.at = 0
+
+    def rest(self) -> Iterator[Kept]:
+        """What is new at the end."""
+        waiting: list[Kept] = []
+        for item in self.items:
+            if not isinstance(item, ForeignMessage):
+                if not self._seen_before(item):
+                    waiting.append(item)
+                continue
+            entry = self._next(item)
+            if entry is None:
+                if self.at >= len(self.side.entries):
+                    return chain(waiting, [item], self._unseen(self.items))
+                return chain(waiting, self._align([item, *self.items]))
+        if self.at < len(self.side.entries) and any(not e.flags for e in self.side.entries[self.at :]):
+            return chain(waiting, self._align([]))
+        return iter(waiting)
+
+    def _unseen(self, items: Iterator[Kept]) -> Iterator[Kept]:
+        return (item for item in items if isinstance(item, ForeignMessage) or not self._seen_before(item))
+
+    def _seen_before(self, item: Aside | CodeChange) -> bool:
+        name = hashlib.sha256(to_bytes(_body(item))).digest()
+        if self.side.asides[name] <= 0:
+            return False
+        self.side.asides[name] -= 1
+        return True
+
+    def _next(self, item: ForeignMessage) -> Entry | None:
+        """The entry that this message is, where it is the next one and unchanged; else None."""
+        if self.at >= len(self.side.entries):
+            return None
+        entry = self.side.entries[self.at]
+        check = self.side.holes.check(entry.message)
+        if entry.flags & FORGOTTEN:
+            if check is None or not check(item):
+                return None
+            self.arrival.counts["forgotten_skipped"] += 1
+        elif not self.arrival.engine.store.read(
+            lambda reader: same_words(
+                reader, entry, reader.spoken([entry.revision]).get(entry.revision), item
+            )
+        ):
+            return None
+        else:
+            self.arrival.counts["unchanged"] += 1
+        self.arrival.learn(self.line, item, entry.message)
+        self.at += 1
+        return entry
+
+    def _align(self, items: list[Kept]) -> Iterator[Kept]:
+        """From the first difference on: align what is left on both sides and carry out what follows."""
+        theirs = [item for item in items if isinstance(item, ForeignMessage)]
+        arrival, name = self.arrival, self.line.thread or ""
+
+        def work(tx: Writer) -> tuple[Counter[str], list[str], dict[int, Ref]]:
+            ours = []
+            for entry in self.side.entries[self.at :]:
+                spoken = tx.spoken([entry.revision])[entry.revision]
+                ours.append(ours_of(tx, entry, spoken, self.side.lineage, self.side.holes))
+            todo = plan(ours, theirs, "full", complete=True)
+            steps, lost = _without_losses(todo.operations, arrival.foreign.format)
+            skipped = sum(isinstance(n, SkipForgotten) for n in todo.notes)
+            unclear = [f"{n.what}: {n.done}" for n in todo.notes if isinstance(n, Ambiguous)]
+            places = {index: ref for ref, index in todo.matched}
+            counts = Counter({"forgotten_skipped": skipped, "unchanged": len(todo.matched)})
+            if not arrival.dry_run:
+                pen = Pen(tx, name, arrival.engine.means, arrival.actor)
+                done, added = carry_out(pen, steps)
+                if steps:
+                    pen.save()
+                counts += done
+                news = [op for op in steps if isinstance(op, Append | Insert)]
+                places.update({op.theirs: added[op.new.number] for op in news if op.new.number in added})
+            else:
+                counts += Counter(_DRY.get(type(op).__name__, "edited") for op in steps)
+            if lost:
+                unclear.append(f"{lost} messages are no longer in the file; here they stay")
+            return counts, unclear, places
+
+        counts, unclear, places = arrival.engine.store.write(work)
+        changed = sum(counts[k] for k in ("edited", "regenerated", "chosen", "moved", "deleted", "restored"))
+        counts["unchanged"] = max(0, counts["unchanged"] - changed)
+        arrival.counts.update(counts)
+        arrival.notes.extend(unclear)
+        for index, ref in places.items():
+            arrival.learn(self.line, theirs[index], ref)
+        return self._unseen(item for item in items if not isinstance(item, ForeignMessage))
+
+
+_COUNTED = {ForeignMessage: "added", Aside: "asides", CodeChange: "code_changes"}
+_DRY = {
+    "Append": "added",
+    "Insert": "inserted",
+    "Edit": "edited",
+    "Regenerate": "regenerated",
+    "AddAlternative": "alternatives",
+    "Choose": "chosen",
+    "Delete": "deleted",
+    "Restore": "restored",
+    "Move": "moved",
+    "Hide": "hidden",
+    "Unhide": "unhidden",
+}
+
+
+#: Tools whose files only ever grow; where such a file got shorter it lost something, and we keep it.
+_LOGS = frozenset({"claude-code", "codex", "cline", "aider", "gemini-cli"})
+
+
+def _without_losses(steps: Sequence[Operation], format_name: str) -> tuple[list[Operation], int]:
+    """The steps to carry out, and how many deletes were left out because a log cannot mean them."""
+    if format_name not in _LOGS:
+        return list(steps), 0
+    kept = [step for step in steps if not isinstance(step, Delete)]
+    return kept, len(steps) - len(kept)
+
+
+def _side(reader: Reader, thread: str, actor: str) -> Imported:
+    state = reader.thread(thread)
+    if state is None:
+        raise LookupError(f"the thread of an origin is missing: {thread}")
+    return imported_side(reader, state, actor)
+
+
+def _body(item: Aside | CodeChange) -> dict[str, Json]:
+    if isinstance(item, Aside):
+        return {"kind": item.kind, "raw": item.raw, **({"src": item.source_id} if item.source_id else {})}
+    return {"description": item.description, "file": item.file_path}
+
+
+def _put(pen: Pen, item: Kept) -> Ref | None:
+    """Write one item."""
+    if isinstance(item, ForeignMessage):
+        return add_message(pen, item)
+    if isinstance(item, CodeChange):
+        operations.code_change(pen, item.description, item.file_path, said=item.at)
+        return None
+    head = {"kind": item.kind, **({"said": item.at} if item.at else {})}
+    pen.write(Kind.ASIDE, head=head, body=_body(item))
+    return None
+
+
+def _first_name(branch: Line) -> str:
+    """What tells two branches at the same message apart."""
+    for item in branch.items:
+        if isinstance(item, ForeignMessage):
+            return item.source_id or digest(item.role, named(item.content)).hex()
+    return ""
+
+
+def _batches(items: Iterable[Kept]) -> Iterator[list[Kept]]:
+    batch: list[Kept] = []
+    weight = 0
+    for item in items:
+        batch.append(item)
+        weight += _weight(item)
+        if len(batch) >= _BATCH or weight >= _WEIGHT:
+            yield batch
+            batch, weight = [], 0
+    if batch:
+        yield batch
+
+
+def _weight(item: Kept) -> int:
+    if isinstance(item, ForeignMessage):
+        return len(item.content.text)
+    return len(item.raw) if isinstance(item, Aside) else len(item.description)

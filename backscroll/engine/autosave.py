@@ -1,0 +1,61 @@
+"""Saving a dialogue again after every call, as one readable JSON file, for those who want to see files grow."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backscroll.engine.exporting import foreign_thread, write_file
+from backscroll.formats.detect import format_named
+from backscroll.formats.dialogue import file_name
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.thread import Thread
+
+DEFAULT_FOLDER = "dialogue_history"
+
+
+class Autosave:
+    """Writes `dialogue_YYYYmmdd_HHMMSS.json` files into a folder."""
+
+    def __init__(self, engine: Engine, folder: Path) -> None:
+        self._engine = engine
+        self._folder = folder
+        self._paths: dict[str, Path] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, thread: Thread) -> None:
+        """Save one thread."""
+        self.save(thread.id)
+
+    def save(self, thread: str) -> Path:
+        """Write the dialogue of a thread; gives the file."""
+        foreign = foreign_thread(self._engine, thread)
+        write = format_named("dialogue").write
+        assert write is not None
+        text = "".join(write(foreign, self._engine.blob).text)
+        with self._lock:
+            path = self._paths.get(thread)
+            if path is None:
+                path = self._paths[thread] = self._free(foreign.started or "", text, thread)
+            write_file(path, [text])
+        return path
+
+    def _free(self, started: str, text: str, thread: str) -> Path:
+        """The file of this dialogue; two that began in the same second get different names."""
+        path = self._folder / file_name(started)
+        if path in self._paths.values() or (path.exists() and not _same_start(path, text)):
+            path = path.with_name(f"{path.stem}_{thread[:8]}{path.suffix}")
+        return path
+
+
+def _same_start(path: Path, text: str) -> bool:
+    """True where a file on disk is an earlier state of this very dialogue."""
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(held, dict) and held.get("start_time") == json.loads(text).get("start_time")

@@ -1,0 +1,202 @@
+"""Our side of a comparison: a history as the planner of `record/sync` wants to see it.
+
+For a sync that is the history as it stands. For a repeated import it is the history as *earlier imports of the same file* left
+it: what a person changed here since is theirs to keep, so only what changed in the file counts as a change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from backscroll.engine.forgetting import mark
+from backscroll.engine.lineage import View
+from backscroll.engine.operations import visible_revisions
+from backscroll.record.content import decode, digest
+from backscroll.record.history import DELETED, FORGOTTEN, HIDDEN, Entry, replay
+from backscroll.record.operations import Known, Ours
+from backscroll.record.ports import Reader, Spoken, ThreadState
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.foreign import ForeignMessage
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Content
+from backscroll.vocab.part import Json, Media, Part, ToolResult
+
+_PAGE = 512
+_NOTHING = Content(())
+
+
+@dataclass(slots=True)
+class Holes:
+    """What was forgotten: for each message, the salt and the marks that its tombstones hold."""
+
+    marks: dict[Ref, list[tuple[bytes, frozenset[str]]]] = field(
+        default_factory=dict[Ref, list[tuple[bytes, frozenset[str]]]]
+    )
+
+    def add(self, event: Event) -> None:
+        """Read the tombstones of one forget."""
+        for hole in event.head.get("messages", ()):
+            facts = (bytes.fromhex(hole["salt"]), frozenset[str](hole["marks"]))
+            thread, _, seq = hole["message"].rpartition(".")
+            self.marks.setdefault(Ref(thread, int(seq)), []).append(facts)
+
+    def check(self, message: Ref) -> Callable[[ForeignMessage], bool] | None:
+        """A test whether some words may be the forgotten ones; None where nothing of this message was forgotten."""
+        known = self.marks.get(message)
+        if not known:
+            return None
+
+        def fits(foreign: ForeignMessage) -> bool:
+            hashes = [digest(foreign.role, named(c)) for c in (foreign.content, *foreign.alternatives)]
+            return any(mark(salt, h) in marks for salt, marks in known for h in hashes)
+
+        return fits
+
+
+def named(content: Content) -> Content:
+    """The content as it would be stored: bytes replaced by their hash."""
+    if not any(isinstance(p, Media | ToolResult) for p in content.parts):
+        return content
+    return replace(content, parts=tuple(_named(p) for p in content.parts))
+
+
+def _named(part: Part) -> Part:
+    if isinstance(part, ToolResult):
+        return replace(part, content=tuple(_media(p) if isinstance(p, Media) else p for p in part.content))
+    return _media(part) if isinstance(part, Media) else part
+
+
+def _media(part: Media) -> Media:
+    if part.data is None:
+        return part
+    return replace(part, blob=hashlib.sha256(part.data).hexdigest(), data=None)
+
+
+def live_side(view: View) -> list[Ours]:
+    """The history of a thread as it stands, deleted and forgotten entries in their places."""
+    rows: list[tuple[Entry, Spoken]] = []
+    low: bytes | None = None
+    while page := view.page(_PAGE, after=low, gone=True):
+        rows += page
+        low = page[-1][0].position
+        if len(page) < _PAGE:
+            break
+    holes = Holes()
+    for event in _forgotten(view.reader, view.state):
+        holes.add(event)
+    lineage = _lineage(view.reader, view.state)
+    return [ours_of(view.reader, entry, spoken, lineage, holes) for entry, spoken in rows]
+
+
+def _lineage(reader: Reader, state: ThreadState) -> list[tuple[str, int]]:
+    out = [(state.id, state.head)]
+    while state.parent is not None:
+        out.append((state.parent, state.fork_seq))
+        parent = reader.thread(state.parent)
+        if parent is None:
+            break
+        state = parent
+    return out
+
+
+def _forgotten(reader: Reader, state: ThreadState) -> Iterator[Event]:
+    for thread, last in _lineage(reader, state):
+        for event in _walk(reader, thread, last):
+            if event.kind is Kind.FORGOTTEN:
+                yield event
+
+
+def _walk(reader: Reader, thread: str, last: int | None = None) -> Iterator[Event]:
+    seq = 0
+    while page := reader.events(thread, seq + 1, last, limit=_PAGE):
+        yield from page
+        seq = page[-1].seq
+
+
+def ours_of(
+    reader: Reader, entry: Entry, spoken: Spoken, lineage: list[tuple[str, int]], holes: Holes
+) -> Ours:
+    """One entry with everything the planner may ask about it."""
+    about = reader.events_about(entry.message)
+    first = about[0] if about and about[0].id == entry.message else None
+    source: Json = first.head.get("src") if first is not None else None
+    known = [
+        Known(e.id, decode(e.body))
+        for e in visible_revisions(about, lineage)
+        if e.id != entry.revision and e.body is not None
+    ]
+    gone = bool(entry.flags & FORGOTTEN) or spoken.body is None
+    return Ours(
+        entry.message,
+        entry.role,
+        _NOTHING if spoken.body is None or gone else decode(spoken.body),
+        spoken.said,
+        () if source is None else (source,),
+        () if gone else tuple(known),
+        bool(entry.flags & HIDDEN),
+        bool(entry.flags & DELETED),
+        gone,
+        holes.check(entry.message),
+    )
+
+
+@dataclass(slots=True)
+class Imported:
+    """What earlier imports of the same file left: entries in order, and what else they logged."""
+
+    entries: list[Entry]
+    asides: Counter[bytes]
+    holes: Holes
+    lineage: list[tuple[str, int]]
+
+
+def imported_side(reader: Reader, state: ThreadState, actor: str) -> Imported:
+    """Fold only what imports did (and what was forgotten since) to the thread's own messages."""
+    holes, asides = Holes(), Counter[bytes]()
+
+    def theirs() -> Iterator[Event]:
+        for event in _walk(reader, state.id):
+            if event.kind is Kind.FORGOTTEN:
+                holes.add(event)
+                yield event
+            elif event.actor == actor:
+                if event.kind in (Kind.ASIDE, Kind.CODE_CHANGED) and event.body is not None:
+                    asides[hashlib.sha256(event.body).digest()] += 1
+                yield event
+
+    shared = View(reader, state, state.fork_seq).entry if state.parent is not None else _nothing
+    spans = replay(theirs(), shared)
+    open_now = [s.entry for s in spans if s.until is None and s.entry.message.thread == state.id]
+    return Imported(sorted(open_now, key=lambda e: e.position), asides, holes, _lineage(reader, state))
+
+
+def _nothing(message: Ref) -> Entry | None:
+    """What a thread that is no fork inherits."""
+
+
+def same_words(reader: Reader, entry: Entry, spoken: Spoken | None, foreign: ForeignMessage) -> bool:
+    """True where a foreign message is what an import left, alternatives included."""
+    if spoken is None or entry.role != foreign.role or bool(entry.flags & HIDDEN) is not foreign.hidden:
+        return False
+    if entry.flags & DELETED or spoken.digest != digest(foreign.role, named(foreign.content)):
+        return False
+    if len(foreign.alternatives) < 2 and entry.alternatives < 2:
+        return True
+    if entry.alternative != foreign.chosen:
+        return False
+    newest: dict[int, bytes | None] = {}
+    for event in reader.events_about(entry.message):
+        if event.kind in (Kind.APPENDED, Kind.INSERTED, Kind.EDITED, Kind.REGENERATED):
+            held = reader.spoken([event.id])[event.id]
+            newest[event.head.get("alternative", 0)] = held.digest
+    newest[entry.alternative] = spoken.digest
+    wanted = dict(enumerate(digest(foreign.role, named(c)) for c in foreign.alternatives))
+    return newest == wanted
+
+
+def spoken_in_pages(reader: Reader, entries: Iterable[Entry]) -> Mapping[Ref, Spoken]:
+    """The words behind entries, by revision."""
+    return reader.spoken([e.revision for e in entries])

@@ -1,0 +1,111 @@
+"""What works here: store, full text, tokenizers, git, providers. Looks, never changes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backscroll.config import config_file
+from backscroll.errors import BackscrollError
+from backscroll.recall.query import parse_query
+from backscroll.recall.words import index_words
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+_KEYS = {"OpenAI": "OPENAI_API_KEY", "Anthropic": "ANTHROPIC_API_KEY"}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at; `ok` None: not there, and not needed."""
+
+    name: str
+    ok: bool | None
+    detail: str
+    hint: str = ""
+
+
+def doctor(engine: Engine) -> list[Check]:
+    """Every check, in the order a person would make them."""
+    python = f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"
+    return [
+        Check("python", sys.version_info >= (3, 11), python),
+        Check("config", None if not config_file().exists() else True, str(config_file())),
+        *_store(engine),
+        _full_text(engine),
+        _extra("postgres", "psycopg", "PostgreSQL driver", "pip install 'backscroll[postgres]'"),
+        _extra("tokenizers", "tiktoken", "exact token counts", "comes with the context engine"),
+        _git(),
+        *_providers(),
+    ]
+
+
+def _store(engine: Engine) -> list[Check]:
+    try:
+        facts = engine.store.facts()
+        stats = engine.stats()
+    except BackscrollError as error:
+        return [Check("store", False, error.message, error.hint)]
+    out = [Check("store", True, ", ".join(f"{k} {v}" for k, v in facts.items()))]
+    out.append(
+        Check(
+            "contents",
+            True,
+            f"{stats['threads']} threads, {stats['messages']} messages, {stats['events']} events",
+        )
+    )
+    if not engine.store.location.startswith("postgres"):
+        free = shutil.disk_usage(Path(engine.store.location).parent).free
+        out.append(
+            Check(
+                "disk",
+                free > 100_000_000,
+                f"{free // 1_000_000} MB free",
+                "make room" if free < 100_000_000 else "",
+            )
+        )
+    return out
+
+
+def _full_text(engine: Engine) -> Check:
+    """Both languages through the real tokeniser and the store's own query language."""
+    try:
+        for text, asked in (("The tests were running", "run"), ("把文件保存到磁盘", "保存")):
+            query = parse_query(asked)
+            if not query.to_fts5() or not index_words(text):
+                return Check("full text", False, f"no index words for {text!r}")
+            engine.search(asked, limit=1)
+    except BackscrollError as error:
+        return Check("full text", False, error.message, error.hint)
+    return Check("full text", True, "English stems, Chinese two-character words")
+
+
+def _extra(name: str, module: str, label: str, hint: str) -> Check:
+    there = find_spec(module) is not None
+    return Check(
+        name, True if there else None, label if there else f"{label}: not installed", "" if there else hint
+    )
+
+
+def _git() -> Check:
+    path = shutil.which("git")
+    if path is None:
+        return Check("git", None, "not found", "needed only for the agent's code history")
+    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=10)
+    return Check("git", said.returncode == 0, said.stdout.strip() or said.stderr.strip())
+
+
+def _providers() -> list[Check]:
+    out: list[Check] = []
+    for name, variable in _KEYS.items():
+        there = bool(os.environ.get(variable))
+        detail = f"{variable} is set" if there else f"{variable} is not set"
+        out.append(Check(name, True if there else None, detail, "" if there else "nothing here needs a key"))
+    return out

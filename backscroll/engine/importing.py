@@ -1,0 +1,101 @@
+"""Importing: foreign files become threads, and a file that was imported before becomes only what is new in it.
+
+A file is read lazily and written in batches, so its size does not matter. A conversation that branches becomes a thread and
+forks. The second import of a file walks along what the first one left; at the first difference the rest is aligned by
+`record/sync`. What a person changed here meanwhile stays as they made it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backscroll.engine.arriving import Arrival
+from backscroll.engine.files import FileSource
+from backscroll.errors import FormatError
+from backscroll.formats.detect import detect, format_named
+from backscroll.formats.secrets import find_secrets
+from backscroll.record.content import searchable
+from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, Problem
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+#: Called with bytes read, bytes in all (None: unknown) and what is being read.
+Progress = Callable[[int, int | None, str], None]
+_SECRETS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class SecretNotice:
+    """Something in a message that looks like a secret, masked."""
+
+    kind: str
+    shown: str
+    line: int | None
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What became of one conversation of a file."""
+
+    format: str
+    source: str
+    title: str = ""
+    thread: str | None = None
+    new: bool = False
+    dry_run: bool = False
+    counts: Counter[str] = field(default_factory=Counter[str])
+    notes: list[str] = field(default_factory=list[str])
+    problems: list[Problem] = field(default_factory=list[Problem])
+    secrets: list[SecretNotice] = field(default_factory=list[SecretNotice])
+
+
+def import_path(
+    engine: Engine,
+    path: str,
+    *,
+    format: str | None = None,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+    again: bool = False,
+    project: str | None = None,
+) -> list[ImportReport]:
+    """Bring in a file or folder; the format is recognised by its content unless it is named."""
+    source = FileSource(Path(path).expanduser(), progress)
+    chosen = format_named(format) if format is not None else detect(source)
+    if chosen.name == "native":
+        from backscroll.engine.native import import_native
+
+        return import_native(engine, source, dry_run=dry_run, again=again)
+    if chosen.read is None:
+        raise FormatError(
+            f"{chosen.label} can only be written, not read", hint="`backscroll import --help` lists formats"
+        )
+    reports: list[ImportReport] = []
+    for thread in chosen.read(source):
+        report = ImportReport(thread.format, source.path, thread.title, dry_run=dry_run)
+        arrival = Arrival(
+            engine, thread, report.counts, report.notes, again=again, project=project, dry_run=dry_run
+        )
+        arrival.receive(_watched(thread.items, report))
+        report.thread, report.new = arrival.thread, arrival.new
+        if arrival.title:
+            report.title = arrival.title
+        reports.append(report)
+    return reports
+
+
+def _watched(items: object, report: ImportReport) -> Iterator[ForeignMessage | Aside | CodeChange]:
+    """Pass items on; keep problems, and point out what looks like a secret."""
+    for item in items:  # type: ignore[attr-defined]
+        if isinstance(item, Problem):
+            report.problems.append(item)
+            continue
+        if isinstance(item, ForeignMessage) and len(report.secrets) < _SECRETS:
+            for finding in find_secrets(searchable(item.content)):
+                report.secrets.append(SecretNotice(finding.kind, finding.shown, item.line))
+        yield item

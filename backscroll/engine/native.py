@@ -1,0 +1,325 @@
+"""Native export and import: whole logs, exactly. Every seal and link is checked before anything is believed.
+
+A thread that is here already is extended where the file goes on from our last event; where the two went different ways, the
+file's way becomes a fork at the last event they share. What was forgotten here is not brought back by a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from backscroll.engine.engine import counted
+from backscroll.engine.files import FileSource
+from backscroll.engine.importing import ImportReport
+from backscroll.engine.pen import Pen
+from backscroll.errors import BackscrollError, FormatError
+from backscroll.formats.json_text import NotJson, dumps, parsed
+from backscroll.formats.native import blob_from, blob_line, checked_header, event_from, event_line, header
+from backscroll.record.about import About
+from backscroll.record.chain import flaws, genesis
+from backscroll.record.content import blobs_of, decode
+from backscroll.record.ports import Reader, ThreadState, Writer
+from backscroll.vocab.event import SPEAKING, Event, Kind
+from backscroll.vocab.foreign import Problem
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+_BATCH = 500
+
+
+# -- out ---------------------------------------------------------------------------------------------------------
+
+
+def native_lines(engine: Engine, threads: Sequence[str] | None) -> Iterator[str]:
+    """The lines of a native file: some threads with the past that they share, or the whole store."""
+    store = engine.store
+    states = store.read(lambda reader: _wanted(reader, threads))
+    yield header("store" if threads is None else "thread", engine.means.now(), len(states))
+    sent: set[str] = set()
+    for state in states:
+        yield thread_line(state)
+        seq = state.fork_seq
+        while page := store.read(lambda r, s=state, q=seq: r.events(s.id, q + 1, s.head, limit=_BATCH)):
+            for event in page:
+                for name in _blobs(event) - sent:
+                    data = engine.blob(name)
+                    if data is not None:
+                        yield blob_line(name, data)
+                        sent.add(name)
+                yield event_line(event)
+            seq = page[-1].seq
+
+
+def _blobs(event: Event) -> set[str]:
+    return set(blobs_of(decode(event.body))) if event.kind in SPEAKING and event.body is not None else set()
+
+
+def _wanted(reader: Reader, threads: Sequence[str] | None) -> list[ThreadState]:
+    """Threads in the order of their birth, ancestors first; an ancestor that was not asked for ends where it is shared."""
+    out: dict[str, ThreadState] = {}
+    whole = set(threads or ())
+    names = list(threads) if threads is not None else [s.id for s in _every(reader)]
+    for name in names:
+        line: list[ThreadState] = []
+        state, head = reader.thread(name), None
+        while state is not None:
+            cut = state if head is None or threads is None or state.id in whole else _cut(reader, state, head)
+            line.append(cut)
+            head = state.fork_seq
+            state = reader.thread(state.parent) if state.parent else None
+        for state in reversed(line):
+            if state.id not in out or out[state.id].head < state.head:
+                out[state.id] = state
+    return list(out.values())
+
+
+def _cut(reader: Reader, state: ThreadState, head: int) -> ThreadState:
+    last = reader.event(Ref(state.id, head))
+    return state if last is None else replace(state, head=head, hash=last.hash)
+
+
+def _every(reader: Reader) -> Iterator[ThreadState]:
+    after: tuple[str, str] | None = None
+    while page := reader.threads(after=after, limit=_BATCH):
+        yield from page
+        after = (page[-1].updated_at, page[-1].id)
+
+
+def thread_line(state: ThreadState) -> str:
+    """What a file says about a thread apart from its events."""
+    data: dict[str, Json] = {
+        "thread": state.id,
+        "root": state.root,
+        "parent": state.parent,
+        "fork_seq": state.fork_seq,
+        "fork_position": None if state.fork_position is None else state.fork_position.hex(),
+        "fork_message": None if state.fork_message is None else str(state.fork_message),
+        "created_at": state.created_at,
+        "head": state.head,
+        "hash": state.hash.hex(),
+    }
+    return dumps({k: v for k, v in data.items() if v is not None})
+
+
+# -- in ----------------------------------------------------------------------------------------------------------
+
+
+def import_native(engine: Engine, source: FileSource, *, dry_run: bool, again: bool) -> list[ImportReport]:
+    """Bring in a native file."""
+    del again  # the log remembers by itself what was forgotten
+    reports: list[ImportReport] = []
+    intake: _Intake | None = None
+    for number, line in source.lines():
+        if not line.strip():
+            continue
+        data = parsed(line)
+        if isinstance(data, NotJson) or not isinstance(data, dict):
+            if number == 1:
+                raise FormatError(
+                    f"{source.name} is not a native Backscroll file", hint="its first line is no JSON object"
+                )
+            (reports[-1].problems if reports else []).append(Problem("the line is damaged", number))
+            continue
+        row = cast("dict[str, Json]", data)
+        if number == 1:
+            checked_header(row)
+        elif "thread" in row:
+            if intake is not None:
+                intake.flush()
+            reports.append(ImportReport("native", source.path, thread=row["thread"], dry_run=dry_run))
+            intake = _Intake(engine, row, reports[-1], dry_run=dry_run)
+        elif intake is not None:
+            intake.take(row, number)
+    if intake is not None:
+        intake.flush()
+    for report in reports:
+        state = engine.store.read(lambda reader, r=report: reader.thread(r.thread or ""))
+        report.title = state.about.title if state is not None else ""
+    return reports
+
+
+class _Intake:
+    """Takes in one thread of a native file, line by line."""
+
+    def __init__(self, engine: Engine, row: dict[str, Json], report: ImportReport, *, dry_run: bool) -> None:
+        self.engine = engine
+        self.report = report
+        self.dry_run = dry_run
+        self.row = row
+        self.name: str = row["thread"]
+        self.events: list[Event] = []
+        self.blobs: list[tuple[str, bytes]] = []
+        self.broken = False
+        self.state = engine.store.read(lambda reader: reader.thread(self.name))
+        report.new = self.state is None
+        self.previous = self._start()
+        self.fork: str | None = None  # where the file's way goes on, once it left ours
+        self.fork_at = 0
+
+    def _start(self) -> bytes:
+        parent: str | None = self.row.get("parent")
+        if parent is None:
+            return genesis(self.name)
+        link = self.engine.store.read(lambda reader: _event_along(reader, parent, self.row["fork_seq"]))
+        if link is None:
+            self._stop("the thread it forked from is not in the store or the file", None)
+            return b""
+        return link.hash
+
+    def _stop(self, what: str, line: int | None) -> None:
+        self.broken = True
+        self.report.problems.append(Problem(what, line))
+
+    def take(self, row: dict[str, Json], line: int) -> None:
+        """One line; a damaged one ends this thread, because nothing after it could be checked."""
+        if self.broken:
+            return
+        try:
+            if "blob" in row:
+                self.blobs.append(blob_from(row))
+                return
+            event = event_from(row)
+        except (ValueError, LookupError, TypeError, BackscrollError) as error:
+            self._stop(f"the line is damaged, the rest of this thread was left out: {error}", line)
+            return
+        wrong = flaws(event, self.previous)
+        if event.thread != self.name or wrong:
+            what = wrong[0] if wrong else "the event belongs to another thread"
+            self._stop(
+                f"event {event.seq} does not verify, the rest of this thread was left out: {what}", line
+            )
+            return
+        self.previous = event.hash
+        self.events.append(event)
+        if len(self.events) >= _BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was taken."""
+        events, blobs = self.events, self.blobs
+        self.events, self.blobs = [], []
+        if self.dry_run:
+            self.report.counts["added"] += sum(e.message == e.id for e in events) if self.state is None else 0
+            return
+        if events or blobs:
+            added, same, fork = self.engine.store.write(lambda tx: self._write(tx, events, blobs))
+            self.report.counts["added"] += added
+            self.report.counts["unchanged"] += same
+            if fork is not None and self.fork is None:
+                self.fork, self.fork_at = fork
+                self.report.notes.append(
+                    "the file and the store went different ways; the file's way became a fork"
+                )
+                self.report.thread = self.fork
+                self.report.counts["branches"] += 1
+
+    def _write(
+        self, tx: Writer, events: list[Event], blobs: list[tuple[str, bytes]]
+    ) -> tuple[int, int, tuple[str, int] | None]:
+        for name, data in blobs:
+            if not tx.blob_users(name) or tx.blob(name) is not None or self.state is None:
+                tx.put_blob(name, data)
+        added = same = 0
+        fork = (self.fork, self.fork_at) if self.fork is not None else None
+        pen: Pen | None = Pen(tx, fork[0], self.engine.means, "import:native") if fork else None
+        for event in events:
+            if pen is None and tx.event(event.id) is None and tx.thread(self.name) is None:
+                self._add_thread(tx)
+            held = tx.event(event.id) if fork is None else None
+            if held is not None and held.hash == event.hash:
+                same += event.message == event.id
+                continue
+            if held is not None and fork is None:
+                pen = self._diverge(tx, event.seq - 1)
+                fork = (pen.state.id, event.seq)
+            if fork is not None and pen is not None:
+                _replay(pen, event, self.name, fork)
+            else:
+                pen = pen or Pen(tx, self.name, self.engine.means, event.actor)
+                pen.adopt(event)
+                _honour(tx, event)
+            added += event.message == event.id
+        if pen is not None:
+            pen.save()
+        return added, same, (fork[0], fork[1]) if fork else None
+
+    def _add_thread(self, tx: Writer) -> None:
+        row, parent = self.row, self.row.get("parent")
+        position, message = row.get("fork_position"), row.get("fork_message")
+        state = ThreadState(
+            self.name,
+            row["root"],
+            row.get("fork_seq", 0),
+            self._start(),
+            About(),
+            row["created_at"],
+            row["created_at"],
+            parent=parent,
+            fork_seq=row.get("fork_seq", 0),
+            fork_position=None if position is None else bytes.fromhex(position),
+            fork_message=None if message is None else parse_ref(message),
+        )
+        tx.add_thread(counted(tx, state))
+
+    def _diverge(self, tx: Writer, at: int) -> Pen:
+        state = tx.lock_thread(self.name)
+        last = tx.event(Ref(self.name, at))
+        if state is None or last is None:
+            raise FormatError("the file and the store share no event", hint="import it into an empty store")
+        return self.engine.begin_fork(
+            tx, replace(state, head=at, hash=last.hash), None, None, None, "import:native"
+        )
+
+
+def _event_along(reader: Reader, thread: str, seq: int) -> Event | None:
+    """An event of a thread's log, its shared past included."""
+    state = reader.thread(thread)
+    while state is not None and state.parent is not None and seq <= state.fork_seq:
+        state = reader.thread(state.parent)
+    return None if state is None else reader.event(Ref(state.id, seq))
+
+
+def _honour(tx: Writer, event: Event) -> None:
+    """A forget that arrives with a file is carried out here too."""
+    if event.kind is not Kind.FORGOTTEN:
+        return
+    for hole in event.head.get("messages", ()):
+        for other in tx.events_about(parse_ref(hole["message"])):
+            if other.body is not None:
+                tx.erase_event(other.id)
+
+
+def _replay(pen: Pen, event: Event, thread: str, fork: tuple[str, int]) -> None:
+    """Write an event of the file's way into the fork; names of things that the fork made anew are changed to theirs."""
+    if event.forgotten:  # the number must be used up, so that the names after it fit
+        pen.write(Kind.NOTED, head={"about": "forgotten"}, at=event.at)
+        return
+    moved = replace(
+        event,
+        thread=pen.state.id,
+        seq=pen.state.head + 1,
+        target=None if event.target is None else _renamed(event.target, thread, fork),
+        head=cast("dict[str, Json]", _renamed_in(event.head, thread, fork)),
+    )
+    pen.rewrite(moved)
+
+
+def _renamed(ref: Ref, thread: str, fork: tuple[str, int]) -> Ref:
+    name, first = fork
+    return Ref(name, ref.seq + 1) if ref.thread == thread and ref.seq >= first else ref
+
+
+def _renamed_in(value: Json, thread: str, fork: tuple[str, int]) -> Json:
+    """The same head with the names of moved events changed, wherever they stand."""
+    if isinstance(value, dict):
+        return {k: _renamed_in(v, thread, fork) for k, v in cast("dict[str, Json]", value).items()}
+    if isinstance(value, list):
+        return [_renamed_in(v, thread, fork) for v in cast("list[Json]", value)]
+    if isinstance(value, str) and value.startswith(f"{thread}.") and value[33:].isdecimal():
+        return str(_renamed(parse_ref(value), thread, fork))
+    return value

@@ -1,0 +1,66 @@
+"""Opening a store: one engine per store and process, however often it is opened."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+from backscroll.config import Settings, default_store, load
+from backscroll.engine.engine import Engine
+from backscroll.errors import InvalidInput
+from backscroll.record.ports import Store
+
+_open: dict[tuple[int, str, str], Engine] = {}
+_users: dict[tuple[int, str, str], int] = {}
+_lock = threading.Lock()
+
+
+def open(store: str | os.PathLike[str] | None = None, **settings: Any) -> Engine:
+    """Open a store: a file, a `postgresql://` address, or (by default) the one in the user's data folder.
+
+    Within one process, opening the same store again gives the same engine; it is closed when everybody closed it.
+    """
+    chosen = load({"store": None if store is None else os.fspath(store), **settings})
+    where = chosen.store or str(default_store())
+    remote = where.startswith(("postgresql://", "postgres://"))
+    if not remote and "://" in where:
+        raise InvalidInput(
+            f"not a store: {where}", hint="use a file path, or postgresql://user@host/database"
+        )
+    place = where if remote else str(Path(where).expanduser().absolute())
+    key = (os.getpid(), place, chosen.tenant)
+    with _lock:
+        engine = _open.get(key)
+        if engine is None:
+            engine = Engine(_store_at(place, chosen, remote=remote), chosen)
+            engine.on_close(lambda: _let_go(key))
+            if chosen.storage_dir:
+                from backscroll.engine.autosave import Autosave
+
+                engine.on_change(Autosave(engine, Path(chosen.storage_dir).expanduser()))
+            _open[key] = engine
+        _users[key] = _users.get(key, 0) + 1
+        return engine
+
+
+def _let_go(key: tuple[int, str, str]) -> bool:
+    """One user less; True when that was the last."""
+    with _lock:
+        left = _users.get(key, 0) - 1
+        _users[key] = max(left, 0)
+        if left > 0:
+            return False
+        _open.pop(key, None)
+        return True
+
+
+def _store_at(place: str, settings: Settings, *, remote: bool) -> Store:
+    if remote:
+        from backscroll.stores.postgres.store import PostgresStore
+
+        return PostgresStore(place, tenant=settings.tenant, patience=settings.patience)
+    from backscroll.stores.sqlite.store import SqliteStore
+
+    return SqliteStore(Path(place), patience=settings.patience)

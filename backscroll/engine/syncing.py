@@ -1,0 +1,146 @@
+"""Sync: another program's full message list against ours. Plans in `record/sync`, carried out in one transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from backscroll.engine.carrying import carry_out
+from backscroll.engine.comparing import live_side
+from backscroll.engine.pen import Pen
+from backscroll.errors import InvalidInput
+from backscroll.record.operations import (
+    Ambiguous,
+    Awaiting,
+    Injected,
+    Joined,
+    Mode,
+    Note,
+    Plan,
+    SkipForgotten,
+    Trimmed,
+)
+from backscroll.record.ports import Writer
+from backscroll.record.sync import plan
+from backscroll.vocab.event import Kind
+from backscroll.vocab.foreign import ForeignMessage
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What a sync did, or would do, and what it could not decide."""
+
+    counts: dict[str, int]
+    operations: list[str]
+    notes: list[str]
+    ambiguous: list[str]
+    dry_run: bool = False
+    changed: bool = field(default=False)
+
+
+def foreign_messages(messages: Sequence[ForeignMessage | Mapping[str, Any]]) -> list[ForeignMessage]:
+    """Accept our own shape, or dictionaries as the OpenAI Chat wire has them."""
+    if isinstance(messages, Mapping | str | bytes) or not isinstance(cast("Any", messages), Sequence):
+        raise InvalidInput(
+            "sync takes a list of messages", hint="pass a list of {role, content} dictionaries"
+        )
+    ready = [m for m in messages if isinstance(m, ForeignMessage)]
+    if len(ready) == len(messages):
+        return ready
+    for number, message in enumerate(messages):
+        if not isinstance(message, Mapping) or "role" not in message:
+            raise InvalidInput(f"message {number} of the list is no {{role, content}} dictionary")
+    from backscroll.formats.openai_message import messages_from_openai
+
+    return messages_from_openai(cast("list[Json]", list(messages)))
+
+
+def sync(
+    thread: Thread,
+    messages: Sequence[ForeignMessage | Mapping[str, Any]],
+    *,
+    mode: Mode = "full",
+    complete: bool = False,
+    knows_hidden: bool = True,
+    names: Sequence[str] = (),
+    dry_run: bool = False,
+    actor: str | None = None,
+) -> SyncReport:
+    """Make our live history say what theirs says; nothing is lost, and what is ambiguous is recorded as such."""
+    if mode not in ("full", "prompt"):
+        raise InvalidInput(f"unknown mode of sync: {mode!r}", hint="use full or prompt")
+    theirs = foreign_messages(messages)
+    known_hidden = knows_hidden and any(isinstance(m, ForeignMessage) for m in messages)
+    engine = thread.engine
+    who = actor or f"sync:{engine.settings.actor}"
+
+    def work(tx: Writer) -> SyncReport:
+        pen = Pen(tx, thread.id, engine.means, who)
+        todo = plan(
+            live_side(pen.view), theirs, mode, complete=complete, knows_hidden=known_hidden, names=names
+        )
+        if dry_run:
+            return report_of(todo, Counter(), dry_run=True)
+        counts, _ = carry_out(pen, todo.operations)
+        noted = [_note_facts(n) for n in todo.notes if isinstance(n, Ambiguous)]
+        if noted and todo.operations:
+            pen.write(Kind.NOTED, head={"about": "sync", "ambiguous": noted})
+        if todo.operations:
+            pen.save()
+        return report_of(todo, counts, dry_run=False)
+
+    report = engine.store.write(work)
+    if report.changed and not dry_run:
+        engine.changed(thread)
+    return report
+
+
+def _note_facts(note: Ambiguous) -> dict[str, Json]:
+    """What goes into the log about an ambiguity: names and choices, no words of the conversation."""
+    return {
+        "what": note.what,
+        "considered": list(note.considered),
+        "done": note.done,
+        "ours": [str(ref) for ref in note.ours],
+        "theirs": list(note.theirs),
+    }
+
+
+def report_of(todo: Plan, counts: Counter[str], *, dry_run: bool) -> SyncReport:
+    """A plan in words."""
+    names = [_named(op) for op in todo.operations]
+    if dry_run:
+        counts = Counter(type(op).__name__.lower() for op in todo.operations)
+    notes = [_said(n) for n in todo.notes if not isinstance(n, Ambiguous)]
+    unclear = [f"{n.what}: {n.done}" for n in todo.notes if isinstance(n, Ambiguous)]
+    return SyncReport(dict(counts), names, notes, unclear, dry_run, bool(todo.operations))
+
+
+def _named(operation: object) -> str:
+    ref = getattr(operation, "id", None)
+    where = ref.short if ref is not None else f"#{getattr(operation, 'theirs', 0) + 1}"
+    return f"{type(operation).__name__.lower()} {where}"
+
+
+def _said(note: Note) -> str:
+    match note:
+        case Trimmed():
+            return f"trimmed: {len(note.ids)} older messages are not in the list; they stay"
+        case Injected():
+            return f"injected: block {note.theirs + 1} was never said in the conversation ({note.why})"
+        case Joined():
+            return f"joined: block {note.theirs + 1} holds {len(note.ids)} of our messages"
+        case SkipForgotten():
+            return f"forgotten: message {note.theirs + 1} was erased on purpose and is not taken in again"
+        case Awaiting():
+            return (
+                f"awaiting: the list ends before {len(note.ids)} replies; the answer will be an alternative"
+            )
+        case Ambiguous():
+            return f"{note.what}: {note.done}"
