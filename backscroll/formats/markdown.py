@@ -30,6 +30,7 @@ _SWALLOWS = re.compile(
     r"<(?=/?(?:details|summary|script|style|pre|textarea|title|xmp|iframe|template|svg|math|plaintext)\b|!--|!\[CDATA\[|\?)",
     re.IGNORECASE,
 )
+_HEADING = re.compile(r"^( {0,3})(#{1,6}(?=\s|$)|=+\s*$|-+\s*$)")
 _TICKS = re.compile(r"`+")
 
 
@@ -108,7 +109,7 @@ class _Page:
         elif self.spoken == 1:
             yield f"## {self.words.opening}\n\n"
         yield self._byline(message) + "\n\n"
-        yield from self._parts(message.content.parts)
+        yield from self._parts(message.content.parts, typed=message.role in ("user", "system"))
         others = [(i, c) for i, c in enumerate(message.alternatives) if i != message.chosen]
         if others:
             body = "".join(self._version(i, content, message) for i, content in others)
@@ -136,14 +137,17 @@ class _Page:
         )
         return f"**{head}**\n\n" + "".join(self._parts(content.parts))
 
-    def _parts(self, parts: Iterable[Part]) -> Iterator[str]:
+    def _parts(self, parts: Iterable[Part], *, typed: bool = False) -> Iterator[str]:
         for part in parts:
-            yield self._part(part)
+            if isinstance(part, Text):
+                yield contained(part.text, typed=typed) + "\n\n" if part.text.strip() else ""
+            else:
+                yield self._part(part)
 
     def _part(self, part: Part) -> str:
         match part:
             case Text():
-                return contained(part.text) + "\n\n" if part.text.strip() else ""
+                return contained(part.text) + "\n\n"
             case Reasoning():
                 return (
                     _folded(f"💭 {self.words.thinking}", contained(part.text) + "\n\n") if part.text else ""
@@ -192,8 +196,11 @@ class _Page:
         return "> " + " · ".join(facts) + "\n\n"
 
 
-def contained(text: str) -> str:
-    """Somebody's Markdown that cannot reach beyond its own end: open fences closed, swallowing tags disarmed."""
+def contained(text: str, *, typed: bool = False) -> str:
+    """Somebody's Markdown that cannot reach beyond its own end: open fences closed, swallowing tags disarmed.
+
+    `typed`: words of a person, who meant line breaks as such and a line of dashes or a `#` as what they look like.
+    """
     out: list[str] = []
     fence = ""
     for line in text.strip("\n").split("\n"):
@@ -206,10 +213,17 @@ def contained(text: str) -> str:
             fence = mark[1]
             out.append(line)
         else:
-            out.append(_SWALLOWS.sub(lambda found: found["code"] or "&lt;", line))
+            safe = _SWALLOWS.sub(lambda found: found["code"] or "&lt;", line)
+            out.append(_as_typed(safe) if typed else safe)
     if fence:
         out.append(fence)
     return "\n".join(out)
+
+
+def _as_typed(line: str) -> str:
+    if not line.strip():
+        return line
+    return _HEADING.sub(r"\1\\\2", line).rstrip() + "  "
 
 
 def _fenced(text: str, info: str) -> str:

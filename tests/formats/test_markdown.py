@@ -63,7 +63,7 @@ def test_a_page_reads_from_top_to_bottom() -> None:
         "| Project | shop\\|1 |",
         "| Started | 2025-03-02 08:00:00 |",
         "## Opening\n\n**Assistant** · Mira · 2025-03-02 08:00:00\n\nWelcome.\n",
-        "## Turn 1\n\n**User** · Kai · 2025-03-02 16:01:00 +08:00 · 📌 pinned\n\nShow me **main.py**\n",
+        "## Turn 1\n\n**User** · Kai · 2025-03-02 16:01:00 +08:00 · 📌 pinned\n\nShow me **main.py**  \n",
         "<summary>💭 Thinking</summary>\n\nRead it first.\n",
         "Reading.\n",
         "<summary>🔧 read_file · <code>src/main.py</code></summary>\n\n```json\n{\n",
@@ -72,7 +72,7 @@ def test_a_page_reads_from_top_to_bottom() -> None:
         "**Assistant** · 2025-03-02 08:02:00 · version 2 of 2 · 🙈 hidden from the model\n\nSecond try.\n",
         "![plot](<https://x.test/a b.png>)",
         "<summary>🔀 1 other version</summary>\n\n**version 1 of 2 · 2025-03-02 08:01:50**\n\nFirst try.\n",
-        "## Turn 2\n\n**User**\n\nThanks\n",
+        "## Turn 2\n\n**User**\n\nThanks  \n",
         "<summary>📦 v · k</summary>",
         "<summary>⚠️ Failed · c9</summary>\n\n(nothing)\n",
         "*7 messages in 2 turns, 1 code change.*\n",
@@ -123,10 +123,20 @@ def test_arguments_that_are_text_are_shown_as_json_where_they_are() -> None:
     assert '```\n{"path": "a\n```' in bad
 
 
+def test_what_a_person_typed_looks_as_typed() -> None:
+    """Line breaks stay, and dashes or a hash are no headings; fences and the model's own Markdown are left alone."""
+    text, _ = page(
+        [ForeignMessage("user", Content((Text("# a comment\nTrace\n-----\n```\n# code\nb\n```"),)))]
+    )
+    assert "\\# a comment  \nTrace  \n\\-----  \n```\n# code\nb\n```\n" in text
+    text, _ = page([ForeignMessage("assistant", Content((Text("# Title\nwords"),)))])
+    assert "\n# Title\nwords\n" in text
+
+
 nasty = st.lists(
     st.sampled_from(
         ["```", "````", "~~~", "`", "``` x", "text", "\n", "\n\n", "    ", "> ", "- ", "<details>", "</details>", "</summary>", "<!--", "-->",
-         "<script>", "<pre>", "<style>", "|", "*", "[", "](", "\\", "&", "<?php", "<![CDATA[", "<textarea>", "\u2028", "中文", "\ud83d", "```python\n"]
+         "<script>", "<pre>", "<style>", "|", "*", "[", "](", "\\", "&", "<?php", "<![CDATA[", "<textarea>", "\u2028", "中文", "\ud83d", "```python\n", "-----", "====", "### "]
     ),
     max_size=10,
 ).map("".join)  # fmt: skip
