@@ -17,7 +17,7 @@ from backscroll.record.about import About
 from backscroll.record.chain import to_bytes
 from backscroll.record.content import digest
 from backscroll.record.history import FORGOTTEN, Entry
-from backscroll.record.operations import Ambiguous, Append, Delete, Insert, Operation, SkipForgotten
+from backscroll.record.operations import Ambiguous, Append, Delete, Insert, Operation, Ours, SkipForgotten
 from backscroll.record.ports import Reader, Writer
 from backscroll.record.sync import plan
 from backscroll.vocab.event import Kind
@@ -301,7 +301,7 @@ class _Walk:
         arrival, name = self.arrival, self.line.thread or ""
 
         def work(tx: Writer) -> tuple[Counter[str], list[str], dict[int, Ref]]:
-            ours = []
+            ours: list[Ours] = []
             for entry in self.side.entries[self.at :]:
                 spoken = tx.spoken([entry.revision])[entry.revision]
                 ours.append(ours_of(tx, entry, spoken, self.side.lineage, self.side.holes))
@@ -359,7 +359,7 @@ def _without_losses(steps: Sequence[Operation], format_name: str) -> tuple[list[
     """The steps to carry out, and how many deletes were left out because a log cannot mean them."""
     if format_name not in _LOGS:
         return list(steps), 0
-    kept = [step for step in steps if not isinstance(step, Delete)]
+    kept: list[Operation] = [step for step in steps if not isinstance(step, Delete)]
     return kept, len(steps) - len(kept)
 
 

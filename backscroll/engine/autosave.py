@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from backscroll.engine.exporting import foreign_thread, write_file
 from backscroll.formats.detect import format_named
 from backscroll.formats.dialogue import file_name
+from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
@@ -55,7 +56,8 @@ class Autosave:
 def _same_start(path: Path, text: str) -> bool:
     """True where a file on disk is an earlier state of this very dialogue."""
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
+        held: Json = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(held, dict) and held.get("start_time") == json.loads(text).get("start_time")
+    wanted: Json = json.loads(text)
+    return isinstance(held, dict) and held.get("start_time") == wanted["start_time"]

@@ -12,12 +12,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from backscroll.config import Settings
-from backscroll.engine import forgetting, searching
+from backscroll.engine import forgetting
 from backscroll.engine.lineage import View
 from backscroll.engine.means import Means
 from backscroll.engine.pen import Pen, checked_actor
 from backscroll.engine.reading import info_of
-from backscroll.engine.searching import Found
 from backscroll.engine.thread import Thread
 from backscroll.errors import Ambiguous, NotFound
 from backscroll.record.about import About
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from backscroll.engine.doctoring import Check
     from backscroll.engine.exporting import ExportReport
     from backscroll.engine.importing import ImportReport, Progress
+    from backscroll.engine.searching import Found
     from backscroll.engine.verifying import Verdict
 
 
@@ -66,7 +66,8 @@ class Engine:
 
     def close(self) -> None:
         """Let go of the store; the last one to do so closes it."""
-        if all([work() for work in self._closing]):
+        answers = [work() for work in self._closing]
+        if all(answers):
             self.store.close()
 
     def __enter__(self) -> Engine:
@@ -266,7 +267,9 @@ class Engine:
         limit: int = 20,
     ) -> Found:
         """Messages that hold all the words (`"a phrase"`, `-not`, `OR`, `begin*`), best first."""
-        return searching.search(
+        from backscroll.engine.searching import search
+
+        return search(
             self,
             text,
             thread=thread,

@@ -6,11 +6,34 @@ An entry of a nearer thread hides the entry of a farther one for the same messag
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from backscroll.errors import StoreCorrupt
 from backscroll.record.history import Entry
 from backscroll.record.ports import Bounds, Reader, Spoken, ThreadState
 from backscroll.vocab.ids import Ref
+
+
+#: Set once anything was ever forgotten: earlier moments then hold messages whose words are gone.
+ERASED = "erased"
+_PAGE = 256
+
+
+def ancestors(reader: Reader, state: ThreadState) -> Iterator[tuple[ThreadState, ThreadState]]:
+    """A thread with its parent, the parent with its own, and so on to the root."""
+    seen = {state.id}
+    while state.parent is not None:
+        parent = reader.thread(state.parent)
+        if parent is None or parent.id in seen:
+            what = "is missing" if parent is None else "is its own descendant"
+            raise StoreCorrupt(
+                f"thread {state.id[:8]} is a fork of {state.parent[:8]}, which {what}",
+                hint="run `backscroll verify`; `backscroll restore-backup` brings back a backup",
+            )
+        yield state, parent
+        seen.add(parent.id)
+        state = parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +58,14 @@ class View:
         out = [_Segment(state.id, self.as_of, None, frozenset(), self.as_of == state.head)]
         upto: bytes | None = None
         hidden: set[Ref] = set()
-        while state.parent is not None:
-            seq = min(self.as_of, state.fork_seq)
-            hidden |= {message for message, since in self.reader.adopted(state.id) if since <= self.as_of}
-            limits = [p for p in (upto, state.fork_position) if p is not None]
+        seq = self.as_of
+        for fork, parent in ancestors(self.reader, state):
+            # Of a parent only what it had adopted by the time of the fork hides anything here.
+            hidden |= {message for message, since in self.reader.adopted(fork.id) if since <= seq}
+            seq = min(seq, fork.fork_seq)
+            limits = [p for p in (upto, fork.fork_position) if p is not None]
             upto = min(limits) if limits else None
-            parent = self.reader.thread(state.parent)
-            if parent is None:
-                raise LookupError(f"thread {state.id} is a fork of {state.parent}, which is missing")
             out.append(_Segment(parent.id, seq, upto, frozenset(hidden), current=False))
-            state = parent
         return out
 
     def entry(self, message: Ref) -> Entry | None:
@@ -95,6 +116,8 @@ class View:
 
     def count(self, *, role: str | None = None, upto: bytes | None = None) -> int:
         """How many live messages the view holds, up to a position."""
+        if self.as_of < self.state.head and self.reader.meta(ERASED) is not None:
+            return self._count_readable(role, upto)
         total = 0
         for segment in self._segments:
             limits = [p for p in (upto, segment.upto) if p is not None]
@@ -105,6 +128,17 @@ class View:
                 inside = entry is not None and (bounds.upto is None or entry.position <= bounds.upto)
                 if entry is not None and inside and entry.live and role in (None, entry.role):
                     total -= 1
+        return total
+
+    def _count_readable(self, role: str | None, upto: bytes | None) -> int:
+        """The same for an earlier moment whose words may be forgotten since, which no entry of that time can say."""
+        total, after = 0, None
+        while rows := self.page(_PAGE, after=after):
+            inside = [e for e, _ in rows if upto is None or e.position <= upto]
+            total += sum(role in (None, e.role) for e in inside)
+            if len(inside) < _PAGE:
+                break
+            after = rows[-1][0].position
         return total
 
     def sees(self, entry: Entry) -> bool:

@@ -16,8 +16,8 @@ from backscroll.engine.means import Means, microseconds
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.recall.words import index_words
 from backscroll.record.about import after
-from backscroll.record.chain import sealed, to_bytes
-from backscroll.record.content import blobs_of, decode, digest, encode, searchable, tools_of
+from backscroll.record.chain import commitment, link, sealed, to_bytes
+from backscroll.record.content import blobs_of, decode, digest, searchable, spelled, tools_of
 from backscroll.record.history import Entry, changes
 from backscroll.record.ports import Logged, ThreadState, Writer
 from backscroll.vocab.event import DELIBERATE, SPEAKING, Event, Kind
@@ -38,6 +38,7 @@ class Speech:
 
     role: str
     content: Content
+    digest: bytes = b""  # filled in once the bytes of media are stored
 
 
 class Pen:
@@ -70,10 +71,12 @@ class Pen:
     ) -> Event:
         """Add one event to the log and everything that follows from it."""
         if speech is not None:
-            speech = replace(speech, content=self._store_media(speech.content))
-            sealed_body = encode(speech.content)
+            stored = self._store_media(speech.content)
+            sealed_body, said = spelled(speech.role, stored)
+            speech = Speech(speech.role, stored, said)
         else:
             sealed_body = None if body is None else to_bytes(body)
+        salt = None if sealed_body is None else self.means.random(16)
         event = Event(
             self.state.id,
             self.state.head + 1,
@@ -83,9 +86,10 @@ class Pen:
             target,
             head or {},
             sealed_body,
+            salt,
+            b"" if salt is None or sealed_body is None else commitment(salt, sealed_body),
         )
-        salt = self.means.random(16) if sealed_body is not None else b""
-        return self.adopt(sealed(event, self.state.hash, salt), speech)
+        return self.adopt(replace(event, hash=link(self.state.hash, event)), speech)
 
     def rewrite(self, event: Event) -> Event:
         """Add an event of another log as the next one of this log, sealed and linked anew."""
@@ -148,7 +152,7 @@ class Pen:
             self.tx.log(Logged(event, said, microseconds(said), undoable=event.kind in _UNDOABLE))
             return
         role = speech.role or (opened[0].role if opened else "")
-        self.said, self.digest = speech.content, digest(role, speech.content)
+        self.said, self.digest = speech.content, speech.digest or digest(role, speech.content)
         live = bool(opened) and opened[0].live and opened[0].revision == event.id
         self.tx.log(
             Logged(

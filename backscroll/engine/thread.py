@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
 from backscroll.engine import forgetting, operations, undoing
 from backscroll.engine.means import microseconds, zoned
 from backscroll.engine.pen import Pen
-from backscroll.engine.reading import Change, History
+from backscroll.engine.reading import Change, History, message_of
 from backscroll.errors import InvalidInput
 from backscroll.record.history import HIDDEN, PINNED
 from backscroll.record.ports import Writer
@@ -63,6 +63,16 @@ class Thread(History):
         result = self.store.write(run)
         self.engine.changed(self)
         return result
+
+    def _told(self, message: Ref, work: Callable[[Pen], object]) -> Message:
+        """Do something to a message and give it as it stands afterwards."""
+
+        def both(pen: Pen) -> Message:
+            work(pen)
+            entry = operations.standing(pen, message, deleted=True)
+            return message_of(entry, pen.tx.spoken([entry.revision])[entry.revision])
+
+        return self._do(both)
 
     # -- speaking --------------------------------------------------------------------------------------------
 
@@ -116,8 +126,7 @@ class Thread(History):
         """Give a message new words. With `seen` (the revision you looked at), a change in between is a Conflict."""
         ref, what = parse_ref(message), checked_content(content, None)
         saw = None if seen is None else parse_ref(seen)
-        self._do(lambda pen: operations.edit(pen, ref, keep_author(pen, ref, what), seen=saw))
-        return self.message(ref)
+        return self._told(ref, lambda pen: operations.edit(pen, ref, keep_author(pen, ref, what), seen=saw))
 
     def regenerate(
         self, message: Ref | str, content: ContentLike, *, live: bool = True, seen: Ref | str | None = None
@@ -134,8 +143,7 @@ class Thread(History):
         """Make an alternative (by number) or any revision (by id) the live one."""
         ref = parse_ref(message)
         target = which if isinstance(which, int) else parse_ref(which)
-        self._do(lambda pen: operations.choose(pen, ref, target))
-        return self.message(ref)
+        return self._told(ref, lambda pen: operations.choose(pen, ref, target))
 
     # -- flags and places ------------------------------------------------------------------------------------
 
@@ -175,8 +183,7 @@ class Thread(History):
     def move(self, message: Ref | str, *, after: Ref | str | None) -> Message:
         """Put a message after another one; None puts it at the very beginning."""
         ref, anchor = parse_ref(message), None if after is None else parse_ref(after)
-        self._do(lambda pen: operations.move(pen, ref, anchor))
-        return self.message(ref)
+        return self._told(ref, lambda pen: operations.move(pen, ref, anchor))
 
     def undo(self) -> Event:
         """Take back your last deliberate operation on this thread."""

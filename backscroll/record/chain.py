@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 
 from backscroll.vocab.event import Event
@@ -42,10 +41,11 @@ def commitment(salt: bytes, body: bytes) -> bytes:
 
 def link(previous: bytes, event: Event) -> bytes:
     """The hash of an event, given the hash of the event before it."""
-    head = to_bytes(event.head)
     target = f"{event.target.thread}.{event.target.seq}" if event.target else ""
-    line = f"{event.thread}.{event.seq}\n{event.kind}\n{event.at}\n{target}\n{event.actor}\n"
-    return _sha256(previous + event.commit + line.encode("utf-8", "surrogatepass") + head).digest()
+    line = f"{event.thread}.{event.seq}\n{event.kind.value}\n{event.at}\n{target}\n{event.actor}\n"
+    return _sha256(
+        previous + event.commit + line.encode("utf-8", "surrogatepass") + to_bytes(event.head)
+    ).digest()
 
 
 def sealed(event: Event, previous: bytes, salt: bytes) -> Event:
@@ -68,8 +68,3 @@ def flaws(event: Event, previous: bytes) -> list[str]:
     if link(previous, event) != event.hash:
         out.append("the head was changed, or the event before it: the hash does not follow")
     return out
-
-
-def head_of(event: Event) -> Mapping[str, Json]:
-    """The head as it will come back from storage (lists instead of tuples)."""
-    return from_bytes(to_bytes(event.head))

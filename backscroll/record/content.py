@@ -6,8 +6,8 @@ syncs recognise a message. It is kept beside the body and goes with it when the 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
+from hashlib import sha256 as _sha256
 from typing import cast
 
 from backscroll.record.chain import from_bytes, to_bytes
@@ -28,12 +28,19 @@ from backscroll.vocab.part import (
 
 def encode(content: Content) -> bytes:
     """The bytes that go into the sealed body."""
-    body: dict[str, Json] = {"parts": [part_to_json(p) for p in content.parts]}
+    return spelled("", content)[0]
+
+
+def spelled(role: str, content: Content) -> tuple[bytes, bytes]:
+    """The sealed body and the content hash, at the price of writing the parts out once."""
+    parts = to_bytes([part_to_json(p) for p in content.parts])
+    rest = b""
     if content.author is not None:
-        body["author"] = content.author
+        rest += b',"author":' + to_bytes(content.author)
+    said = _sha256(to_bytes([role, content.author]) + parts).digest()
     if content.metadata:
-        body["meta"] = content.metadata
-    return to_bytes(body)
+        rest += b',"meta":' + to_bytes(content.metadata)
+    return b'{"parts":' + parts + rest + b"}", said
 
 
 def decode(body: bytes) -> Content:
@@ -45,8 +52,7 @@ def decode(body: bytes) -> Content:
 
 def digest(role: str, content: Content) -> bytes:
     """The content hash: role, author and parts; not the metadata, which holds times and costs."""
-    said = [role, content.author, [part_to_json(p) for p in content.parts]]
-    return hashlib.sha256(to_bytes(said)).digest()
+    return spelled(role, content)[1]
 
 
 def blobs_of(content: Content) -> Iterator[str]:
