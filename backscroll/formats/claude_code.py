@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from backscroll.errors import FormatError
-from backscroll.formats.claude_code_line import VENDOR, Lines, items_of, lines_of
+from backscroll.formats.claude_code_line import VENDOR, items_of
 from backscroll.formats.claude_code_tree import Chain, Outline, outline
 from backscroll.formats.claude_code_write import write
+from backscroll.formats.line_source import Lines, lines_of
 from backscroll.formats.rows import as_object, as_text, parse_row, stem
 from backscroll.formats.shape import Format, Source
 from backscroll.vocab.foreign import ForeignMessage, ForeignThread, Item, Problem
@@ -64,7 +65,7 @@ def _looks(row: dict[str, Json]) -> float:
 def _read(source: Source) -> Iterable[ForeignThread]:
     if source.is_folder:
         raise FormatError(f"{source.name} is a folder", hint="import its .jsonl files one by one")
-    lines = lines_of(source)
+    lines = lines_of(source, "loglines")
     plan = outline(lines, source.name)
     if not plan.rows:
         raise FormatError(

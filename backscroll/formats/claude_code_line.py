@@ -9,15 +9,10 @@ Every other line is an `Aside`, to the letter. Refuses: how lines hang together;
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
-from backscroll.errors import FormatError
 from backscroll.formats.anthropic_message import pieces
 from backscroll.formats.anthropic_parts import Blocks, stood
-from backscroll.formats.json_text import dumps, elements
-from backscroll.formats.openai_parts import without
-from backscroll.formats.rows import UNKNOWN, as_array, as_object, as_text, kept, parse, parse_row, time_of
-from backscroll.formats.shape import Source
+from backscroll.formats.rows import UNKNOWN, as_array, as_object, as_text, kept, parse_row, time_of
 from backscroll.vocab.foreign import Aside, ForeignMessage, Item, Problem
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Part
@@ -26,51 +21,6 @@ VENDOR = "claude-code"
 #: What Claude Code writes in the user's name: not typed by anybody, and not meant to be answered.
 _MACHINE = ("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>")
 _WRAPPED = ("<command-", "<bash-", "[Request interrupted", "Caveat: ")
-
-
-# -- lines -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """The numbered lines of a transcript, as often as wanted."""
-
-    source: Source
-    logged: tuple[str, ...] | None = None  # the variant that is one JSON document with `loglines`
-    rest: Mapping[str, Json] | None = None  # its other keys
-    trouble: Problem | None = None
-
-    def __iter__(self) -> Iterator[tuple[int, str]]:
-        numbered = self.source.lines() if self.logged is None else enumerate(self.logged, 1)
-        return ((number, line) for number, line in numbered if line.strip())
-
-
-def lines_of(source: Source) -> Lines:
-    """The lines of a file in either variant."""
-    head = source.head(4096).lstrip()
-    if not head.startswith("{") or '"loglines"' not in head:
-        return Lines(source)
-    text = source.text()
-    try:
-        document = as_object(parse(text)) or {}
-    except ValueError as error:
-        return _broken(source, text, str(error))
-    logged = as_array(document.get("loglines"))
-    if logged is None:
-        return Lines(source)
-    return Lines(source, tuple(dumps(row) for row in logged), without(document, "loglines"))
-
-
-def _broken(source: Source, text: str, why: str) -> Lines:
-    """The whole lines of a document that breaks off; a line of a transcript may also just mention `loglines`."""
-    first = next((line for _, line in source.lines() if line.strip()), "")
-    if not isinstance(parse_row(1, first), Problem):
-        return Lines(source)
-    whole, cut = elements(text, max(text.find("[", text.index('"loglines"')), 0))
-    if not whole:
-        raise FormatError(f"{source.name} is no Claude Code transcript: {why}")
-    trouble = Problem(f"the document breaks off here: {cut.what if cut else why}", cut.line if cut else None)
-    return Lines(source, tuple(element.raw.replace("\n", " ") for element in whole), {}, trouble)
 
 
 # -- from a line -----------------------------------------------------------------------------------------------

@@ -51,6 +51,7 @@ class _Scribe:
         self._parents = _Parents(as_array(self._facts.get("dangling")) or [])
         self._when = thread.started or ""
         self._open: dict[str, Json] | None = None  # a line that may still get more blocks
+        self._reply = ""  # the id of a new reply that is told in several lines, as Claude Code does it
 
     def _session_id(self) -> str:
         given = as_text(self._facts.get("session")) or self._thread.source_id
@@ -105,7 +106,7 @@ class _Scribe:
             return
         line = line_of(skeleton, item.content.parts, as_text(meta.get("content")), blocks)
         self._parents.place(line)
-        self._open = line
+        self._open, self._reply = line, ""
 
     def _joins(self, meta: Mapping[str, Json], item: ForeignMessage, blocks: Blocks) -> bool:
         if self._open is None or "joins" not in meta or meta["joins"] != as_text(self._open.get("uuid")):
@@ -134,7 +135,8 @@ class _Scribe:
         line |= {"version": as_text(self._facts.get("version")) or "0.0.0", "gitBranch": ""}
         seed = [self._session, self._unsaid.position, item.role, content]
         if item.role == "assistant":
-            line |= {"type": "assistant", "message": _reply(content, minted(*seed)[:24])}
+            self._reply = self._reply or f"msg_{minted(*seed)[:24]}"
+            line |= {"type": "assistant", "message": _reply(content, self._reply)}
         elif item.role == "system":
             self._unsaid.note("Claude Code shows system lines but does not send them to a model")
             line |= {"type": "system", "subtype": "informational", "content": item.content.text}
@@ -146,15 +148,24 @@ class _Scribe:
             self._unsaid.note("no time is known: written as the beginning of 1970")
             self._when = _EPOCH
         line |= {"uuid": minted_uuid(*seed), "timestamp": self._when}
+        if not _goes_on(content):
+            self._reply = ""
         self._parents.insert(line)
         yield line
 
 
-def _reply(content: Json, digits: str) -> dict[str, Json]:
+def _goes_on(content: Json) -> bool:
+    """True where the next line may be the rest of this reply: calls of one reply share its id."""
+    blocks = as_array(content)
+    last = as_object(blocks[-1]) if blocks else None
+    return last is not None and last.get("type") in ("thinking", "tool_use")
+
+
+def _reply(content: Json, name: str) -> dict[str, Json]:
     blocks = [as_object(block) or {} for block in as_array(content) or []]
     calls = any(block.get("type") == "tool_use" for block in blocks)
     return {
-        "id": f"msg_{digits}",
+        "id": name,
         "type": "message",
         "role": "assistant",
         "model": "unknown",

@@ -27,7 +27,7 @@ from backscroll.formats.openai_message import (
     openai_messages,
 )
 from backscroll.formats.openai_parts import VENDOR, parts_from
-from backscroll.formats.rows import MALFORMED, UNKNOWN, as_object, as_text, of_vendor, short_title
+from backscroll.formats.rows import MALFORMED, UNKNOWN, as_array, as_object, as_text, of_vendor, short_title
 from backscroll.formats.shape import Blobs, Format, Source, Written
 from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
@@ -104,16 +104,50 @@ def _write(thread: ForeignThread, blobs: Blobs) -> Written:
 def _texts(thread: ForeignThread, shape: str, blobs: Blobs, problems: list[Problem]) -> Iterator[str]:
     unsaid = Unsaid("the OpenAI chat format", problems)
     kept_kinds = (_ENTRY, MALFORMED, UNKNOWN) if shape == "rows" else (_ENTRY,)
+    ours = VENDOR in thread.metadata
+    waiting: dict[str, Json] | None = None  # the beginning of a reply that another tool tells in pieces
     for item in thread.items:
         if isinstance(item, ForeignMessage):
             unsaid.flags(item, author=True)
-            for message in openai_messages(item.role, item.content, blobs, unsaid.note):
-                yield dumps(message)
+            for said in openai_messages(item.role, item.content, blobs, unsaid.note):
+                joins = waiting is not None and said["role"] == "assistant"
+                message = _joined(waiting or {}, said) if joins else said
+                if waiting is not None and not joins:
+                    yield dumps(waiting)
+                waiting = message if not ours and _goes_on(message) else None
+                if waiting is None:
+                    yield dumps(message)
         elif isinstance(item, Aside) and item.kind in kept_kinds:
             yield item.raw
         else:
             unsaid.leave_out(item)
+    if waiting is not None:
+        yield dumps(waiting)
     unsaid.close()
+
+
+def _goes_on(message: Mapping[str, Json]) -> bool:
+    """True where the next message may be the rest of this reply: all calls of one reply must stand in one message."""
+    return message["role"] == "assistant" and ("tool_calls" in message or not message.get("content"))
+
+
+def _joined(one: Mapping[str, Json], other: Mapping[str, Json]) -> dict[str, Json]:
+    out = {**one, **other}
+    for key in set(one) & set(other) - {"role"}:
+        out[key] = _both(one[key], other[key])
+    return out
+
+
+def _both(one: Json, other: Json) -> Json:
+    if not one or not other:
+        return one or other
+    if isinstance(one, str) and isinstance(other, str):
+        return f"{one}\n\n{other}"
+    lists = (
+        [{"type": "text", "text": value}] if isinstance(value, str) else as_array(value)
+        for value in (one, other)
+    )
+    return [item for value in lists for item in value or []]
 
 
 FORMAT = Format("openai", "OpenAI chat messages", ".json", _sniff, _read, _write)
