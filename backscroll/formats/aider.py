@@ -22,7 +22,7 @@ from backscroll.formats.aider_write import KEY, OUTPUT, answered, answering, ask
 from backscroll.formats.language import language_of
 from backscroll.formats.rows import short_title, stem
 from backscroll.formats.shape import Format, Source
-from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item
+from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Text
 
@@ -91,7 +91,7 @@ def _threads(source: Source) -> Iterator[ForeignThread]:
         words = [item.content.text for item in items if isinstance(item, ForeignMessage)]
         kept: dict[str, Json] = {"opening": session.opening}
         if tail:
-            kept["tail"] = tail
+            kept["tail"] = {"text": tail, "after": sum(not isinstance(item, CodeChange) for item in items)}
         if session.stamp:
             kept["naive"] = True  # aider writes the clock of the machine, without a zone
         yield ForeignThread(
@@ -200,8 +200,11 @@ def _items(session: _Session, *, strict: bool) -> tuple[list[Item], str]:
         if run.speaker == "model" and following == "user":
             cut -= _ending_blank(run.raw)
         if run.speaker == "program":
-            out.append(Aside(OUTPUT, lead + run.raw, line=run.line))
-            out.extend(changes_in(run.raw))
+            # Line by line, because a file that is read again while aider runs has more lines in its last run.
+            for number, line in enumerate(re.findall(r".*\n|.+\Z", run.raw), run.line):
+                out.append(Aside(OUTPUT, lead + line, line=number))
+                out.extend(changes_in(line))
+                lead = ""
         else:
             role = "user" if run.speaker == "user" else "assistant"
             out.append(_message(role, lead, run.raw[:cut], run.line))

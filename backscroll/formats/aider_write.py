@@ -83,7 +83,9 @@ def _pieces(thread: ForeignThread, unsaid: Unsaid) -> Iterator[str]:
         items = chain([first] if first else [], items)
         yield _opening(thread, first, unsaid)
     reported: Counter[tuple[str, str]] = Counter()
+    told = 0
     for item in items:
+        told += not isinstance(item, CodeChange)
         if isinstance(item, ForeignMessage):
             yield from _message(item, unsaid)
         elif isinstance(item, Aside) and item.kind == OUTPUT:
@@ -97,7 +99,9 @@ def _pieces(thread: ForeignThread, unsaid: Unsaid) -> Iterator[str]:
                 yield _change(item, unsaid)
         else:
             unsaid.leave_out(item)
-    yield imported.get("tail", "")
+    tail = of_vendor(imported, "tail")
+    if tail.get("after") == told:  # blank lines that ended the session are no end once it went on
+        yield tail["text"]
     unsaid.close()
 
 

@@ -3,7 +3,7 @@
 The history is a list of Anthropic messages with a few keys of Cline's own (`ts`, `modelInfo`, `metrics`), which stay with the
 message. Tool calls that Cline wrote as XML into the text stay text: where they begin and end is Cline's secret; native
 `tool_use` blocks are calls. Times come from `ts`, or from `ui_messages.json`, whose entries say how long the history was when
-they were shown. The other files of the folder are kept as asides to the letter. A history that breaks off, as crashes leave
+they were shown. The other files of the folder are kept as asides to the letter, lists entry by entry. A history that breaks off, as crashes leave
 it, gives its whole messages, the place of the break, and the rest of the text.
 
 Before: `anthropic_message` (what a message means). Refuses: to make a folder; an export is the history alone.
@@ -31,7 +31,8 @@ KEY = "cline"
 HISTORY = "api_conversation_history.json"
 UI = "ui_messages.json"
 METADATA = "task_metadata.json"
-_FILE = "cline:"  # kind of an aside that is a whole file of the folder; its name follows
+_FILE = "cline:"  # kind of an aside that is a file of the folder or an entry of one; its name follows
+_CUT = "#rest"  # ... or what stands after the place where it broke off
 _ENTRY = "cline-entry"  # an entry of the history that is no message
 _REST = "cline-rest"  # what stands after the place where a history broke off
 
@@ -63,6 +64,7 @@ class _Task:
     entries: list[Json]
     cut: Cut | None
     ui: list[Json]
+    models: list[str] = field(default_factory=list[str])
     files: list[Aside] = field(default_factory=list[Aside])
     problems: list[Problem] = field(default_factory=list[Problem])
 
@@ -76,7 +78,7 @@ def read(source: Source) -> Iterable[ForeignThread]:
         )
     opening = _opening(task)
     folder = _FOLDER.search("\n".join(_texts(task.entries[:1])))
-    kept: dict[str, Json] = {"models": _models(task)} if _models(task) else {}
+    kept: dict[str, Json] = {"models": task.models} if task.models else {}
     return [
         ForeignThread(
             format="cline",
@@ -132,19 +134,41 @@ def _keep(task: _Task, name: str, file: Source | None) -> None:
     except UnicodeDecodeError:
         task.problems.append(Problem("a file of the task is no text and was left out", where=name))
         return
-    task.files.append(Aside(_FILE + name, text))
     if name == UI:
-        value = parsed(text)
-        task.ui = (
-            [element.value for element in elements(text)[0]]
-            if isinstance(value, NotJson)
-            else as_array(value) or []
+        whole, cut = elements(text)
+        task.ui = [element.value for element in whole]
+        task.files += [Aside(_FILE + name, e.raw, _at((as_object(e.value) or {}).get("ts"))) for e in whole]
+        if cut:
+            task.problems.append(Problem(f"breaks off at character {cut.at + 1}: {cut.what}", cut.line, name))
+            task.files.append(Aside(_FILE + name + _CUT, cut.rest))
+    elif name == METADATA:
+        task.files += _in_pieces(name, text)
+        task.models = _models(text)
+    else:
+        task.files.append(Aside(_FILE + name, text))
+
+
+def _in_pieces(name: str, text: str) -> list[Aside]:
+    """The lists of the metadata entry by entry, so that a task read again while it runs brings only what is new."""
+    document = as_object(parsed(text))
+    if document is None:
+        return [Aside(_FILE + name, text)]
+    out: list[Aside] = []
+    for key, value in document.items():
+        opens = (
+            re.search(re.escape(dumps(key)) + r"\s*:\s*(?=\[)", text) if as_array(value) is not None else None
         )
-        if isinstance(value, NotJson):
-            line = 1 + text.count("\n", 0, value.at)
-            task.problems.append(
-                Problem(f"not JSON: {value.what} at character {value.at + 1}; the text is kept", line, name)
-            )
+        whole = elements(text, opens.end())[0] if opens else []
+        raws = [e.raw for e in whole] if [e.value for e in whole] == value else [dumps(value)]
+        out += [Aside(f"{_FILE}{name}#{key}", raw) for raw in raws]
+    return out
+
+
+def _models(text: str) -> list[str]:
+    """The models that worked on the task, each once."""
+    usage = as_array((as_object(parsed(text)) or {}).get("model_usage")) or []
+    names = [as_text((as_object(entry) or {}).get("model_id")) for entry in usage]
+    return [name for name in dict.fromkeys(names) if name]
 
 
 def _items(task: _Task) -> Iterator[Item]:
@@ -226,14 +250,6 @@ def _opening(task: _Task) -> str:
             return found[2]
     shown = as_text((as_object(task.ui[0]) or {}).get("text")) if task.ui else ""
     return shown or next(_texts(task.entries[:1]), "")
-
-
-def _models(task: _Task) -> list[str]:
-    """The models that worked on the task, each once."""
-    text = next((file.raw for file in task.files if file.kind == _FILE + METADATA), "{}")
-    usage = as_array((as_object(parsed(text)) or {}).get("model_usage")) or []
-    names = [as_text((as_object(entry) or {}).get("model_id")) for entry in usage]
-    return [name for name in dict.fromkeys(names) if name]
 
 
 def write(thread: ForeignThread, blobs: Blobs) -> Written:

@@ -151,7 +151,7 @@ def test_the_history_comes_back_to_the_letter() -> None:
     (thread,) = FORMAT.read(task())
     text, problems = exported(thread)
     assert text == text_of(HISTORY_VALUE)
-    assert sorted(p.what.split("'")[1] for p in problems) == [f"cline:{METADATA}", f"cline:{UI}"]
+    assert sorted(p.what.split("'")[1] for p in problems) == [f"cline:{METADATA}#model_usage", f"cline:{UI}"]
 
 
 def test_a_message_dated_by_the_screen_is_exported_without_that_time() -> None:
@@ -167,12 +167,11 @@ def test_the_other_files_are_kept_to_the_letter() -> None:
         **{"focus_chain.md": "- [ ] 复选框\n", "shot.png": b"\x89PNG\xff\xfe", "checkpoints": {"a": "b"}}
     )
     _, items = read_one(source)
-    kept = {item.kind: item.raw for item in items if isinstance(item, Aside)}
-    assert kept == {
-        f"cline:{UI}": text_of(UI_VALUE),
-        f"cline:{METADATA}": text_of(METADATA_VALUE),
-        "cline:focus_chain.md": "- [ ] 复选框\n",
-    }
+    kept = [(item.kind, item.raw) for item in items if isinstance(item, Aside)]
+    assert "[" + ",".join(raw for kind, raw in kept if kind == f"cline:{UI}") + "]" == text_of(UI_VALUE)
+    usage = [raw for kind, raw in kept if kind == f"cline:{METADATA}#model_usage"]
+    assert usage == [text_of(entry) for entry in METADATA_VALUE["model_usage"]]
+    assert ("cline:focus_chain.md", "- [ ] 复选框\n") in kept
     assert sorted(p.where for p in items if isinstance(p, Problem)) == ["checkpoints", "shot.png"]
 
 
@@ -183,10 +182,19 @@ def test_the_history_alone_is_enough() -> None:
     assert file is not None
     thread, items = read_one(file)
     assert thread.source_id == "1740902400000"
-    assert sum(isinstance(item, Aside) for item in items) == 2
+    assert sum(isinstance(item, Aside) for item in items) == len(UI_VALUE) + 2
     lone, items = read_one(MemorySource(text_of(HISTORY_VALUE), "saved.json"))
     assert lone.source_id == "saved"
     assert not any(isinstance(item, Aside | Problem) for item in items)
+
+
+def test_a_task_that_went_on_has_only_more_items() -> None:
+    """Read again after it grew, a task gives everything from the first time again, so an import takes only what is new."""
+    longer = task(text_of([*HISTORY_VALUE, {"role": "assistant", "content": "done", "ts": T0 + 10000}]))
+    before, after = read_one(task())[1], read_one(longer)[1]
+    assert [item for item in after if item not in before] == [
+        item for item in after if isinstance(item, ForeignMessage)
+    ][-1:]
 
 
 @pytest.mark.parametrize("left", [0.3, 0.5, 0.77, 0.999])
