@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from backscroll.formats.chatgpt_message import VENDOR, Said, role_of, tool_called, tool_speaking, understand
-from backscroll.formats.exports import Files, documents, moment, sniff_documents, with_problems
+from backscroll.formats.exports import Files, beside, documents, moment, sniff_documents, with_leftovers
 from backscroll.formats.json_text import dumps
 from backscroll.formats.language import language_of
 from backscroll.formats.rows import UNKNOWN, as_array, as_object, as_text, short_title, stem
@@ -36,10 +36,10 @@ def _sniff(source: Source) -> float:
 
 
 def _read(source: Source) -> Iterator[ForeignThread]:
-    return with_problems(_found(source))
+    return with_leftovers(_found(source))
 
 
-def _found(source: Source) -> Iterator[ForeignThread | Problem]:
+def _found(source: Source) -> Iterator[ForeignThread | Problem | Aside]:
     files = Files(source)
     for document in documents(source):
         members: dict[str, Json] = {}
@@ -52,6 +52,8 @@ def _found(source: Source) -> Iterator[ForeignThread | Problem]:
                 yield _element(piece, document, files)
         if as_object(members.get("mapping")) is not None:
             yield _thread(members, stem(document.name), files)
+        else:
+            yield from beside(members)
 
 
 def _element(piece: Element, document: Source, files: Files) -> ForeignThread | Problem:

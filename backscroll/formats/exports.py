@@ -1,22 +1,22 @@
 """What the account exports of chat services have in common: a folder with one or more huge documents and attached files.
 
-Owns: finding those files, telling a service by how its document begins, and handing problems on that belong to no
+Owns: finding those files, telling a service by how its document begins, and handing on what belongs to no
 conversation. Refuses: to know any service. Before: `stream_json`. After: `chatgpt`, `claude_ai`, `grok`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 
 from backscroll.errors import BackscrollError, FormatError
-from backscroll.formats.json_text import parsed
+from backscroll.formats.json_text import dumps, parsed
 from backscroll.formats.rows import as_object, as_text, time_of
 from backscroll.formats.shape import Source
-from backscroll.vocab.foreign import ForeignThread, Problem
+from backscroll.vocab.foreign import Aside, ForeignThread, Problem
 from backscroll.vocab.part import Json
 
 _CONVERSATIONS = re.compile(r"conversations(?:[-_]\d+)?\.json", re.IGNORECASE)
@@ -44,28 +44,38 @@ def sniff_documents(source: Source, likely: Callable[[str], float]) -> float:
     return likely(head) if head[:1] in ("[", "{") else 0.0
 
 
-def with_problems(found: Iterable[ForeignThread | Problem]) -> Iterator[ForeignThread]:
-    """The threads, each with the problems that came before the first or after it. Raises FormatError where there are
-    problems and no thread. Holds one thread back, so that what is wrong with the rest of a file reaches somebody."""
+def with_leftovers(found: Iterable[ForeignThread | Problem | Aside]) -> Iterator[ForeignThread]:
+    """The threads, each with what came after it and belongs to no conversation (for the first: also before it).
+
+    Holds one thread back, so that what is wrong with the rest of a file reaches somebody. Raises FormatError where there are
+    problems and no thread.
+    """
     held: ForeignThread | None = None
-    problems: list[Problem] = []
+    leftovers: list[Problem | Aside] = []
     for item in found:
-        if isinstance(item, Problem):
-            problems.append(item)
+        if not isinstance(item, ForeignThread):
+            leftovers.append(item)
             continue
         if held is not None:
-            yield _noted(held, problems)
-            problems = []
+            yield _followed(held, leftovers)
+            leftovers = []
         held = item
     if held is not None:
-        yield _noted(held, problems)
-    elif problems:
-        line = f" (line {problems[0].line})" if problems[0].line else ""
-        raise FormatError(f"nothing in this file could be read: {problems[0].what}{line}")
+        yield _followed(held, leftovers)
+    elif problem := next((item for item in leftovers if isinstance(item, Problem)), None):
+        line = f" (line {problem.line})" if problem.line else ""
+        raise FormatError(f"nothing in this file could be read: {problem.what}{line}")
 
 
-def _noted(thread: ForeignThread, problems: list[Problem]) -> ForeignThread:
-    return replace(thread, items=chain(thread.items, problems)) if problems else thread
+def _followed(thread: ForeignThread, leftovers: list[Problem | Aside]) -> ForeignThread:
+    return replace(thread, items=chain(thread.items, leftovers)) if leftovers else thread
+
+
+def beside(members: Mapping[str, Json]) -> Iterator[Aside]:
+    """What an export holds beside its conversations (the account, projects, ...), kept to the letter."""
+    for key, value in members.items():
+        if value not in (None, "", [], {}):
+            yield Aside(key, dumps(value))
 
 
 def moment(value: Json) -> str | None:

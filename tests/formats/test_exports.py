@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from backscroll.errors import FormatError
-from backscroll.formats.exports import documents, moment, with_problems
+from backscroll.formats.exports import documents, moment, with_leftovers
 from backscroll.vocab.foreign import Aside, ForeignThread, Problem
 from tests.formats.memory_source import MemorySource
 
@@ -59,8 +59,8 @@ def test_problems_reach_a_thread() -> None:
         ForeignThread("f", "b", [Aside("k", "y")]),
         Problem("2"),
     ]
-    items = [list(thread.items) for thread in with_problems(found)]
+    items = [list(thread.items) for thread in with_leftovers(found)]
     assert items == [[Aside("k", "x"), Problem("0"), Problem("1")], [Aside("k", "y"), Problem("2")]]
-    assert list(with_problems([])) == []
+    assert list(with_leftovers([])) == []
     with pytest.raises(FormatError, match=r"broken.*line 3"):
-        list(with_problems([Problem("broken", 3)]))
+        list(with_leftovers([Problem("broken", 3)]))
