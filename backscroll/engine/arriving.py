@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from backscroll.engine import operations
-from backscroll.engine.carrying import add_message, carry_out
-from backscroll.engine.comparing import Imported, imported_side, named, ours_of, same_words
+from backscroll.engine.carrying import add_message
+from backscroll.engine.comparing import Imported, imported_side, named
 from backscroll.engine.pen import Pen
+from backscroll.engine.reading import History
+from backscroll.engine.walking import Walk, body_of
 from backscroll.record.about import About
-from backscroll.record.chain import to_bytes
 from backscroll.record.content import digest
-from backscroll.record.history import FORGOTTEN, Entry
-from backscroll.record.operations import Ambiguous, Append, Delete, Insert, Operation, Ours, SkipForgotten
 from backscroll.record.ports import Reader, Writer
-from backscroll.record.sync import plan
 from backscroll.vocab.event import Kind
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread
 from backscroll.vocab.ids import Ref
@@ -111,7 +109,8 @@ class Arrival:
             branch_key = origin_key(self.foreign.format, name)
             held = self.engine.store.read(lambda reader, k=branch_key: reader.origin(k))
             self._take(branch, iter(branch.items), held, branch_key)
-        self.counts["branches"] = len(branches)
+        if branches:
+            self.counts["branches"] = len(branches)
         self.thread = main.thread
 
     def _is_forgotten(self, thread: str) -> bool:
@@ -157,34 +156,67 @@ class Arrival:
             self.new |= line.number == 0
         else:
             first = list(islice(items, 1))
-            items = chain(first, items)
-            self._begin(line, key, first)
+            if not first:
+                return  # a session in which nothing was said
+            items = self._begin(line, key, first, items)
             self.new |= line.number == 0
         for batch in _batches(items):
             self._write(line, batch)
 
-    def _begin(self, line: Line, key: bytes, first: list[Kept]) -> None:
+    def _begin(self, line: Line, key: bytes, first: list[Kept], items: Iterator[Kept]) -> Iterator[Kept]:
+        """Make the thread of a line; gives the items that are still to be written."""
         foreign = self.foreign
         origin: dict[str, Json] = {"format": foreign.format, "id": foreign.source_id}
+        metadata = {**foreign.metadata, "origin": origin}
         started = foreign.started or next((i.at for i in first if i.at), None)
+        shared, items = self._shared_past(line, chain(first, items))
 
         def work(tx: Writer) -> str:
             if line.parent is not None and line.parent.thread is not None:
                 made = self._fork(tx, line)
+            elif shared is not None:
+                state = tx.lock_thread(shared[0])
+                if state is None:
+                    raise LookupError(f"the thread of an origin is missing: {shared[0]}")
+                pen = self.engine.begin_fork(tx, state, shared[2], shared[1], foreign.title, self.actor)
+                operations.describe(pen, {"metadata": metadata})
+                made = pen.save().id
             else:
-                about = About(
-                    foreign.title,
-                    self.project if self.project is not None else foreign.project,
-                    foreign.kind,
-                    foreign.language,
-                    (),
-                    {**foreign.metadata, "origin": origin},
-                )
+                project = self.project if self.project is not None else foreign.project
+                about = About(foreign.title, project, foreign.kind, foreign.language, (), metadata)
                 made = self.engine.begin(tx, about, self.actor, said=started).state.id
             tx.set_origin(key, made)
             return made
 
         line.thread = self.engine.store.write(work)
+        return items
+
+    def _shared_past(
+        self, line: Line, items: Iterator[Kept]
+    ) -> tuple[tuple[str, Ref, bytes] | None, Iterator[Kept]]:
+        """Where a file says it is a branch of another that is here: the last message they share, and the rest."""
+        name = self.foreign.forked_from
+        parent = (
+            self.engine.store.read(lambda reader: reader.origin(origin_key(self.foreign.format, name)))
+            if name and line.number == 0
+            else None
+        )
+        if parent is None or self._is_forgotten(parent):
+            return None, items
+        beside: list[Kept] = []
+        last: tuple[str, Ref, bytes] | None = None
+        ours = iter(History(self.engine.store, parent))
+        for item in items:
+            if not isinstance(item, ForeignMessage):
+                beside.append(item)
+                continue
+            mine = next(ours, None)
+            if mine is None or mine.digest != digest(item.role, named(item.content)).hex():
+                return last, chain(beside, [item], items)
+            self.counts["unchanged"] += 1
+            self.learn(line, item, mine.id)
+            last = (parent, mine.id, mine.position)
+        return last, iter(beside)
 
     def _fork(self, tx: Writer, line: Line) -> str:
         """A branch: a fork of the line it leaves, at the message where it leaves."""
@@ -227,8 +259,8 @@ class Arrival:
     def _past_the_known(self, line: Line, items: Iterator[Kept]) -> Iterator[Kept]:
         """Walk along what the last import left; give what comes after it. Differences are carried out on the way."""
         name = line.thread or ""
-        side = self.engine.store.read(lambda reader: _side(reader, name, self.actor))
-        return _Walk(self, line, side, items).rest()
+        side = self.engine.store.read(lambda reader: _side(reader, name, self.actor, whole=line.number == 0))
+        return Walk(self, line, side, items).rest()
 
     def learn(self, line: Line, item: ForeignMessage, ref: Ref) -> None:
         """Remember where a message stands."""
@@ -236,144 +268,14 @@ class Arrival:
             line.places[item.source_id] = ref
 
 
-class _Walk:
-    """A foreign line beside what an earlier import of it left."""
-
-    def __init__(self, arrival: Arrival, line: Line, side: Imported, items: Iterator[Kept]) -> None:
-        self.arrival = arrival
-        self.line = line
-        self.side = side
-        self.items = items
-        self.at = 0
-
-    def rest(self) -> Iterator[Kept]:
-        """What is new at the end."""
-        waiting: list[Kept] = []
-        for item in self.items:
-            if not isinstance(item, ForeignMessage):
-                if not self._seen_before(item):
-                    waiting.append(item)
-                continue
-            entry = self._next(item)
-            if entry is None:
-                if self.at >= len(self.side.entries):
-                    return chain(waiting, [item], self._unseen(self.items))
-                return chain(waiting, self._align([item, *self.items]))
-        if self.at < len(self.side.entries) and any(not e.flags for e in self.side.entries[self.at :]):
-            return chain(waiting, self._align([]))
-        return iter(waiting)
-
-    def _unseen(self, items: Iterator[Kept]) -> Iterator[Kept]:
-        return (item for item in items if isinstance(item, ForeignMessage) or not self._seen_before(item))
-
-    def _seen_before(self, item: Aside | CodeChange) -> bool:
-        name = hashlib.sha256(to_bytes(_body(item))).digest()
-        if self.side.asides[name] <= 0:
-            return False
-        self.side.asides[name] -= 1
-        return True
-
-    def _next(self, item: ForeignMessage) -> Entry | None:
-        """The entry that this message is, where it is the next one and unchanged; else None."""
-        if self.at >= len(self.side.entries):
-            return None
-        entry = self.side.entries[self.at]
-        check = self.side.holes.check(entry.message)
-        if entry.flags & FORGOTTEN:
-            if check is None or not check(item):
-                return None
-            self.arrival.counts["forgotten_skipped"] += 1
-        elif not self.arrival.engine.store.read(
-            lambda reader: same_words(
-                reader, entry, reader.spoken([entry.revision]).get(entry.revision), item
-            )
-        ):
-            return None
-        else:
-            self.arrival.counts["unchanged"] += 1
-        self.arrival.learn(self.line, item, entry.message)
-        self.at += 1
-        return entry
-
-    def _align(self, items: list[Kept]) -> Iterator[Kept]:
-        """From the first difference on: align what is left on both sides and carry out what follows."""
-        theirs = [item for item in items if isinstance(item, ForeignMessage)]
-        arrival, name = self.arrival, self.line.thread or ""
-
-        def work(tx: Writer) -> tuple[Counter[str], list[str], dict[int, Ref]]:
-            ours: list[Ours] = []
-            for entry in self.side.entries[self.at :]:
-                spoken = tx.spoken([entry.revision])[entry.revision]
-                ours.append(ours_of(tx, entry, spoken, self.side.lineage, self.side.holes))
-            todo = plan(ours, theirs, "full", complete=True)
-            steps, lost = _without_losses(todo.operations, arrival.foreign.format)
-            skipped = sum(isinstance(n, SkipForgotten) for n in todo.notes)
-            unclear = [f"{n.what}: {n.done}" for n in todo.notes if isinstance(n, Ambiguous)]
-            places = {index: ref for ref, index in todo.matched}
-            counts = Counter({"forgotten_skipped": skipped, "unchanged": len(todo.matched)})
-            if not arrival.dry_run:
-                pen = Pen(tx, name, arrival.engine.means, arrival.actor)
-                done, added = carry_out(pen, steps)
-                if steps:
-                    pen.save()
-                counts += done
-                news = [op for op in steps if isinstance(op, Append | Insert)]
-                places.update({op.theirs: added[op.new.number] for op in news if op.new.number in added})
-            else:
-                counts += Counter(_DRY.get(type(op).__name__, "edited") for op in steps)
-            if lost:
-                unclear.append(f"{lost} messages are no longer in the file; here they stay")
-            return counts, unclear, places
-
-        counts, unclear, places = arrival.engine.store.write(work)
-        changed = sum(counts[k] for k in ("edited", "regenerated", "chosen", "moved", "deleted", "restored"))
-        counts["unchanged"] = max(0, counts["unchanged"] - changed)
-        arrival.counts.update(counts)
-        arrival.notes.extend(unclear)
-        for index, ref in places.items():
-            arrival.learn(self.line, theirs[index], ref)
-        return self._unseen(item for item in items if not isinstance(item, ForeignMessage))
-
-
 _COUNTED = {ForeignMessage: "added", Aside: "asides", CodeChange: "code_changes"}
-_DRY = {
-    "Append": "added",
-    "Insert": "inserted",
-    "Edit": "edited",
-    "Regenerate": "regenerated",
-    "AddAlternative": "alternatives",
-    "Choose": "chosen",
-    "Delete": "deleted",
-    "Restore": "restored",
-    "Move": "moved",
-    "Hide": "hidden",
-    "Unhide": "unhidden",
-}
 
 
-#: Tools whose files only ever grow; where such a file got shorter it lost something, and we keep it.
-_LOGS = frozenset({"claude-code", "codex", "cline", "aider", "gemini-cli"})
-
-
-def _without_losses(steps: Sequence[Operation], format_name: str) -> tuple[list[Operation], int]:
-    """The steps to carry out, and how many deletes were left out because a log cannot mean them."""
-    if format_name not in _LOGS:
-        return list(steps), 0
-    kept: list[Operation] = [step for step in steps if not isinstance(step, Delete)]
-    return kept, len(steps) - len(kept)
-
-
-def _side(reader: Reader, thread: str, actor: str) -> Imported:
+def _side(reader: Reader, thread: str, actor: str, *, whole: bool) -> Imported:
     state = reader.thread(thread)
     if state is None:
         raise LookupError(f"the thread of an origin is missing: {thread}")
-    return imported_side(reader, state, actor)
-
-
-def _body(item: Aside | CodeChange) -> dict[str, Json]:
-    if isinstance(item, Aside):
-        return {"kind": item.kind, "raw": item.raw, **({"src": item.source_id} if item.source_id else {})}
-    return {"description": item.description, "file": item.file_path}
+    return imported_side(reader, state, actor, whole=whole)
 
 
 def _put(pen: Pen, item: Kept) -> Ref | None:
@@ -384,7 +286,7 @@ def _put(pen: Pen, item: Kept) -> Ref | None:
         operations.code_change(pen, item.description, item.file_path, said=item.at)
         return None
     head = {"kind": item.kind, **({"said": item.at} if item.at else {})}
-    pen.write(Kind.ASIDE, head=head, body=_body(item))
+    pen.write(Kind.ASIDE, head=head, body=body_of(item))
     return None
 
 

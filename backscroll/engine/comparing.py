@@ -153,8 +153,11 @@ class Imported:
     lineage: list[tuple[str, int]]
 
 
-def imported_side(reader: Reader, state: ThreadState, actor: str) -> Imported:
-    """Fold only what imports did (and what was forgotten since) to the thread's own messages."""
+def imported_side(reader: Reader, state: ThreadState, actor: str, *, whole: bool) -> Imported:
+    """Fold only what imports did (and what was forgotten since).
+
+    With `whole`, the shared past of a fork counts too: the file holds the conversation from its beginning.
+    """
     holes, asides = Holes(), Counter[bytes]()
 
     def theirs() -> Iterator[Event]:
@@ -167,10 +170,22 @@ def imported_side(reader: Reader, state: ThreadState, actor: str) -> Imported:
                     asides[hashlib.sha256(event.body).digest()] += 1
                 yield event
 
-    shared = View(reader, state, state.fork_seq).entry if state.parent is not None else _nothing
-    spans = replay(theirs(), shared)
-    open_now = [s.entry for s in spans if s.until is None and s.entry.message.thread == state.id]
-    return Imported(sorted(open_now, key=lambda e: e.position), asides, holes, _lineage(reader, state))
+    past = View(reader, state, state.fork_seq) if state.parent is not None else None
+    spans = replay(theirs(), past.entry if past else _nothing)
+    entries = {entry.message: entry for entry in _all(past)} if past and whole else {}
+    for span in spans:
+        if span.until is None and (whole or span.entry.message.thread == state.id):
+            entries[span.entry.message] = span.entry
+    return Imported(
+        sorted(entries.values(), key=lambda e: e.position), asides, holes, _lineage(reader, state)
+    )
+
+
+def _all(view: View) -> Iterator[Entry]:
+    low: bytes | None = None
+    while page := view.page(_PAGE, after=low):
+        yield from (entry for entry, _ in page)
+        low = page[-1][0].position
 
 
 def _nothing(message: Ref) -> Entry | None:

@@ -1,0 +1,161 @@
+"""Walking along: a foreign line beside what an earlier import of it left.
+
+As long as the two agree nothing is done. At the first difference the rest of both is aligned by `record/sync` and the differences
+are carried out; what comes after our last message is new and goes back to `engine/arriving` to be written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from backscroll.engine.carrying import carry_out
+from backscroll.engine.comparing import Imported, ours_of, same_words
+from backscroll.engine.pen import Pen
+from backscroll.record.chain import to_bytes
+from backscroll.record.history import FORGOTTEN, Entry
+from backscroll.record.operations import Ambiguous, Append, Delete, Insert, Operation, Ours, SkipForgotten
+from backscroll.record.ports import Writer
+from backscroll.record.sync import plan
+from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.arriving import Arrival, Kept, Line
+
+
+class Walk:
+    """A foreign line beside what an earlier import of it left."""
+
+    def __init__(self, arrival: Arrival, line: Line, side: Imported, items: Iterator[Kept]) -> None:
+        self.arrival = arrival
+        self.line = line
+        self.side = side
+        self.items = items
+        self.at = 0
+
+    def rest(self) -> Iterator[Kept]:
+        """What is new at the end."""
+        waiting: list[Kept] = []
+        for item in self.items:
+            if not isinstance(item, ForeignMessage):
+                if not self._seen_before(item):
+                    waiting.append(item)
+                continue
+            entry = self._next(item)
+            if entry is None:
+                if self.at >= len(self.side.entries):
+                    return chain(waiting, [item], self._unseen(self.items))
+                return chain(waiting, self._align([item, *self.items]))
+        if self.at < len(self.side.entries) and any(not e.flags for e in self.side.entries[self.at :]):
+            return chain(waiting, self._align([]))
+        return iter(waiting)
+
+    def _unseen(self, items: Iterable[Kept]) -> Iterator[Kept]:
+        return (item for item in items if isinstance(item, ForeignMessage) or not self._seen_before(item))
+
+    def _seen_before(self, item: Aside | CodeChange) -> bool:
+        name = hashlib.sha256(to_bytes(body_of(item))).digest()
+        if self.side.asides[name] <= 0:
+            return False
+        self.side.asides[name] -= 1
+        return True
+
+    def _next(self, item: ForeignMessage) -> Entry | None:
+        """The entry that this message is, where it is the next one and unchanged; else None."""
+        if self.at >= len(self.side.entries):
+            return None
+        entry = self.side.entries[self.at]
+        check = self.side.holes.check(entry.message)
+        if entry.flags & FORGOTTEN:
+            if check is None or not check(item):
+                return None
+            self.arrival.counts["forgotten_skipped"] += 1
+        elif not self.arrival.engine.store.read(
+            lambda reader: same_words(
+                reader, entry, reader.spoken([entry.revision]).get(entry.revision), item
+            )
+        ):
+            return None
+        else:
+            self.arrival.counts["unchanged"] += 1
+        self.arrival.learn(self.line, item, entry.message)
+        self.at += 1
+        return entry
+
+    def _align(self, items: list[Kept]) -> Iterator[Kept]:
+        """From the first difference on: align what is left on both sides and carry out what follows."""
+        theirs = [item for item in items if isinstance(item, ForeignMessage)]
+        arrival, name = self.arrival, self.line.thread or ""
+
+        def work(tx: Writer) -> tuple[Counter[str], list[str], dict[int, Ref]]:
+            ours: list[Ours] = []
+            for entry in self.side.entries[self.at :]:
+                spoken = tx.spoken([entry.revision])[entry.revision]
+                ours.append(ours_of(tx, entry, spoken, self.side.lineage, self.side.holes))
+            todo = plan(ours, theirs, "full", complete=True)
+            steps, lost = _without_losses(todo.operations, arrival.foreign.format)
+            skipped = sum(isinstance(n, SkipForgotten) for n in todo.notes)
+            unclear = [f"{n.what}: {n.done}" for n in todo.notes if isinstance(n, Ambiguous)]
+            places = {index: ref for ref, index in todo.matched}
+            counts = Counter({"forgotten_skipped": skipped, "unchanged": len(todo.matched)})
+            if not arrival.dry_run:
+                pen = Pen(tx, name, arrival.engine.means, arrival.actor)
+                done, added = carry_out(pen, steps)
+                if steps:
+                    pen.save()
+                counts += done
+                news = [op for op in steps if isinstance(op, Append | Insert)]
+                places.update({op.theirs: added[op.new.number] for op in news if op.new.number in added})
+            else:
+                counts += Counter(_DRY.get(type(op).__name__, "edited") for op in steps)
+            if lost:
+                unclear.append(f"{lost} messages are no longer in the file; here they stay")
+            return counts, unclear, places
+
+        counts, unclear, places = arrival.engine.store.write(work)
+        changed = sum(counts[k] for k in ("edited", "regenerated", "chosen", "moved", "deleted", "restored"))
+        counts["unchanged"] = max(0, counts["unchanged"] - changed)
+        arrival.counts.update(counts)
+        arrival.notes.extend(unclear)
+        for index, ref in places.items():
+            arrival.learn(self.line, theirs[index], ref)
+        return self._unseen(item for item in items if not isinstance(item, ForeignMessage))
+
+
+_DRY = {
+    "Append": "added",
+    "Insert": "inserted",
+    "Edit": "edited",
+    "Regenerate": "regenerated",
+    "AddAlternative": "alternatives",
+    "Choose": "chosen",
+    "Delete": "deleted",
+    "Restore": "restored",
+    "Move": "moved",
+    "Hide": "hidden",
+    "Unhide": "unhidden",
+}
+
+
+#: Tools whose files only ever grow; where such a file got shorter it lost something, and we keep it.
+_LOGS = frozenset({"claude-code", "codex", "cline", "aider", "gemini-cli"})
+
+
+def _without_losses(steps: Sequence[Operation], format_name: str) -> tuple[list[Operation], int]:
+    """The steps to carry out, and how many deletes were left out because a log cannot mean them."""
+    if format_name not in _LOGS:
+        return list(steps), 0
+    kept: list[Operation] = [step for step in steps if not isinstance(step, Delete)]
+    return kept, len(steps) - len(kept)
+
+
+def body_of(item: Aside | CodeChange) -> dict[str, Json]:
+    """What the log holds of something that is no message."""
+    if isinstance(item, Aside):
+        return {"kind": item.kind, "raw": item.raw, **({"src": item.source_id} if item.source_id else {})}
+    return {"description": item.description, "file": item.file_path}
