@@ -18,7 +18,17 @@ from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from backscroll.errors import FormatError
-from backscroll.formats.aider_write import KEY, OUTPUT, answered, answering, asked, asking, changes_in, write
+from backscroll.formats.aider_write import (
+    KEY,
+    OUTPUT,
+    SESSION,
+    answered,
+    answering,
+    asked,
+    asking,
+    changes_in,
+    write,
+)
 from backscroll.formats.language import language_of
 from backscroll.formats.rows import short_title, stem
 from backscroll.formats.shape import Format, Source
@@ -89,7 +99,7 @@ def _threads(source: Source) -> Iterator[ForeignThread]:
         again = f"#{met[session.stamp]}" if met[session.stamp] > 1 else ""
         items, tail = _items(session, strict=strict)
         words = [item.content.text for item in items if isinstance(item, ForeignMessage)]
-        kept: dict[str, Json] = {"opening": session.opening}
+        kept: dict[str, Json] = {"session": session.stamp}
         if tail:
             kept["tail"] = {"text": tail, "after": sum(not isinstance(item, CodeChange) for item in items)}
         if session.stamp:
@@ -188,7 +198,7 @@ def _runs(session: _Session, *, strict: bool) -> Iterator[_Run]:
 def _items(session: _Session, *, strict: bool) -> tuple[list[Item], str]:
     """The conversation, and the blank lines after it. Other blank lines go with what follows them."""
     runs = list(_runs(session, strict=strict))
-    out: list[Item] = []
+    out: list[Item] = [Aside(SESSION, session.opening, line=session.line)] if session.opening else []
     lead = ""
     for index, run in enumerate(runs):
         following = runs[index + 1].speaker if index + 1 < len(runs) else None

@@ -21,6 +21,7 @@ from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall
 
 KEY = "aider"
 OUTPUT = "aider-output"  # lines of the program, kept to the letter
+SESSION = "aider-session"  # the line that starts a session, with the blank line before it
 APPLIED = "Applied edit"
 
 _EDIT = re.compile(r"> Applied edit to (\S.*?)\s*")
@@ -76,9 +77,7 @@ def write(thread: ForeignThread, blobs: Blobs) -> Written:
 def _pieces(thread: ForeignThread, unsaid: Unsaid) -> Iterator[str]:
     imported = of_vendor(thread.metadata, KEY)
     items = iter(thread.items)
-    if "opening" in imported:
-        yield imported["opening"]
-    else:
+    if not imported:
         first = next(items, None)
         items = chain([first] if first else [], items)
         yield _opening(thread, first, unsaid)
@@ -88,7 +87,7 @@ def _pieces(thread: ForeignThread, unsaid: Unsaid) -> Iterator[str]:
         told += not isinstance(item, CodeChange)
         if isinstance(item, ForeignMessage):
             yield from _message(item, unsaid)
-        elif isinstance(item, Aside) and item.kind == OUTPUT:
+        elif isinstance(item, Aside) and item.kind in (OUTPUT, SESSION):
             reported.update((change.description, change.file_path) for change in changes_in(item.raw))
             yield item.raw
         elif isinstance(item, CodeChange):

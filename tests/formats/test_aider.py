@@ -98,6 +98,14 @@ def test_a_session_is_a_conversation() -> None:
     assert (found[0].project, found[0].kind) == ("shop", "agent")
 
 
+def test_a_session_without_a_word_still_has_its_header() -> None:
+    """An empty session is no empty list of items: what it says is that it was started."""
+    empty = threads(HISTORY)[1]
+    assert [item.raw for item in empty.items if isinstance(item, Aside)] == [
+        "\n# aider chat started at 2025-03-02 10:00:00\n"
+    ]
+
+
 def test_lines_say_who_speaks() -> None:
     """Marked lines are the user's; headings, quotations and edit blocks in a reply stay the model's."""
     first = threads(HISTORY)[0]
