@@ -16,9 +16,9 @@ from typing import NamedTuple, Protocol
 from backscroll.errors import FormatError
 from backscroll.formats.anthropic_parts import VENDOR, Blocks, opaque, part_from, parts_from, stood
 from backscroll.formats.media import no_blobs
-from backscroll.formats.openai_parts import Note, quiet, without
-from backscroll.formats.rows import as_array, as_object, as_text, own, same
+from backscroll.formats.rows import as_array, as_object, as_text, own, same, without
 from backscroll.formats.shape import Blobs
+from backscroll.formats.unsaid import Note, quiet
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Opaque, Part, Text

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from backscroll.formats.json_text import dumps, parsed
 from backscroll.formats.media import bytes_of, from_base64, no_blobs, to_base64
-from backscroll.formats.openai_parts import Note, quiet, without
-from backscroll.formats.rows import as_array, as_object, as_text, minted, of_vendor, same, under
+from backscroll.formats.rows import as_array, as_object, as_text, minted, of_vendor, same, under, without
 from backscroll.formats.shape import Blobs
+from backscroll.formats.unsaid import Note, quiet
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 VENDOR = "anthropic"

@@ -26,7 +26,6 @@ from backscroll.formats.codex_write import write
 from backscroll.formats.json_text import dumps
 from backscroll.formats.line_source import Lines, lines_of
 from backscroll.formats.media import no_blobs
-from backscroll.formats.openai_parts import quiet
 from backscroll.formats.rows import (
     UNKNOWN,
     as_array,
@@ -40,6 +39,7 @@ from backscroll.formats.rows import (
     time_of,
 )
 from backscroll.formats.shape import Format, Source
+from backscroll.formats.unsaid import quiet
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Text

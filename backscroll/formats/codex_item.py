@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from backscroll.formats.json_text import dumps
 from backscroll.formats.media import bytes_of, from_data_url, to_data_url
-from backscroll.formats.openai_parts import Note, without
-from backscroll.formats.rows import as_array, as_object, as_text, of_vendor, under
+from backscroll.formats.rows import as_array, as_object, as_text, of_vendor, under, without
 from backscroll.formats.shape import Blobs
+from backscroll.formats.unsaid import Note
 from backscroll.vocab.message import Role
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 

@@ -17,17 +17,15 @@ from backscroll.formats.media import no_blobs
 from backscroll.formats.openai_parts import (
     VENDOR,
     ContentPart,
-    Note,
     call_from,
     call_to,
     opaque,
     part_to,
     parts_from,
-    quiet,
-    without,
 )
-from backscroll.formats.rows import as_array, as_object, as_text, of_vendor, own, same, under
+from backscroll.formats.rows import as_array, as_object, as_text, of_vendor, own, same, under, without
 from backscroll.formats.shape import Blobs
+from backscroll.formats.unsaid import Note, quiet
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult

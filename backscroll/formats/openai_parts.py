@@ -8,7 +8,7 @@ as it was is kept as `Opaque`, so nothing is ever bent to fit. What the wire att
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from backscroll.formats.json_text import dumps
@@ -20,25 +20,16 @@ from backscroll.formats.media import (
     to_base64,
     to_data_url,
 )
-from backscroll.formats.rows import as_array, as_object, as_text, of_vendor, same, under
+from backscroll.formats.rows import as_array, as_object, as_text, of_vendor, same, under, without
 from backscroll.formats.shape import Blobs
+from backscroll.formats.unsaid import Note, quiet
 from backscroll.vocab.part import Json, Media, Opaque, Text, ToolCall
 
 VENDOR = "openai"
-Note: TypeAlias = Callable[[str], None]
 ContentPart: TypeAlias = Text | Media | Opaque
 
 _AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 _AUDIO_TYPES = {short: full for full, short in _AUDIO.items()}
-
-
-def quiet(_: str) -> None:
-    """For callers who do not want to know what could not be said."""
-
-
-def without(data: Mapping[str, Json], *keys: str) -> dict[str, Json]:
-    """The other keys."""
-    return {key: value for key, value in data.items() if key not in keys}
 
 
 def opaque(kind: str, value: Json, **facts: Json) -> Opaque:

@@ -39,6 +39,11 @@ def as_text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
+def without(data: Mapping[str, Json], *keys: str) -> dict[str, Json]:
+    """The other keys of an object."""
+    return {key: value for key, value in data.items() if key not in keys}
+
+
 def own(content: Content, vendor: str) -> Mapping[str, Json]:
     """What a format has left in the metadata of a content."""
     return as_object(content.metadata.get(vendor)) or {}

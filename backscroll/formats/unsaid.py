@@ -7,9 +7,18 @@ one per kind for records of another tool that are left out. Refuses: silence.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, Item, Problem
+
+#: Where a writer of parts says what it had to leave out.
+Note: TypeAlias = Callable[[str], None]
+
+
+def quiet(_: str) -> None:
+    """For callers who do not want to know."""
 
 
 def _none() -> Counter[str]:

@@ -1,0 +1,93 @@
+"""What the line formats share."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from backscroll.formats.media import from_base64, from_data_url, to_data_url
+from backscroll.formats.rows import (
+    as_array,
+    as_object,
+    kept,
+    minted_uuid,
+    parse_row,
+    same,
+    short_title,
+    stem,
+    time_of,
+)
+from backscroll.vocab.foreign import Problem
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "{", "NaN", '{"a": Infinity}', '{"a": 1e999}', "[" * 100_000, "9" * 5000, '"x"', "null", "[{}]"],
+)
+def test_what_is_no_object_is_a_problem_with_its_line(line: str) -> None:
+    """Broken, nested beyond measure, numbers that JSON has not, other values: a problem, never an exception."""
+    found = parse_row(7, line)
+    assert isinstance(found, Problem)
+    assert found.line == 7
+    assert kept(line, 7).raw == line
+
+
+def test_objects_are_read() -> None:
+    """A whole object is given as it is, lone surrogates included."""
+    assert parse_row(1, '{"a": "\\ud83d", "n": 1.5}') == {"a": "\ud83d", "n": 1.5}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2026-01-01T10:00:00.123Z", "2026-01-01T10:00:00.123Z"),
+        ("2026-01-01T10:00:00+08:00", "2026-01-01T10:00:00+08:00"),
+        ("2026-01-01T10:00:00", "2026-01-01T10:00:00+00:00"),
+        ("yesterday", None),
+        (1700000000, None),
+        (None, None),
+    ],
+)
+def test_times_have_a_zone_or_are_none(value: Any, expected: str | None) -> None:
+    """What is a time is kept to the letter, one without a zone is UTC, the rest is no time."""
+    assert time_of(value) == expected
+
+
+def test_titles_are_short_and_one_line() -> None:
+    """The first line with words, its white space joined, cut where it is long."""
+    assert short_title("\n\n  你好\t 世界 \nmore") == "你好 世界"
+    assert len(short_title("很" * 500)) == 80
+    assert short_title(" \n ") == ""
+    assert [stem(name) for name in ("a.b.jsonl", "plain", ".hidden")] == ["a.b", "plain", ".hidden"]
+
+
+def test_minted_names_depend_on_their_seed_alone() -> None:
+    """The same seed gives the same well-formed UUID, another seed another."""
+    assert minted_uuid("a", 1) == minted_uuid("a", 1) != minted_uuid("a", 2)
+    assert re.fullmatch(
+        r"[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", minted_uuid("\ud83d")
+    )
+
+
+def test_equality_is_that_of_json() -> None:
+    """True is not 1 and 1 is not 1.0, however Python sees it; the order of keys does not matter."""
+    assert same({"a": 1, "b": [None]}, {"b": [None], "a": 1})
+    assert not same({"a": True}, {"a": 1})
+    assert not same([1], [1.0])
+    assert (as_object([]), as_array({})) == (None, None)
+
+
+@pytest.mark.parametrize("text", ["aGk", "aGk=\n", "a Gk=", "é", "aGl="])
+def test_only_what_encodes_back_is_decoded(text: str) -> None:
+    """Base64 that we would write differently is left alone, so that it comes back as it was."""
+    assert from_base64(text) is None
+    assert from_data_url(f"data:image/png;base64,{text}") is None
+
+
+def test_data_addresses_go_both_ways() -> None:
+    """Type and bytes of a `data:` address, and back."""
+    url = to_data_url("image/png", b"\x00hi")
+    assert from_data_url(url) == ("image/png", b"\x00hi")
+    assert from_data_url("data:text/plain,hi") is None
