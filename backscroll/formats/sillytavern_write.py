@@ -11,7 +11,8 @@ import hashlib
 import html
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from backscroll.formats.json_text import dumps, parsed
 from backscroll.formats.media import bytes_of, to_data_url
@@ -40,27 +41,55 @@ def _lines(thread: ForeignThread, blobs: Blobs, problems: list[Problem]) -> Iter
         yield dumps(own["header"]) + "\n"
     scribe = Scribe(thread.project, blobs, problems)
     unsaid: Counter[str] = Counter()
-    waiting: ForeignMessage | None = None
-    results: list[ToolResult] = []
+    step = _Step()
     for item in thread.items:
         if isinstance(item, ForeignMessage):
             if item.role == "tool":
-                results.extend(_results(item))
+                step.results += _results(item)
                 scribe.note_flags(item)
                 continue
-            yield from scribe.texts(waiting, results)
-            waiting, results = item, []
+            if item.role != "assistant" or step.answered:
+                yield from step.texts(scribe)
+                step = _Step()
+            step.messages.append(item)
         elif isinstance(item, Aside) and item.kind == LINE_ASIDE:
-            yield from scribe.texts(waiting, results)
-            waiting, results = None, []
+            yield from step.texts(scribe)
+            step = _Step()
             yield item.raw + "\n"
         elif isinstance(item, Problem):
             problems.append(item)
         else:
             unsaid[f"{item.kind} entries" if isinstance(item, Aside) else "code changes"] += 1
-    yield from scribe.texts(waiting, results)
+    yield from step.texts(scribe)
     for kind, count in unsaid.items():
         problems.append(Problem(f"{count} {kind} have no place in a SillyTavern chat and were left out"))
+
+
+@dataclass(slots=True)
+class _Step:
+    """Replies that wait for the results of their calls: several, where a reply was logged in pieces."""
+
+    messages: list[ForeignMessage] = field(default_factory=list[ForeignMessage])
+    results: list[ToolResult] = field(default_factory=list[ToolResult])
+
+    @property
+    def answered(self) -> bool:
+        """True where no call is open."""
+        return _asked(self.messages) <= {result.call_id for result in self.results}
+
+    def texts(self, scribe: Scribe) -> Iterator[str]:
+        """The lines; each result with the call it answers, results of no call at the end."""
+        for message in self.messages:
+            asked = _asked([message])
+            mine = [result for result in self.results if result.call_id in asked]
+            yield from (dumps(line) + "\n" for line in scribe.lines(message, mine))
+        asked = _asked(self.messages)
+        orphans = [result for result in self.results if result.call_id not in asked]
+        yield from (dumps(scribe.orphan(result)) + "\n" for result in orphans)
+
+
+def _asked(messages: Iterable[ForeignMessage]) -> set[str]:
+    return {part.id for message in messages for part in message.content.parts if isinstance(part, ToolCall)}
 
 
 def _new_header(thread: ForeignThread) -> dict[str, Json]:
@@ -87,27 +116,18 @@ class Scribe:
         self.blobs = blobs
         self.problems = problems
 
-    def texts(self, message: ForeignMessage | None, results: Sequence[ToolResult]) -> Iterator[str]:
-        """The lines of a message and of the tool results after it, as text."""
-        for line in self.lines(message, results):
-            yield dumps(line) + "\n"
-
-    def lines(self, message: ForeignMessage | None, results: Sequence[ToolResult]) -> list[dict[str, Json]]:
-        """The lines of a message and of the tool results after it; the line it was read from where nothing changed."""
-        if message is None:
-            return [self._orphan(result) for result in results]
+    def lines(self, message: ForeignMessage, results: Sequence[ToolResult]) -> list[dict[str, Json]]:
+        """The lines of a message and the results of its calls; the line it was read from where nothing changed."""
         calls = [part for part in message.content.parts if isinstance(part, ToolCall)]
-        asked = {call.id for call in calls}
         kept = mapping(message.content.metadata.get(KEY))
         worded = (Text,) if kept.get("invocations") else (Text, Media)
         spoken = any(isinstance(part, worded) for part in message.content.parts)
         out = [self._spoken(message)] if spoken or not calls else []
         if calls:
-            answers = {result.call_id: result for result in results if result.call_id in asked}
+            answers = {result.call_id: result for result in results}
             out.append(self._tool_line(message, calls, answers, whole=not spoken))
         if "raw" in kept and fingerprint(out) == kept.get("written"):
-            out = [dict(mapping(kept["raw"]))]
-        out.extend(self._orphan(result) for result in results if result.call_id not in asked)
+            return [dict(mapping(kept["raw"]))]
         return out
 
     def _problem(self, what: str, message: ForeignMessage | None = None) -> None:
@@ -176,7 +196,12 @@ class Scribe:
         note = mapping(part.extra.get(KEY))
         url = self._url(part, note)
         if url is None:
-            self._problem("the bytes of an attachment are gone: it was left out")
+            lost = (
+                "the bytes of an attachment are gone"
+                if part.blob
+                else "an attachment has neither bytes nor address"
+            )
+            self._problem(f"{lost}: {part.name or part.media_type} was left out")
             return
         key = note.get("key") or "media"
         kind = part.media_type.partition("/")[0]
@@ -289,7 +314,7 @@ class Scribe:
             self._problem("a tool result in SillyTavern is text: its images or vendor parts were left out")
         return parsed(text) if mapping(result.extra.get(KEY)).get("json") else text
 
-    def _orphan(self, result: ToolResult) -> dict[str, Json]:
+    def orphan(self, result: ToolResult) -> dict[str, Json]:
         """A result whose call is not there: said as a call without parameters, so that the words are kept."""
         self._problem(f"the tool result {result.call_id} has no call: it was written with an empty one")
         call = {

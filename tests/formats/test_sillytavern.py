@@ -539,6 +539,22 @@ def test_a_thread_from_elsewhere_becomes_a_valid_chat() -> None:
     assert all(m.at is not None for m in back)
 
 
+def test_calls_of_one_step_in_several_messages_find_their_results() -> None:
+    """Where a tool logs a reply in pieces, results that come after the last piece still reach their calls."""
+    items: list[Item] = [
+        ForeignMessage("assistant", Content((ToolCall("a", "read", {}),))),
+        ForeignMessage("assistant", Content((Text("and"), ToolCall("b", "list", {})))),
+        ForeignMessage("tool", Content((ToolResult("a", (Text("A"),)),))),
+        ForeignMessage("tool", Content((ToolResult("b", (Text("B"),)),))),
+        ForeignMessage("assistant", Content((Text("done"),))),
+    ]
+    back, problems = exported(ForeignThread("x", "y", items))
+    invoked = [call for line in back[1:] for call in line["extra"].get("tool_invocations", [])]
+    assert [(call["id"], call["result"]) for call in invoked] == [("a", "A"), ("b", "B")]
+    assert [line["mes"] for line in back[1:] if "tool_invocations" not in line["extra"]] == ["and", "done"]
+    assert problems == []
+
+
 def test_what_a_chat_cannot_say_is_reported() -> None:
     """Pins, vendor parts, asides, code changes, lost bytes, orphan results and open calls each leave a problem."""
     items: list[Item] = [
