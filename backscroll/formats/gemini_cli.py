@@ -17,7 +17,7 @@ from backscroll.formats.language import language_of
 from backscroll.formats.rows import UNKNOWN, as_array, as_object, as_text, kept, parse_row, short_title, stem
 from backscroll.formats.shape import Format, Source
 from backscroll.formats.stream_json import Element, Member, pieces
-from backscroll.formats.tree import Node, walk
+from backscroll.formats.tree import BEGINNING, Node, walk
 from backscroll.vocab.foreign import Aside, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
 
@@ -156,10 +156,16 @@ class _Session:
     def _items(self) -> Iterator[Item]:
         # Sessions know no second answers: siblings come from going back, and each is a branch. So no node is an answer.
         nodes = [Node(id, self._parents[id], "said") for id in self._messages]
+        last: dict[str, str | None] = {
+            BEGINNING: BEGINNING
+        }  # a branch leaves after the results, not before them
         for step in walk(nodes, self._path[-1] if self._path else None):
-            yield from messages_of(
-                self._messages[step.node], step.node, step.leaves_from, self._lines[step.node]
-            )
+            leaves_from = None if step.leaves_from is None else last[step.leaves_from]
+            for said in messages_of(
+                self._messages[step.node], step.node, leaves_from, self._lines[step.node]
+            ):
+                last[step.node] = said.source_id
+                yield said
         yield from self._aside
 
 

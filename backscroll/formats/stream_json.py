@@ -207,13 +207,16 @@ def pieces(source: Source, *arrays: str) -> Iterator[Piece]:
 
     Raises FormatError where the text does not even begin like either.
     """
-    window = _Window(source.chunks())
+    return pieces_of(source.chunks(), source.name, *arrays)
+
+
+def pieces_of(chunks: Iterator[str], name: str, *arrays: str) -> Iterator[Piece]:
+    """The same for text that comes from elsewhere."""
+    window = _Window(chunks)
     opening = window.peek()
     if opening not in ("[", "{"):
         what = f"begins with {opening!r}" if opening else "is empty"
-        raise FormatError(
-            f"{source.name} is no JSON document: it {what}", hint="a JSON array or object is expected"
-        )
+        raise FormatError(f"{name} is no JSON document: it {what}", hint="a JSON array or object is expected")
     try:
         yield from _elements(window) if opening == "[" else _members(window, arrays)
     except _Ended:

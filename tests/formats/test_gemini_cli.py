@@ -156,6 +156,10 @@ def test_a_step_back_makes_a_branch() -> None:
     assert [(m.source_id, m.parent_id) for m in messages(source)] == [
         ("1", None), ("2", None), ("5", None), ("3", "2"), ("4", None),
     ]  # fmt: skip
+    source = lines(FACTS, reply("1", toolCalls=[CALL]), user("2", "b"), {"$rewindTo": "2"}, user("3", "c"))
+    assert [(m.source_id, m.parent_id) for m in messages(source)] == [
+        ("1", None), ("1/results", None), ("3", None), ("2", "1/results"),
+    ]  # fmt: skip
     source = lines(FACTS, user("1", "a"), {"$rewindTo": "1"}, user("2", "b"))
     assert [(m.source_id, m.parent_id) for m in messages(source)] == [("2", None), ("1", "")]
 

@@ -1,0 +1,134 @@
+"""All formats, and which of them a file or folder is.
+
+Owns: the list of formats, loaded when it is first asked for, and a helpful answer where none of them fits: what was seen, and
+what could be read. Refuses: to look at file names before contents; each format decides by what it finds.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import islice
+
+from backscroll.errors import FormatError
+from backscroll.formats.rows import as_object
+from backscroll.formats.shape import Format, Source
+from backscroll.formats.stream_json import Element, Member, pieces_of
+
+_LEAST = 0.1  # below this a format only says that it cannot rule itself out
+_SHOWN = 8
+_PACKED = ("PK\x03\x04", "\x1f\x8b", "Rar!", "7z\xbc\xaf")
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """Every format; those that know a file for sure before those that may only think so."""
+    from backscroll.formats import (
+        aider,
+        anthropic,
+        chatgpt,
+        claude_ai,
+        claude_code,
+        cline,
+        codex,
+        dialogue,
+        gemini_cli,
+        grok,
+        markdown,
+        native,
+        openai_chat,
+        sillytavern,
+    )
+
+    return (
+        native.FORMAT,
+        claude_code.FORMAT,
+        codex.FORMAT,
+        gemini_cli.FORMAT,
+        cline.FORMAT,
+        sillytavern.FORMAT,
+        chatgpt.FORMAT,
+        claude_ai.FORMAT,
+        grok.FORMAT,
+        dialogue.FORMAT,
+        anthropic.FORMAT,
+        openai_chat.FORMAT,
+        aider.FORMAT,
+        markdown.FORMAT,
+    )
+
+
+def format_named(name: str) -> Format:
+    """The format of that name, however it is spelt (`Claude_Code`)."""
+    wanted = _plain(name)
+    for format in formats():
+        if _plain(format.name) == wanted:
+            return format
+    raise FormatError(f"there is no format called {name!r}", hint=f"known formats: {_names()}")
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold().replace("_", "-").replace(" ", "-").replace(".", "-")
+
+
+def _names() -> str:
+    return ", ".join(format.name for format in formats())
+
+
+def detect(source: Source) -> Format:
+    """The format that is surest of itself; of several that are equally sure the more special one."""
+    best = max(formats(), key=lambda format: format.sniff(source))
+    if best.sniff(source) >= _LEAST:
+        return best
+    seen, hint = _seen(source)
+    labels = ", ".join(format.label for format in formats() if format.name != "markdown")
+    raise FormatError(
+        f"{source.name} is not in a format that can be read: {seen}",
+        hint=f"{hint}; can be read: {labels}",
+    )
+
+
+def _seen(source: Source) -> tuple[str, str]:
+    """What somebody who looks at it would say, and what to do about it."""
+    if source.is_folder:
+        names = source.children()
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        inside = f"it holds {', '.join(names[:_SHOWN])}{more}" if names else "it is empty"
+        return f"a folder without a history that is known; {inside}", "name one of the files in it"
+    head = source.head(8192)
+    if not head.strip():
+        return "an empty file", "check that it was saved or downloaded completely"
+    if head.startswith(_PACKED):
+        return "a packed archive", "unpack it and name the folder"
+    if head.startswith("SQLite format 3"):
+        return "an SQLite database", "if it is a store of Backscroll, open it with --store"
+    if "\0" in head or head.count("\ufffd") > len(head) / 20:
+        return "a binary file", "name a text file"
+    return _text_seen(source.head(), source.name)
+
+
+def _text_seen(head: str, name: str) -> tuple[str, str]:
+    named = "if you know what it is, name the format with --format"
+    if head.lstrip()[:1] not in ("[", "{"):
+        line = " ".join(head.split())[:60]
+        return f"plain text that begins with {line!r}", named
+    found = [piece for piece in islice(pieces_of(iter([head]), name), _SHOWN + 1) if not _is_problem(piece)]
+    keys = [piece.key for piece in found if isinstance(piece, Member)]
+    if keys:
+        return f"a JSON object with the keys {_listed(keys)}", named
+    if found and isinstance(found[0], Element):
+        inner = as_object(found[0].value)
+        if inner is not None:
+            return f"a JSON list of objects with the keys {_listed(list(inner))}", named
+        return f"a JSON list that begins with a {type(found[0].value).__name__}", named
+    if head.strip() in ("[]", "{}"):
+        return "JSON without anything in it", "check that the export is complete"
+    return "JSON of an unknown shape", named
+
+
+def _is_problem(piece: object) -> bool:
+    return not isinstance(piece, Element | Member)
+
+
+def _listed(keys: list[str]) -> str:
+    more = ", …" if len(keys) > _SHOWN else ""
+    return ", ".join(keys[:_SHOWN]) + more
