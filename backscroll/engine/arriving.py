@@ -262,6 +262,10 @@ class Arrival:
         side = self.engine.store.read(lambda reader: _side(reader, name, self.actor, whole=line.number == 0))
         return Walk(self, line, side, items).rest()
 
+    def holds(self, source_id: str) -> bool:
+        """True where the file has a message of that name, on whatever line."""
+        return source_id in self._owner
+
     def learn(self, line: Line, item: ForeignMessage, ref: Ref) -> None:
         """Remember where a message stands."""
         if item.source_id is not None:

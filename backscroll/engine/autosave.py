@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from backscroll.engine.exporting import foreign_thread, write_file
 from backscroll.formats.detect import format_named
@@ -56,8 +56,11 @@ class Autosave:
 def _same_start(path: Path, text: str) -> bool:
     """True where a file on disk is an earlier state of this very dialogue."""
     try:
-        held: Json = json.loads(path.read_text(encoding="utf-8"))
+        return _started(path.read_text(encoding="utf-8")) == _started(text)
     except (OSError, ValueError):
         return False
-    wanted: Json = json.loads(text)
-    return isinstance(held, dict) and held.get("start_time") == wanted["start_time"]
+
+
+def _started(text: str) -> Json:
+    held: Json = json.loads(text)
+    return cast("dict[str, Json]", held).get("start_time") if isinstance(held, dict) else None

@@ -19,8 +19,10 @@ from backscroll.engine.pen import Pen, checked_actor
 from backscroll.engine.reading import info_of
 from backscroll.engine.thread import Thread
 from backscroll.errors import Ambiguous, NotFound
+from backscroll.recall.words import index_words
 from backscroll.record.about import About
 from backscroll.record.chain import genesis
+from backscroll.record.content import decode, searchable
 from backscroll.record.ports import Store, ThreadState, Writer
 from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import THREAD_ID, Ref, parse_ref
@@ -394,4 +396,16 @@ def counted(tx: Writer, state: ThreadState) -> ThreadState:
         return state
     view = View(tx, parent, state.fork_seq)
     upto = state.fork_position
+    if parent.head > state.fork_seq:
+        _index_past(tx, view)
     return replace(state, messages=view.count(upto=upto), turns=view.count(role="user", upto=upto))
+
+
+def _index_past(tx: Writer, view: View) -> None:
+    """A fork of an earlier moment shows words that its parent has changed since: they must be found again."""
+    low: bytes | None = None
+    while rows := view.page(500, after=low):
+        for entry, spoken in rows:
+            if spoken.body is not None and tx.indexed(entry.revision) is None:
+                tx.index(entry.revision, index_words(searchable(decode(spoken.body))))
+        low = rows[-1][0].position

@@ -37,6 +37,7 @@ class Walk:
         self.side = side
         self.items = items
         self.at = 0
+        self.last: ForeignMessage | None = None  # the newest one that was the same on both sides
 
     def rest(self) -> Iterator[Kept]:
         """What is new at the end."""
@@ -85,24 +86,27 @@ class Walk:
             self.arrival.counts["unchanged"] += 1
         self.arrival.learn(self.line, item, entry.message)
         self.at += 1
+        self.last = item
         return entry
 
     def _align(self, items: list[Kept]) -> Iterator[Kept]:
         """From the first difference on: align what is left on both sides and carry out what follows."""
-        theirs = [item for item in items if isinstance(item, ForeignMessage)]
+        anchor = [] if self.last is None else [self.last]  # so that the planner sees where the rest hangs on
+        theirs = [*anchor, *(item for item in items if isinstance(item, ForeignMessage))]
         arrival, name = self.arrival, self.line.thread or ""
 
         def work(tx: Writer) -> tuple[Counter[str], list[str], dict[int, Ref]]:
             ours: list[Ours] = []
-            for entry in self.side.entries[self.at :]:
+            for entry in self.side.entries[self.at - len(anchor) :]:
                 spoken = tx.spoken([entry.revision])[entry.revision]
                 ours.append(ours_of(tx, entry, spoken, self.side.lineage, self.side.holes))
             todo = plan(ours, theirs, "full", complete=True)
-            steps, lost = _without_losses(todo.operations, arrival.foreign.format)
+            moved = {o.id for o in ours if any(arrival.holds(name) for name in o.source_ids)}
+            steps, lost = _without_losses(todo.operations, arrival.foreign.format, moved)
             skipped = sum(isinstance(n, SkipForgotten) for n in todo.notes)
             unclear = [f"{n.what}: {n.done}" for n in todo.notes if isinstance(n, Ambiguous)]
             places = {index: ref for ref, index in todo.matched}
-            counts = Counter({"forgotten_skipped": skipped, "unchanged": len(todo.matched)})
+            counts = Counter({"forgotten_skipped": skipped, "unchanged": len(todo.matched) - len(anchor)})
             if not arrival.dry_run:
                 pen = Pen(tx, name, arrival.engine.means, arrival.actor)
                 done, added = carry_out(pen, steps)
@@ -146,11 +150,16 @@ _DRY = {
 _LOGS = frozenset({"claude-code", "codex", "cline", "aider", "gemini-cli"})
 
 
-def _without_losses(steps: Sequence[Operation], format_name: str) -> tuple[list[Operation], int]:
-    """The steps to carry out, and how many deletes were left out because a log cannot mean them."""
+def _without_losses(
+    steps: Sequence[Operation], format_name: str, moved: set[Ref]
+) -> tuple[list[Operation], int]:
+    """The steps to carry out, and how many deletes were left out because a log cannot mean them.
+
+    What the file still holds on another branch (`moved`) is not lost: it leaves this line.
+    """
     if format_name not in _LOGS:
         return list(steps), 0
-    kept: list[Operation] = [step for step in steps if not isinstance(step, Delete)]
+    kept: list[Operation] = [step for step in steps if not isinstance(step, Delete) or step.id in moved]
     return kept, len(steps) - len(kept)
 
 

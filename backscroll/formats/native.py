@@ -66,7 +66,7 @@ def event_line(event: Event) -> str:
 def _plain(body: bytes) -> Json:
     """The body as a JSON value, where reading and writing it again gives the same bytes; else None."""
     try:
-        value = json.loads(body)
+        value = json.loads(body.decode("utf-8"))
     except ValueError:  # lone surrogates, which a UTF-8 file may not hold
         return None
     return value if _bytes(value) == body else None

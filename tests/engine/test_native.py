@@ -1,0 +1,141 @@
+"""Native files: exact round trips, growing, divergence, damage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import backscroll
+from backscroll import Media, Opaque, Text, ToolCall, ToolResult
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[backscroll.Engine]:
+    """A store with edits, swipes, forks, bytes, odd text and something forgotten."""
+    with backscroll.open(tmp_path / "one.db") as engine:
+        thread = engine.create("标题 one", project="p", tags=["x"])
+        first = thread.append(
+            "user", [Text("look"), Media("image/png", data=b"\x89PNG\0bytes", name="p.png")]
+        )
+        answer = thread.append("assistant", [ToolCall("c1", "Read", {"path": "a.py"})], author="Bot")
+        thread.append("tool", ToolResult("c1", (Text("lone \ud800 surrogate, \ud83d\ude00 pair, NUL \0"),)))
+        thread.append("assistant", Opaque("v", "k", '{"b": 1,  "a":2}'))
+        thread.regenerate(answer.id, "another answer")
+        thread.edit(first.id, "edited")
+        fork = thread.fork(answer.id, title="fork")
+        fork.append("user", "in the fork")
+        fork.fork().append("user", "in the fork of the fork")
+        secret = thread.append("user", "a secret")
+        thread.forget(secret.id)
+        thread.rename("new title")
+        thread.undo()
+        yield engine
+
+
+def everything(engine: backscroll.Engine) -> dict[str, list[tuple[str, ...]]]:
+    """Every live history with its hashes."""
+    return {t.id: [(str(m.id), m.digest, m.at) for m in engine.thread(t.id)] for t in engine.threads()}
+
+
+def test_a_whole_store_makes_an_exact_round_trip(store: backscroll.Engine, tmp_path: Path) -> None:
+    """Export, import elsewhere, export again: the same lines, the same histories, the same bytes, all verified."""
+    store.export(None, "native", str(tmp_path / "a.jsonl"))
+    with backscroll.open(tmp_path / "two.db") as other:
+        reports = other.import_path(tmp_path / "a.jsonl")
+        assert not [p for r in reports for p in r.problems]
+        assert everything(other) == everything(store)
+        assert other.verify().ok
+        other.export(None, "native", str(tmp_path / "b.jsonl"))
+        events = other.stats()["events"]
+        other.import_path(tmp_path / "a.jsonl")
+        assert other.stats()["events"] == events
+        media = next(
+            r.content
+            for t in store.threads()
+            for r in store.thread(t.id).revisions(store.thread(t.id).message(0).id)
+            if r.content
+        )
+        part = next(p for p in media.parts if isinstance(p, Media))
+        assert other.blob(part.blob or "") == b"\x89PNG\0bytes"
+    lines = [sorted(Path(tmp_path / n).read_text("utf-8").splitlines()[1:]) for n in ("a.jsonl", "b.jsonl")]
+    assert lines[0] == lines[1]
+
+
+def test_one_fork_brings_the_past_it_shares(store: backscroll.Engine, tmp_path: Path) -> None:
+    """Exporting a single fork is enough to rebuild it elsewhere."""
+    fork = next(t for t in store.threads() if t.title == "fork" and t.messages == 3)
+    store.export([fork.id], "native", str(tmp_path / "f.jsonl"))
+    with backscroll.open(tmp_path / "two.db") as other:
+        other.import_path(tmp_path / "f.jsonl")
+        assert [m.text for m in other.thread(fork.id)] == [m.text for m in store.thread(fork.id)]
+        assert other.verify().ok
+        store.export(None, "native", str(tmp_path / "all.jsonl"))
+        other.import_path(tmp_path / "all.jsonl")
+        assert everything(other) == everything(store)
+        assert other.verify().ok
+
+
+def test_two_ways_become_a_fork(store: backscroll.Engine, tmp_path: Path) -> None:
+    """When both stores went on from the same event, the file's way becomes a fork and nothing is lost."""
+    name = next(t.id for t in store.threads() if t.parent is None)
+    store.export([name], "native", str(tmp_path / "a.jsonl"))
+    with backscroll.open(tmp_path / "two.db") as other:
+        other.import_path(tmp_path / "a.jsonl")
+        here, there = store.thread(name), other.thread(name)
+        here.append("user", "said here")
+        mine = there.append("user", "said there")
+        there.edit(mine.id, "said there, edited")
+        other.export([name], "native", str(tmp_path / "b.jsonl"))
+        report = store.import_path(tmp_path / "b.jsonl")[0]
+        assert [m.text for m in store.thread(name)][-1] == "said here"
+        assert [m.text for m in store.thread(report.thread or "")] == [m.text for m in there]
+        assert report.counts["branches"] == 1
+        assert store.verify().ok
+
+
+def test_a_forget_elsewhere_reaches_here_and_never_the_other_way(
+    store: backscroll.Engine, tmp_path: Path
+) -> None:
+    """An imported forget erases the words here; an old export does not bring forgotten words back."""
+    thread = store.create("t")
+    secret = thread.append("user", "the number is 4711")
+    store.export([thread.id], "native", str(tmp_path / "old.jsonl"))
+    with backscroll.open(tmp_path / "two.db") as other:
+        other.import_path(tmp_path / "old.jsonl")
+        thread.forget(secret.id)
+        store.export([thread.id], "native", str(tmp_path / "new.jsonl"))
+        other.import_path(tmp_path / "new.jsonl")
+        assert len(other.thread(thread.id)) == 0
+        assert not other.search("4711").hits
+        assert other.verify().ok
+    store.import_path(tmp_path / "old.jsonl")
+    assert len(thread) == 0
+    assert store.verify().ok
+
+
+@pytest.mark.parametrize("change", ["body", "hash", "actor", "cut"])
+def test_a_changed_line_is_not_believed(store: backscroll.Engine, tmp_path: Path, change: str) -> None:
+    """A line that does not verify is reported with its number, and what came before it is taken in."""
+    thread = store.create("t")
+    for text in ("one", "two", "three"):
+        thread.append("user", text)
+    path = tmp_path / "a.jsonl"
+    store.export([thread.id], "native", str(path))
+    lines = path.read_text("utf-8").splitlines()
+    if change == "cut":
+        lines[4] = lines[4][:40]
+    else:
+        row = json.loads(lines[4])
+        value = {"body": {"parts": [{"t": "text", "text": "TWO"}]}, "hash": "00" * 32, "actor": "mallory"}[
+            change
+        ]
+        lines[4] = json.dumps({**row, change: value})
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with backscroll.open(tmp_path / "two.db") as other:
+        report = other.import_path(path)[0]
+        assert report.problems[0].line == 5
+        assert [m.text for m in other.thread(thread.id)] == ["one"]
+        assert other.verify().ok
