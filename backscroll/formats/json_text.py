@@ -92,6 +92,8 @@ def elements(text: str, start: int = 0) -> tuple[list[Element], Cut | None]:
         except (ValueError, RecursionError) as error:
             what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             return out, _cut(text, begin, what)
+        if end == len(text) and text[end - 1].isdigit():
+            return out, _cut(text, begin, "the text ends inside a number")
         out.append(Element(value, text[begin:end], line))
         line += text.count("\n", begin, end)
         at = end
