@@ -1,0 +1,106 @@
+"""Backups, doctor, differences between moments and revisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import backscroll
+from backscroll.engine.backups import restore_backup
+from backscroll.engine.diffing import diff_revisions
+from backscroll.errors import Conflict, NotFound, StoreCorrupt
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[backscroll.Engine]:
+    """A fresh store."""
+    with backscroll.open(tmp_path / "store.db") as engine:
+        yield engine
+
+
+def test_a_backup_is_whole_and_never_overwrites(store: backscroll.Engine, tmp_path: Path) -> None:
+    """A backup opens as a store with everything in it; a second one to the same name is refused."""
+    thread = store.create("t")
+    thread.append("user", "before")
+    store.backup(tmp_path / "copy.db")
+    thread.append("user", "after")
+    with backscroll.open(tmp_path / "copy.db") as copy:
+        assert [m.text for m in copy.thread(thread.id)] == ["before"]
+        assert copy.verify().ok
+    with pytest.raises(Conflict):
+        store.backup(tmp_path / "copy.db")
+
+
+def test_restoring_keeps_what_was_there(tmp_path: Path) -> None:
+    """The store that a backup replaces is moved aside, whole, its write-ahead log included."""
+    path = tmp_path / "store.db"
+    with backscroll.open(path) as engine:
+        thread = engine.create("t")
+        thread.append("user", "one")
+        engine.backup(tmp_path / "copy.db")
+        thread.append("user", "two")
+    aside = restore_backup(tmp_path / "copy.db", path)
+    assert aside is not None
+    for file, count in ((path, 1), (aside, 2)):
+        with backscroll.open(file) as engine:
+            assert len(engine.thread(thread.id)) == count
+
+
+def test_a_bad_backup_changes_nothing(store: backscroll.Engine, tmp_path: Path) -> None:
+    """A missing, damaged or foreign file is refused before the store is touched."""
+    store.create("t").append("user", "kept")
+    bad = tmp_path / "bad.db"
+    bad.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(StoreCorrupt):
+        restore_backup(bad, tmp_path / "store.db")
+    with pytest.raises(NotFound):
+        restore_backup(tmp_path / "none.db", tmp_path / "store.db")
+    assert store.stats()["messages"] == 1
+
+
+def test_doctor_looks_at_everything(store: backscroll.Engine) -> None:
+    """Store, full text, git, tokenizers and providers are each named, and nothing needed is broken."""
+    checks = {check.name: check for check in store.doctor()}
+    assert {"python", "store", "full text", "tokenizers", "git", "OpenAI", "Anthropic"} <= set(checks)
+    assert not [check for check in checks.values() if check.ok is False]
+
+
+def test_a_key_is_never_shown_by_doctor(store: backscroll.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Doctor says that a key is set, not what it is."""
+    monkeypatch.setenv("OPENAI_API_KEY", "very-secret-value")
+    assert "very-secret-value" not in repr(store.doctor())
+
+
+def test_the_difference_between_two_moments(store: backscroll.Engine) -> None:
+    """Added, changed, removed, moved and flagged messages are each told once."""
+    thread = store.create("t")
+    ids = [thread.append("user", f"message {n}").id for n in range(6)]
+    moment = thread.head
+    thread.edit(ids[1], "changed words")
+    thread.delete(ids[2])
+    thread.hide(ids[3])
+    thread.move(ids[4], after=None)
+    new = thread.append("user", "new")
+    found = {(d.kind, d.message) for d in thread.diff(moment)}
+    assert found == {
+        ("changed", ids[1]),
+        ("removed", ids[2]),
+        ("flagged", ids[3]),
+        ("moved", ids[4]),
+        ("added", new.id),
+    }
+    assert thread.diff(moment, moment) == []
+
+
+def test_the_difference_between_two_revisions(store: backscroll.Engine) -> None:
+    """A unified diff by lines, in any language."""
+    thread = store.create("t")
+    said = thread.append("user", "第一行\n第二行\n第三行")
+    thread.edit(said.id, "第一行\n改过的第二行\n第三行")
+    old, new = thread.revisions(said.id)
+    lines = diff_revisions(old, new).splitlines()
+    assert "-第二行" in lines
+    assert "+改过的第二行" in lines
+    assert " 第一行" in lines
