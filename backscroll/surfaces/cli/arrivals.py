@@ -1,0 +1,125 @@
+"""What an import says afterwards: a table of conversations, then problems with their lines, then secrets, masked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.i18n import count, find, t
+from backscroll.surfaces.i18n.said import say
+
+if TYPE_CHECKING:
+    from backscroll.engine.importing import ImportReport
+    from backscroll.vocab.foreign import Problem
+    from backscroll.vocab.part import Json
+
+#: Counted things in the order they are told; what did not change comes last.
+ORDER = (
+    "added", "inserted", "edited", "regenerated", "alternatives", "chosen", "deleted", "restored", "moved", "hidden",
+    "unhidden", "branches", "asides", "code_changes", "forgotten_skipped", "unchanged",
+)  # fmt: skip
+#: A plan that is not carried out names its steps by what they would do.
+_PLANNED = {
+    "append": "added", "insert": "inserted", "edit": "edited", "regenerate": "regenerated", "choose": "chosen",
+    "addalternative": "alternatives", "delete": "deleted", "restore": "restored", "move": "moved", "hide": "hidden",
+    "unhide": "unhidden",
+}  # fmt: skip
+_SHOWN = 20
+
+
+def counted(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts that are not zero, in order, under their stable names."""
+    named: dict[str, int] = {}
+    for name, number in counts.items():
+        key = _PLANNED.get(name, name)
+        named[key] = named.get(key, 0) + number
+    known = {name: named[name] for name in ORDER if named.get(name)}
+    return known | {name: number for name, number in named.items() if number and name not in known}
+
+
+def in_words(counts: Mapping[str, int]) -> str:
+    """Counts as people say them."""
+    said = [
+        count(f"counts.{name}", number) if find(f"counts.{name}.other") else f"{name} {number}"
+        for name, number in counted(counts).items()
+    ]
+    return t("words.comma").join(said) or t("importing.nothing")
+
+
+def shape(report: ImportReport) -> dict[str, Json]:
+    """A report as JSON."""
+    return {
+        "thread": report.thread,
+        "title": report.title,
+        "format": report.format,
+        "source": report.source,
+        "new": report.new,
+        "dry_run": report.dry_run,
+        "counts": counted(report.counts),
+        "notes": [say(note) for note in report.notes],
+        "problems": [problem_shape(problem) for problem in report.problems],
+        "secrets": [{"kind": s.kind, "shown": s.shown, "line": s.line} for s in report.secrets],
+    }
+
+
+def problem_shape(problem: Problem) -> dict[str, Json]:
+    """A problem as JSON."""
+    return {"what": say(problem.what), "line": problem.line, "where": problem.where}
+
+
+def summary(screen: Screen, reports: Sequence[ImportReport]) -> Iterator[str]:
+    """The table of what came in."""
+    columns = [
+        Column(t("columns.id"), style="strong"),
+        Column(t("columns.title"), shrinks=True),
+        Column(t("columns.format"), style="dim"),
+        Column(t("columns.came_in"), shrinks=True),
+    ]
+    rows = [
+        (
+            (report.thread or t("importing.no_id"))[:8],
+            report.title or t("words.untitled"),
+            report.format,
+            ("" if report.new else t("importing.known") + " ") + in_words(report.counts),
+        )
+        for report in reports
+    ]
+    yield from table(screen, columns, rows)
+
+
+def remarks(screen: Screen, reports: Sequence[ImportReport]) -> None:
+    """Notes, problems and secrets, beside the result."""
+    for report in reports:
+        for note in report.notes:
+            screen.remark(f"  {one_line(say(note))}", "dim")
+    problems = [(report.source, problem) for report in reports for problem in report.problems]
+    if problems:
+        screen.remark("\n" + count("importing.problems", len(problems)), "warn")
+        for source, problem in problems[:_SHOWN]:
+            screen.remark("  " + problem_line(problem, PurePath(source).name))
+        if len(problems) > _SHOWN:
+            screen.remark("  " + t("importing.and_more", n=len(problems) - _SHOWN), "dim")
+    secrets = [(report.source, secret) for report in reports for secret in report.secrets]
+    if secrets:
+        screen.remark("\n" + count("importing.secrets", len(secrets)), "warn")
+        for source, secret in secrets[:_SHOWN]:
+            line = "" if secret.line is None else ":" + str(secret.line)
+            screen.remark(
+                f"  {one_line(PurePath(source).name)}{line}  {secret.kind}  {one_line(secret.shown)}"
+            )
+        if len(secrets) > _SHOWN:
+            screen.remark("  " + t("importing.and_more", n=len(secrets) - _SHOWN), "dim")
+        screen.remark("  " + t("importing.secrets_hint"))
+
+
+def problem_line(problem: Problem, name: str = "") -> str:
+    """A problem with its place."""
+    where = one_line(problem.where or name)
+    if problem.line is not None:
+        where += f":{problem.line}"
+    text = one_line(say(problem.what))
+    return f"{where}  {text}" if where else text

@@ -1,0 +1,116 @@
+"""How much room text takes on a screen, and how it is cut and wrapped.
+
+A Chinese character takes two cells, a combining mark none. Standard library only, because help pages are wrapped with it.
+Refuses: colours (text comes in plain) and control characters (`plain.py` has dealt with them before).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from unicodedata import category, east_asian_width
+
+_STICKS = "\u200d\ufe0e\ufe0f"
+_EMOJI_STYLE = "\ufe0f"
+#: What may not begin a line, and what may not end one (the rules of Chinese typesetting, shortened).
+_NOT_FIRST = frozenset("。，、！？；：）》」』】〕”’…—～·,.!?;:)]}%")
+_NOT_LAST = frozenset("（《「『【〔“‘([{")
+
+
+@lru_cache(maxsize=4096)
+def _cell(character: str) -> int:
+    if east_asian_width(character) in "WF":
+        return 2
+    return 0 if category(character) in {"Mn", "Me", "Cf"} else 1
+
+
+def width(text: str) -> int:
+    """The number of cells that a text of one line takes."""
+    if text.isascii():
+        return len(text)
+    total = 0
+    before = 0
+    for character in text:
+        if character == _EMOJI_STYLE and before == 1:
+            total, before = total + 1, 2  # a narrow sign asked to look like an emoji
+            continue
+        before = _cell(character)
+        total += before
+    return total
+
+
+def cut(text: str, room: int, mark: str = "…") -> str:
+    """The beginning of a text that fits, with a mark where something was left out."""
+    if width(text) <= room:
+        return text
+    left = room - width(mark)
+    if left < 0:
+        return ""
+    end = used = 0
+    for end, character in enumerate(text):  # noqa: B007 - the place where it stopped is the result
+        used += _cell(character)
+        if used > left and character not in _STICKS:
+            break
+    return text[:end].rstrip() + mark
+
+
+def padded(text: str, room: int, *, right: bool = False) -> str:
+    """A text filled up with spaces to a width."""
+    fill = " " * max(0, room - width(text))
+    return fill + text if right else text + fill
+
+
+def wrap(text: str, room: int) -> Iterator[str]:
+    """A text in lines that fit: cut at spaces and between Chinese characters, words whole wherever possible."""
+    for line in text.split("\n"):
+        if width(line) <= room:
+            yield line
+        else:
+            yield from _wrapped(line, max(room, 8))
+
+
+def _wrapped(line: str, room: int) -> Iterator[str]:
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    if len(indent) > room // 2:
+        indent = ""
+    current, used = "", 0
+    for whole in _pieces(line):
+        piece = whole
+        if current.strip() and used + width(piece.rstrip(" ")) > room:
+            yield current.rstrip(" ")
+            current, used, piece = indent, len(indent), piece.lstrip(" ")
+        while width(piece.rstrip(" ")) > room - used and piece.strip():  # one word longer than the line
+            end = _fitting(piece, room - used)
+            yield current + piece[:end]
+            current, used, piece = indent, len(indent), piece[end:]
+        current += piece
+        used += width(piece)
+    if current.strip():
+        yield current.rstrip(" ")
+
+
+def _fitting(text: str, room: int) -> int:
+    used = 0
+    for index, character in enumerate(text):
+        used += _cell(character)
+        if used > room and index:
+            return index
+    return len(text)
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """What may not be torn apart: a word with the space after it, a Chinese character with its punctuation."""
+    start = 0
+    for index in range(1, len(line)):
+        before, here = line[index - 1], line[index]
+        if here in _STICKS or before == "\u200d" or here == " ":
+            continue
+        wide = _cell(before) == 2 or _cell(here) == 2
+        if here in _NOT_FIRST or before in _NOT_LAST:
+            if before != " ":
+                continue
+        elif not wide and before != " ":
+            continue
+        yield line[start:index]
+        start = index
+    yield line[start:]

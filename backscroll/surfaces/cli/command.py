@@ -1,0 +1,139 @@
+"""A command of ours: its texts come from `i18n`, its help page is drawn by `help_page`, and it knows the global options.
+
+Texts are looked up when they are shown, under `help.<command>.<parameter>`, so declarations below say only what can be
+typed. Refuses: doing anything; the functions in `commands/` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from backscroll.surfaces.cli import help_page
+from backscroll.surfaces.cli.language import checked
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.i18n import t
+
+Work = Callable[..., None]
+
+
+class Command(click.Command):
+    """One command; its function gets the session first, then its parameters by name."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002 - click's signature
+        """`-h` and `--help`."""
+        return help_option()
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the page in the language in use."""
+        formatter.write(help_page.of_command(self, ctx, formatter.width))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the function with the session of this run."""
+        assert self.callback is not None
+        return ctx.invoke(self.callback, session_of(ctx), **ctx.params)
+
+
+def command(name: str, *params: click.Parameter) -> Callable[[Work], Command]:
+    """Make a function a command."""
+
+    def made(work: Work) -> Command:
+        return Command(name, callback=work, params=[*params, *global_options()])
+
+    return made
+
+
+def session_of(ctx: click.Context) -> Session:
+    """The session of this run."""
+    session = ctx.find_root().ensure_object(Session)
+    assert isinstance(session, Session)
+    return session
+
+
+def help_option() -> click.Option:
+    """The option that shows help and ends the run."""
+
+    def show(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            click.echo(ctx.get_help())
+            ctx.exit()
+
+    return click.Option(
+        ["-h", "--help"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        help=t("help.shared.help"),
+    )
+
+
+def global_options() -> list[click.Parameter]:
+    """The options that may stand before or after the command."""
+    return [
+        click.Option(["--store"], metavar="FILE", expose_value=False, callback=_keep("store")),
+        click.Option(["--actor"], metavar="NAME", expose_value=False, callback=_keep("actor")),
+        click.Option(["--lang"], metavar="LANG", expose_value=False, callback=_check_language),
+        click.Option(["--json", "as_json"], is_flag=True, expose_value=False, callback=_keep("as_json")),
+    ]
+
+
+GLOBAL = ("store", "actor", "lang", "as_json")
+
+
+def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    def callback(ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
+        if value and not ctx.resilient_parsing:
+            setattr(session_of(ctx), name, value)
+        return value
+
+    return callback
+
+
+def _check_language(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    # The language itself was chosen before parsing (`language.chosen`); here a wrong name is refused.
+    return None if value is None else checked(value)
+
+
+# -- parameters that many commands share -------------------------------------------------------------------------
+
+
+def thread_argument(**more: Any) -> click.Argument:
+    """A thread: the first digits of its id, or `last`."""
+    return click.Argument(["thread"], metavar="THREAD", shell_complete=_threads, **more)
+
+
+def message_argument(**more: Any) -> click.Argument:
+    """A message: its number, its id, or `last`."""
+    return click.Argument(["message"], metavar="MESSAGE", **more)
+
+
+def messages_argument(**more: Any) -> click.Argument:
+    """One or more messages."""
+    more.setdefault("required", True)
+    return click.Argument(["messages"], metavar="MESSAGE", nargs=-1, **more)
+
+
+def option(*names: str, **more: Any) -> click.Option:
+    """An option; its help text is found by its name."""
+    return click.Option(list(names), **more)
+
+
+def flag(*names: str, **more: Any) -> click.Option:
+    """An option that is on or off."""
+    return click.Option(list(names), is_flag=True, **more)
+
+
+def limit_option(default: int) -> click.Option:
+    """How many to show; 0 for all."""
+    return click.Option(
+        ["-n", "--limit"], type=click.IntRange(min=0), default=default, metavar="N", show_default=True
+    )
+
+
+def _threads(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Sequence[Any]:
+    from backscroll.surfaces.cli.completing import threads
+
+    return threads(session_of(ctx), incomplete)

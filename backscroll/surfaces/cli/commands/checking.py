@@ -1,0 +1,128 @@
+"""`verify`, `stats`, `doctor`: is everything as it should be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.errors import StoreCorrupt
+from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.cells import wrap
+from backscroll.surfaces.cli.command import command
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.progress import Bar
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.sizes import size
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.i18n import count, find, t
+from backscroll.surfaces.i18n.said import say
+
+if TYPE_CHECKING:
+    from backscroll.engine.doctoring import Check
+    from backscroll.engine.verifying import Flaw, Verdict
+    from backscroll.surfaces.cli.screen import Screen
+
+_BYTES = {"bytes", "blob_bytes"}
+
+
+@command("verify", click.Argument(["thread"], metavar="[THREAD]", required=False))
+def verify_command(session: Session, thread: str | None) -> None:
+    """Check every hash and fold everything again."""
+    with session.engine() as engine, Bar(wanted=not session.as_json) as bar:
+        wanted = None if thread is None else thread_named(engine, thread).id
+        verdict = engine.verify(wanted, lambda done, total: bar(done, total, t("checking.verifying")))
+    if not verdict.ok:
+        session.exit_code = StoreCorrupt.exit_code
+    if session.as_json:
+        session.screen.json(
+            {
+                "ok": verdict.ok,
+                "threads": verdict.threads,
+                "events": verdict.events,
+                "flaws": [
+                    {
+                        "thread": f.thread,
+                        "event": None if f.event is None else str(f.event),
+                        "what": say(f.what),
+                    }
+                    for f in verdict.flaws
+                ],
+            }
+        )
+    else:
+        _verdict(session.screen, verdict)
+
+
+def _verdict(screen: Screen, verdict: Verdict) -> None:
+    seen = t(
+        "checking.seen",
+        threads=count("words.threads", verdict.threads),
+        events=count("words.events", verdict.events),
+    )
+    if verdict.ok:
+        screen.line(f"{screen.style(t('checking.sound'), 'good')}  {seen}")
+        return
+    screen.line(f"{screen.style(count('checking.flaws', len(verdict.flaws)), 'bad')}  {seen}")
+    for flaw in verdict.flaws:
+        screen.line(f"  {_where(flaw)}  {one_line(say(flaw.what))}")
+    screen.line(t("checking.flaws_hint"))
+
+
+def _where(flaw: Flaw) -> str:
+    if flaw.event is not None:
+        return flaw.event.short
+    return flaw.thread[:8] or t("checking.whole_store")
+
+
+@command("stats")
+def stats_command(session: Session) -> None:
+    """How much of what there is."""
+    with session.engine() as engine:
+        numbers = engine.stats()
+    if session.as_json:
+        session.screen.json(numbers)
+        return
+    columns = [Column(""), Column("", right=True)]
+    rows = [
+        (find(f"stats.{name}") or name, size(number) if name in _BYTES else f"{number:,}")
+        for name, number in numbers.items()
+    ]
+    session.screen.lines(table(session.screen, columns, rows))
+
+
+@command("doctor")
+def doctor_command(session: Session) -> None:
+    """What works here, and what does not."""
+    with session.engine() as engine:
+        checks = engine.doctor()
+    if any(check.ok is False for check in checks):
+        session.exit_code = 1
+    if session.as_json:
+        session.screen.json(
+            [{"name": c.name, "ok": c.ok, "detail": say(c.detail), "hint": say(c.hint)} for c in checks]
+        )
+        return
+    for check in checks:
+        _check(session.screen, check)
+
+
+def _check(screen: Screen, check: Check) -> None:
+    state, style = {
+        True: (t("checking.ok"), "good"),
+        False: (t("checking.bad"), "bad"),
+        None: (t("checking.absent"), "dim"),
+    }[check.ok]
+    name = find(f"checks.{check.name.replace(' ', '_').lower()}") or check.name
+    lines = list(wrap(one_line(say(check.detail)), screen.room(24, 110))) or [""]
+    screen.line(f"{screen.style(_filled(state, 6), style)}  {_filled(name, 14)}  {lines[0]}".rstrip())
+    for line in lines[1:]:
+        screen.line(" " * 24 + line)
+    if check.hint:
+        screen.line(screen.style(" " * 24 + one_line(say(check.hint)), "dim"))
+
+
+def _filled(text: str, room: int) -> str:
+    from backscroll.surfaces.cli.cells import padded
+
+    return padded(text, room)

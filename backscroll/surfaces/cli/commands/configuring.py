@@ -1,0 +1,123 @@
+"""`config`: what is set, where it comes from, and setting it in the file."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+from backscroll.config import Settings, config_file, explained, load
+from backscroll.errors import InvalidInput, StoreError
+from backscroll.surfaces.cli.command import command
+from backscroll.surfaces.cli.done import said
+from backscroll.surfaces.cli.language import checked
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.i18n import t
+
+_ACTIONS = ("show", "set", "unset", "path")
+
+
+@command(
+    "config",
+    click.Argument(["action"], metavar="[show|set|unset|path]", type=click.Choice(_ACTIONS), default="show"),
+    click.Argument(["name"], metavar="[NAME]", required=False),
+    click.Argument(["value"], metavar="[VALUE]", required=False),
+)
+def config_command(session: Session, action: str, name: str | None, value: str | None) -> None:
+    """Show or change settings."""
+    wants = {"show": 0, "path": 0, "unset": 1, "set": 2}[action]
+    if sum(given is not None for given in (name, value)) != wants:
+        raise InvalidInput(t("configuring.wrong_use"), hint=t("configuring.wrong_use_hint"))
+    if action == "path":
+        said(session, {"path": str(config_file())}, str(config_file()))
+    elif action == "show":
+        _show(session)
+    else:
+        _change(session, name or "", value)
+
+
+def _show(session: Session) -> None:
+    screen = session.screen
+    found = explained(session.arguments)
+    if session.as_json:
+        screen.json(
+            {
+                "file": str(config_file()),
+                "settings": {s.name: {"value": s.value, "source": s.source} for s in found},
+            }
+        )
+        return
+    columns = [
+        Column(t("columns.setting"), style="strong"),
+        Column(t("columns.value"), shrinks=True),
+        Column(t("columns.source"), style="dim"),
+        Column(t("columns.meaning"), shrinks=True, style="dim"),
+    ]
+    rows = [
+        (s.name, _shown(s.value), t(f"configuring.from_{s.source}"), t(f"settings.{s.name}")) for s in found
+    ]
+    screen.lines(table(screen, columns, rows))
+    screen.line()
+    screen.line(screen.style(t("configuring.file", path=one_line(str(config_file()))), "dim"))
+
+
+def _shown(value: Any) -> str:
+    return "–" if value == "" else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _change(session: Session, name: str, value: str | None) -> None:
+    known = [field.name for field in fields(Settings)]
+    if name not in known:
+        raise InvalidInput(
+            t("configuring.unknown", name=name), hint=t("configuring.known", names=", ".join(known))
+        )
+    path = config_file()
+    line = None
+    if value is not None:
+        typed: Any = getattr(load({name: value}), name)
+        if name == "language":
+            checked(str(typed))
+        line = f"{name} = {_toml(typed)}"
+    try:
+        _rewrite(path, name, line)
+    except OSError as error:
+        raise StoreError(t("configuring.cannot_write", path=path, what=error.strerror)) from error
+    key = "configuring.unset" if line is None else "configuring.set"
+    said(
+        session, {"file": str(path), "name": name, "value": value}, t(key, name=name, value=value, path=path)
+    )
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, float):
+        return repr(value)
+    escaped = "".join(
+        f"\\u{ord(c):04x}" if ord(c) < 0x20 or ord(c) == 0x7F else f"\\{c}" if c in '"\\' else c
+        for c in str(value)
+    )
+    return f'"{escaped}"'
+
+
+def _rewrite(path: Path, name: str, line: str | None) -> None:
+    """Change one line of the file and keep the others, comments included; the whole file or nothing is written."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    tomllib.loads(text)  # `load` has said what is wrong with a file that does not parse
+    kept = [old for old in text.splitlines() if not re.match(rf"\s*{re.escape(name)}\s*=", old)]
+    lines = kept if line is None else [*kept, line]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write("".join(f"{text}\n" for text in lines))
+        Path(temporary).replace(path)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+        raise

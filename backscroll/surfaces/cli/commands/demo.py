@@ -1,0 +1,124 @@
+"""`demo`: a tour through the real commands, on sample conversations and a store that is thrown away."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+import backscroll
+from backscroll.surfaces.cli import shapes
+from backscroll.surfaces.cli.cells import wrap
+from backscroll.surfaces.cli.command import command, flag
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.i18n import t
+
+SAMPLES = Path(backscroll.__file__).with_name("samples")
+_AGENT, _ROLEPLAY = "coding-agent.jsonl", "roleplay-zh.jsonl"
+_TITLE = "夜猫书店"
+_EDITED = 6
+_NEW_WORDS = "外婆每年都给它系一条红绳，说它只是在想事情。后来外婆搬去城里的那个秋天，它结了满满一树柿子，红得像一树小灯笼。"
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One station of the tour: what is said before it, and the command lines that are run."""
+
+    text: str
+    lines: tuple[tuple[str, ...], ...]
+
+
+@command("demo", flag("--keep"))
+def demo_command(session: Session, keep: bool) -> None:
+    """Show the program at work."""
+    folder = Path(tempfile.mkdtemp(prefix="backscroll-demo-"))
+    store = folder / "demo.db"
+    try:
+        if session.as_json:
+            _silently(session, store, keep=keep)
+        else:
+            _tour(session, store, keep=keep)
+    finally:
+        if not keep:
+            shutil.rmtree(folder)
+
+
+def _apart(store: Path) -> Session:
+    """A session on the store of the tour, which neither pages nor saves dialogues elsewhere."""
+    return Session(store=str(store), storage_dir="", use_pager=False)
+
+
+def _silently(session: Session, store: Path, *, keep: bool) -> None:
+    """For programs: the same store without the tour."""
+    with _apart(store).engine() as engine:
+        engine.import_path(SAMPLES / _AGENT)
+        thread = engine.thread(engine.import_path(SAMPLES / _ROLEPLAY)[0].thread or "")
+        thread.rename(_TITLE)
+        thread.edit(thread.message(_EDITED - 1).id, _NEW_WORDS)
+        infos = [shapes.of_thread(info) for info in engine.threads()]
+    session.screen.json({"store": str(store) if keep else None, "threads": infos})
+
+
+def _tour(session: Session, store: Path, *, keep: bool) -> None:
+    screen = session.screen
+    _say(session, t("demo.welcome"))
+    _go(session, store, _Step(t("demo.imported"), (("import", _AGENT, _ROLEPLAY), ("threads",))))
+    with _apart(store).engine() as engine:
+        ids = {info.kind: info.id[:8] for info in engine.threads()}
+    for step in _steps(ids["agent"], ids["roleplay"]):
+        _go(session, store, step)
+    screen.line()
+    _say(session, t("demo.kept", store=store) if keep else t("demo.gone"))
+
+
+def _go(session: Session, store: Path, step: _Step) -> None:
+    from backscroll.surfaces.cli.main import run
+
+    screen = session.screen
+    screen.line()
+    _say(session, step.text)
+    for words in step.lines:
+        screen.line()
+        screen.line(screen.style(f"$ backscroll {shlex.join(words)}", "strong"))
+        code = run(_real(words), _apart(store))
+        if code:  # it has said what went wrong
+            raise click.exceptions.Exit(code)
+
+
+def _real(words: tuple[str, ...]) -> list[str]:
+    """The words with the samples where they really are."""
+    return [str(SAMPLES / word) if word in (_AGENT, _ROLEPLAY) else word for word in words]
+
+
+def _steps(agent: str, roleplay: str) -> list[_Step]:
+    edited = str(_EDITED)
+    return [
+        _Step(t("demo.shown"), (("show", agent, "--range", "1:9"),)),
+        _Step(t("demo.searched"), (("search", "midnight zone", "-n", "2"), ("search", "柿子树", "-n", "2"))),
+        _Step(
+            t("demo.edited"),
+            (
+                ("rename", roleplay, _TITLE),
+                ("edit", roleplay, edited, _NEW_WORDS),
+                ("revisions", roleplay, edited),
+            ),
+        ),
+        _Step(
+            t("demo.swiped"),
+            (
+                ("choose", roleplay, "3", "1"),
+                ("show", roleplay, "--range", "2:4"),
+                ("undo", roleplay),
+            ),
+        ),
+        _Step(t("demo.logged"), (("log", roleplay, "-n", "5"), ("verify",))),
+    ]
+
+
+def _say(session: Session, text: str) -> None:
+    room = min(session.screen.width, 80) - 1
+    session.screen.lines(wrap(text, room))

@@ -1,0 +1,65 @@
+"""`rename`, `tag`, `untag`, `fork`: the thread as a whole."""
+
+from __future__ import annotations
+
+import click
+
+from backscroll.surfaces.cli.addressing import message_named, thread_named
+from backscroll.surfaces.cli.command import command, message_argument, option, thread_argument
+from backscroll.surfaces.cli.conversation import title_of
+from backscroll.surfaces.cli.done import thread_done
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.i18n import t
+
+
+@command("rename", thread_argument(), click.Argument(["title"], metavar="TITLE", required=True))
+def rename_command(session: Session, thread: str, title: str) -> None:
+    """Give a thread a title."""
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        found.rename(title)
+        thread_done(session, found, t("describing.renamed", id=found.id[:8], title=one_line(title)))
+
+
+def _tags() -> click.Argument:
+    return click.Argument(["tags"], metavar="TAG", nargs=-1, required=True)
+
+
+@command("tag", thread_argument(), _tags())
+def tag_command(session: Session, thread: str, tags: tuple[str, ...]) -> None:
+    """Put tags on a thread."""
+    _set_tags(session, thread, tags, on=True)
+
+
+@command("untag", thread_argument(), _tags())
+def untag_command(session: Session, thread: str, tags: tuple[str, ...]) -> None:
+    """Take tags off a thread."""
+    _set_tags(session, thread, tags, on=False)
+
+
+def _set_tags(session: Session, thread: str, tags: tuple[str, ...], *, on: bool) -> None:
+    names = [tag.removeprefix("#") for tag in tags]
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        (found.tag if on else found.untag)(*names)
+        now = " ".join(f"#{one_line(tag)}" for tag in found.info.tags) or t("describing.no_tags")
+        thread_done(session, found, t("describing.tags", id=found.id[:8], tags=now))
+
+
+@command("fork", thread_argument(), message_argument(required=False), option("--title", metavar="TITLE"))
+def fork_command(session: Session, thread: str, message: str | None, title: str | None) -> None:
+    """Go on from a point in a thread without touching it."""
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        at = None if message is None else message_named(engine, found, message)
+        made = found.fork(at, title=title)
+        info = made.info
+        text = t(
+            "describing.forked",
+            parent=found.id[:8],
+            id=made.id[:8],
+            title=one_line(title_of(info)),
+            n=info.messages,
+        )
+        thread_done(session, made, text)

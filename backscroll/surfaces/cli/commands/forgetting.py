@@ -1,0 +1,99 @@
+"""`forget`: erase words for good, after showing which."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backscroll.errors import InvalidInput
+from backscroll.surfaces.cli.addressing import messages_named, thread_named
+from backscroll.surfaces.cli.command import command, flag, messages_argument, thread_argument
+from backscroll.surfaces.cli.conversation import excerpt, role_name, title_of
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.i18n.said import say
+
+if TYPE_CHECKING:
+    from backscroll.engine.forgetting import Erasure
+    from backscroll.engine.thread import Thread
+    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.vocab.ids import Ref
+
+_SHOWN = 10
+
+
+@command(
+    "forget", thread_argument(), messages_argument(required=False), flag("--yes", "-y"), flag("--keep-shared")
+)
+def forget_command(
+    session: Session, thread: str, messages: tuple[str, ...], yes: bool, keep_shared: bool
+) -> None:
+    """Erase messages, or a whole thread, for good."""
+    screen = session.screen
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        refs = messages_named(engine, found, messages)
+        if not yes:
+            if not screen.can_ask:
+                raise InvalidInput(t("forgetting.not_asked"), hint=t("forgetting.not_asked_hint"))
+            _preview(screen, found, refs)
+            if not screen.asks(t("forgetting.sure")):
+                screen.line(t("forgetting.kept"))
+                return
+        done = found.forget(*refs, keep_shared=keep_shared)
+    if session.as_json:
+        screen.json(
+            {
+                "messages": done.messages,
+                "revisions": done.revisions,
+                "blobs": done.blobs,
+                "threads": list(done.threads),
+                "shared_with": [str(ref) for ref in done.shared_with],
+                "unreachable": [say(what) for what in done.unreachable],
+            }
+        )
+    else:
+        _account(screen, done)
+
+
+def _preview(screen: Screen, found: Thread, refs: list[Ref]) -> None:
+    """What would go."""
+    info = found.info
+    if not refs:
+        title = t(
+            "forgetting.thread",
+            title=one_line(title_of(info)),
+            messages=count("words.messages", info.messages),
+        )
+        screen.line(screen.style(title, "warn"))
+        shown = found.recent(3)
+    else:
+        screen.line(screen.style(count("forgetting.messages", len(refs)), "warn"))
+        shown = [found.message(ref) for ref in refs[:_SHOWN]]
+    for message in shown:
+        revisions = len(found.revisions(message.id))
+        said = excerpt(message.content, screen.room(34))
+        more = "" if revisions < 2 else f"  ({count('words.revisions', revisions)})"
+        screen.line(f"  {message.id.short}  {role_name(message.role)}: {said}{more}")
+    if len(refs) > _SHOWN:
+        screen.line("  " + t("importing.and_more", n=len(refs) - _SHOWN))
+    screen.line(t("forgetting.everywhere"))
+
+
+def _account(screen: Screen, done: Erasure) -> None:
+    screen.line(
+        t(
+            "forgetting.done",
+            messages=count("words.messages", done.messages),
+            revisions=count("words.revisions", done.revisions),
+            blobs=count("words.attachments", done.blobs),
+            threads=count("words.threads", len(done.threads)),
+        )
+    )
+    if done.shared_with:
+        names = ", ".join(ref.short for ref in done.shared_with[:_SHOWN])
+        screen.remark(t("forgetting.shared", names=names), "warn")
+    if done.unreachable:
+        screen.line(t("forgetting.unreachable"))
+        for what in done.unreachable:
+            screen.line(f"  {one_line(say(what))}")

@@ -1,0 +1,211 @@
+"""`import`: bring in the conversations of other tools, once or as they grow."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.errors import BackscrollError, InvalidInput
+from backscroll.surfaces.cli import arrivals
+from backscroll.surfaces.cli.command import command, flag, option
+from backscroll.surfaces.cli.gathering import taken_in
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.progress import Bar
+from backscroll.surfaces.cli.reporting import described
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.sizes import size
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.engine.discovering import Discovered
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.importing import ImportReport
+    from backscroll.vocab.part import Json
+
+_LISTED = 30
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    format: str | None
+    dry_run: bool
+    again: bool
+    project: str | None
+
+
+@command(
+    "import",
+    click.Argument(["paths"], metavar="PATH", nargs=-1),
+    option("--format", metavar="NAME"),
+    option("--project", metavar="NAME"),
+    flag("--dry-run"),
+    flag("--again"),
+    flag("--discover"),
+    flag("--watch"),
+    flag("--yes", "-y"),
+)
+def import_command(
+    session: Session,
+    paths: tuple[str, ...],
+    format: str | None,
+    project: str | None,
+    dry_run: bool,
+    again: bool,
+    discover: bool,
+    watch: bool,
+    yes: bool,
+) -> None:
+    """Bring conversations in."""
+    if not paths and not discover:
+        raise InvalidInput(t("importing.no_path"), hint=t("importing.no_path_hint"))
+    with session.engine() as engine:
+        if watch:
+            _watch(session, engine, paths, discovered=discover)
+            return
+        how = _How(format, dry_run, again, project)
+        if discover:
+            found = [d for d in engine.discover() if format in (None, d.format)]
+            wanted = _agreed(session, found, yes=yes, dry_run=dry_run)
+            paths = (*paths, *(d.path for d in found)) if wanted else paths
+            if not paths:
+                return
+        _import(session, engine, paths, how)
+
+
+@dataclass(slots=True)
+class _Outcome:
+    reports: list[ImportReport] = field(default_factory=list["ImportReport"])
+    failed: list[tuple[str, BackscrollError]] = field(default_factory=list[tuple[str, BackscrollError]])
+    skipped: list[str] = field(default_factory=list[str])
+
+
+def _import(session: Session, engine: Engine, paths: Sequence[str], how: _How) -> None:
+    outcome = _Outcome()
+    with Bar(wanted=not session.as_json) as bar:
+
+        def take(path: str) -> list[ImportReport]:
+            return engine.import_path(
+                path,
+                format=how.format,
+                dry_run=how.dry_run,
+                progress=bar,
+                again=how.again,
+                project=how.project,
+            )
+
+        for path in paths:
+            try:
+                outcome.reports.extend(taken_in(path, take, outcome.skipped))
+            except BackscrollError as error:  # one bad file must not keep the others out
+                outcome.failed.append((path, error))
+    if session.as_json:
+        session.screen.json(_shape(outcome, dry_run=how.dry_run))
+    else:
+        _say(session, outcome, dry_run=how.dry_run)
+    if outcome.failed:
+        session.exit_code = outcome.failed[0][1].exit_code
+
+
+def _shape(outcome: _Outcome, *, dry_run: bool) -> dict[str, Json]:
+    errors = [(path, described(error)) for path, error in outcome.failed]
+    return {
+        "dry_run": dry_run,
+        "reports": [arrivals.shape(report) for report in outcome.reports],
+        "skipped": outcome.skipped,
+        "failed": [
+            {"path": path, "error": {"kind": e.kind, "message": e.message, "hint": e.hint}}
+            for path, e in errors
+        ],
+    }
+
+
+def _say(session: Session, outcome: _Outcome, *, dry_run: bool) -> None:
+    screen = session.screen
+    if outcome.reports:
+        if dry_run:
+            screen.line(t("importing.dry_run"))
+        screen.lines(arrivals.summary(screen, outcome.reports))
+        arrivals.remarks(screen, outcome.reports)
+    if outcome.skipped:
+        screen.remark(count("importing.skipped", len(outcome.skipped)), "dim")
+        for path in outcome.skipped[:_LISTED]:
+            screen.remark(f"  {one_line(path)}", "dim")
+    for path, error in outcome.failed:
+        said = described(error)
+        screen.remark(f"{t('cli.error')} {safe(said.message)}", "bad")
+        if path not in said.message:
+            screen.remark(f"  {one_line(path)}")
+        if said.hint:
+            screen.remark(f"  {safe(said.hint)}")
+    if outcome.reports and not dry_run and not outcome.failed:
+        screen.remark("\n" + t("importing.next"), "dim")
+
+
+def _agreed(session: Session, found: list[Discovered], *, yes: bool, dry_run: bool) -> bool:
+    """List what was found, and ask whether to bring it in."""
+    screen = session.screen
+    if session.as_json:
+        if not yes and not dry_run:
+            screen.json(
+                [{"format": d.format, "path": d.path, "modified": d.modified, "size": d.size} for d in found]
+            )
+        return yes or dry_run
+    if not found:
+        screen.line(t("importing.none_found"))
+        return False
+    columns = [
+        Column(t("columns.format")),
+        Column(t("columns.changed"), style="dim"),
+        Column(t("columns.size"), right=True),
+        Column(t("columns.path"), shrinks=True),
+    ]
+    rows = [(d.format, shown(d.modified), size(d.size), d.path) for d in found[:_LISTED]]
+    screen.lines(table(screen, columns, rows))
+    if len(found) > _LISTED:
+        screen.line(screen.style(t("importing.and_more", n=len(found) - _LISTED), "dim"))
+    if yes or dry_run:
+        return True
+    screen.line()
+    if not screen.can_ask:
+        screen.line(t("importing.how_to_take"))
+        return False
+    return screen.asks(count("importing.take", len(found)))
+
+
+def _watch(session: Session, engine: Engine, paths: Sequence[str], *, discovered: bool) -> None:
+    """Follow files until Ctrl-C; each arrival is one line."""
+    screen = session.screen
+    stop = threading.Event()
+
+    def told(report: ImportReport) -> None:
+        if session.as_json:
+            screen.json_line(arrivals.shape(report))
+        else:
+            name = (report.thread or "")[:8]
+            title = one_line(report.title or report.source)
+            screen.line(
+                f"{screen.style(name, 'strong')}  {title}  {arrivals.in_words(report.counts)}".strip()
+            )
+            arrivals.remarks(screen, [report])
+        screen.flush()
+
+    def enough(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    # Ctrl-C is how one stops watching: what is being written is finished first.
+    before = {number: signal.signal(number, enough) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        if not session.as_json:
+            screen.remark(t("importing.watching"), "dim")
+        engine.watch(paths, told, stop, discovered=discovered)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,56 @@
+"""`backup`, `restore-backup`: a copy of everything, and bringing one back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from backscroll.errors import InvalidInput
+from backscroll.surfaces.cli.command import command, flag
+from backscroll.surfaces.cli.done import said
+from backscroll.surfaces.cli.overview import store_path
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.sizes import size
+from backscroll.surfaces.i18n import t
+
+
+def _file() -> click.Argument:
+    return click.Argument(["file"], metavar="FILE")
+
+
+@command("backup", _file())
+def backup_command(session: Session, file: str) -> None:
+    """Copy the store into a new file."""
+    target = Path(file).expanduser()
+    with session.engine() as engine:
+        engine.backup(target)
+    wrote = target.stat().st_size
+    said(
+        session,
+        {"file": str(target), "bytes": wrote},
+        t("keeping.backed_up", path=one_line(file), size=size(wrote)),
+    )
+
+
+@command("restore-backup", _file(), flag("--yes", "-y"))
+def restore_backup_command(session: Session, file: str, yes: bool) -> None:
+    """Put a backup in the place of the store."""
+    from backscroll.engine.backups import restore_backup
+
+    where = store_path(session)
+    if "://" in where:
+        raise InvalidInput(t("keeping.only_files"), hint=t("keeping.only_files_hint"))
+    store, source = Path(where), Path(file).expanduser()
+    if store.exists() and source.is_file() and not yes:
+        if not session.screen.can_ask:
+            raise InvalidInput(t("keeping.there_is_one", path=where), hint=t("keeping.there_is_one_hint"))
+        session.screen.line(t("keeping.will_replace", path=one_line(where)))
+        if not session.screen.asks(t("keeping.sure")):
+            return
+    aside = restore_backup(source, store)
+    text = t("keeping.restored", path=one_line(file), store=one_line(where))
+    if aside is not None:
+        text += "\n" + t("keeping.aside", path=one_line(str(aside)))
+    said(session, {"store": where, "kept": None if aside is None else str(aside)}, text)

@@ -1,0 +1,93 @@
+"""`delete`, `restore`, `hide`, `unhide`, `pin`, `unpin`, `move`: where messages stand, and what is marked about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from backscroll.errors import InvalidInput
+from backscroll.surfaces.cli.addressing import deleted_named, message_named, messages_named, thread_named
+from backscroll.surfaces.cli.command import (
+    command,
+    flag,
+    message_argument,
+    messages_argument,
+    option,
+    thread_argument,
+)
+from backscroll.surfaces.cli.done import message_done, number_of, said
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+    from backscroll.vocab.ids import Ref
+
+
+def _mark(session: Session, thread: str, messages: tuple[str, ...], what: str) -> None:
+    """Put a mark on messages, or take it off; all of them in one stroke, which one `undo` takes back."""
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        if what == "restore":
+            refs = deleted_named(engine, found, messages)
+        else:
+            refs = messages_named(engine, found, messages)
+        act: Callable[..., int] = getattr(found, what)
+        changed = act(*refs)
+    text = count(f"marking.{what}", changed) if changed else t("marking.nothing")
+    said(session, _document(found, refs, changed), text)
+
+
+def _document(thread: Thread, refs: list[Ref], changed: int) -> dict[str, object]:
+    return {"thread": thread.id, "messages": [str(ref) for ref in refs], "changed": changed}
+
+
+@command("delete", thread_argument(), messages_argument())
+def delete_command(session: Session, thread: str, messages: tuple[str, ...]) -> None:
+    """Take messages out of the history."""
+    _mark(session, thread, messages, "delete")
+
+
+@command("restore", thread_argument(), messages_argument())
+def restore_command(session: Session, thread: str, messages: tuple[str, ...]) -> None:
+    """Bring deleted messages back."""
+    _mark(session, thread, messages, "restore")
+
+
+@command("hide", thread_argument(), messages_argument())
+def hide_command(session: Session, thread: str, messages: tuple[str, ...]) -> None:
+    """Keep messages out of prompts."""
+    _mark(session, thread, messages, "hide")
+
+
+@command("unhide", thread_argument(), messages_argument())
+def unhide_command(session: Session, thread: str, messages: tuple[str, ...]) -> None:
+    """Let messages into prompts again."""
+    _mark(session, thread, messages, "unhide")
+
+
+@command("pin", thread_argument(), messages_argument())
+def pin_command(session: Session, thread: str, messages: tuple[str, ...]) -> None:
+    """Mark messages that every prompt must keep."""
+    _mark(session, thread, messages, "pin")
+
+
+@command("unpin", thread_argument(), messages_argument())
+def unpin_command(session: Session, thread: str, messages: tuple[str, ...]) -> None:
+    """Take the pin off."""
+    _mark(session, thread, messages, "unpin")
+
+
+@command("move", thread_argument(), message_argument(), option("--after", metavar="MESSAGE"), flag("--first"))
+def move_command(session: Session, thread: str, message: str, after: str | None, first: bool) -> None:
+    """Put a message elsewhere."""
+    if (after is None) is not first:
+        raise InvalidInput(t("marking.after_or_first"), hint=t("marking.after_or_first_hint"))
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        moved = found.move(
+            message_named(engine, found, message),
+            after=None if after is None else message_named(engine, found, after),
+        )
+        text = t("marking.moved", id=moved.id.short, number=number_of(found, moved.id))
+        message_done(session, found, moved, text)

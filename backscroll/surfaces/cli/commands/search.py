@@ -1,0 +1,159 @@
+"""`search`: find words in everything that is live, in any language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.engine.searching import MARKS
+from backscroll.errors import NotFound
+from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.cells import cut, width, wrap
+from backscroll.surfaces.cli.command import command, limit_option, option
+from backscroll.surfaces.cli.conversation import role_name
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.times import parsed, shown
+from backscroll.surfaces.i18n import count, t
+from backscroll.vocab.message import ROLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.searching import Found, Hit
+    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.vocab.part import Json
+
+_ALL = 100_000
+_START, _END = MARKS
+
+
+@command(
+    "search",
+    click.Argument(["words"], metavar="WORDS", nargs=-1, required=True),
+    option("--thread", metavar="THREAD"),
+    option("--project", metavar="NAME"),
+    option("--kind", metavar="KIND"),
+    option("--role", type=click.Choice(ROLES), multiple=True),
+    option("--since", metavar="TIME"),
+    option("--until", metavar="TIME"),
+    option("--tool", metavar="NAME"),
+    limit_option(20),
+)
+def search_command(
+    session: Session,
+    words: tuple[str, ...],
+    thread: str | None,
+    project: str | None,
+    kind: str | None,
+    role: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    tool: str | None,
+    limit: int,
+) -> None:
+    """Find messages."""
+    query = " ".join(words)
+    with session.engine() as engine:
+        found = engine.search(
+            query,
+            thread=None if thread is None else thread_named(engine, thread).id,
+            project=project,
+            kind=kind,
+            roles=role,
+            since=parsed(since),
+            until=parsed(until, end=True),
+            tool=tool,
+            limit=limit or _ALL,
+        )
+        numbers = [_number(engine, hit) for hit in found.hits]
+    if session.as_json:
+        hits = [_shape(hit, number) for hit, number in zip(found.hits, numbers, strict=True)]
+        session.screen.json({"query": query, "relaxed": found.relaxed, "hits": hits})
+    else:
+        _print(session.screen, found, numbers, query, full=len(found.hits) == limit)
+
+
+def _number(engine: Engine, hit: Hit) -> int | None:
+    """The number of a hit in its thread; None where it went away since."""
+    try:
+        return engine.thread(hit.thread).place(hit.message) + 1
+    except NotFound:
+        return None
+
+
+def _shape(hit: Hit, number: int | None) -> dict[str, Json]:
+    return {
+        "thread": hit.thread,
+        "title": hit.title,
+        "project": hit.project,
+        "number": number,
+        "message": str(hit.message),
+        "revision": str(hit.revision),
+        "role": hit.role,
+        "author": hit.author,
+        "at": hit.at,
+        "score": round(hit.score, 4),
+        "snippet": hit.snippet.replace(_START, "").replace(_END, ""),
+        "matches": _matches(hit.snippet),
+    }
+
+
+def _matches(snippet: str) -> list[list[int]]:
+    """Where the matches lie in the snippet without marks: pairs of start and end, counted in characters."""
+    out: list[list[int]] = []
+    place = start = 0
+    for character in snippet:
+        if character == _START:
+            start = place
+        elif character == _END:
+            out.append([start, place])
+        else:
+            place += 1
+    return out
+
+
+def _print(screen: Screen, found: Found, numbers: list[int | None], query: str, *, full: bool) -> None:
+    if not found.hits:
+        screen.line(t("search.nothing", query=one_line(query)))
+        return
+    if found.relaxed:
+        screen.remark(t("search.relaxed"), "warn")
+    for index, (hit, number) in enumerate(zip(found.hits, numbers, strict=True)):
+        if index:
+            screen.line()
+        screen.lines(_lines(screen, hit, number))
+    held = len(found.hits)
+    screen.remark("\n" + (t("search.best", n=held) if full else count("search.found", held)), "dim")
+
+
+def _lines(screen: Screen, hit: Hit, number: int | None) -> Iterator[str]:
+    place = hit.message.short + (f"  #{number}" if number else "")
+    if hit.message.thread != hit.thread:  # a fork shows words of its parent
+        place = f"{hit.thread[:8]}  {place}"
+    facts = [role_name(hit.role), one_line(hit.author or ""), shown(hit.at)]
+    middle = " · ".join(fact for fact in facts if fact)
+    room = max(12, screen.width - width(place) - width(middle) - 4)
+    title = cut(one_line(hit.title or t("words.untitled")), room)
+    yield f"{screen.style(place, 'strong')}  {middle}  {screen.style(title, 'dim')}"
+    marked = " ".join(hit.snippet.split()).removeprefix(f"{hit.author or ''} ")
+    lit = False
+    for line in wrap(marked, screen.room(4)):
+        text, lit = _coloured(screen, line, lit)
+        yield f"    {text}"
+
+
+def _coloured(screen: Screen, line: str, lit: bool) -> tuple[str, bool]:
+    """The matches of one line in colour, or in brackets where there is none; a match may go on from the line before."""
+    out: list[str] = []
+    piece = ""
+    for character in line:
+        if character in MARKS:
+            out.append(screen.mark(safe(piece)) if lit else safe(piece))
+            piece, lit = "", character == _START
+        else:
+            piece += character
+    out.append(screen.mark(safe(piece)) if lit else safe(piece))
+    return "".join(out), lit

@@ -1,0 +1,124 @@
+"""`sync`: another program's full message list against a thread."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from backscroll.errors import FormatError, NotFound, StoreError
+from backscroll.surfaces.cli import arrivals
+from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.command import command, flag, option, thread_argument
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words import STDIN, from_stdin
+from backscroll.surfaces.i18n import count, find, t
+from backscroll.surfaces.i18n.said import say
+
+if TYPE_CHECKING:
+    from backscroll.engine.syncing import SyncReport
+
+_SHOWN = 40
+
+
+@command(
+    "sync",
+    thread_argument(),
+    click.Argument(["file"], metavar="FILE"),
+    option("--mode", type=click.Choice(["full", "prompt"]), default="full", show_default=True),
+    flag("--complete"),
+    flag("--dry-run"),
+)
+def sync_command(session: Session, thread: str, file: str, mode: Any, complete: bool, dry_run: bool) -> None:
+    """Make a thread say what a list of messages says."""
+    messages = _messages(file)
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        report = found.sync(messages, mode=mode, complete=complete, dry_run=dry_run)
+    if session.as_json:
+        session.screen.json(
+            {
+                "thread": found.id,
+                "mode": mode,
+                "dry_run": report.dry_run,
+                "counts": arrivals.counted(report.counts),
+                "operations": report.operations,
+                "notes": [say(note) for note in report.notes],
+                "ambiguous": [say(text) for text in report.ambiguous],
+            }
+        )
+    else:
+        _print(session, report)
+
+
+def _print(session: Session, report: SyncReport) -> None:
+    screen = session.screen
+    if not report.operations:
+        screen.line(t("syncing.same"))
+    else:
+        title = "syncing.would" if report.dry_run else "syncing.did"
+        screen.line(t(title, counts=arrivals.in_words(report.counts)))
+        for operation in report.operations[:_SHOWN]:
+            screen.line(f"  {_operation(operation)}")
+        if len(report.operations) > _SHOWN:
+            screen.line(
+                screen.style("  " + t("importing.and_more", n=len(report.operations) - _SHOWN), "dim")
+            )
+    for note in report.notes:
+        screen.line(screen.style(f"  {one_line(say(note))}", "dim"))
+    if report.ambiguous:
+        screen.remark(count("syncing.ambiguous", len(report.ambiguous)), "warn")
+        for text in report.ambiguous:
+            screen.remark(f"  {one_line(say(text))}")
+
+
+def _operation(text: str) -> str:
+    """`edit 3f2a9c1e.17` in the language in use."""
+    name, _, where = text.partition(" ")
+    return f"{find(f'operations.{name}') or name} {one_line(where)}"
+
+
+def _messages(file: str) -> list[Any]:
+    """The message list of a file: a JSON array, an object with `messages`, or one message a line."""
+    text = _text(file)
+    try:
+        data: Any = json.loads(text)
+    except ValueError as error:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) < 2:
+            raise FormatError(t("syncing.no_json", file=file, what=error), hint=t("syncing.hint")) from error
+        return [_line(file, number, line) for number, line in enumerate(lines, start=1)]
+    if isinstance(data, dict):
+        whole = cast("dict[str, Any]", data)
+        data = whole.get("messages", [whole] if "role" in whole else None)
+    if not isinstance(data, list):
+        raise FormatError(t("syncing.no_list", file=file), hint=t("syncing.hint"))
+    return cast("list[Any]", data)
+
+
+def _line(file: str, number: int, line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise FormatError(
+            t("syncing.bad_line", file=file, number=number, what=error), hint=t("syncing.hint")
+        ) from error
+
+
+def _text(file: str) -> str:
+    if file == STDIN:
+        return from_stdin()
+    path = Path(file).expanduser()
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise NotFound(t("syncing.no_file", file=file)) from error
+    except UnicodeDecodeError as error:
+        raise FormatError(t("syncing.not_text", file=file), hint=t("syncing.hint")) from error
+    except OSError as error:
+        raise StoreError(
+            t("syncing.cannot_read", file=file, what=say(error.strerror or str(error)))
+        ) from error

@@ -1,0 +1,84 @@
+"""`threads`: what is in the store, the most recently changed first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from backscroll.surfaces.cli import shapes
+from backscroll.surfaces.cli.command import command, limit_option, option
+from backscroll.surfaces.cli.conversation import kind_name, project_name, title_of
+from backscroll.surfaces.cli.overview import first_steps
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.i18n import t
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+    from backscroll.vocab.thread import ThreadInfo
+
+
+@command(
+    "threads",
+    option("--project", metavar="NAME"),
+    option("--kind", metavar="KIND"),
+    option("--tag", metavar="TAG", multiple=True),
+    limit_option(30),
+)
+def threads_command(
+    session: Session, project: str | None, kind: str | None, tag: tuple[str, ...], limit: int
+) -> None:
+    """List threads."""
+    screen = session.screen
+    with session.engine() as engine:
+        wanted = _wanted(engine, project, kind, tag)
+        if screen.as_json:
+            for info in islice(wanted, limit or None):
+                screen.json_line(shapes.of_thread(info))
+            return
+        found = list(islice(wanted, limit + 1 if limit else None))
+    if not found:
+        if project or kind or tag:
+            screen.line(t("threads.none_fit"))
+        else:
+            first_steps(session)
+        return
+    more = limit and len(found) > limit
+    _print(session, found[: limit or None])
+    if more:
+        screen.remark(t("threads.more", limit=limit), "dim")
+
+
+def _wanted(
+    engine: Engine, project: str | None, kind: str | None, tags: tuple[str, ...]
+) -> Iterator[ThreadInfo]:
+    for info in engine.threads(project=project, kind=kind):
+        if set(tags) <= set(info.tags):
+            yield info
+
+
+def _print(session: Session, found: list[ThreadInfo]) -> None:
+    columns = [
+        Column(t("columns.id"), style="strong"),
+        Column(t("columns.title"), shrinks=True),
+        Column(t("columns.messages"), right=True),
+        Column(t("columns.kind")),
+        Column(t("columns.project"), shrinks=True, style="dim"),
+        Column(t("columns.tags"), shrinks=True),
+        Column(t("columns.changed"), style="dim"),
+    ]
+    rows = [
+        (
+            i.id[:8],
+            ("⑂ " if i.parent else "") + title_of(i),
+            str(i.messages),
+            kind_name(i.kind),
+            project_name(i.project),
+            " ".join(f"#{tag}" for tag in i.tags),
+            shown(i.updated_at, short=True),
+        )
+        for i in found
+    ]
+    session.screen.lines(table(session.screen, columns, rows))

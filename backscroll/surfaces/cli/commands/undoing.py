@@ -1,0 +1,66 @@
+"""`undo`, `redo`: take back the last thing you did to a thread, or do it again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backscroll.surfaces.cli import shapes
+from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.command import command, thread_argument
+from backscroll.surfaces.cli.done import said
+from backscroll.surfaces.cli.events import kind_words, what_happened
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+    from backscroll.vocab.event import Event
+
+
+@command("undo", thread_argument())
+def undo_command(session: Session, thread: str) -> None:
+    """Take back your last change."""
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        event = found.undo()
+        said(
+            session,
+            shapes.of_event(event, what_happened(event)),
+            t("undoing.undone", what=_what(found, event)),
+        )
+
+
+@command("redo", thread_argument())
+def redo_command(session: Session, thread: str) -> None:
+    """Do again what undo took back."""
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        event = found.redo()
+        said(
+            session,
+            shapes.of_event(event, what_happened(event)),
+            t("undoing.redone", what=_what(found, event)),
+        )
+
+
+def _what(thread: Thread, event: Event) -> str:
+    """The stroke that was inverted, in a few words: followed back where it was an undo itself."""
+    seqs = [int(seq) for seq in event.head.get("of", ())]
+    original = _first(thread, seqs)
+    while original is not None and original.head.get("of"):
+        seqs = [int(seq) for seq in original.head["of"]]
+        original = _first(thread, seqs)
+    if original is None:
+        return ""
+    named = kind_words(original)
+    if original.target is not None:
+        named += f" {original.target.short}"
+    return (
+        named
+        if len(seqs) < 2
+        else t("undoing.several", what=named, more=count("words.events", len(seqs) - 1))
+    )
+
+
+def _first(thread: Thread, seqs: list[int]) -> Event | None:
+    return next(iter(thread.events(min(seqs), min(seqs))), None) if seqs else None

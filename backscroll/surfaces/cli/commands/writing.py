@@ -1,0 +1,106 @@
+"""`new`, `append`, `insert`: threads and messages made by hand or by a script."""
+
+from __future__ import annotations
+
+import click
+
+from backscroll.errors import InvalidInput
+from backscroll.surfaces.cli.addressing import message_named, thread_named
+from backscroll.surfaces.cli.command import command, flag, option, thread_argument
+from backscroll.surfaces.cli.done import message_done, number_of, thread_done
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.times import parsed
+from backscroll.surfaces.cli.words import given
+from backscroll.surfaces.i18n import t
+from backscroll.vocab.message import ROLES
+
+
+def _role() -> click.Argument:
+    return click.Argument(["role"], metavar="ROLE", type=click.Choice(ROLES))
+
+
+def _text() -> click.Argument:
+    return click.Argument(["text"], metavar="[TEXT]", required=False)
+
+
+@command(
+    "new",
+    click.Argument(["title"], metavar="[TITLE]", required=False, default=""),
+    option("--project", metavar="NAME", default=""),
+    option("--kind", metavar="KIND", default="chat", show_default=True),
+    option("--language", metavar="CODE", default=""),
+    option("--tag", metavar="TAG", multiple=True),
+)
+def new_command(
+    session: Session, title: str, project: str, kind: str, language: str, tag: tuple[str, ...]
+) -> None:
+    """Begin a thread; prints its id."""
+    with session.engine() as engine:
+        made = engine.create(title, project=project, kind=kind, language=language, tags=tag)
+        thread_done(session, made, made.id)
+
+
+@command(
+    "append",
+    thread_argument(),
+    _role(),
+    _text(),
+    option("--author", metavar="NAME"),
+    option("--at", metavar="TIME"),
+    flag("--hidden"),
+    flag("--pinned"),
+)
+def append_command(
+    session: Session,
+    thread: str,
+    role: str,
+    text: str | None,
+    author: str | None,
+    at: str | None,
+    hidden: bool,
+    pinned: bool,
+) -> None:
+    """Add a message to the end; prints its id."""
+    words, time = given(text), parsed(at)
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        made = found.append(role, words, author=author, at=time, hidden=hidden, pinned=pinned)
+        message_done(session, found, made, made.id.short)
+
+
+@command(
+    "insert",
+    thread_argument(),
+    _role(),
+    _text(),
+    option("--after", metavar="MESSAGE"),
+    option("--before", metavar="MESSAGE"),
+    option("--author", metavar="NAME"),
+    option("--at", metavar="TIME"),
+)
+def insert_command(
+    session: Session,
+    thread: str,
+    role: str,
+    text: str | None,
+    after: str | None,
+    before: str | None,
+    author: str | None,
+    at: str | None,
+) -> None:
+    """Put a message between others."""
+    if (after is None) is (before is None):
+        raise InvalidInput(t("writing.after_or_before"), hint=t("writing.after_or_before_hint"))
+    words, time = given(text), parsed(at)
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        made = found.insert(
+            role,
+            words,
+            after=None if after is None else message_named(engine, found, after),
+            before=None if before is None else message_named(engine, found, before),
+            author=author,
+            at=time,
+        )
+        text = t("writing.inserted", number=number_of(found, made.id), id=made.id.short)
+        message_done(session, found, made, text)

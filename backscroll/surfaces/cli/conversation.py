@@ -1,0 +1,150 @@
+"""Messages as people read them: a header with number, role, author, time and flags; the words; tools folded to a line.
+
+Everything said goes through `plain`, so nothing in a conversation reaches the terminal as a command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from backscroll.surfaces.cli.cells import cut, width, wrap
+from backscroll.surfaces.cli.parts import folded, unfolded
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.cli.shapes import edited
+from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.i18n import count, t
+from backscroll.vocab.part import Text, ToolCall
+
+if TYPE_CHECKING:
+    from backscroll.vocab.message import Content, Message
+    from backscroll.vocab.thread import ThreadInfo
+
+_INDENT = "    "
+
+
+def heading(screen: Screen, info: ThreadInfo) -> Iterator[str]:
+    """The first lines about a thread."""
+    yield screen.style(one_line(title_of(info)), "strong")
+    facts = [
+        info.id[:8],
+        project_name(info.project),
+        kind_name(info.kind),
+        count("words.messages", info.messages),
+        count("words.turns", info.turns),
+        shown(info.updated_at),
+        *(f"#{one_line(tag)}" for tag in info.tags),
+    ]
+    yield from _flowing(screen, [fact for fact in facts if fact])
+    if info.parent is not None:
+        yield screen.style(t("show.forked_from", parent=info.parent[:8]), "dim")
+
+
+def title_of(info: ThreadInfo) -> str:
+    """The title, or what is shown where there is none."""
+    if info.forgotten:
+        return t("words.forgotten_thread")
+    return info.title or t("words.untitled")
+
+
+def project_name(project: str) -> str:
+    """A project for people: of a folder, its own name is enough."""
+    return one_line(PurePath(project).name if project.startswith(("/", "~")) else project)
+
+
+def kind_name(kind: str) -> str:
+    """The kind of a thread for people; other people's kinds as they are."""
+    names = {"chat": t("words.chat"), "agent": t("words.agent"), "roleplay": t("words.roleplay")}
+    return names.get(kind, one_line(kind))
+
+
+def role_name(role: str) -> str:
+    """A role for people."""
+    return t(f"roles.{role}")
+
+
+class Narrator:
+    """Draws messages one after another, and remembers which tool was called under which id."""
+
+    def __init__(self, screen: Screen, *, full: bool = False) -> None:
+        self._screen = screen
+        self._full = full
+        self._calls: dict[str, str] = {}
+
+    def message(self, message: Message, number: int | None) -> Iterator[str]:
+        """One message: header, then body."""
+        yield _header(self._screen, message, number)
+        self._calls.update({p.id: p.name for p in message.parts if isinstance(p, ToolCall)})
+        yield from body_lines(self._screen, message.content, full=self._full, calls=self._calls)
+
+
+def _header(screen: Screen, message: Message, number: int | None) -> str:
+    name = "  – " if number is None else f"#{number:<3}"
+    who = role_name(message.role)
+    quiet = [one_line(message.author or ""), shown(message.at), *flags(message), message.id.short]
+    who = screen.style(who, message.role)
+    return f"{screen.style(name, 'strong')} {who}{_quietly(screen, quiet)}"
+
+
+def _quietly(screen: Screen, words: list[str]) -> str:
+    text = " · ".join(word for word in words if word)
+    return screen.style(f"  {text}", "dim") if text else ""
+
+
+def flags(message: Message) -> list[str]:
+    """What is special about a message, in words."""
+    out: list[str] = []
+    if message.deleted:
+        out.append(t("flags.deleted"))
+    if edited(message):
+        out.append(t("flags.edited"))
+    if message.alternatives > 1:
+        out.append(t("flags.alternative", this=message.alternative + 1, all=message.alternatives))
+    if message.hidden:
+        out.append(t("flags.hidden"))
+    if message.pinned:
+        out.append(t("flags.pinned"))
+    return out
+
+
+def body_lines(
+    screen: Screen, content: Content, *, full: bool = False, calls: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """The parts of a content, indented and wrapped for the screen."""
+    room = screen.room(len(_INDENT))
+    said = False
+    for part in content.parts:
+        if isinstance(part, Text):
+            for line in wrap(safe(part.text).strip("\n"), room):
+                yield f"{_INDENT}{line}".rstrip()
+            said = True
+        elif full:
+            for line in unfolded(part, calls):
+                yield from (screen.style(f"{_INDENT}{piece}".rstrip(), "dim") for piece in wrap(line, room))
+            said = True
+        elif line := folded(part, room, calls):
+            yield screen.style(f"{_INDENT}{line}", "dim")
+            said = True
+    if not said:
+        yield screen.style(f"{_INDENT}{t('words.empty')}", "dim")
+
+
+def excerpt(content: Content, room: int) -> str:
+    """A content on one line."""
+    text = one_line(content.text)
+    if not text:
+        text = " · ".join(filter(None, (folded(part, room) for part in content.parts))) or t("words.empty")
+    return cut(text, room)
+
+
+def _flowing(screen: Screen, facts: list[str]) -> Iterator[str]:
+    """Facts with dots between them, on as many lines as it takes."""
+    line = ""
+    for fact in facts:
+        if line and width(line) + width(fact) + 3 > screen.width:
+            yield screen.style(line, "dim")
+            line = ""
+        line = f"{line} · {fact}" if line else fact
+    yield screen.style(line, "dim")

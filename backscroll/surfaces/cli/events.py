@@ -1,0 +1,107 @@
+"""Events of the log in a few words each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, cast
+
+from backscroll.surfaces.cli.conversation import excerpt, role_name
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.i18n import count, t
+from backscroll.vocab.event import SPEAKING, Event, Kind
+from backscroll.vocab.message import Content
+from backscroll.vocab.part import part_from_json
+
+_WIDE = 300
+
+
+def kind_words(event: Event) -> str:
+    """What kind of thing happened."""
+    return t(f"events.{event.kind}")
+
+
+def what_happened(event: Event) -> str:
+    """The rest of the story on one line."""
+    if event.forgotten:
+        return t("words.forgotten")
+    if event.kind in SPEAKING:
+        return _spoken(event)
+    teller = _TELLERS.get(event.kind)
+    return teller(event) if teller else ""
+
+
+def _body(event: Event) -> dict[str, Any]:
+    data: Any = json.loads((event.body or b"{}").decode("utf-8", "surrogatepass"))
+    return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+
+
+def _spoken(event: Event) -> str:
+    parts = tuple(part_from_json(part) for part in _body(event).get("parts", ()))
+    text = excerpt(Content(parts), _WIDE)
+    role = event.head.get("role")
+    return f"{role_name(role)}: {text}" if isinstance(role, str) else text
+
+
+def _about(event: Event) -> str:
+    about = _body(event).get("about", {})
+    return "; ".join(f"{name}: {one_line(_shown(value))}" for name, value in about.items() if value)
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _title(event: Event) -> str:
+    return one_line(str(_body(event).get("about", {}).get("title", "")))
+
+
+def _forked(event: Event) -> str:
+    return t("log.forked", parent=str(event.head.get("parent", ""))[:8], event=event.head.get("at", 0))
+
+
+def _tag(event: Event) -> str:
+    return f"#{one_line(str(_body(event).get('tag', '')))}"
+
+
+def _chosen(event: Event) -> str:
+    return t("log.chosen", number=int(event.head.get("alternative", 0)) + 1)
+
+
+def _code(event: Event) -> str:
+    body = _body(event)
+    return " · ".join(one_line(str(body[key])) for key in ("file", "description") if body.get(key))
+
+
+def _undone(event: Event) -> str:
+    return t("log.of_events", events=", ".join(f"{seq}" for seq in event.head.get("of", ())))
+
+
+def _forgotten(event: Event) -> str:
+    if event.head.get("thread"):
+        return t("log.whole_thread")
+    return count("words.messages", len(event.head.get("messages", ())))
+
+
+def _remark(event: Event) -> str:
+    body = _body(event)
+    kind = event.head.get("kind") or body.get("kind")
+    said = body.get("what") or body.get("note") or body.get("raw") or ""
+    return one_line(" ".join(str(word) for word in (kind, said) if word)[:_WIDE])
+
+
+_TELLERS: dict[Kind, Callable[[Event], str]] = {
+    Kind.CREATED: _title,
+    Kind.FORKED: _forked,
+    Kind.RENAMED: _title,
+    Kind.TAGGED: _tag,
+    Kind.UNTAGGED: _tag,
+    Kind.DESCRIBED: _about,
+    Kind.CHOSEN: _chosen,
+    Kind.CODE_CHANGED: _code,
+    Kind.UNDONE: _undone,
+    Kind.REDONE: _undone,
+    Kind.FORGOTTEN: _forgotten,
+    Kind.ASIDE: _remark,
+    Kind.NOTED: _remark,
+}

@@ -1,0 +1,78 @@
+"""What `backscroll` alone shows: what there is, and the next step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from backscroll.surfaces.cli.conversation import title_of
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.i18n import count, t
+
+_RECENT = 5
+
+
+def overview(session: Session) -> None:
+    """A short welcome: the newest threads, or how to begin. Creates no store."""
+    screen = session.screen
+    where = store_path(session)
+    fresh = not where.startswith(("postgresql://", "postgres://")) and not Path(where).exists()
+    if screen.as_json:
+        screen.json({"store": where, "exists": not fresh})
+        return
+    screen.line(screen.style("Backscroll", "strong") + "  " + t("overview.slogan"))
+    screen.line()
+    if fresh:
+        first_steps(session)
+        return
+    with session.engine() as engine:
+        recent = list(engine.threads(limit=_RECENT))
+    if not recent:
+        first_steps(session)
+        return
+    screen.line(t("overview.recent"))
+    columns = [
+        Column("", style="strong"),
+        Column("", shrinks=True),
+        Column("", right=True),
+        Column("", style="dim"),
+    ]
+    rows = [
+        (i.id[:8], title_of(i), count("words.messages", i.messages), shown(i.updated_at, short=True))
+        for i in recent
+    ]
+    screen.lines(table(screen, columns, rows, indent=2))
+    screen.line()
+    _commands(session, "overview.next", ("show last", "search …", "import …", "--help"))
+    screen.line()
+    screen.line(screen.style(t("overview.store", path=one_line(where)), "dim"))
+
+
+def first_steps(session: Session) -> None:
+    """How to begin with an empty store."""
+    session.screen.line(t("overview.empty"))
+    session.screen.line()
+    _commands(session, "overview.begin", ("demo", "import --discover", "import …", "new", "--help"))
+    session.screen.line()
+    session.screen.line(session.screen.style(t("overview.store", path=one_line(store_path(session))), "dim"))
+
+
+def store_path(session: Session) -> str:
+    """Where the store is, or would be."""
+    from backscroll.config import default_store
+
+    where = session.settings().store or str(default_store())
+    return where if "://" in where else str(Path(where).expanduser())
+
+
+def _commands(session: Session, title: str, names: tuple[str, ...]) -> None:
+    screen = session.screen
+    screen.line(t(title))
+    columns = [Column("", style="strong"), Column("", shrinks=True)]
+    texts = {
+        name: t("overview.to_" + name.split()[0].lstrip("-") + ("_discover" if "discover" in name else ""))
+        for name in names
+    }
+    screen.lines(table(screen, columns, [(f"backscroll {name}", texts[name]) for name in names], indent=2))

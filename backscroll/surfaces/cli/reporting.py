@@ -1,0 +1,61 @@
+"""Errors as people and programs read them: one line on what went wrong, one on what to do; or the same as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import dataclass
+
+import click
+
+from backscroll.errors import BackscrollError
+from backscroll.surfaces.cli.plain import safe, safe_json
+from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n.said import say
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is said about an error."""
+
+    kind: str
+    message: str
+    hint: str
+    exit_code: int
+
+
+def report(error: Exception, *, as_json: bool) -> int:
+    """Say on standard error what went wrong; gives the exit code."""
+    said = described(error)
+    if as_json:
+        body = {"kind": said.kind, "message": said.message, "hint": said.hint}
+        sys.stdout.flush()
+        sys.stderr.write(safe_json(json.dumps({"error": body}, ensure_ascii=False)) + "\n")
+        return said.exit_code
+    screen = Screen()
+    screen.remark(f"{t('cli.error')} {safe(said.message)}", "bad")
+    if said.hint:
+        screen.remark(f"  {safe(said.hint)}")
+    return said.exit_code
+
+
+def described(error: Exception) -> Report:
+    """An error in words."""
+    if isinstance(error, BackscrollError):
+        return Report(kind_of(error), say(error.message), say(error.hint), error.exit_code)
+    if isinstance(error, click.UsageError):
+        path = error.ctx.command_path if error.ctx is not None else "backscroll"
+        return Report("usage", say(error.format_message()), t("cli.try_help", command=path), 2)
+    if isinstance(error, click.ClickException):
+        return Report("usage", say(error.format_message()), "", error.exit_code)
+    if isinstance(error, OSError) and error.strerror:
+        name = f"{error.filename}: " if error.filename else ""
+        return Report("system", f"{name}{say(error.strerror)}", "", 1)
+    return Report("fault", t("cli.fault", what=f"{type(error).__name__}: {error}"), t("cli.fault_hint"), 1)
+
+
+def kind_of(error: BackscrollError) -> str:
+    """The stable name of a class of errors: `NotFound` is `not_found`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).lower()

@@ -1,0 +1,162 @@
+"""Where output goes: plain lines, styled where a terminal can show it, or JSON.
+
+Results go to standard output, remarks and progress to standard error, so that a pipe gets results only. Colours only for a
+terminal, and never with NO_COLOR. Refuses: deciding what to say (commands do) and layout (`table.py`, `conversation.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Generator, Iterable
+from typing import Any, TextIO
+
+from backscroll.surfaces.cli.plain import safe_json
+
+_STYLES = {
+    "dim": "2",
+    "strong": "1",
+    "user": "36",
+    "assistant": "32",
+    "system": "35",
+    "tool": "33",
+    "match": "1;33",
+    "good": "32",
+    "bad": "31",
+    "warn": "33",
+    "added": "32",
+    "removed": "31",
+}
+#: A table in a pipe is as wide as it needs to be.
+_UNBOUNDED = 10_000
+
+
+class Screen:
+    """One standard output and one standard error."""
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self.terminal = _is_terminal(sys.stdout)
+        self._colour = self.terminal and _colours_wanted()
+        self._error_colour = _is_terminal(sys.stderr) and _colours_wanted()
+        if as_json:
+            _speak_utf8(sys.stdout)
+
+    @property
+    def width(self) -> int:
+        """How many cells a line has; without a terminal as many as it takes, unless COLUMNS says otherwise."""
+        if self.terminal or os.environ.get("COLUMNS", "").isdecimal():
+            return max(40, shutil.get_terminal_size((80, 24)).columns)
+        return _UNBOUNDED
+
+    def room(self, indent: int, most: int = 100) -> int:
+        """How wide running text may be behind an indent: comfortable to read, or unlimited in a pipe."""
+        return self.width if self.width >= _UNBOUNDED else min(self.width, most) - indent
+
+    def style(self, text: str, name: str) -> str:
+        """The text in a colour, where colours can be shown."""
+        return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if self._colour and text and name in _STYLES else text
+
+    def mark(self, text: str) -> str:
+        """A match: coloured, or in brackets where there are no colours."""
+        return self.style(text, "match") if self._colour or not text else f"[{text}]"
+
+    def line(self, text: str = "") -> None:
+        """One line, or several, of the result."""
+        _write(sys.stdout, text + "\n")
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """Several lines of the result."""
+        for text in lines:
+            self.line(text)
+
+    def raw(self, text: str) -> None:
+        """Text as it is, without a line end."""
+        _write(sys.stdout, text)
+
+    def json(self, document: Any) -> None:
+        """One JSON document, indented."""
+        _write(sys.stdout, safe_json(json.dumps(document, ensure_ascii=False, indent=2)) + "\n")
+
+    def json_line(self, document: Any) -> None:
+        """One JSON document on one line, as part of a long listing."""
+        _write(sys.stdout, safe_json(json.dumps(document, ensure_ascii=False)) + "\n")
+
+    def remark(self, text: str, style: str = "") -> None:
+        """Something said beside the result."""
+        if self._error_colour and style in _STYLES:
+            text = f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+        sys.stdout.flush()
+        _write(sys.stderr, text + "\n")
+
+    @property
+    def can_ask(self) -> bool:
+        """True where somebody sits at the other end."""
+        return not self.as_json and _is_terminal(sys.stdin) and _is_terminal(sys.stderr)
+
+    def asks(self, question: str) -> bool:
+        """Ask yes or no; no is what a bare return means."""
+        from backscroll.surfaces.i18n import t
+
+        sys.stdout.flush()
+        while True:
+            sys.stderr.write(f"{question} {t('cli.yes_no')} ")
+            sys.stderr.flush()
+            answer = sys.stdin.readline()
+            if not answer.endswith("\n"):
+                raise KeyboardInterrupt  # the input was closed
+            said = answer.strip().lower()
+            if said in {"", "n", "no", "否"}:
+                return False
+            if said in {"y", "yes", "是"}:
+                return True
+
+    def flush(self) -> None:
+        """Hand on what was written so far."""
+        sys.stdout.flush()
+
+    @contextlib.contextmanager
+    def paged(self) -> Generator[None]:
+        """Show what is written inside through the user's pager, where there is a terminal to do so."""
+        if not self.terminal or not _is_terminal(sys.stdin) or os.environ.get("PAGER") in {"", "cat"}:
+            yield
+            return
+        from backscroll.surfaces.cli.pager import pager
+
+        with pager() as stream:
+            kept, sys.stdout = sys.stdout, stream or sys.stdout
+            try:
+                yield
+            except BrokenPipeError:
+                if stream is None:
+                    raise  # else somebody has seen enough and closed the pager
+            finally:
+                sys.stdout = kept
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    return stream.isatty()
+
+
+def _colours_wanted() -> bool:
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _speak_utf8(stream: TextIO) -> None:
+    """JSON is UTF-8 whatever the locale says."""
+    import io
+
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8")
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Write what the stream's encoding can say; the rest as escapes instead of a crash."""
+    encoding = stream.encoding or "utf-8"
+    try:
+        stream.write(text)
+    except UnicodeEncodeError:
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
