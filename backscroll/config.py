@@ -7,7 +7,7 @@ wrong types are refused with the name of the file and the setting, never ignored
 from __future__ import annotations
 
 import os
-import tomllib
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -40,18 +40,22 @@ class Setting:
 def config_file() -> Path:
     """The configuration file, whether or not it exists."""
     named = os.environ.get("BACKSCROLL_CONFIG")
-    if named:
-        return Path(named).expanduser()
-    from platformdirs import user_config_path
-
-    return user_config_path("backscroll", appauthor=False) / "config.toml"
+    return Path(named).expanduser() if named else _folder("XDG_CONFIG_HOME", ".config") / "config.toml"
 
 
 def default_store() -> Path:
     """The file that is used when nothing else is said."""
-    from platformdirs import user_data_path
+    return _folder("XDG_DATA_HOME", ".local/share") / "backscroll.db"
 
-    return user_data_path("backscroll", appauthor=False) / "backscroll.db"
+
+def _folder(variable: str, usual: str) -> Path:
+    """Our folder where this system keeps such things."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "backscroll"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "backscroll"
+    named = os.environ.get(variable, "")
+    return (Path(named) if Path(named).is_absolute() else Path.home() / usual) / "backscroll"
 
 
 def explained(arguments: Mapping[str, Any] | None = None) -> list[Setting]:
@@ -80,10 +84,18 @@ def load(arguments: Mapping[str, Any] | None = None) -> Settings:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(
+            f"cannot read the configuration {path}: {error}", hint="correct the file, or remove it"
+        ) from error
+    import tomllib  # only people who have a file pay for reading it
+
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise InvalidInput(
             f"cannot read the configuration {path}: {error}", hint="correct the file, or remove it"
         ) from error

@@ -138,7 +138,7 @@ class Arrival:
 
     def _branch(self, leaves_at: str, main: Line, branches: list[Line]) -> Line:
         owner = self._owner.get(leaves_at)
-        if owner is None:
+        if owner is None and leaves_at:
             self.notes.append(
                 f"a branch hangs on an unknown message {leaves_at!r}; it was kept as a fork of the whole"
             )
@@ -229,7 +229,7 @@ class Arrival:
             raise LookupError(f"the thread of a branch is missing: {holder.thread}")
         at = found[1] if found else None
         entry = None if at is None else Pen(tx, state.id, self.engine.means, self.actor).entry(at)
-        position = None if entry is None else entry.position
+        position = b"" if line.leaves_at == "" else None if entry is None else entry.position
         title = f"{self.foreign.title} ({line.number + 1})" if self.foreign.title else None
         return self.engine.begin_fork(tx, state, position, at, title, self.actor).state.id
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from backscroll.errors import Conflict, NotFound, StoreCorrupt, StoreError
+from backscroll.errors import Conflict, NotFound, StoreError
 from backscroll.record.ports import Store
 
 
@@ -37,14 +35,16 @@ def restore_backup(source: Path, store: Path) -> Path | None:
     """
     if not source.is_file():
         raise NotFound(f"no such backup: {source}", hint="check the path")
-    _check(source)
+    from backscroll.stores.sqlite.copies import check_copy, settle
+
+    check_copy(source)
     aside: Path | None = None
     if store.exists():
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         aside = store.with_name(f"{store.name}.before-restore-{stamp}")
         if aside.exists():
             raise Conflict(f"the file is there already: {aside}", hint="wait a second and try again")
-        _settle(store)
+        settle(store)
     store.parent.mkdir(parents=True, exist_ok=True)
     incoming = store.with_name(store.name + ".incoming")
     try:
@@ -61,26 +61,3 @@ def restore_backup(source: Path, store: Path) -> Path | None:
     finally:
         incoming.unlink(missing_ok=True)
     return aside
-
-
-def _check(source: Path) -> None:
-    """A backup must be a sound store before it takes the place of another."""
-    try:
-        with closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as connection:
-            said = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-            count = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'events'").fetchone()[
-                0
-            ]
-    except sqlite3.Error as error:
-        raise StoreCorrupt(f"the backup cannot be read: {source}", hint="nothing was changed") from error
-    if said != "ok" or not count:
-        raise StoreCorrupt(f"the backup is damaged or is no store: {source}", hint="nothing was changed")
-
-
-def _settle(store: Path) -> None:
-    """Bring the write-ahead log of a store into its file, so that moving the file aside moves everything."""
-    try:
-        with closing(sqlite3.connect(store)) as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    except sqlite3.Error:
-        return  # damaged: it is moved aside as it is, together with its write-ahead log

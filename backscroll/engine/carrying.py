@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from backscroll.engine import operations
 from backscroll.engine.pen import Pen
-from backscroll.engine.thread import keep_author
+from backscroll.engine.thread import keep_facts
 from backscroll.record.history import HIDDEN, PINNED
 from backscroll.record.operations import (
     AddAlternative,
@@ -89,7 +89,9 @@ def _carry(
             added[step.new.number] = add_message(pen, step.message, after=after, at_end=False, head=group)
             counts["inserted"] += 1
         case Edit():
-            operations.edit(pen, step.id, keep_author(pen, step.id, step.content), head=group, deleted=True)
+            operations.edit(
+                pen, step.id, keep_facts(pen, step.id, step.content, metadata=True), head=group, deleted=True
+            )
             counts["edited"] += 1
         case Regenerate():
             operations.regenerate(pen, step.id, step.content, said=step.at, head=group, deleted=True)

@@ -80,7 +80,7 @@ def forget_thread(tx: Writer, means: Means, thread: str, actor: str, *, keep_sha
     if state is None:
         raise NotFound(f"no thread {thread}")
     own = [e.id for e in tx.events(thread) if e.message == e.id]
-    _warn_kin(tx, means, thread, actor)
+    _forget_shown(tx, means, state.root, thread, actor)
     done = forget_messages(tx, means, thread, own, actor, keep_shared=keep_shared)
     pen = Pen(tx, thread, means, actor)
     pen.write(Kind.FORGOTTEN, head={"thread": True, "messages": []})
@@ -96,22 +96,22 @@ def forget_thread(tx: Writer, means: Means, thread: str, actor: str, *, keep_sha
     )
 
 
-def _warn_kin(tx: Writer, means: Means, thread: str, actor: str) -> None:
-    """Forks that show this thread's words for a message of an older ancestor lose that message with them."""
-    edits = [
-        e
+def _forget_shown(tx: Writer, means: Means, root: str, thread: str, actor: str) -> None:
+    """Whoever shows this thread's words for a message of an older ancestor loses that message with them."""
+    edits = {
+        e.id: (e, e.target)
         for e in tx.events(thread)
         if e.kind in SPEAKING and e.target is not None and e.target.thread != thread
-    ]
-    state = tx.thread(thread)
-    for kin in tx.family(state.root) if state and edits else ():
-        shown = [e for e in edits if e.target and (n := View(tx, kin).entry(e.target)) and n.revision == e.id]
-        if kin.id != thread and shown:
+    }
+    targets = {target for _, target in edits.values()}
+    for kin in tx.family(root) if edits else ():
+        view = View(tx, kin)
+        entries = [e for m in targets if (e := view.entry(m)) is not None and not e.flags & FORGOTTEN]
+        shown = [edits[e.revision] for e in entries if e.revision in edits]
+        if shown:
             pen = Pen(tx, kin.id, means, actor)
-            pen.write(
-                Kind.FORGOTTEN,
-                head={"messages": [_hole(tx, means, e.target, [e]) for e in shown if e.target]},
-            )
+            holes = [_hole(tx, means, message, [event]) for event, message in shown]
+            pen.write(Kind.FORGOTTEN, head={"messages": holes})
             pen.save()
 
 

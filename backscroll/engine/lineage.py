@@ -14,7 +14,6 @@ from backscroll.record.history import Entry
 from backscroll.record.ports import Bounds, Reader, Spoken, ThreadState
 from backscroll.vocab.ids import Ref
 
-
 #: Set once anything was ever forgotten: earlier moments then hold messages whose words are gone.
 ERASED = "erased"
 _PAGE = 256

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from backscroll.engine.lineage import ancestors
 from backscroll.engine.pen import Pen, Speech
 from backscroll.errors import Conflict, Forgotten, InvalidInput, NotFound
 from backscroll.record.content import decode
@@ -32,14 +33,18 @@ def standing(pen: Pen, message: Ref, *, deleted: bool = False) -> Entry:
     """The entry of a message that can be worked on, or a clear error."""
     entry = pen.entry(message)
     if entry is None:
-        raise NotFound(
-            f"no message {message.short} in thread {pen.state.id[:8]}", hint="`backscroll show` lists them"
-        )
+        raise _unknown(pen, message)
     if entry.flags & FORGOTTEN:
         raise Forgotten(f"message {message.short} was forgotten", hint="its words cannot be brought back")
     if entry.flags & DELETED and not deleted:
         raise Conflict(f"message {message.short} is deleted", hint="restore it first")
     return entry
+
+
+def _unknown(pen: Pen, message: Ref) -> NotFound:
+    return NotFound(
+        f"no message {message.short} in thread {pen.state.id[:8]}", hint="`backscroll show` lists them"
+    )
 
 
 def append(
@@ -100,11 +105,19 @@ def move(
 
 
 def _place(pen: Pen, after: Ref | None) -> bytes:
-    """A free position right after a message; what is deleted keeps its place."""
-    low = standing(pen, after, deleted=True).position if after is not None else b""
+    """A free position right after a message."""
+    low = keeping_place(pen, after).position if after is not None else b""
     following = pen.view.page(1, after=low or None, gone=True)
     seq = pen.state.head + 1
     return between(low, following[0][0].position, seq) if following else at_end(seq)
+
+
+def keeping_place(pen: Pen, message: Ref) -> Entry:
+    """The entry of a message in whatever state: what is deleted or forgotten still stands between its neighbours."""
+    entry = pen.entry(message)
+    if entry is None:
+        raise _unknown(pen, message)
+    return entry
 
 
 def edit(
@@ -189,15 +202,7 @@ def revisions(pen: Pen, message: Ref) -> list[Event]:
 
 def shared_past(pen: Pen) -> list[tuple[str, int]]:
     """The ancestors of a thread, each with the last event that it shares."""
-    out: list[tuple[str, int]] = []
-    state = pen.state
-    while state.parent is not None:
-        out.append((state.parent, state.fork_seq))
-        parent = pen.tx.thread(state.parent)
-        if parent is None:
-            break
-        state = parent
-    return out
+    return [(parent.id, fork.fork_seq) for fork, parent in ancestors(pen.tx, pen.state)]
 
 
 def visible_revisions(events: Sequence[Event], lineage: Sequence[tuple[str, int]]) -> list[Event]:
@@ -275,8 +280,8 @@ def unchanged_since(entry: Entry, seen: Ref | None) -> None:
         )
 
 
-def author_of(pen: Pen, message: Ref) -> str | None:
-    """Who signed the live words of a message."""
+def content_now(pen: Pen, message: Ref) -> Content | None:
+    """The live words of a message; None once forgotten."""
     entry = standing(pen, message, deleted=True)
     spoken = pen.tx.spoken([entry.revision]).get(entry.revision)
-    return None if spoken is None or spoken.body is None else decode(spoken.body).author
+    return None if spoken is None or spoken.body is None else decode(spoken.body)

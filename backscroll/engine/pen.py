@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from backscroll.engine.lineage import View
+from backscroll.engine.lineage import ERASED, View
 from backscroll.engine.means import Means, microseconds
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.recall.words import index_words
@@ -117,6 +117,8 @@ class Pen:
         )
         for entry in opened:
             self._open(entry, event)
+        if event.kind is Kind.FORGOTTEN:
+            self.tx.set_meta(ERASED, "yes")
         return event
 
     def _moved_on(self, event: Event) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from backscroll.engine.lineage import View
+from backscroll.engine.lineage import View, ancestors
 from backscroll.engine.operations import visible_revisions
 from backscroll.errors import Forgotten, InvalidInput, NotFound
 from backscroll.record.chain import from_bytes
@@ -80,7 +80,8 @@ class History:
         """The last `n` live messages, oldest of them first."""
         if n < 0:
             raise InvalidInput(f"cannot read {n} messages", hint="give a number of 0 or more")
-        rows = self._view(lambda view: view.page(n, newest_first=True)) if n else []
+        # A thread has fewer messages than events; more than that is no number for a database.
+        rows = self._view(lambda view: view.page(min(n, view.as_of), newest_first=True))
         return [message_of(*row) for row in reversed(rows)]
 
     def messages(
@@ -95,18 +96,17 @@ class History:
     ) -> Iterator[Message]:
         """Walk over live messages, reading a page at a time.
 
-        `start` and `stop` count from 0 like a slice (without negative numbers); `after` and `before` name messages.
-        With `deleted`, deleted messages are shown in their places too.
+        `after` and `before` name messages; `start` and `stop` count from 0 what is left between them, in the order of
+        the walk, like a slice (without negative numbers). With `deleted`, deleted messages are shown in their places.
         """
         if (start or 0) < 0 or (stop or 0) < 0:
             raise InvalidInput("start and stop count from 0", hint="use recent(n) for the end of a history")
         moment = self.head
         low = self._position(after, moment) if after is not None else None
         high = self._position(before, moment) if before is not None else None
-        skip = 0
-        if start:
-            grid, skip = self._locate(start, moment)
-            low = max(low, grid) if low else grid
+        skip = start or 0
+        if skip and low is None and not (newest_first or deleted):
+            low, skip = self._locate(skip, moment)
         left = None if stop is None else max(0, stop - (start or 0))
         while left is None or left > 0:
             page = min(_PAGE, _PAGE if left is None else left + skip)
@@ -160,7 +160,8 @@ class History:
     def message(self, message: Ref | str | int) -> Message:
         """One message by id, or by its place (0 is the first, -1 the last)."""
         if isinstance(message, int):
-            found = self.recent(-message)[:1] if message < 0 else list(self.messages(message, message + 1))
+            start = message if message >= 0 else -1 - message
+            found = list(self.messages(start, start + 1, newest_first=message < 0))
             if not found:
                 raise NotFound(f"the history has no message number {message}", hint=f"it has {len(self)}")
             return found[0]
@@ -196,14 +197,12 @@ class History:
         ref = parse_ref(message)
 
         def look(view: View) -> list[Revision]:
-            lineage = [(view.state.id, view.as_of)]
-            state = view.state
-            while state.parent is not None:
-                lineage.append((state.parent, min(state.fork_seq, view.as_of)))
-                state = view.reader.thread(state.parent) or state
-            events = visible_revisions(view.reader.events_about(ref), lineage)
-            if not events and view.entry(ref) is None:
+            past = ancestors(view.reader, view.state)
+            lineage = [(parent.id, min(fork.fork_seq, view.as_of)) for fork, parent in past]
+            lineage.append((view.state.id, view.as_of))
+            if view.entry(ref) is None:
                 raise NotFound(f"no message {ref.short} in thread {self.id[:8]}")
+            events = visible_revisions(view.reader.events_about(ref), lineage)
             spoken = view.reader.spoken([e.id for e in events])
             return [_revision(e, ref, spoken[e.id]) for e in events]
 
@@ -290,16 +289,14 @@ def _body(event: Event) -> dict[str, str]:
 
 def _log(view: View, first: int, last: int) -> list[Event]:
     """Events along the lineage: a fork's numbers go on where its parent's shared part ends."""
-    out: list[Event] = []
-    state, high = view.state, min(last, view.as_of)
-    while True:
-        low = max(first, state.fork_seq + 1) if state.parent else first
-        if low <= high:
-            out = view.reader.events(state.id, low, high) + out
-        if state.parent is None or first > state.fork_seq:
-            return out
-        high = min(high, state.fork_seq)
-        state = view.reader.thread(state.parent) or state
+    high = min(last, view.as_of)
+    out = view.reader.events(view.state.id, max(first, view.state.fork_seq + 1), high)
+    for fork, parent in ancestors(view.reader, view.state):
+        if first > fork.fork_seq:
+            break
+        high = min(high, fork.fork_seq)
+        out = view.reader.events(parent.id, max(first, parent.fork_seq + 1), high) + out
+    return out
 
 
 def message_of(entry: Entry, spoken: Spoken) -> Message:

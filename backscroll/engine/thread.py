@@ -6,7 +6,6 @@ Each method is one transaction, durable on return, safe from any OS thread. Read
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
 
@@ -126,7 +125,9 @@ class Thread(History):
         """Give a message new words. With `seen` (the revision you looked at), a change in between is a Conflict."""
         ref, what = parse_ref(message), checked_content(content, None)
         saw = None if seen is None else parse_ref(seen)
-        return self._told(ref, lambda pen: operations.edit(pen, ref, keep_author(pen, ref, what), seen=saw))
+        return self._told(
+            ref, lambda pen: operations.edit(pen, ref, keep_facts(pen, ref, what, metadata=True), seen=saw)
+        )
 
     def regenerate(
         self, message: Ref | str, content: ContentLike, *, live: bool = True, seen: Ref | str | None = None
@@ -135,7 +136,9 @@ class Thread(History):
         ref, what = parse_ref(message), checked_content(content, None)
         saw = None if seen is None else parse_ref(seen)
         self._do(
-            lambda pen: operations.regenerate(pen, ref, keep_author(pen, ref, what), live=live, seen=saw)
+            lambda pen: operations.regenerate(
+                pen, ref, keep_facts(pen, ref, what, metadata=False), live=live, seen=saw
+            )
         )
         return self.message(ref)
 
@@ -280,15 +283,20 @@ def _one_before(pen: Pen, before: Ref | str | None) -> Ref | None:
     """The message that stands right before another one; None where that is the first."""
     if before is None:
         return None
-    entry = operations.standing(pen, parse_ref(before), deleted=True)
+    entry = operations.keeping_place(pen, parse_ref(before))
     rows = pen.view.page(1, before=entry.position, newest_first=True, gone=True)
     return rows[0][0].message if rows else None
 
 
-def keep_author(pen: Pen, message: Ref, content: Content) -> Content:
-    """New words are still by the same author unless they say otherwise."""
-    return (
-        content if content.author is not None else replace(content, author=operations.author_of(pen, message))
+def keep_facts(pen: Pen, message: Ref, content: Content, *, metadata: bool) -> Content:
+    """New words are still by the same author, and an edit keeps what the source knew, unless they say otherwise."""
+    now = operations.content_now(pen, message)
+    if now is None:
+        return content
+    return Content(
+        content.parts,
+        content.author if content.author is not None else now.author,
+        content.metadata if content.metadata or not metadata else now.metadata,
     )
 
 

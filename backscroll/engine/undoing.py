@@ -6,7 +6,7 @@ message meanwhile is never overwritten.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from backscroll.engine.lineage import View
@@ -15,16 +15,17 @@ from backscroll.errors import Conflict, NotFound
 from backscroll.record.about import About, fold_about
 from backscroll.record.history import DELETED, FORGOTTEN, Entry, pack
 from backscroll.record.undo import to_redo, to_undo
-from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.event import DELIBERATE, Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 
 _FIELDS = ("position", "revision", "alternative", "flags")
+_PAGE = 50
 
 
 def undo(pen: Pen) -> Event:
     """Take back the actor's last deliberate stroke in this thread."""
-    stroke = to_undo(_newest_first(pen))
+    stroke = to_undo(e for e in _newest_first(pen) if not _void(pen, e))
     if not stroke:
         raise NotFound(
             f"nothing to undo for {pen.actor}", hint="only your own edits can be undone, not new messages"
@@ -34,21 +35,27 @@ def undo(pen: Pen) -> Event:
 
 def redo(pen: Pen) -> Event:
     """Do again what the actor's last undo took back."""
-    undone = to_redo(_newest_first(pen))
+    undone = to_redo(e for e in _newest_first(pen) if e.kind in DELIBERATE or not _void(pen, e))
     if undone is None:
         raise NotFound(f"nothing to redo for {pen.actor}", hint="a new edit ends the chance to redo")
     return _invert(pen, Kind.REDONE, [undone])
 
 
-def _newest_first(pen: Pen) -> list[Event]:
-    out: list[Event] = []
+def _newest_first(pen: Pen) -> Iterator[Event]:
+    """The actor's operations from the newest back, read no further than somebody asks."""
     before: int | None = None
-    while True:
-        page = pen.tx.undoable(pen.state.id, pen.actor, before, 200)
-        out += page
-        if len(page) < 200 or to_undo(out[:-1]):  # a whole stroke is in hand once something older follows it
-            return out
+    while page := pen.tx.undoable(pen.state.id, pen.actor, before, _PAGE):
+        yield from page
         before = page[-1].seq
+
+
+def _void(pen: Pen, event: Event) -> bool:
+    """True where all that an operation was about is forgotten: there is nothing left to take back or do again."""
+    touched = _touched([event])
+    if not touched:
+        return event.forgotten
+    entries = [pen.entry(message) for message in touched]
+    return all(entry is None or entry.flags & FORGOTTEN for entry in entries)
 
 
 def _invert(pen: Pen, kind: Kind, stroke: Sequence[Event]) -> Event:
@@ -59,10 +66,13 @@ def _invert(pen: Pen, kind: Kind, stroke: Sequence[Event]) -> Event:
         now = pen.entry(message)
         if now is None or now.flags & FORGOTTEN:
             continue
-        entries.append(pack(_set_back(before.entry(message), after.entry(message), now)))
+        then = _set_back(before.entry(message), after.entry(message), now)
+        if then.revision != now.revision and pen.tx.spoken([then.revision])[then.revision].body is None:
+            raise Conflict(
+                "what this would bring back was forgotten", hint="its words cannot be brought back"
+            )
+        entries.append(pack(then))
     about = _about_before(pen, stroke)
-    if not entries and about is None:
-        raise Conflict("what this would take back was forgotten", hint="its words cannot be brought back")
     head = {"of": [e.seq for e in stroke], "entries": entries}
     return pen.write(kind, head=head, body=None if about is None else {"about": about})
 

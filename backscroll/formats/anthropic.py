@@ -51,7 +51,7 @@ def _sniff(source: Source) -> float:
 
 
 def _looks(message: Mapping[str, Json], text: str) -> float:
-    if message.get("role") not in ROLES or "content" not in message or "type" in message:
+    if as_text(message.get("role")) not in ROLES or "content" not in message or "type" in message:
         return 0.0
     if as_array(message["content"]) is None and not isinstance(message["content"], str):
         return 0.0

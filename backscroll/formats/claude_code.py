@@ -50,7 +50,7 @@ def _row(line: str) -> dict[str, Json] | None:
 
 
 def _looks(row: dict[str, Json]) -> float:
-    kind = row.get("type")
+    kind = as_text(row.get("type"))
     if "payload" in row:
         return 0.0  # Codex
     if kind in _KINDS and as_text(row.get("sessionId")) and ("parentUuid" in row or "uuid" in row):

@@ -43,7 +43,7 @@ def _sniff(source: Source) -> float:
 
 
 def _looks(message: Mapping[str, Json], text: str) -> float:
-    if message.get("role") not in ROLES or not ("content" in message or "tool_calls" in message):
+    if as_text(message.get("role")) not in ROLES or not ("content" in message or "tool_calls" in message):
         return 0.0
     if "type" in message or "parts" in message:
         return 0.2  # other tools' records have a role too

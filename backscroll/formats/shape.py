@@ -83,5 +83,7 @@ class Format:
     label: str  # `Claude Code transcript`, for people
     suffix: str  # `.jsonl`, for exports
     sniff: Callable[[Source], float]  # 0.0 (surely not) to 1.0 (surely); must be cheap and never raise
-    read: Callable[[Source], Iterable[ForeignThread]]  # raises FormatError only where nothing at all can be read
+    read: Callable[
+        [Source], Iterable[ForeignThread]
+    ]  # raises FormatError only where nothing at all can be read
     write: Callable[[ForeignThread, Blobs], Written] | None = None  # None: import only

@@ -57,7 +57,7 @@ _WHOLE = frozenset({Kind.CREATED, Kind.FORKED, Kind.RENAMED, Kind.TAGGED, Kind.U
 def after(about: About, event: Event) -> About:
     """What is known once an event has happened."""
     if event.kind is Kind.FORGOTTEN and event.head.get("thread"):
-        return About(kind=about.kind)
+        return About()  # whoever reads the log later cannot know what was there
     undoing = event.kind in (Kind.UNDONE, Kind.REDONE)
     if event.kind not in _WHOLE and not undoing:
         return about

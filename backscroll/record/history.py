@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from backscroll.errors import StoreCorrupt
 from backscroll.record.order import at_end
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
@@ -113,7 +114,7 @@ def _reset(event: Event, seq: int, was: Mapping[str, Json], current: Lookup) -> 
     message = parse_ref(was["message"])
     entry = current(message)
     if entry is None:
-        raise LookupError(f"event {event.id} resets {message}, which is not in this history")
+        raise StoreCorrupt(f"event {event.id} resets {message}, which is not in this history")
     return replace(
         entry,
         position=bytes.fromhex(was["position"]),

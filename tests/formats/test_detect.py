@@ -94,12 +94,11 @@ def test_what_was_seen_is_said(thing: MemorySource, seen: str, advice: str) -> N
 
 
 KEYS = ["messages", "content", "mapping", "sessionId", "uuid", "message"]
-KINDS = st.sampled_from(["user", "assistant", "session_meta", "x"])
 JSON = st.recursive(
-    st.none() | st.integers() | st.sampled_from(["user", "assistant", "x"]),
+    st.none() | st.integers() | st.sampled_from(["user", "assistant", "session_meta", "x"]),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.fixed_dictionaries({}, optional={"role": KINDS, "type": KINDS, **dict.fromkeys(KEYS, inner)})
+        | st.fixed_dictionaries({}, optional=dict.fromkeys(("role", "type", *KEYS), inner))
     ),
 )
 

@@ -31,8 +31,11 @@ def connect(path: Path, patience: float, read_only: bool) -> sqlite3.Connection:
     return connection
 
 
-def prepare(path: Path, patience: float) -> bool:
-    """Create or check the file and bring it to the current version. True where it can only be read."""
+def prepare(path: Path, patience: float) -> tuple[sqlite3.Connection, bool]:
+    """Create or check the file and bring it to the current version.
+
+    Gives a connection that can be read from, and whether the file can only be read.
+    """
     if path.is_dir():
         raise StoreError(
             f"the store is a folder: {path}", hint="name a file, such as backscroll.db in that folder"
@@ -60,31 +63,35 @@ def prepare(path: Path, patience: float) -> bool:
             raise translated(error, str(path)) from error
 
 
-def _prepared(path: Path, patience: float, read_only: bool) -> bool:
+def _prepared(path: Path, patience: float, read_only: bool) -> tuple[sqlite3.Connection, bool]:
     connection = connect(path, patience, read_only)
     try:
         found = _checked_version(connection, path)
-        if found == VERSION:
-            return read_only
-        if read_only:
+        if found != VERSION and read_only:
             raise StoreError(
                 f"the store needs migrating but is read-only: {path}", hint="make the file writable once"
             )
-        connection.execute("PRAGMA journal_mode = WAL")
-        if found:
-            _keep_copy(connection, path, found)
-        connection.execute("BEGIN IMMEDIATE")
-        found = _checked_version(connection, path)  # another process may have been quicker
-        for script in MIGRATIONS[found:]:
-            for statement in script.split(";\n"):
-                if statement.strip():
-                    connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-    finally:
+        if found != VERSION:
+            _migrate(connection, path, found)
+    except BaseException:
         connection.close()
-    return read_only
+        raise
+    return connection, read_only
+
+
+def _migrate(connection: sqlite3.Connection, path: Path, found: int) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    if found:
+        _keep_copy(connection, path, found)
+    connection.execute("BEGIN IMMEDIATE")
+    found = _checked_version(connection, path)  # another process may have been quicker
+    for script in MIGRATIONS[found:]:
+        for statement in script.split(";\n"):
+            if statement.strip():
+                connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
 
 
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:

@@ -49,8 +49,9 @@ class SqliteStore:
         self.path = path
         self.location = str(path)
         self.patience = patience
-        self.read_only = prepare(path, patience)
+        first, self.read_only = prepare(path, patience)
         self._start()
+        self._idle.append(first)
 
     def _start(self) -> None:
         self._pid = os.getpid()
@@ -207,13 +208,18 @@ class SqliteStore:
         """Merge the index, rewrite the file and empty the write-ahead log, so that no page keeps erased words."""
 
         def work(connection: sqlite3.Connection) -> list[str]:
-            connection.execute("INSERT INTO words (words) VALUES ('optimize')")
-            connection.execute("VACUUM")
-            busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             left = ["copies of the store: backups, exports, snapshots of the disk"]
+            try:
+                connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+                connection.execute("VACUUM")
+                busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                    raise
+                busy = 1
             if busy:
                 left.append(
-                    "the write-ahead log, while another program is reading: run `backscroll verify` later"
+                    "freed pages of the file, while another program uses it: forget anything again later"
                 )
             return left
 

@@ -90,7 +90,7 @@ class SqliteWriter(SqliteReader):
         if number is None:
             raise LookupError(f"the thread of event {event.id} is not in the store")
         key = number << 32 | event.seq
-        doc = self._add_words(key, logged.words, None) if logged.words else None
+        doc = self._add_words(key, logged.words) if logged.words else None
         self._c.execute(
             "INSERT INTO events (key, kind, actor, at, target, head, salt, body, seal, hash, digest, said, said_us, role, "
             "tools, doc, undoable) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -139,9 +139,8 @@ class SqliteWriter(SqliteReader):
             ),
         )
 
-    def _add_words(self, key: int, words: str, doc: int | None) -> int | None:
-        sql = "INSERT INTO words (rowid, text, event) VALUES (?, ?, ?)"
-        return self._c.execute(sql, (doc, words, key)).lastrowid
+    def _add_words(self, key: int, words: str) -> int | None:
+        return self._c.execute("INSERT INTO words (text, event) VALUES (?, ?)", (words, key)).lastrowid
 
     def index(self, revision: Ref, words: str) -> None:
         key = self._key(revision)
@@ -149,14 +148,15 @@ class SqliteWriter(SqliteReader):
         if key is None or row is None or not words:
             return
         if row[0] is None:
-            doc = self._add_words(key, words, None)
+            doc = self._add_words(key, words)
             self._c.execute("UPDATE events SET doc = ? WHERE key = ?", (doc, key))
-        elif self.indexed(revision) is None:
-            self._add_words(key, words, row[0])
 
     def unindex(self, revision: Ref) -> None:
+        key = self._key(revision)
         sql = "DELETE FROM words WHERE rowid = (SELECT doc FROM events WHERE key = ?)"
-        self._c.execute(sql, (self._key(revision),))
+        if self._c.execute(sql, (key,)).rowcount:
+            # The index may give the number to the next words that come: nobody else may go on holding it.
+            self._c.execute("UPDATE events SET doc = NULL WHERE key = ?", (key,))
 
     def put_blob(self, digest: str, data: bytes) -> None:
         self._c.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", (digest, data))

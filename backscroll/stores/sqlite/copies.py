@@ -1,0 +1,32 @@
+"""Copies of a store file: is one sound, and does a file hold everything that was written to it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from backscroll.errors import StoreCorrupt
+
+
+def check_copy(source: Path) -> None:
+    """A backup must be a sound store before it takes the place of another."""
+    try:
+        with closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as connection:
+            said = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            count = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'events'").fetchone()[
+                0
+            ]
+    except sqlite3.Error as error:
+        raise StoreCorrupt(f"the backup cannot be read: {source}", hint="nothing was changed") from error
+    if said != "ok" or not count:
+        raise StoreCorrupt(f"the backup is damaged or is no store: {source}", hint="nothing was changed")
+
+
+def settle(store: Path) -> None:
+    """Bring the write-ahead log of a store into its file, so that moving the file aside moves everything."""
+    try:
+        with closing(sqlite3.connect(store)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.Error:
+        return  # damaged: it is moved aside as it is, together with its write-ahead log
