@@ -15,14 +15,13 @@ from backscroll.config import Settings
 from backscroll.engine import forgetting
 from backscroll.engine.lineage import View
 from backscroll.engine.means import Means
-from backscroll.engine.pen import Pen, checked_actor
+from backscroll.engine.pen import Pen, checked_actor, index_entry
 from backscroll.engine.reading import info_of
 from backscroll.engine.thread import Thread
 from backscroll.errors import Ambiguous, NotFound
-from backscroll.recall.words import index_words
 from backscroll.record.about import About
 from backscroll.record.chain import genesis
-from backscroll.record.content import decode, searchable
+from backscroll.record.content import decode
 from backscroll.record.ports import Store, ThreadState, Writer
 from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import THREAD_ID, Ref, parse_ref
@@ -407,5 +406,5 @@ def _index_past(tx: Writer, view: View) -> None:
     while rows := view.page(500, after=low):
         for entry, spoken in rows:
             if spoken.body is not None and tx.indexed(entry.revision) is None:
-                tx.index(entry.revision, index_words(searchable(decode(spoken.body))))
+                tx.index(entry.revision, index_entry(decode(spoken.body)))
         low = rows[-1][0].position

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from backscroll.engine.lineage import ERASED, View
 from backscroll.engine.means import Means, microseconds
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.recall.words import index_words
 from backscroll.record.about import after
 from backscroll.record.chain import commitment, link, sealed, to_bytes
 from backscroll.record.content import blobs_of, decode, digest, searchable, spelled, tools_of
@@ -164,7 +163,7 @@ class Pen:
                 role,
                 self.digest,
                 tools_of(speech.content),
-                index_words(searchable(speech.content)) if live else "",
+                index_entry(speech.content) if live else "",
                 undoable=event.kind in _UNDOABLE,
             )
         )
@@ -176,11 +175,10 @@ class Pen:
         own = None if fresh else self.tx.entry(self.state.id, entry.message)
         before = own if own is not None or self.state.parent is None or fresh else self.entry(entry.message)
         self.tx.open_entry(self.state.id, entry, own)
-        was = before or replace(entry, flags=1)
         self.state = replace(
             self.state,
-            messages=self.state.messages + entry.live - was.live,
-            turns=self.state.turns + entry.opens_turn - was.opens_turn,
+            messages=self.state.messages + entry.live - (before is not None and before.live),
+            turns=self.state.turns + entry.opens_turn - (before is not None and before.opens_turn),
         )
         if before is None:
             return
@@ -196,7 +194,7 @@ class Pen:
     def _index(self, revision: Ref) -> None:
         spoken = self.tx.spoken([revision]).get(revision)
         if spoken is not None and spoken.body is not None:
-            self.tx.index(revision, index_words(searchable(decode(spoken.body))))
+            self.tx.index(revision, index_entry(decode(spoken.body)))
 
     def _unindex(self, entry: Entry) -> None:
         """Take a revision out of the index, unless another thread of the family still shows it."""
@@ -233,3 +231,10 @@ def checked_actor(actor: str) -> str:
             f"not a name for an actor: {actor!r}", hint="use one line of printable text, such as user:ann"
         )
     return actor
+
+
+def index_entry(content: Content) -> str:
+    """The words under which a content is found. Loaded with the first write: reading must not wait for its patterns."""
+    from backscroll.recall.words import index_words
+
+    return index_words(searchable(content))

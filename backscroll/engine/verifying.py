@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from backscroll.engine.lineage import View
+from backscroll.engine.pen import index_entry
 from backscroll.errors import BackscrollError
-from backscroll.recall.words import index_words
 from backscroll.record.about import About, after
 from backscroll.record.chain import flaws, genesis
-from backscroll.record.content import decode, digest, searchable
+from backscroll.record.content import decode, digest
 from backscroll.record.history import FORGOTTEN, Entry, Span, changes, replay
 from backscroll.record.ports import Reader, ThreadState
 from backscroll.vocab.event import SPEAKING, Event
@@ -277,7 +277,7 @@ def _check_speech(
         content = decode(event.body)
         role = entries[0].role if entries else str(event.head.get("role", ""))
         right = digest(role, content)
-        words = index_words(searchable(content))
+        words = index_entry(content)
     except DAMAGE as error:
         found.append(Flaw(state.id, event.id, f"the words cannot be read: {_say(error)}"))
         return

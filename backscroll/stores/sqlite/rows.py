@@ -24,7 +24,7 @@ _ENTRY = "e.position, e.since, e.message, e.revision, e.role, e.alternative, e.a
 _SPOKEN = "v.body, v.digest, v.said, v.actor"
 _LOW = (1 << 32) - 1
 #: A common word fits half of all messages; ranking the newest few thousand of them keeps every search quick.
-RANKED = 3000
+RANKED = 2000
 
 
 class SqliteReader:
