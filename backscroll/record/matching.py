@@ -1,0 +1,207 @@
+"""The state of a comparison: what is compared, and what has been matched so far.
+
+`Sides` holds both lists with their keys. `Matching` grows a chain of pairs that rises on both sides; between two neighbours of
+the chain lies a gap, and later stages look only at what is still free in the same gap. Pairs that cross the chain are moves.
+Refuses: to decide what is a match; the stages do.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from backscroll.record.align import Pair
+from backscroll.record.normal import BlobName, Names, exact, loose
+from backscroll.record.operations import Mode, Ours
+from backscroll.vocab.foreign import ForeignMessage
+from backscroll.vocab.message import Content
+
+NEAR = 64  # how far from its neighbours a changed message is looked for in a long gap
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A message of theirs, or a piece of one that holds several of ours."""
+
+    message: ForeignMessage
+    theirs: int
+    loose: str
+    kind: str
+    glued: bool = False  # stood together with other pieces in one message
+    signed: bool = False  # a speaker's name stood before it: somebody said it
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Both lists, made comparable."""
+
+    mode: Mode
+    ours: Sequence[Ours]
+    blocks: Sequence[Block]
+    our_loose: list[str]
+    our_kinds: list[str]
+    our_tokens: list[int]
+    their_tokens: list[int]
+    key: Callable[[Content], str]  # the loose key, names of speakers removed where they may have been added
+    letters: Callable[[Content], str]  # the exact key
+    checkers: list[int]  # the entries that can tell forgotten words
+
+    def live(self, o: int) -> bool:
+        """True for an entry that stands in our history, hidden or not."""
+        return not (self.ours[o].deleted or self.ours[o].forgotten)
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """How contents are compared: in a rendered prompt, without the name that may stand before the words."""
+
+    mode: Mode
+    names: Names
+    blob_name: BlobName
+
+    def loose(self, content: Content) -> str:
+        """The key of what rendering and saving do not change."""
+        key = loose(content, self.blob_name)
+        return key if self.mode == "full" else self.names.parted(key)[1]
+
+    def exact(self, content: Content) -> str:
+        """The key of every letter."""
+        return exact(content, self.blob_name)
+
+
+def kind_of(mode: Mode, role: str) -> str:
+    """Whose words may be compared: a rendering keeps assistant and others apart, and no more than that."""
+    if mode == "full":
+        return role
+    return "assistant" if role == "assistant" else "user"
+
+
+def sides_of(ours: Sequence[Ours], blocks: Sequence[Block], keys: Keys) -> Sides:
+    """Compute the keys of our entries, and number equal keys of both sides alike."""
+    our_loose = [keys.loose(entry.content) for entry in ours]
+    our_kinds = [kind_of(keys.mode, entry.role) for entry in ours]
+    numbers: dict[tuple[str, str], int] = {}
+    our_tokens = [numbers.setdefault(pair, len(numbers)) for pair in zip(our_kinds, our_loose, strict=True)]
+    their_tokens = [numbers.setdefault((b.kind, b.loose), len(numbers)) for b in blocks]
+    checkers = [o for o, entry in enumerate(ours) if entry.forget_check is not None]
+    return Sides(
+        keys.mode,
+        ours,
+        blocks,
+        our_loose,
+        our_kinds,
+        our_tokens,
+        their_tokens,
+        keys.loose,
+        keys.exact,
+        checkers,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What is free between two neighbours of the chain."""
+
+    number: int  # how many pairs of the chain come before
+    ours: list[int]
+    theirs: list[int]
+
+    def near(self) -> Gap:
+        """Where ours are many times theirs (a trimmed top, say): those that lie near the neighbours."""
+        most = NEAR + 4 * len(self.theirs)
+        if len(self.ours) <= 2 * most:
+            return self
+        return Gap(self.number, self.ours[:most] + self.ours[-most:], self.theirs)
+
+
+@dataclass(slots=True)
+class Matching:
+    """Which entry of ours is which block of theirs."""
+
+    ours_of: list[int]  # by block; -1: none
+    theirs_of: list[int]  # by entry; -1: none
+    chain: list[Pair] = field(default_factory=list[Pair])
+    firm: set[int] = field(default_factory=set[int])  # blocks whose match does not rest on words alone
+    moved: set[int] = field(default_factory=set[int])  # blocks whose match crosses the chain
+    withheld: dict[int, int] = field(
+        default_factory=dict[int, int]
+    )  # forgotten blocks, and which entry says so
+    _lone_ours: list[int] = field(default_factory=list[int])  # at least those without a match
+    _lone_theirs: list[int] = field(default_factory=list[int])
+
+    def take(self, pairs: Iterable[Pair], *, firm: bool = False) -> None:
+        """Accept pairs of (ours, theirs) that rise together with the chain."""
+        fresh = list(pairs)
+        if fresh:
+            self._note(fresh, firm=firm)
+            self.chain = sorted(self.chain + fresh)
+
+    def cross(self, pairs: Iterable[Pair], *, firm: bool = False) -> None:
+        """Accept pairs that do not."""
+        fresh = list(pairs)
+        self._note(fresh, firm=firm)
+        self.moved.update(t for _, t in fresh)
+
+    def _note(self, pairs: Iterable[Pair], *, firm: bool) -> None:
+        for o, t in pairs:
+            self.ours_of[t] = o
+            self.theirs_of[o] = t
+            if firm:
+                self.firm.add(t)
+
+    def rematch(self, pairs: Iterable[Pair]) -> None:
+        """Give blocks of the chain other entries, or entries other blocks; the result must rise again."""
+        fresh = list(pairs)
+        if not fresh:
+            return
+        for o, t in fresh:
+            if self.ours_of[t] >= 0:
+                self.theirs_of[self.ours_of[t]] = -1
+            if self.theirs_of[o] >= 0:
+                self.ours_of[self.theirs_of[o]] = -1
+        self._note(fresh, firm=False)
+        self.chain = [(o, t) for t, o in enumerate(self.ours_of) if o >= 0 and t not in self.moved]
+        self.forget_progress()
+
+    def forget_progress(self) -> None:
+        """Look for what is free among all, as at the beginning."""
+        self._lone_ours = list(range(len(self.theirs_of)))
+        self._lone_theirs = list(range(len(self.ours_of)))
+
+    def free_entries(self) -> list[int]:
+        """Entries of ours that nothing was found for yet, whatever they are."""
+        self._lone_ours = [o for o in self._lone_ours if self.theirs_of[o] < 0]
+        return self._lone_ours
+
+    def free_blocks(self) -> list[int]:
+        """Blocks of theirs that nothing was found for yet."""
+        self._lone_theirs = [t for t in self._lone_theirs if self.ours_of[t] < 0 and t not in self.withheld]
+        return self._lone_theirs
+
+    def gaps(self, pool: Callable[[int], bool], *, both: bool = True) -> list[Gap]:
+        """What is free, by gap; `both`: only gaps where both sides have something."""
+        theirs = self.free_blocks()
+        ours = [o for o in self.free_entries() if pool(o)]
+        if both and not (ours and theirs):
+            return []
+        left = [o for o, _ in self.chain]
+        right = [t for _, t in self.chain]
+        found: dict[int, Gap] = {}
+        for t in theirs:
+            number = bisect_left(right, t)
+            found.setdefault(number, Gap(number, [], [])).theirs.append(t)
+        for o in ours:
+            number = bisect_left(left, o)
+            if number in found or not both:
+                found.setdefault(number, Gap(number, [], [])).ours.append(o)
+        ordered = sorted(found.values(), key=lambda gap: gap.number)
+        return [gap for gap in ordered if gap.ours and gap.theirs] if both else ordered
+
+
+def unmatched(sides: Sides) -> Matching:
+    """The state before the first stage."""
+    ours, theirs = len(sides.ours), len(sides.blocks)
+    matching = Matching([-1] * theirs, [-1] * ours)
+    matching.forget_progress()
+    return matching

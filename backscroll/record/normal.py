@@ -1,0 +1,172 @@
+"""The normal form of a text, and the keys by which two contents are compared.
+
+A program that shows or re-sends a conversation changes what does not matter: line ends, blanks at the end of a line, the way
+an accented letter is composed. `normal_text` removes exactly that. A content has two keys: `exact` (what was said, to the
+letter) and `loose` (the words in normal form). Thinking and vendor parts belong to neither, because other programs leave them
+out; `unspoken` names them. Refuses: lower-casing, width folding, or anything else that could make two different texts equal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from backscroll.vocab.message import Content
+from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+
+#: Names bytes that the store does not hold yet, as the store would name them.
+BlobName: TypeAlias = Callable[[bytes], str]
+
+_BLANKS = " \t\u00a0\u3000"
+_UNTIDY = ("\r", *(blank + "\n" for blank in _BLANKS), "\n\n\n")
+_GAP = re.compile(r"\n{3,}")
+WEIGHTY = 16  # words of this substance are not said twice by accident
+_MARK = "\0"  # begins every key that is more than words, so that no text can be taken for one
+
+
+def sha256_name(data: bytes) -> str:
+    """The usual name of a blob."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def normal_text(text: str) -> str:
+    """The text without what rendering and saving change; applying it twice changes nothing more."""
+    if ("\n" in text or "\r" in text) and any(sign in text for sign in _UNTIDY):
+        lines = text.replace("\r", "").split("\n")
+        text = _GAP.sub("\n\n", "\n".join(line.rstrip(_BLANKS) for line in lines))
+    text = text.strip()
+    if text.isascii() or unicodedata.is_normalized("NFC", text):
+        return text
+    return unicodedata.normalize("NFC", text)
+
+
+def exact(content: Content, blob_name: BlobName = sha256_name) -> str:
+    """What was said, to the letter: words, calls, results and media, without vendors' extras."""
+    return _key(content, blob_name, whole=True)
+
+
+def loose(content: Content, blob_name: BlobName = sha256_name) -> str:
+    """What was said, in normal form; names of calls are left out, because programs rename them."""
+    return _key(content, blob_name, whole=False)
+
+
+def unspoken(content: Content) -> tuple[str, ...]:
+    """Thinking and vendor parts, which a program may keep to itself without having changed the message."""
+    parts = content.parts
+    if len(parts) == 1 and isinstance(parts[0], Text):
+        return ()
+    out: list[str] = []
+    for part in parts:
+        if isinstance(part, Reasoning):
+            out.append(part.text)
+        elif isinstance(part, Opaque):
+            out.append(part.raw)
+    return tuple(out)
+
+
+def call_ids(content: Content) -> tuple[str, ...]:
+    """The names of the tool calls that a content makes or answers; nobody reuses them for something else."""
+    out: list[str] = []
+    for part in content.parts:
+        if isinstance(part, ToolCall) and part.id:
+            out.append(f"call {part.id}")
+        elif isinstance(part, ToolResult) and part.call_id:
+            out.append(f"result {part.call_id}")
+    return tuple(out)
+
+
+def _key(content: Content, blob_name: BlobName, *, whole: bool) -> str:
+    parts = content.parts
+    if len(parts) == 1 and isinstance(parts[0], Text):
+        return parts[0].text if whole else normal_text(parts[0].text)
+    marks: list[Json] = []
+    words: list[str] = []
+    for part in parts:
+        if isinstance(part, Text):
+            words.append(part.text)
+            continue
+        mark = _mark(part, blob_name, whole=whole)
+        if mark is None:
+            continue
+        if words:
+            marks.append(_joined(words, whole=whole))
+            words = []
+        marks.append(mark)
+    if not marks:
+        return _joined(words, whole=whole)
+    if words:
+        marks.append(_joined(words, whole=whole))
+    return _MARK + json.dumps([m for m in marks if m != ""], ensure_ascii=False, sort_keys=True)
+
+
+def _joined(words: Iterable[str], *, whole: bool) -> str:
+    text = "\n".join(words)
+    return text if whole else normal_text(text)
+
+
+def _mark(part: Part, blob_name: BlobName, *, whole: bool) -> Json | None:
+    match part:
+        case ToolCall():
+            return ["call", part.id if whole else "", part.name, _arguments(part.arguments)]
+        case ToolResult():
+            inner = [_inner(p, blob_name, whole=whole) for p in part.content]
+            return ["result", part.call_id if whole else "", part.is_error, inner]
+        case Media():
+            return ["media", *_media(part, blob_name)]
+        case Text():
+            return _joined([part.text], whole=whole)
+        case Reasoning() | Opaque():
+            return None
+
+
+def _inner(part: Text | Media | Opaque, blob_name: BlobName, *, whole: bool) -> Json:
+    return part.raw if isinstance(part, Opaque) else _mark(part, blob_name, whole=whole)
+
+
+def _media(part: Media, blob_name: BlobName) -> tuple[str, str]:
+    if part.blob is not None:
+        return "blob", part.blob
+    if part.data is not None:
+        return "blob", blob_name(part.data)
+    return "url", part.url or part.name or part.media_type
+
+
+def _arguments(value: Json) -> Json:
+    """Arguments as a value, whether the wire sent a value or a string that holds one."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:  # a model may send broken JSON; then the string itself is what it said
+        return value
+
+
+def substance(text: str) -> int:
+    """How much a text says, up to 64: a Chinese sign counts as much as two letters."""
+    head = text[:64]
+    return len(head) if head.isascii() else sum(2 if sign >= "\u2e80" else 1 for sign in head)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The speakers' names that a program may have put before a text (`Ellie: …`, `艾莉：…`)."""
+
+    pattern: re.Pattern[str] | None
+
+    def parted(self, text: str) -> tuple[str | None, str]:
+        """The name, if the text is signed with a known one, and the text without it."""
+        found = self.pattern.match(text) if self.pattern else None
+        return (found[1], text[found.end() :]) if found else (None, text)
+
+
+def names_of(names: Iterable[str]) -> Names:
+    """Recognise these names, longer ones first."""
+    known = sorted({normal_text(n) for n in names} - {""}, key=lambda n: (-len(n), n))
+    if not known:
+        return Names(None)
+    return Names(re.compile(f"({'|'.join(map(re.escape, known))})[ \\t]*[:\uff1a][ \\t]*\\n?"))

@@ -1,0 +1,236 @@
+"""What a sync is asked with and what it answers: our entries, operations, notes, and the plan that holds them.
+
+Operations change our history when they are carried out in the order given. Notes change nothing: they say what was seen and
+left alone, and what could have been understood in another way. Before: `vocab`. After: `record/sync` makes plans, the engine
+carries them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from backscroll.vocab.foreign import ForeignMessage
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Content, Role
+
+#: `full`: their list is their conversation (a file, a chat array). `prompt`: it is a rendering, as a proxy sees it.
+Mode: TypeAlias = Literal["full", "prompt"]
+
+#: Says whether these words are the ones that were forgotten (the caller knows how; it has the salted hashes).
+ForgetCheck: TypeAlias = Callable[[ForeignMessage], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A revision of ours: an old edit or an alternative."""
+
+    id: Ref
+    content: Content
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """One entry of our history, at its place in the order; hidden, deleted and forgotten ones included, and flagged.
+
+    `known` holds the revisions besides the live one. `forget_check` belongs to a hole (`forgotten`), or to a living message of
+    which some revision was forgotten.
+    """
+
+    id: Ref
+    role: Role
+    content: Content
+    at: str | None = None
+    source_ids: tuple[str, ...] = ()  # every id by which the other program is known to call it
+    known: tuple[Known, ...] = ()
+    hidden: bool = False
+    deleted: bool = False
+    forgotten: bool = False
+    forget_check: ForgetCheck | None = None
+
+
+class New(NamedTuple):
+    """The n-th message that a plan adds: its name until the engine has given it a real one."""
+
+    number: int
+
+
+Place: TypeAlias = (
+    Ref | New | None
+)  # None: before everything; a hole may be named, because it keeps its place
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Add a message at the end, with flags, alternatives and times as `message` has them."""
+
+    new: New
+    message: ForeignMessage
+    theirs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """Add a message right after another."""
+
+    new: New
+    message: ForeignMessage
+    after: Place
+    theirs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A new revision of the alternative that is live."""
+
+    id: Ref
+    content: Content
+    theirs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Regenerate:
+    """A new alternative, which becomes the live one."""
+
+    id: Ref
+    content: Content
+    at: str | None
+    theirs: int
+
+
+@dataclass(frozen=True, slots=True)
+class AddAlternative:
+    """A new alternative beside the live one, which stays."""
+
+    id: Ref
+    content: Content
+    at: str | None
+    theirs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """Make a known revision the live one."""
+
+    id: Ref
+    revision: Ref
+    theirs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """They no longer have it."""
+
+    id: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """We had deleted it; they have it (again)."""
+
+    id: Ref
+    theirs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Put a message right after another."""
+
+    id: Ref
+    after: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Hide:
+    """Keep it out of prompts."""
+
+    id: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Unhide:
+    """Let it into prompts again."""
+
+    id: Ref
+
+
+Operation: TypeAlias = (
+    Append | Insert | Edit | Regenerate | AddAlternative | Choose | Delete | Restore | Move | Hide | Unhide
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trimmed:
+    """Ours that are older than what they sent. Says nothing about them, so nothing is done."""
+
+    ids: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """A block of theirs that was never said in the conversation: a system prompt, lore, a marker."""
+
+    theirs: int
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A block of theirs that holds several messages of ours."""
+
+    theirs: int
+    ids: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SkipForgotten:
+    """Words that were erased on purpose and came back; they are not taken in again."""
+
+    id: Ref  # whose words they were
+    theirs: int
+    alternative: int | None = None  # where only one of their alternatives says them
+
+
+@dataclass(frozen=True, slots=True)
+class Awaiting:
+    """Their list ends before replies that we have: they ask for another one. The answer is an alternative to the first."""
+
+    ids: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """Something that can be understood in several ways: which, and as what it was taken.
+
+    `what` is a fixed word: `which-of-equals`, `edited-or-replaced`, `edited-or-regenerated`, `moved-or-resaid`,
+    `deleted-or-hidden`, `injected-or-said`, `nothing-in-common`, `empty-list`, `forgotten-or-new`.
+    """
+
+    what: str
+    considered: tuple[str, ...]
+    done: str
+    ours: tuple[Ref, ...] = ()
+    theirs: tuple[int, ...] = ()
+
+
+Note: TypeAlias = Trimmed | Injected | Joined | SkipForgotten | Awaiting | Ambiguous
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do so that our live history says what theirs says, and what was noticed on the way.
+
+    Operations are applied in order. Each names live entries or messages that an operation before it has added, and leaving
+    out all `Delete`s (or `Hide`s) leaves a plan that can be applied. `matched` says which entry is which of their messages.
+    """
+
+    operations: tuple[Operation, ...]
+    notes: tuple[Note, ...]
+    matched: tuple[tuple[Ref, int], ...]
+
+    @property
+    def changes(self) -> bool:
+        """False where our history already says what theirs says."""
+        return bool(self.operations)

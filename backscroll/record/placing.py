@@ -1,0 +1,125 @@
+"""From a finished matching to operations: what goes, what comes back, what is new and where everything stands.
+
+Before: `record/matching`, and a verdict for whatever found no match. After: the operations of a plan, in the order in which
+they can be carried out: each names an entry that stands, or a message that was added before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from backscroll.record.classify import Circumstances, changed, untouched
+from backscroll.record.holes import without_forgotten
+from backscroll.record.matching import Matching, Sides
+from backscroll.record.operations import (
+    Append,
+    Delete,
+    Hide,
+    Insert,
+    Move,
+    New,
+    Note,
+    Operation,
+    Place,
+    SkipForgotten,
+)
+from backscroll.vocab.ids import Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of whatever found no match."""
+
+    delete: frozenset[int]  # entries of ours; all others stay
+    hide: frozenset[int]
+    add: frozenset[int]  # blocks of theirs; all others are left alone
+
+
+def operations_of(
+    sides: Sides, matching: Matching, verdict: Verdict, *, knows_hidden: bool
+) -> tuple[list[Operation], list[Note]]:
+    """Deletions and hidings first; then along their list: what is new or moved is placed, what changed is changed."""
+    ids = [entry.id for entry in sides.ours]
+    out: list[Operation] = [Delete(ids[o]) for o in sorted(verdict.delete)]
+    out.extend(Hide(ids[o]) for o in sorted(verdict.hide))
+    notes: list[Note] = [
+        SkipForgotten(ids[o], sides.blocks[t].theirs) for t, o in sorted(matching.withheld.items())
+    ]
+    our_end, their_end = _last_user(sides)
+    writer = _Writer(sides, matching, out, notes, lambda o, t: o > our_end or t > their_end, knows_hidden)
+    previous: Place = None
+    done = 0  # blocks before this index are placed
+    survivor = 0  # entries before this index are behind us
+    for o, t in (*matching.chain, (len(ids), len(sides.blocks))):
+        for other in range(survivor, o):
+            moving = matching.theirs_of[other] in matching.moved and matching.theirs_of[other] >= 0
+            if not sides.ours[other].deleted and other not in verdict.delete and not moving:
+                previous = ids[other]
+        for block in range(done, t):
+            if block in matching.moved:
+                previous = writer.moved(block, previous)
+            elif block in verdict.add:
+                previous = writer.added(block, previous, last=o == len(ids))
+        if o < len(ids):
+            writer.kept(o, t)
+            previous = ids[o]
+        done, survivor = t + 1, o + 1
+    return out, notes
+
+
+def matched_of(sides: Sides, matching: Matching) -> tuple[tuple[Ref, int], ...]:
+    """Which entry is which message of theirs; holes left out."""
+    pairs = ((o, t) for t, o in enumerate(matching.ours_of) if o >= 0 and not sides.ours[o].forgotten)
+    return tuple((sides.ours[o].id, sides.blocks[t].theirs) for o, t in pairs)
+
+
+def _last_user(sides: Sides) -> tuple[int, int]:
+    ours = (o for o in range(len(sides.ours) - 1, -1, -1) if sides.ours[o].role == "user" and sides.live(o))
+    theirs = (t for t in range(len(sides.blocks) - 1, -1, -1) if sides.blocks[t].message.role == "user")
+    return next(ours, -1), next(theirs, -1)
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes down operations for one block after the other."""
+
+    sides: Sides
+    matching: Matching
+    out: list[Operation]
+    notes: list[Note]
+    late: Callable[[int, int], bool]
+    knows_hidden: bool
+    count: int = 0
+
+    def added(self, t: int, previous: Place, *, last: bool) -> Place:
+        """A message that we do not have."""
+        block = self.sides.blocks[t]
+        new = New(self.count)
+        self.count += 1
+        message, notes = without_forgotten(self.sides, block.message, block.theirs)
+        self.notes.extend(notes)
+        if last:
+            self.out.append(Append(new, message, block.theirs))
+        else:
+            self.out.append(Insert(new, message, previous, block.theirs))
+        return new
+
+    def moved(self, t: int, previous: Place) -> Place:
+        """A message that we have elsewhere."""
+        o = self.matching.ours_of[t]
+        self.kept(o, t)  # first, because it may bring back what was deleted
+        self.out.append(Move(self.sides.ours[o].id, previous))
+        return self.sides.ours[o].id
+
+    def kept(self, o: int, t: int) -> None:
+        """A message that both have, or that we had and forgot."""
+        if self.sides.ours[o].forgotten:
+            self.notes.append(SkipForgotten(self.sides.ours[o].id, self.sides.blocks[t].theirs))
+            return
+        if untouched(self.sides, o, self.sides.blocks[t], knows_hidden=self.knows_hidden):
+            return
+        here = Circumstances(self.late(o, t), t in self.matching.firm, self.knows_hidden)
+        operations, notes = changed(self.sides, self.sides.ours[o], self.sides.blocks[t], here)
+        self.out.extend(operations)
+        self.notes.extend(notes)

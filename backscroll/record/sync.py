@@ -1,0 +1,151 @@
+"""The plan of a sync: another program's list of messages against our history.
+
+`plan` says what to do so that our live history says what theirs says; it does nothing itself. The evidence is used from the surest
+to the weakest (`record/stages`): ids, equal words in order, words in another place, earlier revisions, times, likeness, place.
+What is missing at the top was trimmed and is never deleted. What can be understood in several ways is done in the way that
+loses least, and noted. Planning again after the plan was carried out finds nothing to do. Refuses: trees; a list with branches
+has to be handed over one branch at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from backscroll.record.align import Pair
+from backscroll.record.holes import beside_holes, withhold
+from backscroll.record.matching import Block, Gap, Keys, Matching, Sides, kind_of, sides_of, unmatched
+from backscroll.record.normal import BlobName, names_of, sha256_name
+from backscroll.record.operations import Ambiguous, Mode, Note, Ours, Plan, Trimmed
+from backscroll.record.placing import Verdict, matched_of, operations_of
+from backscroll.record.rendered import MARKERS, plan_prompt
+from backscroll.record.slides import settle
+from backscroll.record.stages import (
+    by_absence,
+    by_ids,
+    by_knowledge,
+    by_likeness,
+    by_move,
+    by_time,
+    by_words,
+    top_of,
+)
+from backscroll.vocab.foreign import ForeignMessage
+
+AT_THE_END = 2  # how many last messages may have been replaced by others in the same places
+
+
+def plan(
+    ours: Sequence[Ours],
+    theirs: Sequence[ForeignMessage],
+    mode: Mode = "full",
+    *,
+    complete: bool = False,
+    knows_hidden: bool = True,
+    names: Iterable[str] = (),
+    markers: Iterable[str] = MARKERS,
+    blob_name: BlobName = sha256_name,
+) -> Plan:
+    """What to do to our history so that it says what theirs says.
+
+    `ours` is our history in order: live, hidden, deleted and forgotten entries. `mode` says what their list is.
+    For `full`: `complete` promises that it is the whole conversation, so that even what is missing at the top was deleted;
+    `knows_hidden` says that their `hidden` flag means something (otherwise it is left alone, and a hidden message that they do not
+    have is not missing). For `prompt`: `names` are speakers whose names may stand before their words (the authors of our
+    entries are added), `markers` the texts that a program sends before the chat begins. `blob_name` names media bytes as the store does.
+    Metadata and vendors' extras are not compared; thinking and authors only where they say something.
+    """
+    if mode == "prompt":
+        authors = {entry.content.author or "" for entry in ours}
+        keys = Keys(mode, names_of({*names, *authors}), blob_name)
+        return plan_prompt(ours, theirs, keys, tuple(markers))
+    keys = Keys(mode, names_of(()), blob_name)
+    blocks = [Block(m, t, keys.loose(m.content), kind_of(mode, m.role)) for t, m in enumerate(theirs)]
+    sides = sides_of(ours, blocks, keys)
+    matching, notes = _matched(sides, complete=complete, knows_hidden=knows_hidden)
+    delete, said = _missing(sides, matching, complete=complete, knows_hidden=knows_hidden)
+    add = frozenset(matching.free_blocks())
+    verdict = Verdict(delete, frozenset(), add)
+    operations, more = operations_of(sides, matching, verdict, knows_hidden=knows_hidden)
+    notes += [*said, *_replaced(sides, matching, verdict), *more]
+    return Plan(tuple(operations), tuple(notes), matched_of(sides, matching))
+
+
+def _matched(sides: Sides, *, complete: bool, knows_hidden: bool) -> tuple[Matching, list[Note]]:
+    """All stages, from the surest evidence to the weakest."""
+    matching = unmatched(sides)
+    by_ids(sides, matching)
+    if not knows_hidden:  # what is hidden here may not be in their list at all: it comes second
+        by_words(sides, matching, lambda o: sides.live(o) and not sides.ours[o].hidden)
+    by_words(sides, matching, sides.live)
+    notes = settle(sides, matching, sides.live, complete=complete)
+    top = 0 if complete else top_of(sides, matching)
+    notes += by_move(sides, matching, sides.live, top)
+    if matching.free_blocks():
+        withhold(sides, matching)
+        by_absence(sides, matching, lambda o: sides.ours[o].deleted and not sides.ours[o].forgotten)
+        by_knowledge(sides, matching, sides.live)
+        by_time(sides, matching, sides.live)
+        by_likeness(sides, matching, sides.live)
+        top = 0 if complete else top_of(sides, matching)
+        pairs = [pair for gap in matching.gaps(sides.live) for pair in _same_place(sides, matching, gap, top)]
+        matching.take(pairs)
+        notes += beside_holes(sides, matching)
+    return matching, notes
+
+
+def _same_place(sides: Sides, matching: Matching, gap: Gap, top: int) -> list[Pair]:
+    """Messages that have nothing in common but where they stand: between the same neighbours, in the same roles."""
+    ours, theirs = gap.ours, gap.theirs
+    before = matching.chain[gap.number - 1][0] if gap.number else -1
+    at_end = gap.number == len(matching.chain)
+    if top == len(sides.ours):
+        lone = len(ours) == len(theirs) == 1 and sides.ours[ours[0]].role == "assistant"
+        pairs = (
+            [(ours[0], theirs[0])] if lone else []
+        )  # a greeting that was exchanged; anything else may be another day
+        return [(o, t) for o, t in pairs if sides.blocks[t].message.role == "assistant"]
+    out: list[Pair] = []
+    if before >= 0 and sides.ours[before].role == "user":
+        first = sides.ours[ours[0]].role, sides.blocks[theirs[0]].message.role
+        if first == ("assistant", "assistant"):  # both answer the same words
+            out.append((ours[0], theirs[0]))
+            ours, theirs = ours[1:], theirs[1:]
+    roles = [sides.ours[o].role for o in ours]
+    if roles == [sides.blocks[t].message.role for t in theirs] and (len(ours) <= AT_THE_END or not at_end):
+        out.extend(zip(ours, theirs, strict=True))
+    return out
+
+
+def _missing(
+    sides: Sides, matching: Matching, *, complete: bool, knows_hidden: bool
+) -> tuple[frozenset[int], list[Note]]:
+    """Which of ours are gone, and what to say about those that only seem to be."""
+    lone = [o for o in matching.free_entries() if sides.live(o)]
+    notes: list[Note] = []
+    if lone and not sides.blocks:
+        # An empty list is what a failing server sends; no conversation is deleted on its word.
+        considered = ("everything was deleted", "nothing was sent")
+        notes.append(Ambiguous("empty-list", considered, "nothing"))
+        complete, knows_hidden = False, False
+    top = 0 if complete else top_of(sides, matching)
+    trimmed = tuple(sides.ours[o].id for o in lone if o < top)
+    if trimmed:
+        notes.append(Trimmed(trimmed))
+        if sides.blocks and len(trimmed) == len(lone) and not matching.chain and not matching.moved:
+            considered = ("another conversation", "trimmed beyond all that we know", "everything was changed")
+            notes.append(Ambiguous("nothing-in-common", considered, "appended"))
+    gone = [o for o in lone if o >= top and (knows_hidden or not sides.ours[o].hidden)]
+    return frozenset(gone), notes
+
+
+def _replaced(sides: Sides, matching: Matching, verdict: Verdict) -> list[Note]:
+    """Gaps where something went and something of the same role came: perhaps an edit that nothing gives away."""
+    notes: list[Note] = []
+    for gap in matching.gaps(lambda o: o in verdict.delete):
+        roles = {sides.ours[o].role for o in gap.ours} & {sides.blocks[t].message.role for t in gap.theirs}
+        if roles:
+            ours = tuple(sides.ours[o].id for o in gap.ours)
+            theirs = tuple(sides.blocks[t].theirs for t in gap.theirs)
+            considered = ("edited", "replaced")
+            notes.append(Ambiguous("edited-or-replaced", considered, "deleted and added", ours, theirs))
+    return notes

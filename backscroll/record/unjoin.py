@@ -1,0 +1,150 @@
+"""Messages that a program has joined: several of ours in one block of theirs, perhaps with something else between.
+
+A program that wants roles to alternate joins neighbours of one role, with a blank line or a line break between them, and with
+whatever it had injected there. A block is taken apart along the lines of our own texts; what is left over becomes a block of
+its own. Only entries that are missing at that place are looked for. Refuses: to guess where a text begins that we never had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from backscroll.record.align import common
+from backscroll.record.matching import Block, Gap, Keys, Matching, Sides
+from backscroll.record.normal import normal_text, substance
+from backscroll.record.operations import Joined
+from backscroll.vocab.message import Content
+from backscroll.vocab.part import Text
+
+TELLING = 8  # an entry of less substance is looked for only beside others
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line that is not blank: whose it is, what it says, and where it stands in the text."""
+
+    owner: int
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An entry of ours inside a block: from line to line."""
+
+    entry: int
+    first: int
+    last: int
+
+
+def _lines(owner: int, text: str, keys: Keys) -> list[_Line]:
+    out: list[_Line] = []
+    start = 0
+    for line in text.split("\n"):
+        if line.strip():
+            out.append(_Line(owner, keys.names.parted(line.strip())[1], start, start + len(line)))
+        start += len(line) + 1
+    return out
+
+
+def taken_apart(
+    sides: Sides, matching: Matching, pool: Callable[[int], bool], keys: Keys
+) -> tuple[list[Block], list[Joined]]:
+    """All blocks in order, those that hold entries of ours replaced by their pieces; and which entries were found in which."""
+    pieces: dict[int, list[Block]] = {}
+    joined: list[Joined] = []
+    for gap in map(Gap.near, matching.gaps(pool)):
+        for t, (lines, found) in _contained(sides, gap, keys).items():
+            if not _worth_it(sides, lines, found):
+                continue
+            pieces[t] = _pieces(sides, sides.blocks[t], lines, found, keys)
+            if len(found) > 1:
+                ids = tuple(sides.ours[f.entry].id for f in found)
+                joined.append(Joined(sides.blocks[t].theirs, ids))
+    out: list[Block] = []
+    for t, block in enumerate(sides.blocks):
+        out.extend(pieces.get(t, [block]))
+    return out, joined
+
+
+def _contained(sides: Sides, gap: Gap, keys: Keys) -> dict[int, tuple[list[_Line], list[_Found]]]:
+    """For every block of a gap: its lines, and the entries that stand in it whole."""
+    left = [line for o in gap.ours for line in _lines(o, sides.our_loose[o], keys)]
+    by_block = {t: _lines(t, _text(sides.blocks[t]), keys) for t in gap.theirs}
+    right = [line for lines in by_block.values() for line in lines]
+    numbers: dict[tuple[str, str], int] = {}
+    ours = [numbers.setdefault((sides.our_kinds[x.owner], x.text), len(numbers)) for x in left]
+    theirs = [numbers.setdefault((sides.blocks[x.owner].kind, x.text), len(numbers)) for x in right]
+    partner = dict(common(ours, theirs))
+    begins: dict[int, int] = {}
+    for k, line in enumerate(right):
+        begins.setdefault(line.owner, k)
+    out = {t: (lines, list[_Found]()) for t, lines in by_block.items()}
+    start = 0
+    while start < len(left):
+        end = start
+        while end < len(left) and left[end].owner == left[start].owner:
+            end += 1
+        places = [partner.get(k, -1) for k in range(start, end)]
+        whole = places[0] >= 0 and places == list(range(places[0], places[0] + len(places)))
+        if whole and right[places[0]].owner == right[places[-1]].owner:
+            t = right[places[0]].owner
+            out[t][1].append(_Found(left[start].owner, places[0] - begins[t], places[-1] - begins[t]))
+        start = end
+    return {t: pair for t, pair in out.items() if pair[1]}
+
+
+def _worth_it(sides: Sides, lines: Sequence[_Line], found: Sequence[_Found]) -> bool:
+    """One entry with something else around it may also be an edit: an assistant's continuation, a short word by accident."""
+    if len(found) > 1 or found[0].last - found[0].first + 1 == len(lines):
+        return True
+    entry = found[0].entry
+    return sides.our_kinds[entry] == "user" and substance(sides.our_loose[entry]) >= TELLING
+
+
+def _text(block: Block) -> str:
+    """The words of a block in normal form, the first name still before them."""
+    return normal_text(block.message.content.text)
+
+
+def _pieces(
+    sides: Sides, block: Block, lines: Sequence[_Line], found: Sequence[_Found], keys: Keys
+) -> list[Block]:
+    text = _text(block)
+    alone = len(found) == 1 and found[0].last - found[0].first + 1 == len(lines)
+    out: list[Block] = []
+    reached = 0  # lines before this one are dealt with
+    for one in (*found, None):
+        first = one.first if one else len(lines)
+        if first > reached:
+            out.append(piece(block, text[lines[reached].start : lines[first - 1].end], keys, glued=True))
+        if one:
+            words = text[lines[one.first].start : lines[one.last].end]
+            known = piece(block, words, keys, glued=not alone)
+            out.append(replace(known, loose=sides.our_loose[one.entry]))
+            reached = one.last + 1
+    return out
+
+
+def piece(block: Block, words: str, keys: Keys, *, glued: bool) -> Block:
+    """A block for some of the words of another; a name before them becomes their author."""
+    name, rest = keys.names.parted(words)
+    author = name if name is not None else block.message.content.author
+    content = Content((Text(rest),), author, block.message.content.metadata)
+    message = replace(block.message, content=content)
+    return replace(block, message=message, loose=normal_text(rest), glued=glued, signed=name is not None)
+
+
+def by_signature(block: Block, keys: Keys) -> list[Block]:
+    """A block whose words are signed, and in which others sign after a blank line: one block for each of them."""
+    text = _text(block)
+    starts = [0]
+    gap = text.find("\n\n")
+    while gap >= 0:
+        if keys.names.parted(text[gap + 2 :])[0] is not None:
+            starts.append(gap + 2)
+        gap = text.find("\n\n", gap + 2)
+    ends = [*starts[1:], len(text)]
+    return [piece(block, text[a:b].strip(), keys, glued=False) for a, b in zip(starts, ends, strict=True)]
