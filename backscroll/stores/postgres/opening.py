@@ -1,0 +1,198 @@
+"""Reaching a server: the address, connections with our settings, and bringing the tables to the current version.
+
+What is not ours, too new, or cannot hold every text is left untouched and refused with a reason.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from urllib.parse import quote, urlencode
+
+import psycopg
+from psycopg.adapt import AdaptersMap, Buffer, Loader
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import Format
+from psycopg.types.numeric import Int8Dumper
+
+from backscroll.errors import InvalidInput, StoreError, StoreTooNew
+from backscroll.stores.postgres.faults import hopeless, translated, turned_away, unreachable
+from backscroll.stores.postgres.schema import MIGRATIONS, VERSION
+
+Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+
+OLDEST_SERVER = 130000
+_MIGRATING = 0x42534352  # "BSCR": the advisory lock that only one migrating process holds
+_SECRETS = {"password", "sslpassword", "passfile", "sslkey"}
+_LONGEST_TENANT = 200
+
+
+class _HexLoader(Loader):
+    """Thread ids are 32 hex digits on our side and a uuid (16 bytes) on the server's."""
+
+    def load(self, data: Buffer) -> str:
+        return bytes(data).decode().replace("-", "")
+
+
+class _HexBinaryLoader(Loader):
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> str:
+        return bytes(data).hex()
+
+
+def _adapters() -> AdaptersMap:
+    adapters = AdaptersMap(psycopg.adapters)
+    adapters.register_loader("uuid", _HexLoader)
+    adapters.register_loader("uuid", _HexBinaryLoader)
+    # By default the type sent depends on the size of the number, and each mixture of types is a statement of its own.
+    adapters.register_dumper(int, Int8Dumper)
+    return adapters
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a store is, and whose rows in it."""
+
+    url: str
+    tenant: str
+    location: str  # the url without its secrets
+    patience: float
+
+    def connect(self) -> Connection:
+        """A connection with our settings: manual transactions, UTF-8, durable commits, waits that end."""
+        given = conninfo_to_dict(self.url)
+        settings: dict[str, Any] = {"fallback_application_name": "backscroll"}
+        if "connect_timeout" not in given and "PGCONNECT_TIMEOUT" not in os.environ:
+            settings["connect_timeout"] = 10
+        connection: Connection = psycopg.connect(
+            self.url,
+            autocommit=True,
+            context=_ADAPTERS,
+            client_encoding="utf8",
+            **settings,
+        )
+        try:
+            connection.execute(_SETTINGS, (str(min(max(1, round(self.patience * 1000)), 2_000_000_000)),))
+        except psycopg.Error:
+            connection.close()
+            raise
+        return connection
+
+
+_ADAPTERS = _adapters()
+
+#: A commit must be on disk when it returns, whatever the role's default is; a stronger promise is left alone. Compiling
+#: plans to machine code costs more than any query of ours.
+_SETTINGS = """
+SELECT set_config('lock_timeout', %s, false),
+    set_config('jit', 'off', false),
+    set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+        WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)
+"""
+
+
+def address(url: str, tenant: str, patience: float) -> Address:
+    """Take an address apart, or say what is wrong with it; never by repeating it, for it may hold a password."""
+    if not tenant or not tenant.isprintable() or len(tenant) > _LONGEST_TENANT:
+        raise InvalidInput(
+            f"not a name for a tenant: {tenant!r}",
+            hint="use one short line of printable text, such as default",
+        )
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise InvalidInput(
+            "not an address of a PostgreSQL server",
+            hint="use postgresql://user@host/database, and %-escapes for special characters in a password",
+        ) from None
+    return Address(url, tenant, _shown(parts), patience)
+
+
+def _shown(parts: dict[str, Any]) -> str:
+    """The address for people: a url again, without its secrets."""
+    known = {name: str(value) for name, value in parts.items() if name not in _SECRETS}
+    user = quote(known.pop("user", ""), safe="")
+    host, port, database = known.pop("host", ""), known.pop("port", ""), known.pop("dbname", "")
+    if host.startswith(("/", "@")) or "," in host:
+        known = {"host": host, **({"port": port} if port else {}), **known}
+        host = port = ""
+    where = f"[{host}]" if ":" in host else host
+    out = f"postgresql://{user}{'@' if user else ''}{where}{':' if port else ''}{port}/{quote(database, safe='')}"
+    return out + (f"?{urlencode(known, safe='/:,=')}" if known else "")
+
+
+def reach(place: Address, deadline: float, *, known: bool) -> Connection:
+    """A connection. A server that was there before is waited for, as is one that is full or starts; one that has never
+    answered is better named at once."""
+    pause = 0.02
+    while True:
+        try:
+            return place.connect()
+        except psycopg.Error as error:
+            fault = unreachable(error, place.location)
+            worth_it = turned_away(fault) or (known and not hopeless(fault))
+            if not worth_it or time.monotonic() + pause > deadline:
+                raise fault from error
+        time.sleep(pause)
+        pause = min(0.5, pause * 2)
+
+
+def prepare(place: Address) -> None:
+    """Check the server and bring the tables to the current version; several processes may do so at once."""
+    connection = reach(place, time.monotonic() + place.patience, known=False)
+    try:
+        _check_server(connection, place)
+        if _version(connection, place) < VERSION:
+            _migrate(connection, place)
+    except psycopg.Error as error:
+        raise translated(error, place.location) from error
+    finally:
+        connection.close()
+
+
+def _check_server(connection: Connection, place: Address) -> None:
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise StoreError(
+            f"the database has the encoding {encoding}: {place.location}",
+            hint="create one that holds every text: createdb --encoding=UTF8 --template=template0 NAME",
+        )
+    if connection.info.server_version < OLDEST_SERVER:
+        raise StoreError(
+            f"the server is too old (version {connection.info.server_version // 10000}): {place.location}",
+            hint=f"PostgreSQL {OLDEST_SERVER // 10000} or newer is needed",
+        )
+
+
+def _version(connection: Connection, place: Address) -> int:
+    """The version of the tables that the search path leads to; 0 where there are none."""
+    row = connection.execute("SELECT to_regclass('backscroll_schema') IS NOT NULL").fetchone()
+    if row is None or not row[0]:
+        return 0
+    row = connection.execute("SELECT coalesce(max(version), 0) FROM backscroll_schema").fetchone()
+    version: int = row[0] if row else 0
+    if version > VERSION:
+        raise StoreTooNew(
+            f"the store has schema {version}, this program knows up to {VERSION}: {place.location}",
+            hint="update Backscroll; the tables were left untouched",
+        )
+    return version
+
+
+def _migrate(connection: Connection, place: Address) -> None:
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
+        found = _version(connection, place)  # another process may have been quicker
+        if found == 0:
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS backscroll_schema "
+                "(version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
+            )
+        for number, script in enumerate(MIGRATIONS[found:], found + 1):
+            for statement in script.split(";\n"):
+                if statement.strip():
+                    connection.execute(statement.encode())
+            connection.execute("INSERT INTO backscroll_schema (version) VALUES (%s)", (number,))

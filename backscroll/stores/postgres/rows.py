@@ -1,0 +1,405 @@
+"""Reading rows of the PostgreSQL store at one moment. Implements `record.ports.Reader`; `write.py` adds the writing half.
+
+Every statement names tenant and root, so that a sharded server sends it to one shard. Which root a thread belongs to never
+changes, and is remembered once seen.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from backscroll.record.about import about_from_json
+from backscroll.record.chain import from_bytes
+from backscroll.record.history import Entry, Span
+from backscroll.record.order import at_end
+from backscroll.record.ports import Bounds, RawHit, Spoken, ThreadState, Wanted
+from backscroll.stores.postgres.check import STATS, faults_found
+from backscroll.stores.postgres.finding import found
+from backscroll.stores.postgres.session import Session
+from backscroll.stores.postgres.text import hour, microseconds, plain
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import THREAD_ID, Ref, parse_ref
+
+T = TypeVar("T")
+THREAD = (
+    "id, root, head, hash, about, created_at, updated_at, messages, turns, parent, fork_seq, fork_position, "
+    "fork_message, forgotten"
+)
+_EVENT = "v.thread, v.seq, v.kind, v.actor, v.at, v.target_thread, v.target_seq, v.head, v.body, v.salt, v.seal, v.hash"
+_ENTRY = (
+    "e.message_thread, e.message_seq, e.position, e.role, e.revision_thread, e.revision_seq, e.alternative, "
+    "e.alternatives, e.flags, e.since"
+)
+_SPOKEN = "v.body, v.digest, v.said, v.actor"
+_OWN = "e.tenant = %s AND e.root = %s AND e.thread = %s"
+_LOG = "v.tenant = %s AND v.root = %s AND v.thread = %s"
+_KEYS = "unnest(%s::uuid[], %s::bigint[]) AS k (thread, seq)"
+_SPANS = 4096
+_MOST_ROOTS = 200_000
+_LAST = (1 << 63) - 1
+
+
+class Roots(dict[str, str]):
+    """Thread -> root, for threads that are known to be there. Safe to share: each item is set once, to one value."""
+
+    def learn(self, thread: str, root: str) -> None:
+        """Remember; the size is bounded by starting over, which costs less than keeping count of use."""
+        if len(self) >= _MOST_ROOTS:
+            self.clear()
+        self[thread] = root
+
+
+class PostgresReader:
+    """Reads through one session."""
+
+    def __init__(self, session: Session, tenant: str, roots: Roots) -> None:
+        self._s = session
+        self._tenant = tenant
+        self._roots = roots
+
+    # -- names -----------------------------------------------------------------------------------------------
+
+    def _root(self, thread: str) -> str | None:
+        root = self._roots.get(thread)
+        if root is None and THREAD_ID.fullmatch(thread):
+            sql = "SELECT root FROM backscroll_directory WHERE tenant = %s AND thread = %s"
+            row = self._s.ask_one(sql, self._tenant, thread)
+            if row is not None:
+                root = row[0]
+                self._learn(thread, row[0])
+        return root
+
+    def _learn(self, thread: str, root: str) -> None:
+        self._roots.learn(thread, root)
+
+    def _by_root(self, refs: Iterable[Ref]) -> dict[str, list[Ref]]:
+        out: defaultdict[str, list[Ref]] = defaultdict(list)
+        for ref in refs:
+            root = self._root(ref.thread)
+            if root is not None:
+                out[root].append(ref)
+        return out
+
+    # -- threads ---------------------------------------------------------------------------------------------
+
+    def thread(self, thread: str) -> ThreadState | None:
+        root = self._root(thread)
+        if root is None:
+            return None
+        sql = f"SELECT {THREAD} FROM backscroll_threads WHERE tenant = %s AND root = %s AND id = %s"
+        row = self._s.ask_one(sql, self._tenant, root, thread)
+        return None if row is None else thread_of(row)
+
+    def threads(
+        self,
+        *,
+        project: str | None = None,
+        kind: str | None = None,
+        after: tuple[str, str] | None = None,
+        limit: int = 100,
+    ) -> list[ThreadState]:
+        where, values = ["tenant = %s"], list[object]([self._tenant])
+        if project is not None:
+            where.append("left(project, 100) = left(%s, 100) AND project = %s")
+            values += [plain(project), plain(project)]
+        if kind is not None:
+            where.append("kind = %s")
+            values.append(plain(kind))
+        if after is not None:
+            us = microseconds(after[0])
+            where.append("active <= %s AND (updated_us, id) < (%s, %s::uuid)")
+            values += [hour(us), us, after[1]]
+        sql = (
+            f"SELECT {THREAD} FROM backscroll_threads WHERE {' AND '.join(where)} "
+            "ORDER BY active DESC, updated_us DESC, id DESC LIMIT %s"
+        )
+        rows = self._s.ask(sql, *values, max(0, limit))
+        return [thread_of(row) for row in rows]
+
+    def threads_like(self, prefix: str, limit: int = 10) -> list[str]:
+        if not THREAD_ID.fullmatch(prefix.ljust(32, "0")):
+            return []
+        sql = (
+            "SELECT thread FROM backscroll_directory WHERE tenant = %s AND thread BETWEEN %s::uuid AND %s::uuid "
+            "ORDER BY thread LIMIT %s"
+        )
+        rows = self._s.ask(sql, self._tenant, prefix.ljust(32, "0"), prefix.ljust(32, "f"), max(0, limit))
+        return [row[0] for row in rows]
+
+    def family(self, root: str) -> list[ThreadState]:
+        if not THREAD_ID.fullmatch(root):
+            return []
+        sql = f"SELECT {THREAD} FROM backscroll_threads WHERE tenant = %s AND root = %s ORDER BY born, id"
+        return [thread_of(row) for row in self._s.ask(sql, self._tenant, root)]
+
+    # -- entries ---------------------------------------------------------------------------------------------
+
+    def entry(self, thread: str, message: Ref, as_of: int | None = None) -> Entry | None:
+        root = self._root(thread)
+        if root is None or not THREAD_ID.fullmatch(message.thread):
+            return None
+        when = "e.until IS NULL" if as_of is None else "e.since <= %s"
+        what = (self._tenant, root, thread, message.thread, message.seq, *(() if as_of is None else (as_of,)))
+        one = (
+            f"SELECT {_ENTRY} FROM backscroll_entries e WHERE {_OWN} AND e.message_thread = %s "
+            f"AND e.message_seq = %s AND {when}"
+        )
+        newest = "ORDER BY e.since DESC LIMIT 1"
+        # A message that never moved stands where its own number says; only the others need an index.
+        sql = (
+            f"({one} AND e.position = %s {newest}) UNION ALL ({one} AND e.strayed {newest}) "
+            "ORDER BY since DESC LIMIT 1"
+        )
+        row = self._s.ask_one(sql, *what, at_end(message.seq), *what)
+        return None if row is None else entry_of(row)
+
+    def _within(self, root: str, thread: str, bounds: Bounds) -> tuple[str, list[object]]:
+        where = [_OWN, "e.since <= %s", "(e.until IS NULL OR e.until > %s)"]
+        values: list[object] = [self._tenant, root, thread, bounds.as_of, bounds.as_of]
+        for sign, limit in ((">", bounds.after), ("<", bounds.before), ("<=", bounds.upto)):
+            if limit is not None:
+                where.append(f"e.position {sign} %s")
+                values.append(limit)
+        return " AND ".join(where), values
+
+    def page(
+        self, thread: str, bounds: Bounds, limit: int, *, newest_first: bool = False, gone: bool = False
+    ) -> list[tuple[Entry, Spoken]]:
+        root = self._root(thread)
+        if root is None:
+            return []
+        where, values = self._within(root, thread, bounds)
+        if not gone:
+            where += " AND e.flags & 9 = 0 AND v.body IS NOT NULL"
+        order = "DESC" if newest_first else "ASC"
+        sql = (
+            f"SELECT {_ENTRY}, {_SPOKEN} FROM backscroll_entries e JOIN backscroll_events v ON v.tenant = e.tenant "
+            "AND v.root = e.root AND v.thread = e.revision_thread AND v.seq = e.revision_seq "
+            f"WHERE {where} ORDER BY e.position {order} LIMIT %s"
+        )
+        rows = self._s.ask(sql, *values, max(0, limit))
+        return [(entry_of(row), Spoken(*row[10:])) for row in rows]
+
+    def count(self, thread: str, bounds: Bounds, *, role: str | None = None) -> int:
+        root = self._root(thread)
+        if root is None:
+            return 0
+        where, values = self._within(root, thread, bounds)
+        if role is not None:
+            where += " AND e.role = %s"
+            values.append(plain(role))
+        sql = f"SELECT count(*) FROM backscroll_entries e WHERE {where} AND e.flags & 9 = 0"
+        return self._s.ask(sql, *values)[0][0]
+
+    def adopted(self, thread: str) -> list[tuple[Ref, int]]:
+        root = self._root(thread)
+        if root is None:
+            return []
+        sql = (
+            f"SELECT e.message_thread, e.message_seq, min(e.since) FROM backscroll_entries e WHERE {_OWN} "
+            "AND e.strayed AND e.message_thread <> e.thread GROUP BY 1, 2 ORDER BY 1, 2"
+        )
+        return [(Ref(name, seq), since) for name, seq, since in self._s.ask(sql, self._tenant, root, thread)]
+
+    def spans(self, thread: str) -> Iterator[Span]:
+        root = self._root(thread)
+        if root is None:
+            return
+        edge: tuple[bytes, int] = (b"", -1)
+        sql = (
+            f"SELECT {_ENTRY}, e.until FROM backscroll_entries e WHERE {_OWN} AND (e.position, e.since) > (%s, %s) "
+            "ORDER BY e.position, e.since LIMIT %s"
+        )
+        while rows := self._s.ask(sql, self._tenant, root, thread, *edge, _SPANS):
+            for row in rows:
+                yield Span(entry_of(row), row[10])
+            last = rows[-1]
+            edge = (last[2], last[9])
+
+    # -- events ----------------------------------------------------------------------------------------------
+
+    def event(self, event: Ref) -> Event | None:
+        root = self._root(event.thread)
+        if root is None:
+            return None
+        sql = f"SELECT {_EVENT} FROM backscroll_events v WHERE {_LOG} AND v.seq = %s"
+        row = self._s.ask_one(sql, self._tenant, root, event.thread, event.seq)
+        return None if row is None else event_of(row)
+
+    def events(
+        self,
+        thread: str,
+        first: int = 1,
+        last: int | None = None,
+        limit: int | None = None,
+        *,
+        newest_first: bool = False,
+    ) -> list[Event]:
+        root = self._root(thread)
+        if root is None:
+            return []
+        order = "DESC" if newest_first else "ASC"
+        sql = (
+            f"SELECT {_EVENT} FROM backscroll_events v WHERE {_LOG} AND v.seq BETWEEN %s AND %s "
+            f"ORDER BY v.seq {order} LIMIT %s::bigint"
+        )
+        span = (max(first, 0), _LAST if last is None else min(last, _LAST))
+        rows = self._s.ask(
+            sql, self._tenant, root, thread, *span, None if limit is None or limit < 0 else limit
+        )
+        return [event_of(row) for row in rows]
+
+    def events_about(self, message: Ref) -> list[Event]:
+        root = self._root(message.thread)
+        if root is None:
+            return []
+        sql = (
+            f"SELECT {_EVENT} FROM backscroll_events v "
+            "JOIN backscroll_threads t ON t.tenant = v.tenant AND t.root = v.root AND t.id = v.thread "
+            "WHERE v.tenant = %s AND v.root = %s AND v.target_thread = %s AND v.target_seq = %s "
+            "ORDER BY t.born, v.thread, v.seq"
+        )
+        own = self.event(message)
+        rows = self._s.ask(sql, self._tenant, root, message.thread, message.seq)
+        return ([own] if own else []) + [event_of(row) for row in rows]
+
+    def undoable(self, thread: str, actor: str, before: int | None = None, limit: int = 100) -> list[Event]:
+        root = self._root(thread)
+        if root is None:
+            return []
+        sql = (
+            f"SELECT {_EVENT} FROM backscroll_events v WHERE {_LOG} AND v.undoable AND v.actor = %s AND v.seq < %s "
+            "ORDER BY v.seq DESC LIMIT %s"
+        )
+        end = _LAST if before is None else before
+        rows = self._s.ask(sql, self._tenant, root, thread, plain(actor), end, max(0, limit))
+        return [event_of(row) for row in rows]
+
+    def spoken(self, revisions: Sequence[Ref]) -> dict[Ref, Spoken]:
+        sql = (
+            f"SELECT v.thread, v.seq, {_SPOKEN} FROM {_KEYS} JOIN backscroll_events v ON v.tenant = %s "
+            "AND v.root = %s AND v.thread = k.thread AND v.seq = k.seq"
+        )
+        return self._looked_up(sql, revisions, lambda row: Spoken(*row))
+
+    def _looked_up(
+        self, sql: str, refs: Sequence[Ref], made: Callable[[tuple[Any, ...]], T], *more: object
+    ) -> dict[Ref, T]:
+        """What a statement over `_KEYS` gives for each name, in the order of the names."""
+        got: dict[Ref, T] = {}
+        for root, names in self._by_root(refs).items():
+            threads, numbers = [ref.thread for ref in names], [ref.seq for ref in names]
+            for row in self._s.ask(sql, threads, numbers, self._tenant, root, *more):
+                got[Ref(row[0], row[1])] = made(row[2:])
+        return {ref: got[ref] for ref in refs if ref in got}
+
+    # -- search ----------------------------------------------------------------------------------------------
+
+    def search(self, query: str, wanted: Wanted, limit: int) -> list[RawHit]:
+        return found(self._s, self._tenant, query, wanted, self._root, limit)
+
+    def indexed(self, revision: Ref) -> str | None:
+        root = self._root(revision.thread)
+        if root is None:
+            return None
+        # Read back from the tsvector in the order of its places; the mark of the tenant has none.
+        sql = (
+            "SELECT coalesce(btrim(w.spelled), (SELECT string_agg(u.lexeme, ' ' ORDER BY p.place) "
+            "FROM unnest(w.words) AS u (lexeme, places, weights), unnest(u.places) AS p (place)), '') "
+            "FROM backscroll_words w WHERE w.tenant = %s AND w.root = %s AND w.thread = %s AND w.seq = %s"
+        )
+        row = self._s.ask_one(sql, self._tenant, root, revision.thread, revision.seq)
+        return None if row is None else row[0]
+
+    # -- the rest --------------------------------------------------------------------------------------------
+
+    def blob(self, digest: str) -> bytes | None:
+        sql = "SELECT data FROM backscroll_blobs WHERE tenant = %s AND digest = %s"
+        row = self._s.ask_one(sql, self._tenant, plain(digest))
+        return None if row is None else row[0]
+
+    def blobs(self) -> Iterable[str]:
+        sql = "SELECT digest FROM backscroll_blobs WHERE tenant = %s ORDER BY digest"
+        return [row[0] for row in self._s.ask(sql, self._tenant)]
+
+    def blob_users(self, digest: str) -> list[Ref]:
+        sql = "SELECT thread, seq FROM backscroll_blob_users WHERE tenant = %s AND digest = %s ORDER BY thread, seq"
+        return [Ref(*row) for row in self._s.ask(sql, self._tenant, plain(digest))]
+
+    def origin(self, key: bytes) -> str | None:
+        sql = "SELECT thread FROM backscroll_origins WHERE tenant = %s AND key = %s"
+        row = self._s.ask_one(sql, self._tenant, key)
+        return None if row is None else row[0]
+
+    def tokens(self, revisions: Sequence[Ref], tokenizer: str) -> dict[Ref, int]:
+        sql = (
+            f"SELECT n.thread, n.seq, n.count FROM {_KEYS} JOIN backscroll_tokens n ON n.tenant = %s "
+            "AND n.root = %s AND n.thread = k.thread AND n.seq = k.seq AND n.tokenizer = %s"
+        )
+        return self._looked_up(sql, revisions, lambda row: row[0], plain(tokenizer))
+
+    def turn_state(self, thread: str, openings: Sequence[Ref]) -> dict[Ref, tuple[str, str]]:
+        root = self._root(thread)
+        if root is None or not openings:
+            return {}
+        sql = (
+            f"SELECT n.opening_thread, n.opening_seq, n.version, n.processed_at FROM {_KEYS} "
+            "JOIN backscroll_turns n ON n.tenant = %s AND n.root = %s AND n.thread = %s "
+            "AND n.opening_thread = k.thread AND n.opening_seq = k.seq"
+        )
+        names, numbers = [ref.thread for ref in openings], [ref.seq for ref in openings]
+        rows = self._s.ask(sql, names, numbers, self._tenant, root, thread)
+        got = {Ref(row[0], row[1]): (row[2], row[3]) for row in rows}
+        return {ref: got[ref] for ref in openings if ref in got}
+
+    def meta(self, key: str) -> str | None:
+        sql = "SELECT value FROM backscroll_meta WHERE tenant = %s AND key = %s"
+        row = self._s.ask_one(sql, self._tenant, key)
+        return None if row is None else row[0]
+
+    def stats(self) -> Mapping[str, int]:
+        return {
+            name: int(self._s.ask(sql, *values(self._tenant))[0][0] or 0)
+            for name, (sql, values) in STATS.items()
+        }
+
+    def integrity(self) -> list[str]:
+        return faults_found(self._s, self._tenant)
+
+
+def thread_of(row: Sequence[Any]) -> ThreadState:
+    """The state that a row of `THREAD` columns holds."""
+    id_, root, head, hash_, about, created, updated, messages, turns, parent, seq, position, message, gone = (
+        row
+    )
+    return ThreadState(
+        id_,
+        root,
+        head,
+        hash_,
+        about_from_json(from_bytes(about)),
+        created,
+        updated,
+        messages,
+        turns,
+        parent,
+        seq,
+        position,
+        None if message is None else parse_ref(message),
+        gone,
+    )
+
+
+def entry_of(row: Sequence[Any]) -> Entry:
+    """The entry that a row of `_ENTRY` columns holds."""
+    thread, seq, position, role, by, number, alternative, alternatives, flags, since = row[:10]
+    return Entry(Ref(thread, seq), position, role, Ref(by, number), alternative, alternatives, flags, since)
+
+
+def event_of(row: Sequence[Any]) -> Event:
+    """The event that a row of `_EVENT` columns holds."""
+    thread, seq, kind, actor, at, about, number, head, body, salt, seal, hash_ = row
+    target = None if about is None else Ref(about, number)
+    return Event(thread, seq, Kind(kind), actor, at, target, from_bytes(head), body, salt, seal, hash_)

@@ -1,0 +1,168 @@
+"""Tables of the PostgreSQL store, as numbered migrations. A migration, once released, is never changed.
+
+Every key begins with the tenant, and every key of a log goes on with the *root*: the thread that a family of forks started
+from. So a sharded PostgreSQL can distribute each table on one column (`DISTRIBUTED_BY`), a family lies on one shard, and no
+transaction of one thread leaves it, except for attached bytes. There is no sequence anywhere: numbers come from the log.
+
+- Words lie in `bytea`, which alone holds every text (`text` refuses NUL, `jsonb` lone surrogates as well).
+- Text in keys is compared byte by byte (`COLLATE "C"`): an index must survive an upgrade of the server's locales.
+- Columns that hold words, or hashes of them, keep no statistics: `forget` could not reach the planner's samples.
+- `active` is the hour of the last change. It is what listings are indexed by: the exact time changes with every append, and
+  a row whose indexed columns stay as they are is updated without touching an index.
+"""
+
+from __future__ import annotations
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE backscroll_meta (
+        tenant text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, value text NOT NULL, PRIMARY KEY (tenant, key)
+    );
+    CREATE TABLE backscroll_directory (
+        tenant text COLLATE "C" NOT NULL, thread uuid NOT NULL, root uuid NOT NULL, PRIMARY KEY (tenant, thread)
+    );
+    CREATE TABLE backscroll_threads (
+        tenant text COLLATE "C" NOT NULL,
+        root uuid NOT NULL,
+        id uuid NOT NULL,
+        born integer NOT NULL,
+        parent uuid,
+        fork_seq bigint NOT NULL DEFAULT 0,
+        fork_position bytea,
+        fork_message text,
+        head bigint NOT NULL,
+        hash bytea NOT NULL,
+        messages bigint NOT NULL DEFAULT 0,
+        turns bigint NOT NULL DEFAULT 0,
+        created_at text NOT NULL,
+        updated_at text NOT NULL,
+        updated_us bigint NOT NULL,
+        active bigint NOT NULL,
+        forgotten boolean NOT NULL DEFAULT false,
+        project text COLLATE "C" NOT NULL DEFAULT '',
+        kind text COLLATE "C" NOT NULL DEFAULT '',
+        about bytea NOT NULL,
+        PRIMARY KEY (tenant, root, id)
+    ) WITH (fillfactor = 50);
+    CREATE INDEX backscroll_threads_active ON backscroll_threads (tenant, active);
+    CREATE INDEX backscroll_threads_project ON backscroll_threads (tenant, left(project, 100), active);
+    CREATE TABLE backscroll_events (
+        tenant text COLLATE "C" NOT NULL,
+        root uuid NOT NULL,
+        thread uuid NOT NULL,
+        seq bigint NOT NULL,
+        target_thread uuid,
+        target_seq bigint,
+        said_us bigint NOT NULL,
+        undoable boolean NOT NULL DEFAULT false,
+        kind text COLLATE "C" NOT NULL,
+        role text COLLATE "C" NOT NULL,
+        actor text COLLATE "C" NOT NULL,
+        at text NOT NULL,
+        said text NOT NULL,
+        tools text[] NOT NULL,
+        seal bytea NOT NULL,
+        hash bytea NOT NULL,
+        digest bytea,
+        salt bytea,
+        head bytea NOT NULL,
+        body bytea,
+        PRIMARY KEY (tenant, root, thread, seq)
+    );
+    CREATE INDEX backscroll_events_target ON backscroll_events (tenant, root, target_thread, target_seq)
+        WHERE target_seq IS NOT NULL;
+    CREATE INDEX backscroll_events_undoable ON backscroll_events (tenant, root, thread, seq) WHERE undoable;
+    CREATE TABLE backscroll_entries (
+        tenant text COLLATE "C" NOT NULL,
+        root uuid NOT NULL,
+        thread uuid NOT NULL,
+        message_thread uuid NOT NULL,
+        revision_thread uuid NOT NULL,
+        message_seq bigint NOT NULL,
+        revision_seq bigint NOT NULL,
+        since bigint NOT NULL,
+        until bigint,
+        alternative integer NOT NULL,
+        alternatives integer NOT NULL,
+        flags integer NOT NULL,
+        strayed boolean NOT NULL,
+        role text COLLATE "C" NOT NULL,
+        position bytea NOT NULL,
+        PRIMARY KEY (tenant, root, thread, position, since)
+    );
+    CREATE INDEX backscroll_entries_strayed
+        ON backscroll_entries (tenant, root, thread, message_thread, message_seq, since) WHERE strayed;
+    CREATE TABLE backscroll_words (
+        tenant text COLLATE "C" NOT NULL,
+        root uuid NOT NULL,
+        thread uuid NOT NULL,
+        seq bigint NOT NULL,
+        said_us bigint NOT NULL,
+        role text COLLATE "C" NOT NULL,
+        words tsvector NOT NULL,
+        spelled text,
+        PRIMARY KEY (tenant, root, thread, seq)
+    );
+    CREATE INDEX backscroll_words_found ON backscroll_words USING gin (words);
+    CREATE TABLE backscroll_tokens (
+        tenant text COLLATE "C" NOT NULL,
+        root uuid NOT NULL,
+        thread uuid NOT NULL,
+        seq bigint NOT NULL,
+        tokenizer text COLLATE "C" NOT NULL,
+        count bigint NOT NULL,
+        PRIMARY KEY (tenant, root, thread, seq, tokenizer)
+    );
+    CREATE TABLE backscroll_turns (
+        tenant text COLLATE "C" NOT NULL,
+        root uuid NOT NULL,
+        thread uuid NOT NULL,
+        opening_thread uuid NOT NULL,
+        opening_seq bigint NOT NULL,
+        version text NOT NULL,
+        processed_at text NOT NULL,
+        PRIMARY KEY (tenant, root, thread, opening_thread, opening_seq)
+    );
+    CREATE TABLE backscroll_origins (
+        tenant text COLLATE "C" NOT NULL, key bytea NOT NULL, thread uuid, PRIMARY KEY (tenant, key)
+    );
+    CREATE TABLE backscroll_blobs (
+        tenant text COLLATE "C" NOT NULL, digest text COLLATE "C" NOT NULL, data bytea NOT NULL, PRIMARY KEY (tenant, digest)
+    );
+    CREATE TABLE backscroll_blob_users (
+        tenant text COLLATE "C" NOT NULL,
+        digest text COLLATE "C" NOT NULL,
+        thread uuid NOT NULL,
+        seq bigint NOT NULL,
+        PRIMARY KEY (tenant, digest, thread, seq)
+    );
+    CREATE INDEX backscroll_blob_users_event ON backscroll_blob_users (tenant, thread, seq);
+    ALTER TABLE backscroll_blobs ALTER COLUMN data SET STORAGE EXTERNAL, ALTER COLUMN data SET STATISTICS 0;
+    ALTER TABLE backscroll_events
+        ALTER COLUMN body SET STATISTICS 0,
+        ALTER COLUMN salt SET STATISTICS 0,
+        ALTER COLUMN digest SET STATISTICS 0,
+        ALTER COLUMN tools SET STATISTICS 0;
+    ALTER TABLE backscroll_threads
+        ALTER COLUMN about SET STATISTICS 0,
+        ALTER COLUMN project SET STATISTICS 0;
+    ALTER TABLE backscroll_words ALTER COLUMN words SET STATISTICS 0, ALTER COLUMN spelled SET STATISTICS 0;
+    """,
+)
+
+VERSION = len(MIGRATIONS)
+
+#: The column on which a sharded PostgreSQL may distribute each table. What is on `root` belongs together (colocated).
+DISTRIBUTED_BY: dict[str, str] = {
+    "backscroll_threads": "root",
+    "backscroll_events": "root",
+    "backscroll_entries": "root",
+    "backscroll_words": "root",
+    "backscroll_tokens": "root",
+    "backscroll_turns": "root",
+    "backscroll_directory": "thread",
+    "backscroll_blobs": "digest",
+    "backscroll_blob_users": "digest",
+    "backscroll_origins": "key",
+    "backscroll_meta": "key",
+}

@@ -1,0 +1,89 @@
+"""One transaction on one connection, in as few round trips as it takes.
+
+What answers nothing (BEGIN, inserts, updates) is held back and travels with the next question or with COMMIT, in one
+pipeline: appending a message is two round trips, not seven. Refuses policy: whether to try again is decided by the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import psycopg
+
+from backscroll.stores.postgres.opening import Connection
+
+BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+_HELD = 512  # statements to hold back at most; a long import must not gather in memory
+
+
+class Session:
+    """A transaction that begins with the first statement."""
+
+    def __init__(self, connection: Connection, begin: str) -> None:
+        self.connection = connection
+        self.answered = False  # something was read: the caller may have acted on it
+        self._held: list[tuple[str, Sequence[Any]]] = [(begin, ())]
+        self._began = False
+
+    def tell(self, sql: str, *values: Any) -> None:
+        """Do something that answers nothing; it is sent with what comes next."""
+        self._held.append((sql, values))
+        if len(self._held) >= _HELD:
+            self.flush()
+
+    def ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """All rows of an answer."""
+        cursor = self.connection.cursor(binary=True)
+        if self._held:
+            with self._pipeline():
+                self._send_held()
+                cursor.execute(sql.encode(), values)
+        else:
+            cursor.execute(sql.encode(), values)
+        rows = cursor.fetchall()
+        self.answered = True
+        return rows
+
+    def ask_one(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
+        """The first row of an answer."""
+        rows = self.ask(sql, *values)
+        return rows[0] if rows else None
+
+    def do(self, sql: str, *values: Any) -> int:
+        """Do something at once; how many rows it touched."""
+        cursor = self.connection.cursor()
+        with self._pipeline():
+            self._send_held()
+            cursor.execute(sql.encode(), values)
+        return cursor.rowcount
+
+    def flush(self) -> None:
+        """Send what is held back and wait until it is done."""
+        if self._held:
+            with self._pipeline():
+                self._send_held()
+
+    def commit(self) -> None:
+        """Everything, durable, or an error and nothing."""
+        if not self._began and len(self._held) == 1:
+            return  # nothing was ever asked or told
+        cursor = self.connection.cursor()
+        with self._pipeline():
+            self._send_held()
+            cursor.execute("COMMIT")
+        if cursor.statusmessage != "COMMIT":
+            # A statement had failed and its error was swallowed on the way: the server answers COMMIT with ROLLBACK.
+            raise psycopg.errors.InFailedSqlTransaction("the transaction had failed and was rolled back")
+
+    def _send_held(self) -> None:
+        held, self._held = self._held, []
+        self._began = True
+        cursor = self.connection.cursor()
+        for sql, values in held:
+            cursor.execute(sql.encode(), values)
+
+    def _pipeline(self) -> AbstractContextManager[Any]:
+        return self.connection.pipeline() if psycopg.Pipeline.is_supported() else nullcontext()

@@ -1,0 +1,191 @@
+"""The PostgreSQL store: transactions that are tried again, commits whose outcome is found out. Implements `record.ports.Store`.
+
+A write ends in one of three ways: it is durable, it left nothing, or an error says that nobody could find out. Collisions with
+other writers and connections that break before COMMIT leave nothing, so the work is done again until patience ends. A
+connection that breaks *during* COMMIT leaves the question open: before doing anything again, the store looks whether the
+last event is in the log.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import psycopg
+
+from backscroll.errors import StoreError
+from backscroll.record.ports import Reader, Writer
+from backscroll.stores.postgres.faults import collided, cut_off, translated
+from backscroll.stores.postgres.opening import Connection, address, prepare, reach
+from backscroll.stores.postgres.pool import Pool
+from backscroll.stores.postgres.rows import PostgresReader, Roots
+from backscroll.stores.postgres.session import BEGIN_READ, BEGIN_WRITE, Session
+from backscroll.stores.postgres.upkeep import facts_of, scrubbed
+from backscroll.stores.postgres.write import Crowded, PostgresWriter
+
+T = TypeVar("T")
+_CONNECTIONS = 12
+
+
+class _Lost(Exception):
+    """The connection broke before COMMIT was sent: nothing is left of the transaction."""
+
+
+class PostgresStore:
+    """One tenant's rows in one database. Safe to share between OS threads, processes and hosts."""
+
+    dialect = "tsquery"
+
+    def __init__(self, url: str, *, tenant: str = "default", patience: float = 60.0) -> None:
+        self._address = address(url, tenant, patience)
+        self.location = self._address.location
+        self.tenant = tenant
+        self.patience = patience
+        prepare(self._address)
+        self._roots = Roots()
+        self._pool = Pool(lambda deadline: reach(self._address, deadline, known=True), _CONNECTIONS)
+        self._busy = threading.local()
+
+    def _check(self) -> None:
+        self._pool.check()
+        if self._pool.closed:
+            raise StoreError("the store is closed", hint="open it again with backscroll.open")
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def read(self, work: Callable[[Reader], T]) -> T:
+        """Run `work` on one consistent moment. It is begun again only where the server was gone before it answered."""
+        self._check()
+        deadline = time.monotonic() + self.patience
+        while True:
+            try:
+                return self._read_once(work, deadline)
+            except _Lost:
+                self._pool.drop_idle()
+
+    def _read_once(self, work: Callable[[Reader], T], deadline: float) -> T:
+        with self._pool.lent(deadline) as connection:
+            session = Session(connection, BEGIN_READ)
+            try:
+                return work(PostgresReader(session, self.tenant, self._roots))
+            except psycopg.Error as error:
+                if (
+                    (cut_off(error) or connection.closed)
+                    and not session.answered
+                    and time.monotonic() < deadline
+                ):
+                    raise _Lost from error
+                raise translated(error, self.location) from error
+
+    # -- writing ---------------------------------------------------------------------------------------------
+
+    def write(self, work: Callable[[Writer], T]) -> T:
+        """Run `work` in a transaction; durable on return."""
+        self._check()
+        if getattr(self._busy, "writing", False):
+            raise RuntimeError("a write inside a write would wait for itself")
+        self._busy.writing = True
+        try:
+            return self._write(work)
+        finally:
+            self._busy.writing = False
+
+    def _write(self, work: Callable[[Writer], T]) -> T:
+        deadline = time.monotonic() + self.patience
+        together: frozenset[str] = frozenset()
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                return self._write_once(work, together, deadline)
+            except Crowded as crowd:
+                together |= {crowd.root}
+            except _Lost as lost:
+                self._pool.drop_idle()
+                if time.monotonic() > deadline:
+                    raise StoreError(
+                        f"the connection to the server kept breaking: {self.location}",
+                        hint="nothing was written; try again",
+                    ) from lost
+            except psycopg.Error as error:
+                if not collided(error) or time.monotonic() > deadline:
+                    raise translated(error, self.location) from error
+                time.sleep(random.uniform(0, min(0.5, 0.005 * 2**tries)))
+
+    def _write_once(self, work: Callable[[Writer], T], together: frozenset[str], deadline: float) -> T:
+        with self._pool.lent(deadline) as connection:
+            session = Session(connection, BEGIN_WRITE)
+            writer = PostgresWriter(session, self.tenant, self._roots, together)
+            try:
+                result = work(writer)
+            except psycopg.Error as error:
+                if cut_off(error) or connection.closed:
+                    raise _Lost from error
+                raise
+            try:
+                session.commit()
+            except psycopg.Error as error:
+                if not (cut_off(error) or connection.closed):
+                    raise  # the server itself said no
+                cause = error
+                connection.close()
+            else:
+                self._learn(writer)
+                return result
+        if self._arrived(writer, cause, deadline):
+            self._learn(writer)
+            return result
+        raise _Lost from cause
+
+    def _learn(self, writer: PostgresWriter) -> None:
+        for thread, root in writer.learned.items():
+            self._roots.learn(thread, root)
+
+    def _arrived(self, writer: PostgresWriter, cause: psycopg.Error, deadline: float) -> bool:
+        """True where a commit that was cut off is in the store all the same."""
+        if writer.last is None and writer.added is None:
+            return False  # such a write only sets values, and may simply be done again
+        self._pool.drop_idle()
+        while time.monotonic() < deadline:
+            try:
+                with self._pool.lent(deadline) as connection:
+                    return writer.arrived(Session(connection, BEGIN_WRITE))
+            except (psycopg.OperationalError, StoreError):
+                time.sleep(0.1)  # the server is not back yet, or the lost transaction is still at work
+        raise StoreError(
+            f"the connection broke while a write was being committed: {self.location}",
+            hint="it may or may not be in the store; look at the end of the thread before you do it again",
+        ) from cause
+
+    # -- the store as a whole --------------------------------------------------------------------------------
+
+    def scrub(self) -> list[str]:
+        """Rewrite the tables that words were erased from, so that no page keeps them. Says what it cannot reach."""
+        return self._alone(lambda connection: scrubbed(connection, self.patience))
+
+    def backup(self, target: str) -> None:
+        """Not done from here: the server's own tools copy it consistently, and an export is readable anywhere."""
+        raise StoreError(
+            f"a PostgreSQL store is not copied into a file: {target}",
+            hint="use `backscroll export --format native`, or pg_dump on the server",
+        )
+
+    def facts(self) -> Mapping[str, str]:
+        """For `doctor`."""
+        return {**self._alone(facts_of), "path": self.location, "tenant": self.tenant}
+
+    def _alone(self, work: Callable[[Connection], T]) -> T:
+        """Run something outside of any transaction."""
+        self._check()
+        with self._pool.lent(time.monotonic() + self.patience) as connection:
+            try:
+                return work(connection)
+            except psycopg.Error as error:
+                raise translated(error, self.location) from error
+
+    def close(self) -> None:
+        """Close every connection; later calls raise a clear error."""
+        self._pool.close()

@@ -1,0 +1,67 @@
+"""Texts and times on their way into columns that hold less than Python does, and words on their way into the index."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from datetime import datetime
+from enum import Enum
+
+from backscroll.recall.words import tsvector_of
+from backscroll.stores.postgres.tsquery import OVERFULL, quoted
+
+_HOUR = 3_600_000_000
+_MOST_PLACES = 255  # of one word in a tsvector
+_LAST_PLACE = 16383
+_ROOM = 1_000_000  # bytes
+
+
+def plain(text: str) -> str:
+    """Text that a column can hold: lone surrogates become U+FFFD, NUL goes."""
+    if text.isascii():
+        return text.replace("\0", "")
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
+
+
+def microseconds(iso: str) -> int:
+    """A time as microseconds since 1970, UTC."""
+    return round(datetime.fromisoformat(iso).timestamp() * 1_000_000)
+
+
+def hour(us: int) -> int:
+    """The hour in which a time lies."""
+    return us // _HOUR
+
+
+def tenant_mark(tenant: str) -> str:
+    """A lexeme that no text contains, under which the index finds everything of a tenant."""
+    return "=" + hashlib.sha256(tenant.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def indexable(words: str, mark: str) -> tuple[str, str | None]:
+    """Index words as a tsvector literal, and once more as they are (between spaces) where it cannot hold all of them."""
+    literal = f"{tsvector_of(words)} {quoted(mark)}"
+    held = _held(words)
+    if held is Held.WHOLE:
+        return literal, None
+    return literal + (f" {quoted(OVERFULL)}" if held is Held.IN_PART else ""), f" {' '.join(words.split())} "
+
+
+class Held(Enum):
+    """How much of a text a tsvector keeps."""
+
+    WHOLE = "every place of every word, so that the words can be read back from it"
+    EVERY_WORD = "every word, but not every place"
+    IN_PART = "not even every word"
+
+
+def _held(words: str) -> Held:
+    if len(words) < 2 * _MOST_PLACES:
+        return Held.WHOLE  # too short to hold more words than that
+    each = words.split(" ")
+    if len(words.encode()) + 8 * len(each) > _ROOM:
+        # More room than needed where words come again; a text that long is looked up in its own words, which is right.
+        return Held.IN_PART
+    if len(each) >= _LAST_PLACE or (len(each) > _MOST_PLACES and max(Counter(each).values()) > _MOST_PLACES):
+        return Held.EVERY_WORD
+    return Held.WHOLE

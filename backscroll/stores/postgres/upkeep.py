@@ -1,0 +1,143 @@
+"""What is done to the tables as a whole: rewriting them after a forget, and telling `doctor` about the server.
+
+PostgreSQL keeps the old version of a row until its space is reused, and a word in its index for ever. Only rewriting a table
+with its indexes (VACUUM FULL) takes them out of the files. That locks the table: it is done for those tables that something
+was erased from, and the lock is asked for in short tries, because everybody who comes later waits behind it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import psycopg
+from psycopg import sql
+
+from backscroll.stores.postgres.opening import Connection
+from backscroll.stores.postgres.schema import DISTRIBUTED_BY
+from backscroll.stores.postgres.write import SCRUB_BYTES, SCRUB_WORDS
+
+_HOLD_WORDS: dict[str, tuple[str, ...]] = {
+    SCRUB_WORDS: ("backscroll_words", "backscroll_events", "backscroll_threads", "backscroll_tokens"),
+    SCRUB_BYTES: ("backscroll_blobs", "backscroll_blob_users"),
+}
+_TRY_SECONDS = 2.0
+
+#: Nobody who connects to a server can reach these.
+OUT_OF_REACH: tuple[str, ...] = (
+    "the server's write-ahead log, until the server recycles it, and archived copies of it",
+    "backups of the server, snapshots of its disk, and exports",
+    "the server's own log, where it is set to log statements with their values",
+    "standby servers, until they have caught up",
+)
+
+
+def scrubbed(connection: Connection, patience: float) -> list[str]:
+    """Rewrite what words were erased from; gives what still holds them."""
+    deadline = time.monotonic() + patience
+    left = list(OUT_OF_REACH)
+    marks = _marks(connection)
+    if not marks:
+        return left
+    others = _wait_for_older(connection, min(deadline, time.monotonic() + 5 * _TRY_SECONDS))
+    if others:
+        left.append(f"what {others} other sessions or standbys still see: end them, then forget once more")
+    refused: list[str] = []
+    watch = _Watch()
+    connection.add_notice_handler(watch)
+    try:
+        connection.execute("SET statement_timeout = 0")
+        for mark in marks:
+            refused += [table for table in _HOLD_WORDS[mark] if not _rewritten(connection, table, deadline)]
+    finally:
+        connection.remove_notice_handler(watch)
+        if not connection.closed:
+            connection.execute("RESET statement_timeout")
+            connection.execute("SELECT set_config('lock_timeout', %s, false)", (str(round(patience * 1000)),))
+    if refused:
+        left.append(f"old pages of {', '.join(refused)}, which others kept in use: forget once more later")
+    if watch.said:
+        left.append(f"old pages that only the owner of the tables may rewrite ({'; '.join(watch.said)})")
+    if not (others or refused or watch.said):
+        for mark, value in marks.items():
+            # Only the mark that was seen: somebody may have erased something else meanwhile.
+            connection.execute(
+                "DELETE FROM backscroll_meta WHERE key = %s AND value = ANY(%s::text[])", (mark, value)
+            )
+    return left
+
+
+class _Watch:
+    """PostgreSQL does not refuse to rewrite somebody else's table, it warns and skips it."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def __call__(self, notice: psycopg.errors.Diagnostic) -> None:
+        if notice.severity_nonlocalized == "WARNING" and notice.message_primary:
+            self.said.append(notice.message_primary)
+
+
+def _marks(connection: Connection) -> dict[str, list[str]]:
+    """What is to be rewritten, for any tenant: a table has one file."""
+    rows = connection.execute(
+        "SELECT key, array_agg(value) FROM backscroll_meta WHERE key = ANY(%s::text[]) GROUP BY key ORDER BY key DESC",
+        (list(_HOLD_WORDS),),
+    ).fetchall()
+    return {row[0]: row[1] for row in rows}
+
+
+def _wait_for_older(connection: Connection, deadline: float) -> int:
+    """How many transactions still see the rows as they were, once they had a little time to end."""
+    query = (
+        "SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid() "
+        "AND backend_type IN ('client backend', 'walsender') AND datname IS NOT DISTINCT FROM current_database() "
+        "AND xact_start < %s::timestamptz) + (SELECT count(*) FROM pg_replication_slots WHERE xmin IS NOT NULL)"
+    )
+    row = connection.execute("SELECT clock_timestamp()").fetchone()
+    start = None if row is None else row[0]
+    while True:
+        row = connection.execute(query, (start,)).fetchone()
+        count: int = row[0] if row else 0
+        if not count or time.monotonic() > deadline:
+            return count
+        time.sleep(0.02)
+
+
+def _rewritten(connection: Connection, table: str, deadline: float) -> bool:
+    connection.execute("SELECT set_config('lock_timeout', %s, false)", (str(round(_TRY_SECONDS * 1000)),))
+    while True:
+        try:
+            connection.execute(sql.SQL("VACUUM (FULL) {}").format(sql.Identifier(table)))
+        except psycopg.errors.LockNotAvailable:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.1)
+        else:
+            return True
+
+
+def facts_of(connection: Connection) -> Mapping[str, str]:
+    """What `doctor` wants to know about the server."""
+    row = connection.execute(
+        "SELECT current_setting('server_version'), current_setting('server_encoding'), current_database()::text, "
+        "current_schema()::text, (SELECT max(version) FROM backscroll_schema)::text, "
+        "(SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(%s::text[]) AS n (name))::text, "
+        "current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes'), "
+        "pg_is_in_recovery()::text",
+        (sorted(DISTRIBUTED_BY),),
+    ).fetchone()
+    names = (
+        "server",
+        "encoding",
+        "database",
+        "schema_name",
+        "schema_version",
+        "bytes",
+        "synchronous_commit",
+        "fsync",
+        "full_page_writes",
+        "standby",
+    )
+    found = dict(zip(names, map(str, row or ()), strict=False))
+    return {"engine": f"PostgreSQL {found.pop('server', '')}", **found}

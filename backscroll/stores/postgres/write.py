@@ -1,0 +1,380 @@
+"""Writing rows of the PostgreSQL store inside one transaction. Implements `record.ports.Writer`.
+
+Why READ COMMITTED and row locks are enough: a thread's own rows change only under the lock of its row, and each statement
+after the lock sees everything committed before it. What a fork reads of its parents, it reads as of the event where it left
+them, and that past never changes. Who asks for a whole family (an edit that may take words out of the index, a forget) gets
+all of it locked. Attached bytes and origins are shared between families; their rows are locked by whoever relies on them.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import replace
+
+from psycopg.errors import LockNotAvailable
+
+from backscroll.record.about import about_from_json
+from backscroll.record.chain import from_bytes, to_bytes
+from backscroll.record.history import Entry
+from backscroll.record.order import at_end
+from backscroll.record.ports import Logged, ThreadState
+from backscroll.stores.postgres.rows import THREAD, PostgresReader, Roots, thread_of
+from backscroll.stores.postgres.session import Session
+from backscroll.stores.postgres.text import hour, indexable, microseconds, plain, tenant_mark
+from backscroll.vocab.event import Event
+from backscroll.vocab.ids import Ref
+
+#: Where a transaction notes that words were erased but their pages not yet rewritten; `scrub` takes it away.
+SCRUB_WORDS, SCRUB_BYTES = "scrub: words", "scrub: bytes"
+
+
+class Crowded(Exception):
+    """Somebody else holds a thread of the family that is wanted: let go, and lock the family first the next time."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__(root)
+        self.root = root
+
+
+class PostgresWriter(PostgresReader):
+    """Writes through one session. What is new is known to the others only once it is committed."""
+
+    def __init__(self, session: Session, tenant: str, roots: Roots, together: frozenset[str]) -> None:
+        super().__init__(session, tenant, roots)
+        self._together = together
+        self._held: dict[str, ThreadState] = {}
+        self._mark = tenant_mark(tenant)
+        self._due: set[str] = set()
+        self.learned: dict[str, str] = {}
+        self.last: Event | None = None  # by which to find out whether a commit arrived
+        self.added: str | None = None
+
+    def _root(self, thread: str) -> str | None:
+        return self.learned.get(thread) or super()._root(thread)
+
+    def _home(self, thread: str) -> str:
+        root = self._root(thread)
+        if root is None:
+            raise LookupError(f"thread {thread} is not in the store")
+        return root
+
+    # -- threads ---------------------------------------------------------------------------------------------
+
+    def thread(self, thread: str) -> ThreadState | None:
+        return self._held.get(thread) or super().thread(thread)
+
+    def lock_thread(self, thread: str) -> ThreadState | None:
+        held = self._held.get(thread)
+        if held is not None:
+            return held
+        root = self._root(thread)
+        if root is None:
+            return None
+        if root in self._together:
+            self._lock_family(root, "")
+            return self._held.get(thread)
+        sql = (
+            f"SELECT {THREAD} FROM backscroll_threads WHERE tenant = %s AND root = %s AND id = %s FOR UPDATE"
+        )
+        row = self._s.ask_one(sql, self._tenant, root, thread)
+        if row is None:
+            return None
+        self._held[thread] = thread_of(row)
+        return self._held[thread]
+
+    def family(self, root: str) -> list[ThreadState]:
+        """The family, all of it locked. Who holds one member and waits for another could wait for ever, so nobody
+        waits here: the transaction starts over and locks the family before anything else, in one order."""
+        try:
+            return self._lock_family(root, "" if root in self._together else "NOWAIT")
+        except LockNotAvailable as error:
+            if root in self._together:
+                raise
+            raise Crowded(root) from error
+
+    def _lock_family(self, root: str, how: str) -> list[ThreadState]:
+        """Every member, locked, oldest first. A fork can only be born while its parent is not locked: once a look finds
+        nobody new, the family is complete."""
+        sql = f"SELECT {THREAD}, born FROM backscroll_threads WHERE tenant = %s AND root = %s ORDER BY id FOR UPDATE {how}"
+        while True:
+            rows = self._s.ask(sql, self._tenant, root)
+            found = [(row[-1], thread_of(row[:-1])) for row in rows]
+            new = {state.id: state for _, state in found if state.id not in self._held}
+            if not new:
+                return [state for _, state in sorted(found, key=lambda each: (each[0], each[1].id))]
+            self._held.update(new)
+
+    def add_thread(self, state: ThreadState) -> None:
+        born = 0
+        if state.root != state.id:
+            sql = "SELECT max(born) FROM backscroll_threads WHERE tenant = %s AND root = %s"
+            born = (self._s.ask(sql, self._tenant, state.root)[0][0] or 0) + 1
+        directory = "INSERT INTO backscroll_directory (tenant, thread, root) VALUES (%s, %s, %s)"
+        self._s.tell(directory, self._tenant, state.id, state.root)
+        us = microseconds(state.updated_at)
+        self._s.tell(
+            "INSERT INTO backscroll_threads (tenant, root, id, born, parent, fork_seq, fork_position, fork_message, head, "
+            "hash, messages, turns, created_at, updated_at, updated_us, active, forgotten, project, kind, about) "
+            "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            self._tenant,
+            state.root,
+            state.id,
+            born,
+            state.parent,
+            state.fork_seq,
+            state.fork_position,
+            None if state.fork_message is None else str(state.fork_message),
+            state.head,
+            state.hash,
+            state.messages,
+            state.turns,
+            state.created_at,
+            state.updated_at,
+            us,
+            hour(us),
+            state.forgotten,
+            plain(state.about.project),
+            plain(state.about.kind),
+            to_bytes(state.about.to_json()),
+        )
+        self.learned[state.id] = state.root
+        self.added = state.id
+        self._held[state.id] = _as_stored(state)
+
+    def save_thread(self, state: ThreadState, *, about_changed: bool) -> None:
+        us = microseconds(state.updated_at)
+        sets = (
+            "head = %s, hash = %s, messages = %s, turns = %s, updated_at = %s, updated_us = %s, active = %s"
+        )
+        values: list[object] = [
+            state.head,
+            state.hash,
+            state.messages,
+            state.turns,
+            state.updated_at,
+            us,
+            hour(us),
+        ]
+        if about_changed:
+            sets += ", about = %s, project = %s, kind = %s, forgotten = %s"
+            about = state.about
+            values += [to_bytes(about.to_json()), plain(about.project), plain(about.kind), state.forgotten]
+        sql = f"UPDATE backscroll_threads SET {sets} WHERE tenant = %s AND root = %s AND id = %s"
+        self._s.tell(sql, *values, self._tenant, self._home(state.id), state.id)
+        self._held[state.id] = _as_stored(state) if about_changed else state
+
+    # -- log and history -------------------------------------------------------------------------------------
+
+    def log(self, logged: Logged) -> None:
+        event = logged.event
+        root = self._home(event.thread)
+        self._s.tell(
+            "INSERT INTO backscroll_events (tenant, root, thread, seq, target_thread, target_seq, said_us, undoable, kind, "
+            "role, actor, at, said, tools, seal, hash, digest, salt, head, body) "
+            "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            self._tenant,
+            root,
+            event.thread,
+            event.seq,
+            None if event.target is None else event.target.thread,
+            None if event.target is None else event.target.seq,
+            logged.said_us,
+            logged.undoable,
+            event.kind.value,
+            logged.role,
+            event.actor,
+            event.at,
+            logged.said,
+            [plain(tool) for tool in logged.tools],
+            event.commit,
+            event.hash,
+            logged.digest,
+            event.salt,
+            to_bytes(event.head),
+            event.body,
+        )
+        self.last = event
+        if logged.words:
+            literal, spelled = indexable(logged.words, self._mark)
+            self._s.tell(
+                "INSERT INTO backscroll_words (tenant, root, thread, seq, said_us, role, words, spelled) "
+                "VALUES (%s, %s, %s, %s, %s, %s, %s::tsvector, %s)",
+                *(self._tenant, root, event.thread, event.seq, logged.said_us, logged.role, literal, spelled),
+            )
+
+    def open_entry(self, thread: str, entry: Entry, before: Entry | None) -> None:
+        root = self._home(thread)
+        if before is not None:
+            self._s.tell(
+                "UPDATE backscroll_entries SET until = %s WHERE tenant = %s AND root = %s AND thread = %s "
+                "AND position = %s AND since = %s",
+                *(entry.since, self._tenant, root, thread, before.position, before.since),
+            )
+        home = entry.message.thread == thread and entry.position == at_end(entry.message.seq)
+        self._s.tell(
+            "INSERT INTO backscroll_entries (tenant, root, thread, message_thread, message_seq, revision_thread, "
+            "revision_seq, since, alternative, alternatives, flags, strayed, role, position) "
+            "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            *(self._tenant, root, thread, *entry.message, *entry.revision, entry.since),
+            *(entry.alternative, entry.alternatives, entry.flags, not home, entry.role, entry.position),
+        )
+
+    # -- the index -------------------------------------------------------------------------------------------
+
+    def index(self, revision: Ref, words: str) -> None:
+        root = self._root(revision.thread)
+        if root is None or not words:
+            return
+        literal, spelled = indexable(words, self._mark)
+        self._s.tell(
+            "INSERT INTO backscroll_words (tenant, root, thread, seq, said_us, role, words, spelled) "
+            "SELECT v.tenant, v.root, v.thread, v.seq, v.said_us, v.role, %s::tsvector, %s FROM backscroll_events v "
+            "WHERE v.tenant = %s AND v.root = %s AND v.thread = %s AND v.seq = %s ON CONFLICT DO NOTHING",
+            *(literal, spelled, self._tenant, root, *revision),
+        )
+
+    def unindex(self, revision: Ref) -> None:
+        root = self._root(revision.thread)
+        sql = "DELETE FROM backscroll_words WHERE tenant = %s AND root = %s AND thread = %s AND seq = %s"
+        if root is not None:
+            self._s.tell(sql, self._tenant, root, *revision)
+
+    # -- attached bytes --------------------------------------------------------------------------------------
+
+    def put_blob(self, digest: str, data: bytes) -> None:
+        """Store bytes that are not there yet; what is there is kept there until our message is, too."""
+        insert = (
+            "INSERT INTO backscroll_blobs (tenant, digest, data) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
+        )
+        hold = "SELECT 1 FROM backscroll_blobs WHERE tenant = %s AND digest = %s FOR KEY SHARE"
+        name = plain(digest)
+        while not self._s.ask(hold, self._tenant, name) and not self._s.do(insert, self._tenant, name, data):
+            pass  # somebody stored or forgot the same bytes between the two statements
+
+    def link_blob(self, digest: str, revision: Ref) -> None:
+        self._home(revision.thread)
+        name = plain(digest)
+        hold = "SELECT 1 FROM backscroll_blobs WHERE tenant = %s AND digest = %s FOR KEY SHARE"
+        self._s.tell(hold, self._tenant, name)
+        sql = (
+            "INSERT INTO backscroll_blob_users (tenant, digest, thread, seq) VALUES (%s, %s, %s, %s) "
+            "ON CONFLICT DO NOTHING"
+        )
+        self._s.tell(sql, self._tenant, name, *revision)
+
+    def blob_users(self, digest: str) -> list[Ref]:
+        """Who uses these bytes; nobody can begin to until we are done, for the answer decides whether they are erased."""
+        hold = "SELECT 1 FROM backscroll_blobs WHERE tenant = %s AND digest = %s FOR UPDATE"
+        self._s.tell(hold, self._tenant, plain(digest))
+        return super().blob_users(digest)
+
+    # -- the rest --------------------------------------------------------------------------------------------
+
+    def origin(self, key: bytes) -> str | None:
+        """The thread of an origin. Who looks inside a transaction will decide by it, so everybody else waits."""
+        look = "SELECT thread FROM backscroll_origins WHERE tenant = %s AND key = %s FOR UPDATE"
+        claim = "INSERT INTO backscroll_origins (tenant, key) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+        while True:
+            row = self._s.ask_one(look, self._tenant, key)
+            if row is not None:
+                return row[0]
+            if self._s.do(claim, self._tenant, key):
+                return None
+
+    def set_origin(self, key: bytes, thread: str) -> None:
+        sql = (
+            "INSERT INTO backscroll_origins (tenant, key, thread) VALUES (%s, %s, %s) "
+            "ON CONFLICT (tenant, key) DO UPDATE SET thread = excluded.thread"
+        )
+        self._s.tell(sql, self._tenant, key, thread)
+
+    def set_tokens(self, counts: Iterable[tuple[Ref, str, int]]) -> None:
+        sql = (
+            "INSERT INTO backscroll_tokens (tenant, root, thread, seq, tokenizer, count) VALUES (%s, %s, %s, %s, %s, %s) "
+            "ON CONFLICT (tenant, root, thread, seq, tokenizer) DO UPDATE SET count = excluded.count"
+        )
+        for ref, tokenizer, count in sorted(
+            counts
+        ):  # always in one order, so that two writers cannot block each other
+            self._s.tell(sql, self._tenant, self._home(ref.thread), *ref, plain(tokenizer), count)
+
+    def set_turn_state(self, thread: str, opening: Ref, version: str, at: str | None) -> None:
+        root = self._home(thread)
+        if at is None:
+            sql = (
+                "DELETE FROM backscroll_turns WHERE tenant = %s AND root = %s AND thread = %s "
+                "AND opening_thread = %s AND opening_seq = %s"
+            )
+            self._s.tell(sql, self._tenant, root, thread, *opening)
+            return
+        sql = (
+            "INSERT INTO backscroll_turns (tenant, root, thread, opening_thread, opening_seq, version, processed_at) "
+            "VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (tenant, root, thread, opening_thread, opening_seq) "
+            "DO UPDATE SET version = excluded.version, processed_at = excluded.processed_at"
+        )
+        self._s.tell(sql, self._tenant, root, thread, *opening, version, at)
+
+    def set_meta(self, key: str, value: str) -> None:
+        sql = (
+            "INSERT INTO backscroll_meta (tenant, key, value) VALUES (%s, %s, %s) "
+            "ON CONFLICT (tenant, key) DO UPDATE SET value = excluded.value"
+        )
+        self._s.tell(sql, self._tenant, key, value)
+
+    def erase_event(self, event: Ref) -> None:
+        root = self._root(event.thread)
+        if root is None:
+            return
+        where = "WHERE tenant = %s AND root = %s AND thread = %s AND seq = %s"
+        key = (self._tenant, root, *event)
+        self._s.tell(f"DELETE FROM backscroll_words {where}", *key)
+        self._s.tell(f"DELETE FROM backscroll_tokens {where}", *key)
+        users = "DELETE FROM backscroll_blob_users WHERE tenant = %s AND thread = %s AND seq = %s"
+        self._s.tell(users, self._tenant, *event)
+        sets = "salt = NULL, body = NULL, digest = NULL, tools = '{}'"
+        self._s.tell(f"UPDATE backscroll_events SET {sets} {where}", *key)
+        self._scrub_later(SCRUB_WORDS)
+
+    def erase_blob(self, digest: str) -> None:
+        for table in ("backscroll_blobs", "backscroll_blob_users"):
+            self._s.tell(
+                f"DELETE FROM {table} WHERE tenant = %s AND digest = %s", self._tenant, plain(digest)
+            )
+        self._scrub_later(SCRUB_BYTES)
+
+    def _scrub_later(self, what: str) -> None:
+        if what not in self._due:
+            self._due.add(what)
+            self.set_meta(what, secrets.token_hex(8))
+
+    # -- a commit that was cut off ---------------------------------------------------------------------------
+
+    def arrived(self, session: Session) -> bool:
+        """True where this transaction is in the store. Asked through another session, which is rolled back.
+
+        All rows of a transaction arrive or none, so one of them tells: it is inserted once more. Where the transaction
+        is still at work that waits for its end; where it was committed the row is in the way; else nothing is.
+        """
+        if self.last is None:
+            sql = "INSERT INTO backscroll_directory (tenant, thread, root) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
+            return self.added is not None and not session.do(
+                sql, self._tenant, self.added, self._home(self.added)
+            )
+        key = (self._tenant, self._home(self.last.thread), *self.last.id)
+        sql = (
+            "INSERT INTO backscroll_events (tenant, root, thread, seq, said_us, kind, role, actor, at, said, tools, seal, "
+            "hash, head) VALUES (%s, %s, %s, %s, 0, '', '', '', '', '', '{}', '', '', '') ON CONFLICT DO NOTHING"
+        )
+        if session.do(sql, *key):
+            return False
+        sql = (
+            "SELECT hash FROM backscroll_events WHERE tenant = %s AND root = %s AND thread = %s AND seq = %s"
+        )
+        row = session.ask_one(sql, *key)
+        return row is not None and row[0] == self.last.hash
+
+
+def _as_stored(state: ThreadState) -> ThreadState:
+    """The state as it will come back from the server (lists instead of tuples)."""
+    return replace(state, about=about_from_json(from_bytes(to_bytes(state.about.to_json()))))
