@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -374,6 +374,17 @@ class Engine:
         from backscroll.engine.backups import backup
 
         backup(self.store, Path(target))
+
+    # -- slots for what is counted once ----------------------------------------------------------------------
+
+    def tokens(self, revisions: Sequence[Ref], tokenizer: str) -> dict[Ref, int]:
+        """Token counts that were stored for revisions; what was never counted is missing."""
+        return self.store.read(lambda reader: reader.tokens(revisions, tokenizer))
+
+    def set_tokens(self, counts: Mapping[Ref, int], tokenizer: str) -> None:
+        """Store token counts; they belong to a revision for good, and go when it is forgotten."""
+        rows = [(revision, tokenizer, count) for revision, count in counts.items()]
+        self.store.write(lambda tx: tx.set_tokens(rows))
 
     # -- bytes -----------------------------------------------------------------------------------------------
 

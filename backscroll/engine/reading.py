@@ -20,7 +20,7 @@ from backscroll.record.order import at_end
 from backscroll.record.ports import Reader, Spoken, Store, ThreadState
 from backscroll.record.turns import into_turns
 from backscroll.vocab.event import Event, Kind
-from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.ids import Ref, parse_ref, turn_uuid
 from backscroll.vocab.message import Message, Revision
 from backscroll.vocab.thread import ThreadInfo, Turn
 
@@ -237,11 +237,12 @@ class History:
                 return
             low = rows[-1][0].position
 
-    def turn(self, number: int) -> Turn:
-        """One turn by its number."""
-        found = next(self.turns(number, number), None)
+    def turn(self, which: int | str) -> Turn:
+        """One turn by its number, or by its id."""
+        number = which if isinstance(which, int) else self._view(lambda view: _turn_number(view, which))
+        found = None if number is None or number < 0 else next(self.turns(number, number), None)
         if found is None:
-            raise NotFound(f"thread {self.id[:8]} has no turn {number}", hint=f"it has {self.info.turns}")
+            raise NotFound(f"thread {self.id[:8]} has no turn {which}", hint=f"it has {self.info.turns}")
         return found
 
     def recent_turns(self, n: int = 5) -> list[Turn]:
@@ -297,6 +298,25 @@ def _log(view: View, first: int, last: int) -> list[Event]:
         high = min(high, fork.fork_seq)
         out = view.reader.events(parent.id, max(first, parent.fork_seq + 1), high) + out
     return out
+
+
+def _turn_number(view: View, uuid: str) -> int | None:
+    """Where the turn with this id stands now; None where its opening message is gone."""
+    tail = uuid.rpartition("-")[2][-8:]
+    seq = int(tail, 16) if len(tail) == 8 and all(c in "0123456789abcdef" for c in tail) else -1
+    names = [view.state.id, *(parent.id for _, parent in ancestors(view.reader, view.state))]
+    for thread in names:
+        opening = Ref(thread, seq)
+        if seq >= 0 and turn_uuid(opening) == uuid:
+            entry = view.entry(opening) if seq else None
+            if seq == 0:
+                return 0
+            return (
+                view.count(role="user", upto=entry.position)
+                if entry is not None and entry.opens_turn
+                else None
+            )
+    return None
 
 
 def message_of(entry: Entry, spoken: Spoken) -> Message:

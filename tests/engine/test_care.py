@@ -104,3 +104,32 @@ def test_the_difference_between_two_revisions(store: backscroll.Engine) -> None:
     assert "-第二行" in lines
     assert "+改过的第二行" in lines
     assert " 第一行" in lines
+
+
+def test_a_turn_is_found_by_its_id_wherever_it_stands(store: backscroll.Engine) -> None:
+    """The id of a turn stays when turns before it come and go, in forks too; a turn that is gone is not found."""
+    thread = store.create("t")
+    thread.append("assistant", "greeting")
+    first = thread.append("user", "one")
+    thread.append("assistant", "1")
+    thread.append("user", "two")
+    ids = [turn.id for turn in thread.turns()]
+    assert [thread.turn(name).sequence for name in ids] == [0, 1, 2]
+    fork = thread.fork()
+    thread.delete(first.id)
+    assert thread.turn(ids[2]).sequence == 1
+    assert fork.turn(ids[2]).sequence == 2
+    for gone in (ids[1], "no-uuid", "00000000-0000-8000-8000-000000000002"):
+        with pytest.raises(NotFound):
+            thread.turn(gone)
+
+
+def test_token_counts_are_kept_per_revision_and_tokenizer(store: backscroll.Engine) -> None:
+    """A count is stored once for each tokenizer, and goes with the words."""
+    thread = store.create("t")
+    said = thread.append("user", "hello")
+    store.set_tokens({said.revision: 1}, "o200k_base")
+    store.set_tokens({said.revision: 2}, "cl100k_base")
+    assert store.tokens([said.revision], "o200k_base") == {said.revision: 1}
+    thread.forget(said.id)
+    assert store.tokens([said.revision], "cl100k_base") == {}
