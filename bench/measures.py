@@ -222,7 +222,7 @@ def imports(folder: Path, options: Namespace) -> list[Row]:
 def start(folder: Path, options: Namespace) -> list[Row]:
     """`backscroll --help`, wall time."""
     del folder
-    command = [sys.executable, "-m", "backscroll.surfaces.cli.main", "--help"]
+    command = [sys.executable, "-m", "backscroll", "--help"]
     times = [_timed(lambda: subprocess.run(command, capture_output=True, check=True)) for _ in range(options.runs + 2)]
     bare = [_timed(lambda: subprocess.run([sys.executable, "-c", ""], check=True)) for _ in range(options.runs + 2)]
     a, b = statistics.median(times), statistics.median(bare)
