@@ -17,7 +17,7 @@ from backscroll.engine.reading import History
 from backscroll.engine.walking import Walk, body_of
 from backscroll.record.about import About
 from backscroll.record.content import digest
-from backscroll.record.ports import Reader, Writer
+from backscroll.record.ports import Reader, ThreadState, Writer
 from backscroll.vocab.event import Kind
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread
 from backscroll.vocab.ids import Ref
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 Kept: TypeAlias = ForeignMessage | Aside | CodeChange
 _BATCH = 400  # items in one transaction
 _WEIGHT = 4_000_000  # or about this many characters
+
+
+class Overtaken(Exception):
+    """Somebody else wrote to the conversation while it was being imported."""
 
 
 def origin_key(format_name: str, source_id: str) -> bytes:
@@ -47,6 +51,7 @@ class Line:
     leaves_at: str | None = None  # source id of the last message it shares
     items: list[Kept] = field(default_factory=list[Kept])
     thread: str | None = None
+    head: int | None = None  # where its log ended when we last looked
     places: dict[str, Ref] = field(default_factory=dict[str, Ref])  # source id -> our name, along this line
 
     def place(self, source_id: str) -> tuple[Line, Ref] | None:
@@ -82,7 +87,6 @@ class Arrival:
         self.dry_run = dry_run
         self.actor = f"import:{foreign.format}"
         self.thread: str | None = None
-        self.title = foreign.title
         self.new = False
         self._owner: dict[str, Line] = {}  # source id -> the line that holds it
         self._tips: dict[str, Line] = {}  # source id of the last message of a line
@@ -171,7 +175,9 @@ class Arrival:
         started = foreign.started or next((i.at for i in first if i.at), None)
         shared, items = self._shared_past(line, chain(first, items))
 
-        def work(tx: Writer) -> str:
+        def work(tx: Writer) -> ThreadState:
+            if tx.origin(key) is not None and not self.again:
+                raise Overtaken
             if line.parent is not None and line.parent.thread is not None:
                 made = self._fork(tx, line)
             elif shared is not None:
@@ -180,15 +186,16 @@ class Arrival:
                     raise LookupError(f"the thread of an origin is missing: {shared[0]}")
                 pen = self.engine.begin_fork(tx, state, shared[2], shared[1], foreign.title, self.actor)
                 operations.describe(pen, {"metadata": metadata})
-                made = pen.save().id
+                made = pen.save()
             else:
                 project = self.project if self.project is not None else foreign.project
                 about = About(foreign.title, project, foreign.kind, foreign.language, (), metadata)
-                made = self.engine.begin(tx, about, self.actor, said=started).state.id
-            tx.set_origin(key, made)
+                made = self.engine.begin(tx, about, self.actor, said=started).state
+            tx.set_origin(key, made.id)
             return made
 
-        line.thread = self.engine.store.write(work)
+        state = self.engine.store.write(work)
+        line.thread, line.head = state.id, state.head
         return items
 
     def _shared_past(
@@ -218,7 +225,7 @@ class Arrival:
             last = (parent, mine.id, mine.position)
         return last, iter(beside)
 
-    def _fork(self, tx: Writer, line: Line) -> str:
+    def _fork(self, tx: Writer, line: Line) -> ThreadState:
         """A branch: a fork of the line it leaves, at the message where it leaves."""
         parent = line.parent
         assert parent is not None
@@ -231,7 +238,7 @@ class Arrival:
         entry = None if at is None else Pen(tx, state.id, self.engine.means, self.actor).entry(at)
         position = b"" if line.leaves_at == "" else None if entry is None else entry.position
         title = f"{self.foreign.title} ({line.number + 1})" if self.foreign.title else None
-        return self.engine.begin_fork(tx, state, position, at, title, self.actor).state.id
+        return self.engine.begin_fork(tx, state, position, at, title, self.actor).state
 
     def _write(self, line: Line, batch: list[Kept]) -> None:
         for item in batch:
@@ -240,19 +247,25 @@ class Arrival:
                 self.counts["alternatives"] += len(item.alternatives) - 1
         if self.dry_run or line.thread is None:
             return
-        name = line.thread
 
-        def work(tx: Writer) -> dict[str, Ref]:
-            pen = Pen(tx, name, self.engine.means, self.actor)
+        def work(tx: Writer) -> tuple[dict[str, Ref], int]:
+            pen = self.pen(tx, line)
             places: dict[str, Ref] = {}
             for item in batch:
                 ref = _put(pen, item)
                 if isinstance(item, ForeignMessage) and item.source_id is not None and ref is not None:
                     places[item.source_id] = ref
-            pen.save()
-            return places
+            return places, pen.save().head
 
-        line.places.update(self.engine.store.write(work))
+        places, line.head = self.engine.store.write(work)
+        line.places.update(places)
+
+    def pen(self, tx: Writer, line: Line) -> Pen:
+        """A pen for a line, provided that nobody else has written to it since we looked."""
+        pen = Pen(tx, line.thread or "", self.engine.means, self.actor)
+        if line.head is not None and pen.state.head != line.head:
+            raise Overtaken
+        return pen
 
     # -- a line that is here already -------------------------------------------------------------------------
 
@@ -260,6 +273,7 @@ class Arrival:
         """Walk along what the last import left; give what comes after it. Differences are carried out on the way."""
         name = line.thread or ""
         side = self.engine.store.read(lambda reader: _side(reader, name, self.actor, whole=line.number == 0))
+        line.head = side.head
         return Walk(self, line, side, items).rest()
 
     def holds(self, source_id: str) -> bool:

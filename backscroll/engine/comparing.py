@@ -151,6 +151,7 @@ class Imported:
     asides: Counter[bytes]
     holes: Holes
     lineage: list[tuple[str, int]]
+    head: int  # of the log that this was read from
 
 
 def imported_side(reader: Reader, state: ThreadState, actor: str, *, whole: bool) -> Imported:
@@ -177,7 +178,7 @@ def imported_side(reader: Reader, state: ThreadState, actor: str, *, whole: bool
         if span.until is None and (whole or span.entry.message.thread == state.id):
             entries[span.entry.message] = span.entry
     return Imported(
-        sorted(entries.values(), key=lambda e: e.position), asides, holes, _lineage(reader, state)
+        sorted(entries.values(), key=lambda e: e.position), asides, holes, _lineage(reader, state), state.head
     )
 
 

@@ -8,18 +8,18 @@ forks. The second import of a file walks along what the first one left; at the f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.engine.arriving import Arrival
+from backscroll.engine.arriving import Arrival, Overtaken
 from backscroll.engine.files import FileSource
-from backscroll.errors import FormatError
+from backscroll.errors import Conflict, FormatError
 from backscroll.formats.detect import detect, format_named
 from backscroll.formats.secrets import find_secrets
 from backscroll.record.content import searchable
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, Problem
+from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 #: Called with bytes read, bytes in all (None: unknown) and what is being read.
 Progress = Callable[[int, int | None, str], None]
 _SECRETS = 50
+_TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,23 +76,31 @@ def import_path(
         raise FormatError(
             f"{chosen.label} can only be written, not read", hint="`backscroll import --help` lists formats"
         )
-    reports: list[ImportReport] = []
-    for thread in chosen.read(source):
-        report = ImportReport(thread.format, source.path, thread.title, dry_run=dry_run)
-        arrival = Arrival(
-            engine, thread, report.counts, report.notes, again=again, project=project, dry_run=dry_run
-        )
-        arrival.receive(_watched(thread.items, report))
-        report.thread, report.new = arrival.thread, arrival.new
-        if arrival.title:
-            report.title = arrival.title
-        reports.append(report)
-    return reports
+    for _ in range(_TRIES):
+        try:
+            return [_taken_in(engine, t, source, dry_run, again, project) for t in chosen.read(source)]
+        except Overtaken:
+            continue  # what is in by now counts as unchanged the next time
+    raise Conflict(
+        f"others kept writing to the same conversations: {path}", hint="nothing was lost; try again"
+    )
 
 
-def _watched(items: object, report: ImportReport) -> Iterator[ForeignMessage | Aside | CodeChange]:
+def _taken_in(
+    engine: Engine, thread: ForeignThread, source: FileSource, dry_run: bool, again: bool, project: str | None
+) -> ImportReport:
+    report = ImportReport(thread.format, source.path, thread.title, dry_run=dry_run)
+    arrival = Arrival(
+        engine, thread, report.counts, report.notes, again=again, project=project, dry_run=dry_run
+    )
+    arrival.receive(_watched(thread.items, report))
+    report.thread, report.new = arrival.thread, arrival.new
+    return report
+
+
+def _watched(items: Iterable[Item], report: ImportReport) -> Iterator[ForeignMessage | Aside | CodeChange]:
     """Pass items on; keep problems, and point out what looks like a secret."""
-    for item in items:  # type: ignore[attr-defined]
+    for item in items:
         if isinstance(item, Problem):
             report.problems.append(item)
             continue

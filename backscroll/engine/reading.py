@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from backscroll.engine.lineage import View, ancestors
 from backscroll.engine.operations import visible_revisions
 from backscroll.errors import Forgotten, InvalidInput, NotFound
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import DAMAGE, damaged, from_bytes
 from backscroll.record.content import decode
 from backscroll.record.history import DELETED, FORGOTTEN, HIDDEN, PINNED, Entry
 from backscroll.record.order import at_end
@@ -280,12 +280,15 @@ class History:
         """The code changes that were logged."""
         for event in self.events():
             if event.kind is Kind.CODE_CHANGED and event.body is not None:
-                body = _body(event)
-                yield Change(event.id, body["description"], body["file"], event.head.get("said", event.at))
+                yield _change(event)
 
 
-def _body(event: Event) -> dict[str, str]:
-    return from_bytes(event.body or b"{}")
+def _change(event: Event) -> Change:
+    body = cast("dict[str, str]", from_bytes(event.body or b"{}"))
+    try:
+        return Change(event.id, body["description"], body["file"], event.head.get("said", event.at))
+    except DAMAGE as error:
+        raise damaged(f"code change {event.id.short}", error) from error
 
 
 def _log(view: View, first: int, last: int) -> list[Event]:

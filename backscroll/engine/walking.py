@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.carrying import carry_out
 from backscroll.engine.comparing import Imported, ours_of, same_words
-from backscroll.engine.pen import Pen
 from backscroll.record.chain import to_bytes
 from backscroll.record.history import FORGOTTEN, Entry
 from backscroll.record.operations import Ambiguous, Append, Delete, Insert, Operation, Ours, SkipForgotten
@@ -93,9 +92,10 @@ class Walk:
         """From the first difference on: align what is left on both sides and carry out what follows."""
         anchor = [] if self.last is None else [self.last]  # so that the planner sees where the rest hangs on
         theirs = [*anchor, *(item for item in items if isinstance(item, ForeignMessage))]
-        arrival, name = self.arrival, self.line.thread or ""
+        arrival = self.arrival
 
-        def work(tx: Writer) -> tuple[Counter[str], list[str], dict[int, Ref]]:
+        def work(tx: Writer) -> tuple[Counter[str], list[str], dict[int, Ref], int]:
+            pen = arrival.pen(tx, self.line)
             ours: list[Ours] = []
             for entry in self.side.entries[self.at - len(anchor) :]:
                 spoken = tx.spoken([entry.revision])[entry.revision]
@@ -108,7 +108,6 @@ class Walk:
             places = {index: ref for ref, index in todo.matched}
             counts = Counter({"forgotten_skipped": skipped, "unchanged": len(todo.matched) - len(anchor)})
             if not arrival.dry_run:
-                pen = Pen(tx, name, arrival.engine.means, arrival.actor)
                 done, added = carry_out(pen, steps)
                 if steps:
                     pen.save()
@@ -119,9 +118,9 @@ class Walk:
                 counts += Counter(_DRY.get(type(op).__name__, "edited") for op in steps)
             if lost:
                 unclear.append(f"{lost} messages are no longer in the file; here they stay")
-            return counts, unclear, places
+            return counts, unclear, places, pen.state.head
 
-        counts, unclear, places = arrival.engine.store.write(work)
+        counts, unclear, places, self.line.head = arrival.engine.store.write(work)
         changed = sum(counts[k] for k in ("edited", "regenerated", "chosen", "moved", "deleted", "restored"))
         counts["unchanged"] = max(0, counts["unchanged"] - changed)
         arrival.counts.update(counts)

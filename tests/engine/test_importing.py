@@ -366,3 +366,17 @@ def test_a_branch_file_shares_the_past_of_its_parent(store: backscroll.Engine, t
     assert words(store.thread(info.id))[-1] == "因为下雨"
     assert words(store.thread(main.thread or "")) == ["你好", "Hi", "走吧", "Yes"]
     assert store.verify().ok
+
+
+def test_two_imports_of_one_file_at_once_take_it_in_once(store: backscroll.Engine, tmp_path: Path) -> None:
+    """Several threads importing the same new file, then the same longer file, never duplicate a message."""
+    story = [f"message {n}" for n in range(1200)]
+    path = tmp_path / "a.json"
+    for size in (600, 1200):
+        put(path, chat(*story[:size]))
+        workers = [threading.Thread(target=store.import_path, args=(path,)) for _ in range(4)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert [words(store.thread(t.id)) for t in store.threads()] == [story[:size]]
