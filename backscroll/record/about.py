@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import DAMAGE, damaged, from_bytes
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.part import Json
 
@@ -64,9 +64,16 @@ def after(about: About, event: Event) -> About:
     if event.body is None:
         return replace(about, title="") if event.forgotten else about
     data = cast("dict[str, Json]", from_bytes(event.body))
-    if event.kind is Kind.TAGGED:
+    try:
+        return _said(about, event.kind, data)
+    except DAMAGE as error:
+        raise damaged("what is said about a thread", error) from error
+
+
+def _said(about: About, kind: Kind, data: Mapping[str, Json]) -> About:
+    if kind is Kind.TAGGED:
         return replace(about, tags=(*(t for t in about.tags if t != data["tag"]), data["tag"]))
-    if event.kind is Kind.UNTAGGED:
+    if kind is Kind.UNTAGGED:
         return replace(about, tags=tuple(t for t in about.tags if t != data["tag"]))
     if "about" in data:
         return about_from_json({**about.to_json(), **data["about"]})

@@ -11,6 +11,7 @@ import hashlib
 import json
 from dataclasses import replace
 
+from backscroll.errors import BackscrollError, InvalidInput, StoreCorrupt
 from backscroll.vocab.event import Event
 from backscroll.vocab.part import Json
 
@@ -19,14 +20,34 @@ _sha256 = hashlib.sha256
 _ORIGIN = b"backscroll/1/"
 
 
+#: What a damaged byte in the store can make of reading it.
+DAMAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, InvalidInput)
+
+
+def damaged(what: str, error: Exception) -> StoreCorrupt:
+    """The error to raise where what the store gave back makes no sense."""
+    said = error.message if isinstance(error, BackscrollError) else f"{type(error).__name__}: {error}"
+    return StoreCorrupt(
+        f"{what} cannot be read ({said})", hint="`backscroll verify` says what is damaged and what is not"
+    )
+
+
 def to_bytes(value: Json) -> bytes:
     """JSON as bytes; lone surrogates are stored as they are, which plain UTF-8 would refuse."""
-    return _encode(value).encode("utf-8", "surrogatepass")
+    try:
+        return _encode(value).encode("utf-8", "surrogatepass")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"this cannot be stored: {error}", hint="metadata, arguments and extras must be plain JSON values"
+        ) from error
 
 
 def from_bytes(data: bytes) -> Json:
     """The value that `to_bytes` wrote."""
-    return json.loads(data.decode("utf-8", "surrogatepass"))
+    try:
+        return json.loads(data.decode("utf-8", "surrogatepass"))
+    except DAMAGE as error:
+        raise damaged("a part of the log", error) from error
 
 
 def genesis(thread: str) -> bytes:

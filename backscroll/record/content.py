@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from hashlib import sha256 as _sha256
 from typing import cast
 
-from backscroll.record.chain import from_bytes, to_bytes
+from backscroll.record.chain import DAMAGE, damaged, from_bytes, to_bytes
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import (
     Json,
@@ -46,8 +46,11 @@ def spelled(role: str, content: Content) -> tuple[bytes, bytes]:
 def decode(body: bytes) -> Content:
     """The content that `encode` wrote."""
     data = cast("dict[str, Json]", from_bytes(body))
-    parts = tuple(part_from_json(p) for p in data["parts"])
-    return Content(parts, data.get("author"), data.get("meta") or {})
+    try:
+        parts = tuple(part_from_json(p) for p in data["parts"])
+        return Content(parts, data.get("author"), data.get("meta") or {})
+    except DAMAGE as error:
+        raise damaged("the words of a message", error) from error
 
 
 def digest(role: str, content: Content) -> bytes:

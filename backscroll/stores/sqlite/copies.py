@@ -7,12 +7,13 @@ from contextlib import closing
 from pathlib import Path
 
 from backscroll.errors import StoreCorrupt
+from backscroll.stores.sqlite.opening import address
 
 
 def check_copy(source: Path) -> None:
     """A backup must be a sound store before it takes the place of another."""
     try:
-        with closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as connection:
+        with closing(sqlite3.connect(address(source, "?mode=ro"), uri=True)) as connection:
             said = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
             count = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'events'").fetchone()[
                 0

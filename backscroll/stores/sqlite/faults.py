@@ -9,6 +9,12 @@ from backscroll.errors import StoreBusy, StoreCorrupt, StoreError
 _SAYS: dict[int, tuple[type[StoreError], str, str]] = {
     sqlite3.SQLITE_BUSY: (StoreBusy, "another program holds the store", "nothing was written; try again"),
     sqlite3.SQLITE_LOCKED: (StoreBusy, "another program holds the store", "nothing was written; try again"),
+    sqlite3.SQLITE_PROTOCOL: (StoreBusy, "another program holds the store", "nothing was written; try again"),
+    sqlite3.SQLITE_TOOBIG: (
+        StoreError,
+        "one message or file is larger than SQLite can hold",
+        "nothing was written; split it, or keep it outside and store its address",
+    ),
     sqlite3.SQLITE_FULL: (
         StoreError,
         "the disk is full",
@@ -52,8 +58,34 @@ _SAYS: dict[int, tuple[type[StoreError], str, str]] = {
 }
 
 
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+
+
+def _code(error: sqlite3.Error) -> int | None:
+    """What SQLite said; None where Python itself could not read what SQLite gave it."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """True where waiting a little may help."""
+    return _code(error) in _BUSY
+
+
+def is_read_only(error: sqlite3.Error) -> bool:
+    """True where only writing would have helped."""
+    return _code(error) in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+
+
 def translated(error: sqlite3.Error, location: str) -> StoreError:
     """The error to raise instead; it names the file and says what to do."""
-    code = getattr(error, "sqlite_errorcode", None)
-    kind, message, hint = _SAYS.get((code or 0) & 0xFF, (StoreError, f"the store failed: {error}", ""))
+    code = _code(error)
+    if code is None and isinstance(error, sqlite3.OperationalError):  # text that is no UTF-8
+        code = sqlite3.SQLITE_CORRUPT
+    unknown = (
+        StoreError,
+        f"the store failed ({error})",
+        "run `backscroll verify` to see whether it is damaged",
+    )
+    kind, message, hint = _SAYS.get(code or 0, unknown)
     return kind(f"{message}: {location}", hint=hint, cause=str(error))

@@ -10,18 +10,19 @@ from pathlib import Path
 from urllib.parse import quote
 
 from backscroll.errors import StoreCorrupt, StoreError, StoreTooNew
-from backscroll.stores.sqlite.faults import translated
+from backscroll.stores.sqlite.faults import is_busy, is_read_only, translated
 from backscroll.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS, VERSION
 
 
 def connect(path: Path, patience: float, read_only: bool) -> sqlite3.Connection:
     """A connection with our settings: manual transactions, waits instead of failing, durable commits."""
-    uri = f"file:{quote(str(path))}"
-    if read_only:
-        # Without a writable folder SQLite cannot share memory with writers; then nobody can write, and we may say so.
-        uri += "?mode=ro" if os.access(path.parent, os.W_OK) else "?immutable=1"
     connection = sqlite3.connect(
-        uri, uri=True, isolation_level=None, check_same_thread=False, timeout=patience, cached_statements=256
+        address(path, _manner(path) if read_only else ""),
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=patience,
+        cached_statements=256,
     )
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = 1")  # macOS: a plain fsync does not reach the disk
@@ -31,23 +32,29 @@ def connect(path: Path, patience: float, read_only: bool) -> sqlite3.Connection:
     return connection
 
 
+def address(path: Path, manner: str) -> str:
+    """A path as SQLite wants it where it comes with a manner of opening."""
+    return f"file:{quote(os.fsencode(path))}{manner}"
+
+
+def _manner(path: Path) -> str:
+    """How to open a file that may only be read."""
+    if os.access(path.parent, os.W_OK) or path.with_name(path.name + "-wal").exists():
+        return "?mode=ro"
+    # SQLite wants to put a file for its locks beside the store and cannot. Without a write-ahead log nobody is writing
+    # at this moment, so that it may do without.
+    return "?immutable=1"
+
+
 def prepare(path: Path, patience: float) -> tuple[sqlite3.Connection, bool]:
     """Create or check the file and bring it to the current version.
 
     Gives a connection that can be read from, and whether the file can only be read.
     """
-    if path.is_dir():
-        raise StoreError(
-            f"the store is a folder: {path}", hint="name a file, such as backscroll.db in that folder"
-        )
-    fresh = not path.exists() or path.stat().st_size == 0
-    if fresh:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(
-                f"cannot create the folder of the store: {path.parent}", hint=str(error)
-            ) from error
+    try:
+        fresh = _place_for(path)
+    except OSError as error:
+        raise StoreError(f"the store cannot be reached: {path}", hint=str(error)) from error
     read_only = not fresh and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
     deadline = time.monotonic() + patience
     while True:
@@ -55,15 +62,32 @@ def prepare(path: Path, patience: float) -> tuple[sqlite3.Connection, bool]:
             return _prepared(path, patience, read_only)
         except sqlite3.OperationalError as error:
             # While another process creates or recovers the file, SQLite answers "locked" without waiting.
-            busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-            if not busy or time.monotonic() > deadline:
+            if not is_busy(error) or time.monotonic() > deadline:
                 raise translated(error, str(path)) from error
             time.sleep(0.01)
         except sqlite3.Error as error:
             raise translated(error, str(path)) from error
 
 
+def _place_for(path: Path) -> bool:
+    """True where there is no store yet and one may be made here."""
+    if "\0" in str(path):
+        raise StoreError(f"not a path: {str(path)!r}", hint="a path cannot hold the character NUL")
+    if path.is_dir():
+        raise StoreError(
+            f"the store is a folder: {path}", hint="name a file, such as backscroll.db in that folder"
+        )
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return True
+    if not path.is_file():
+        raise StoreError(f"the store is no file: {path}", hint="name a file, such as backscroll.db")
+    return path.stat().st_size == 0
+
+
 def _prepared(path: Path, patience: float, read_only: bool) -> tuple[sqlite3.Connection, bool]:
+    if not read_only:
+        _look_first(path, patience)
     connection = connect(path, patience, read_only)
     try:
         found = _checked_version(connection, path)
@@ -77,6 +101,29 @@ def _prepared(path: Path, patience: float, read_only: bool) -> tuple[sqlite3.Con
         connection.close()
         raise
     return connection, read_only
+
+
+def _look_first(path: Path, patience: float) -> None:
+    """Closing a file brings its write-ahead log in. In a stranger's file, that is not for us to do."""
+    log = path.with_name(path.name + "-wal")
+    if not log.exists() or not log.stat().st_size or _ours(path):
+        return
+    connection = connect(path, patience, read_only=True)
+    try:
+        _checked_version(connection, path)
+    except sqlite3.OperationalError as error:
+        if not is_read_only(error):
+            raise
+    finally:
+        connection.close()
+
+
+def _ours(path: Path) -> bool:
+    """True where the file itself says so; while a store is being made, only its write-ahead log does."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    version, owner = header[60:64], header[68:72]
+    return owner == APPLICATION_ID.to_bytes(4, "big") and int.from_bytes(version, "big") <= VERSION
 
 
 def _migrate(connection: sqlite3.Connection, path: Path, found: int) -> None:
@@ -107,6 +154,11 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
         raise StoreTooNew(
             f"the store has schema {version}, this program knows up to {VERSION}: {path}",
             hint="update Backscroll; the file was left untouched",
+        )
+    if tables and version < 1:
+        raise StoreCorrupt(
+            f"the number of the schema is damaged: {path}",
+            hint="keep a copy of the file; `backscroll restore-backup` brings back a backup",
         )
     return version if tables else 0
 

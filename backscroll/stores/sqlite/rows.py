@@ -6,11 +6,13 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from backscroll.errors import StoreCorrupt
 from backscroll.record.about import about_from_json
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import DAMAGE, damaged, from_bytes
 from backscroll.record.history import Entry, Span
 from backscroll.record.order import at_end
 from backscroll.record.ports import Bounds, RawHit, Spoken, ThreadState, Wanted
+from backscroll.stores.sqlite.text import microseconds, plain
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import checked_role
@@ -55,13 +57,19 @@ class SqliteReader:
 
     def _key(self, ref: Ref) -> int | None:
         number = self._number(ref.thread)
-        return None if number is None else number << 32 | ref.seq
+        return None if number is None or ref.seq > _LOW else number << 32 | ref.seq
 
     def _ref(self, key: int) -> Ref:
         number = key >> 32
         name = self._names.get(number)
         if name is None:
-            name = self._c.execute("SELECT id FROM threads WHERE no = ?", (number,)).fetchone()[0]
+            row = self._c.execute("SELECT id FROM threads WHERE no = ?", (number,)).fetchone()
+            if row is None:
+                raise StoreCorrupt(
+                    f"something in the store belongs to thread number {number}, which is missing",
+                    hint="`backscroll verify` says what is damaged and what is not",
+                )
+            name = row[0]
             self._learn(name, number)
         return Ref(name, key & _LOW)
 
@@ -82,13 +90,13 @@ class SqliteReader:
         where, values = ["1"], cast("list[object]", [])
         if project is not None:
             where.append("project = ?")
-            values.append(project)
+            values.append(plain(project))
         if kind is not None:
             where.append("kind = ?")
-            values.append(kind)
+            values.append(plain(kind))
         if after is not None:
-            where.append("(updated_us, id) < (SELECT updated_us, id FROM threads WHERE id = ?)")
-            values.append(after[1])
+            where.append("(updated_us, id) < (?, ?)")
+            values += [microseconds(after[0]), after[1]]
         sql = f"SELECT {_THREAD} FROM threads WHERE {' AND '.join(where)} ORDER BY updated_us DESC, id DESC LIMIT ?"
         return [_thread(row) for row in self._c.execute(sql, (*values, limit))]
 
@@ -104,9 +112,20 @@ class SqliteReader:
 
     def _entry(self, row: Sequence[Any]) -> Entry:
         position, since, message, revision, role, alternative, alternatives, flags = row[:8]
-        return Entry(
-            self._ref(message), position, role, self._ref(revision), alternative, alternatives, flags, since
-        )
+        try:
+            live = int(flags)
+            return Entry(
+                self._ref(message),
+                position,
+                role,
+                self._ref(revision),
+                alternative,
+                alternatives,
+                live,
+                since,
+            )
+        except DAMAGE as error:
+            raise damaged("an entry of a history", error) from error
 
     def entry(self, thread: str, message: Ref, as_of: int | None = None) -> Entry | None:
         number, key = self._number(thread), self._key(message)
@@ -183,10 +202,13 @@ class SqliteReader:
     def _event(self, row: Sequence[Any]) -> Event:
         key, kind, actor, at, target, head, body, salt, seal, hash_ = row
         ref = self._ref(key)
-        about = None if target is None else self._ref(target)
-        return Event(
-            ref.thread, ref.seq, Kind(kind), actor, at, about, from_bytes(head), body, salt, seal, hash_
-        )
+        try:
+            about = None if target is None else self._ref(target)
+            return Event(
+                ref.thread, ref.seq, Kind(kind), actor, at, about, from_bytes(head), body, salt, seal, hash_
+            )
+        except DAMAGE as error:
+            raise damaged(f"event {ref.short}", error) from error
 
     def event(self, event: Ref) -> Event | None:
         row = self._c.execute(f"SELECT {_EVENT} FROM events WHERE key = ?", (self._key(event),)).fetchone()
@@ -249,8 +271,9 @@ class SqliteReader:
         out: list[RawHit] = []
         for key, score in hits:
             row = self._c.execute("SELECT target, role, said FROM events WHERE key = ?", (key,)).fetchone()
-            target, role, said = row
-            out.append(RawHit(self._ref(key), self._ref(target or key), role, said, -score))
+            if row is not None:  # else the index is damaged, which verification says
+                target, role, said = row
+                out.append(RawHit(self._ref(key), self._ref(target or key), role, said, -score))
         return out
 
     def indexed(self, revision: Ref) -> str | None:
@@ -261,7 +284,7 @@ class SqliteReader:
     # -- the rest --------------------------------------------------------------------------------------------
 
     def blob(self, digest: str) -> bytes | None:
-        row = self._c.execute("SELECT data FROM blobs WHERE digest = ?", (digest,)).fetchone()
+        row = self._c.execute("SELECT data FROM blobs WHERE digest = ?", (plain(digest),)).fetchone()
         return None if row is None else row[0]
 
     def blobs(self) -> Iterable[str]:
@@ -269,7 +292,7 @@ class SqliteReader:
 
     def blob_users(self, digest: str) -> list[Ref]:
         sql = "SELECT event FROM blob_users WHERE digest = ? ORDER BY event"
-        return [self._ref(row[0]) for row in self._c.execute(sql, (digest,)).fetchall()]
+        return [self._ref(row[0]) for row in self._c.execute(sql, (plain(digest),)).fetchall()]
 
     def origin(self, key: bytes) -> str | None:
         row = self._c.execute("SELECT thread FROM origins WHERE key = ?", (key,)).fetchone()
@@ -322,6 +345,13 @@ _STATS = {
 
 
 def _thread(row: Sequence[Any]) -> ThreadState:
+    try:
+        return _state(row)
+    except DAMAGE as error:
+        raise damaged(f"the row of thread {str(row[0])[:8]}", error) from error
+
+
+def _state(row: Sequence[Any]) -> ThreadState:
     (
         id_,
         root,
@@ -377,8 +407,8 @@ def _filters(wanted: Wanted, number: Any) -> tuple[str, str, list[object]]:
     ):
         if value is not None:
             where += f" AND {column} {sign} ?"
-            values.append(value)
+            values.append(plain(value) if isinstance(value, str) else value)
     if wanted.tool is not None:
         where += " AND instr(v.tools, ?)"
-        values.append(f"\n{wanted.tool}\n")
+        values.append(f"\n{plain(wanted.tool)}\n")
     return joins, where, values

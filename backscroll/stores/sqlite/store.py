@@ -6,26 +6,26 @@ so threads share one sync to disk, and a single thread pays for no hand-over. A 
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from backscroll.errors import StoreBusy, StoreError
 from backscroll.record.ports import Reader, Writer
-from backscroll.stores.sqlite.faults import translated
+from backscroll.stores.sqlite import forking
+from backscroll.stores.sqlite.faults import is_busy, translated
 from backscroll.stores.sqlite.opening import connect, prepare
+from backscroll.stores.sqlite.readers import Readers
 from backscroll.stores.sqlite.rows import SqliteReader
 from backscroll.stores.sqlite.write import SqliteWriter
 
 T = TypeVar("T")
 _BATCH = 256
-_IDLE_READERS = 8
 
 
 class _Job(Generic[T]):
@@ -50,25 +50,46 @@ class SqliteStore:
         self.location = str(path)
         self.patience = patience
         first, self.read_only = prepare(path, patience)
-        self._start()
-        self._idle.append(first)
+        self._closed = False
+        self.restart()
+        self._readers.keep(first)
+        forking.watch(self)
 
-    def _start(self) -> None:
-        self._pid = os.getpid()
+    def _check(self) -> None:
+        if self._closed:
+            raise StoreError("the store is closed", hint="open it again with backscroll.open")
+
+    # -- around a fork of the process ------------------------------------------------------------------------
+
+    def restart(self) -> None:
+        """Begin with no connection and nothing known: a new store, or a child's copy of one."""
         self._lead = threading.Lock()
         self._leader: int | None = None
         self._waiting: deque[_Job[Any]] = deque()
         self._writer: sqlite3.Connection | None = None
-        self._idle: list[sqlite3.Connection] = []
         self._numbers: dict[str, int] = {}
         self._names: dict[int, str] = {}
-        self._closed = False
+        # Of a file that we may only read, others can say more than we can see: every look at it is a fresh one.
+        kept = {"kept": 0} if self.read_only or self._closed else {}
+        self._readers = Readers(lambda: connect(self.path, self.patience, self.read_only), **kept)
 
-    def _check(self) -> None:
-        if self._pid != os.getpid():
-            self._start()  # a forked child must not touch its parent's connections
-        if self._closed:
-            raise StoreError("the store is closed", hint="open it again with backscroll.open")
+    def pause(self) -> None:
+        """Wait for those at work and close every connection."""
+        if self._leader != threading.get_ident():  # else the fork is part of a write, which goes on
+            self._lead.acquire()
+            self._let_go()
+        self._readers.pause(self.patience)
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        self._readers.resume()
+        if self._leader != threading.get_ident():
+            self._lead.release()
+
+    def _let_go(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -76,23 +97,15 @@ class SqliteStore:
         """Run `work` on one consistent moment of the file."""
         self._check()
         try:
-            connection = self._idle.pop() if self._idle else connect(self.path, self.patience, self.read_only)
-            connection.execute("BEGIN")
+            with self._readers.lent() as connection:
+                connection.execute("BEGIN")
+                try:
+                    return work(SqliteReader(connection, self._numbers, self._names))
+                finally:
+                    with suppress(sqlite3.Error):  # a reader has nothing to lose by rolling back
+                        connection.execute("ROLLBACK")
         except sqlite3.Error as error:
             raise translated(error, self.location) from error
-        try:
-            return work(SqliteReader(connection, self._numbers, self._names))
-        except sqlite3.Error as error:
-            raise translated(error, self.location) from error
-        finally:
-            with suppress(
-                sqlite3.Error
-            ):  # the result is in hand; a reader has nothing to lose by rolling back
-                connection.execute("ROLLBACK")
-            if len(self._idle) < _IDLE_READERS and not self._closed:
-                self._idle.append(connection)
-            else:
-                connection.close()
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -145,6 +158,7 @@ class SqliteStore:
     def _commit(self, jobs: list[_Job[Any]]) -> None:
         connection = self._begin()
         writer = SqliteWriter(connection, self._numbers, self._names)
+        kept = False
         try:
             for job in jobs:
                 if len(jobs) == 1:
@@ -152,14 +166,18 @@ class SqliteStore:
                     continue
                 connection.execute("SAVEPOINT job")
                 self._run(job, writer)
+                if isinstance(job.error, StoreError) and not connection.in_transaction:
+                    raise job.error  # on a full disk SQLite gives up the whole transaction: nobody's work is in it
                 if job.error is not None:
                     connection.execute("ROLLBACK TO job")
                 connection.execute("RELEASE job")
             if len(jobs) > 1 or jobs[0].error is None:
                 connection.execute("COMMIT")
+                kept = True
         finally:
-            if connection.in_transaction:
+            if not kept:
                 writer.unlearn(0)
+            if connection.in_transaction:
                 connection.execute("ROLLBACK")
 
     def _run(self, job: _Job[Any], writer: SqliteWriter) -> None:
@@ -174,6 +192,7 @@ class SqliteStore:
             writer.unlearn(known)
 
     def _begin(self) -> sqlite3.Connection:
+        self._check()  # while this one waited for its turn, somebody may have closed the store
         if self._writer is None:
             self._writer = connect(self.path, self.patience, read_only=False)
         deadline = time.monotonic() + self.patience
@@ -181,7 +200,7 @@ class SqliteStore:
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                if not is_busy(error):
                     raise
                 if time.monotonic() > deadline:
                     raise StoreBusy(
@@ -214,30 +233,27 @@ class SqliteStore:
                 connection.execute("VACUUM")
                 busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                    raise
-                busy = 1
+                # The words are erased all the same; only rewriting the file did not work out.
+                busy = True
+                if not is_busy(error):
+                    left.append(f"freed pages of the file: {translated(error, self.location).message}")
             if busy:
                 left.append(
                     "freed pages of the file, while another program uses it: forget anything again later"
                 )
             return left
 
-        while self._idle:
-            self._idle.pop().close()
+        self._readers.drop()
         return self._alone(work)
 
     def backup(self, target: str) -> None:
-        """A consistent copy, made while others go on working."""
-
-        def work(connection: sqlite3.Connection) -> None:
-            copy = sqlite3.connect(target)
-            try:
-                connection.backup(copy, pages=4096)
-            finally:
-                copy.close()
-
-        self._alone(work)
+        """A consistent copy, made while others go on reading and writing."""
+        self._check()
+        try:
+            with closing(sqlite3.connect(target)) as copy, self._readers.lent() as connection:
+                connection.backup(copy)
+        except sqlite3.Error as error:
+            raise translated(error, f"{self.location}, or its copy {target}") from error
 
     def facts(self) -> Mapping[str, str]:
         """For `doctor`."""
@@ -251,11 +267,7 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close every connection; later calls raise a clear error."""
-        if self._pid != os.getpid() or self._closed:
-            return
         with self._lead:
             self._closed = True
-            for connection in (*self._idle, *([self._writer] if self._writer else [])):
-                connection.close()
-            self._idle.clear()
-            self._writer = None
+            self._let_go()
+            self._readers.close()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from datetime import datetime
 
 from backscroll.record.chain import to_bytes
 from backscroll.record.history import Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Logged, ThreadState
 from backscroll.stores.sqlite.rows import SqliteReader
+from backscroll.stores.sqlite.text import microseconds, plain
 from backscroll.vocab.ids import Ref
 
 
@@ -193,17 +193,3 @@ class SqliteWriter(SqliteReader):
     def erase_blob(self, digest: str) -> None:
         self._c.execute("DELETE FROM blobs WHERE digest = ?", (digest,))
         self._c.execute("DELETE FROM blob_users WHERE digest = ?", (digest,))
-
-
-def plain(text: str) -> str:
-    """Text that a database column can hold: lone surrogates become U+FFFD, NUL goes."""
-    return (
-        text.encode("utf-8", "replace").decode().replace("\0", "")
-        if not text.isascii() or "\0" in text
-        else text
-    )
-
-
-def microseconds(iso: str) -> int:
-    """A time as microseconds since 1970, UTC."""
-    return round(datetime.fromisoformat(iso).timestamp() * 1_000_000)

@@ -1,0 +1,76 @@
+"""Connections that read: lent to one caller at a time and kept for the next. Refuses to write and to know what is read."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+_KEPT = 8
+
+
+class Readers:
+    """The reading connections of one store, shared by OS threads."""
+
+    def __init__(self, opened: Callable[[], sqlite3.Connection], *, kept: int = _KEPT) -> None:
+        self._opened = opened
+        self._kept = kept
+        self._idle: list[sqlite3.Connection] = []
+        self._users: list[int] = []
+        self._turn = threading.Condition()
+
+    @contextmanager
+    def lent(self) -> Generator[sqlite3.Connection]:
+        """A connection for one piece of work; after a failure of the database it is not used again."""
+        me, connection, sound = threading.get_ident(), None, True
+        with self._turn:
+            self._users.append(me)
+            if self._idle:
+                connection = self._idle.pop()
+        try:
+            connection = connection or self._opened()
+            yield connection
+        except sqlite3.Error:
+            sound = False
+            raise
+        finally:
+            with self._turn:
+                self._users.remove(me)
+                keep = sound and connection is not None and len(self._idle) < self._kept
+                if keep and connection is not None:
+                    self._idle.append(connection)
+                self._turn.notify_all()
+            if connection is not None and not keep:
+                connection.close()
+
+    def keep(self, connection: sqlite3.Connection) -> None:
+        """Take over a connection that somebody else opened."""
+        with self._turn:
+            if len(self._idle) < self._kept:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def drop(self) -> None:
+        """Close whatever nobody is using."""
+        with self._turn:
+            while self._idle:
+                self._idle.pop().close()
+
+    def close(self) -> None:
+        """Close what is idle now, and what is in use as soon as it comes back."""
+        self._kept = 0
+        self.drop()
+
+    def pause(self, patience: float) -> None:
+        """Let nobody begin until `resume`, and wait for those at work; what this very thread is reading goes on."""
+        self._turn.acquire()
+        others = [user for user in self._users if user != threading.get_ident()]
+        if others:
+            self._turn.wait_for(lambda: set(self._users) <= {threading.get_ident()}, patience)
+        self.drop()
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        self._turn.release()
