@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ _PLANNED = {
     "unhide": "unhidden",
 }  # fmt: skip
 _SHOWN = 20
+_PLACES = 4
 
 
 def counted(counts: Mapping[str, int]) -> dict[str, int]:
@@ -68,7 +69,7 @@ def shape(report: ImportReport) -> dict[str, Json]:
 
 def problem_shape(problem: Problem) -> dict[str, Json]:
     """A problem as JSON."""
-    return {"what": say(problem.what), "line": problem.line, "where": problem.where}
+    return {"what": say(problem.what), "line": problem.line, "where": say(problem.where)}
 
 
 def summary(screen: Screen, reports: Sequence[ImportReport]) -> Iterator[str]:
@@ -99,10 +100,8 @@ def remarks(screen: Screen, reports: Sequence[ImportReport]) -> None:
     problems = [(report.source, problem) for report in reports for problem in report.problems]
     if problems:
         screen.remark("\n" + count("importing.problems", len(problems)), "warn")
-        for source, problem in problems[:_SHOWN]:
-            screen.remark("  " + problem_line(problem, PurePath(source).name))
-        if len(problems) > _SHOWN:
-            screen.remark("  " + t("importing.and_more", n=len(problems) - _SHOWN), "dim")
+        for line in problem_lines((PurePath(source).name, problem) for source, problem in problems):
+            screen.remark(f"  {line}")
     secrets = [(report.source, secret) for report in reports for secret in report.secrets]
     if secrets:
         screen.remark("\n" + count("importing.secrets", len(secrets)), "warn")
@@ -116,10 +115,18 @@ def remarks(screen: Screen, reports: Sequence[ImportReport]) -> None:
         screen.remark("  " + t("importing.secrets_hint"))
 
 
-def problem_line(problem: Problem, name: str = "") -> str:
-    """A problem with its place."""
-    where = one_line(problem.where or name)
-    if problem.line is not None:
-        where += f":{problem.line}"
-    text = one_line(say(problem.what))
-    return f"{where}  {text}" if where else text
+def problem_lines(problems: Iterable[tuple[str, Problem]]) -> Iterator[str]:
+    """Problems with their places, each sentence once; the file is named where a problem does not say more."""
+    places: dict[str, list[str]] = {}
+    for name, problem in problems:
+        where = one_line(say(problem.where) or name)
+        if problem.line is not None:
+            where += f":{problem.line}"
+        places.setdefault(one_line(say(problem.what)), []).append(where)
+    for index, (text, found) in enumerate(places.items()):
+        if index == _SHOWN:
+            yield t("importing.and_more", n=len(places) - _SHOWN)
+            return
+        named = t("words.comma").join(dict.fromkeys(filter(None, found[:_PLACES])))
+        more = t("importing.more_places", n=len(found) - _PLACES) if len(found) > _PLACES else ""
+        yield f"{named}{more}  {text}" if named else text

@@ -21,7 +21,7 @@ _NOT_LAST = frozenset("（《「『【〔“‘([{")
 def _cell(character: str) -> int:
     if east_asian_width(character) in "WF":
         return 2
-    return 0 if category(character) in {"Mn", "Me", "Cf"} else 1
+    return 0 if category(character) in {"Mn", "Me", "Cf", "Cc"} else 1
 
 
 def width(text: str) -> int:

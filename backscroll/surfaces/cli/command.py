@@ -28,7 +28,7 @@ class Command(click.Command):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the page in the language in use."""
-        formatter.write(help_page.of_command(self, ctx, formatter.width))
+        formatter.write(help_page.of_command(self, ctx))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the function with the session of this run."""

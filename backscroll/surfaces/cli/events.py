@@ -40,7 +40,7 @@ def _spoken(event: Event) -> str:
     parts = tuple(part_from_json(part) for part in _body(event).get("parts", ()))
     text = excerpt(Content(parts), _WIDE)
     role = event.head.get("role")
-    return f"{role_name(role)}: {text}" if isinstance(role, str) else text
+    return t("words.says", role=role_name(role), text=text) if isinstance(role, str) else text
 
 
 def _about(event: Event) -> str:

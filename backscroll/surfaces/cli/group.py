@@ -1,67 +1,15 @@
-"""The program as a whole: which commands there are and where they live. A command is loaded when it is called, not before."""
+"""The program as a whole. A command is loaded when it is called, not before; `catalogue` knows where it lives."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 import click
 
 from backscroll.surfaces.cli import help_page
+from backscroll.surfaces.cli.catalogue import MODULES, SECTIONS
 from backscroll.surfaces.cli.command import global_options, help_option, session_of
 from backscroll.surfaces.i18n import t
-
-#: The commands by what they are for, in the order of the help page.
-SECTIONS: Mapping[str, Sequence[str]] = {
-    "read": ("threads", "show", "search", "log", "revisions", "diff"),
-    "bring": ("import", "export", "sync", "new", "append"),
-    "change": (
-        "edit", "regenerate", "choose", "insert", "move", "delete", "restore", "hide", "unhide", "pin", "unpin",
-        "undo", "redo", "fork", "rename", "tag", "untag",
-    ),
-    "keep": ("verify", "backup", "restore-backup", "forget", "stats", "doctor"),
-    "more": ("config", "demo", "completion"),
-}  # fmt: skip
-
-_MODULES = {
-    "threads": "threads",
-    "show": "show",
-    "search": "search",
-    "log": "log",
-    "revisions": "comparing",
-    "diff": "comparing",
-    "import": "importing",
-    "export": "exporting",
-    "sync": "syncing",
-    "new": "writing",
-    "append": "writing",
-    "insert": "writing",
-    "edit": "editing",
-    "regenerate": "editing",
-    "choose": "editing",
-    "move": "marking",
-    "delete": "marking",
-    "restore": "marking",
-    "hide": "marking",
-    "unhide": "marking",
-    "pin": "marking",
-    "unpin": "marking",
-    "undo": "undoing",
-    "redo": "undoing",
-    "fork": "describing",
-    "rename": "describing",
-    "tag": "describing",
-    "untag": "describing",
-    "verify": "checking",
-    "stats": "checking",
-    "doctor": "checking",
-    "backup": "keeping",
-    "restore-backup": "keeping",
-    "forget": "forgetting",
-    "config": "configuring",
-    "demo": "demo",
-    "completion": "completion",
-}
 
 
 class Program(click.Group):
@@ -73,7 +21,7 @@ class Program(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """Load the one that is called."""
-        where = _MODULES.get(cmd_name)
+        where = MODULES.get(cmd_name)
         if where is None:
             return None
         module = import_module(f"backscroll.surfaces.cli.commands.{where}")
@@ -85,16 +33,21 @@ class Program(click.Group):
         """`-h` and `--help`."""
         return help_option()
 
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write the page without loading any command."""
-        formatter.write(help_page.of_group(self, ctx, formatter.width, SECTIONS))
+        formatter.write(help_page.of_program())
+
+
+def version() -> str:
+    """The line that `--version` prints."""
+    import backscroll
+
+    return f"backscroll {backscroll.__version__}"
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        import backscroll
-
-        click.echo(f"backscroll {backscroll.__version__}")
+        click.echo(version())
         ctx.exit()
 
 
@@ -109,11 +62,11 @@ def _begin(*, version: bool = False) -> None:  # noqa: ARG001 - handled by its c
 
 def program() -> Program:
     """The program, made anew for every run, because its texts depend on the language."""
-    version = click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version)
+    asked = click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version)
     return Program(
         "backscroll",
         callback=_begin,
         invoke_without_command=True,
-        params=[*global_options(), version],
+        params=[*global_options(), asked],
         subcommand_metavar=t("cli.command_metavar"),
     )

@@ -1,23 +1,58 @@
-"""Help pages, drawn in the language in use and wrapped for it. Standard library and click only: help must be instant."""
+"""Help pages, drawn in the language in use and wrapped for it.
+
+The page of the whole program needs no command and not even click, which takes longer to load than everything else here: that
+page must be instant. Refuses: deciding what can be typed (`command` and `commands/` declare that).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-import click
-
+from backscroll.surfaces.cli.catalogue import SECTIONS
 from backscroll.surfaces.cli.cells import padded, width, wrap
 from backscroll.surfaces.i18n import find, section, t
 
+if TYPE_CHECKING:
+    import click
+
 _WIDEST_TERM = 26
-_GLOBAL = ("store", "actor", "lang", "as_json", "help", "version")
+#: The options of every command as they are typed, and the key of their text.
+GLOBAL_ROWS = (
+    ("--store FILE", "store"),
+    ("--actor NAME", "actor"),
+    ("--lang LANG", "lang"),
+    ("--json", "as_json"),
+    ("-h, --help", "help"),
+)
+VERSION_ROW = ("--version", "version")
+_GLOBAL = {key for _, key in (*GLOBAL_ROWS, VERSION_ROW)}
 
 
-def of_command(command: click.Command, ctx: click.Context, room: int) -> str:
+def of_program() -> str:
+    """The page of the whole program: commands by what they are for, then options and exit codes."""
+    shorts, room = section("commands"), _room()
+    typed = f"backscroll {t('cli.command_metavar')} {t('cli.options_metavar')}"
+    out = [t("cli.usage", line=typed), ""]
+    out += _indented(t("cli.about"), room)
+    for title, names in SECTIONS.items():
+        rows = [(name, str(shorts[name])) for name in names]
+        out += ["", t(f"cli.section_{title}"), *_definitions(rows, room, 16)]
+    rows = [(term, t(f"help.shared.{key}")) for term, key in (*GLOBAL_ROWS, VERSION_ROW)]
+    out += ["", t("cli.options_title"), *_definitions(rows, room)]
+    codes = [(code, t(f"exit_codes.{code}")) for code in section("exit_codes")]
+    out += ["", t("cli.exit_codes_title"), *_definitions(codes, room)]
+    out += ["", *_indented(t("cli.help_end"), room)]
+    return "\n".join(out) + "\n"
+
+
+def of_command(command: click.Command, ctx: click.Context) -> str:
     """The page of one command."""
-    name = command.name or ""
-    out = [*_usage(ctx, command), ""]
+    name, room = command.name or "", _room()
+    pieces = [piece for piece in command.collect_usage_pieces(ctx) if piece != "[OPTIONS]"]
+    typed = " ".join([ctx.command_path, *pieces, t("cli.options_metavar")])
+    out = [t("cli.usage", line=typed), ""]
     out += _indented(t(f"help.{name}.about"), room)
     out += _parameters(name, command, ctx, room)
     if examples := find(f"help.{name}.examples"):
@@ -25,59 +60,35 @@ def of_command(command: click.Command, ctx: click.Context, room: int) -> str:
     return "\n".join(out) + "\n"
 
 
-def of_group(
-    command: click.Command, ctx: click.Context, room: int, sections: Mapping[str, Sequence[str]]
-) -> str:
-    """The page of the whole program: commands by what they are for, then options and exit codes."""
-    shorts = section("commands")
-    out = [*_usage(ctx, command), "", *_indented(t("cli.about"), room)]
-    for title, names in sections.items():
-        rows = [(name, str(shorts[name])) for name in names]
-        out += ["", t(f"cli.section_{title}"), *_definitions(rows, room, 16)]
-    out += ["", t("cli.options_title"), *_definitions(_rows("", command, ctx, _GLOBAL), room)]
-    codes = [(code, t(f"exit_codes.{code}")) for code in section("exit_codes")]
-    out += ["", t("cli.exit_codes_title"), *_definitions(codes, room)]
-    out += ["", *_indented(t("cli.help_end"), room)]
-    return "\n".join(out) + "\n"
-
-
-def _usage(ctx: click.Context, command: click.Command) -> list[str]:
-    pieces = [p for p in command.collect_usage_pieces(ctx) if p != "[OPTIONS]"]
-    line = " ".join([t("cli.usage"), ctx.command_path, *pieces, t("cli.options_metavar")])
-    return [line]
+def _room() -> int:
+    """Lines of comfortable length, whatever the terminal."""
+    return max(40, min(shutil.get_terminal_size((80, 24)).columns, 100))
 
 
 def _parameters(name: str, command: click.Command, ctx: click.Context, room: int) -> Iterator[str]:
-    arguments = [p for p in command.params if isinstance(p, click.Argument)]
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
     if arguments:
-        rows = [(_metavar(p), _help_of(name, p.name or "")) for p in arguments]
+        rows = [(p.metavar or (p.name or "").upper(), _help_of(name, p.name or "")) for p in arguments]
         yield from ("", t("cli.arguments_title"), *_definitions(rows, room))
-    own = [p.name or "" for p in command.params if isinstance(p, click.Option) and p.name not in _GLOBAL]
-    if own:
-        yield from ("", t("cli.options_title"), *_definitions(_rows(name, command, ctx, own), room))
-    rows = _rows(name, command, ctx, _GLOBAL)
+    rows = _rows(name, command.params, ctx)
+    if rows:
+        yield from ("", t("cli.options_title"), *_definitions(rows, room))
+    rows = [(term, t(f"help.shared.{key}")) for term, key in GLOBAL_ROWS]
     yield from ("", t("cli.global_title"), *_definitions(rows, room))
 
 
-def _metavar(argument: click.Argument) -> str:
-    return argument.metavar or (argument.name or "").upper()
+def _rows(name: str, params: Iterable[click.Parameter], ctx: click.Context) -> list[tuple[str, str]]:
+    own = [p for p in params if p.param_type_name == "option" and p.name not in _GLOBAL]
+    return [_row(name, option, ctx) for option in own]
 
 
-def _rows(
-    name: str, command: click.Command, ctx: click.Context, wanted: Iterable[str]
-) -> list[tuple[str, str]]:
-    options = {p.name: p for p in command.get_params(ctx) if isinstance(p, click.Option)}
-    return [_row(name, options[key], ctx) for key in wanted if key in options]
-
-
-def _row(name: str, option: click.Option, ctx: click.Context) -> tuple[str, str]:
+def _row(name: str, option: Any, ctx: click.Context) -> tuple[str, str]:
     term = ", ".join(sorted(option.opts, key=len))
     if not option.is_flag:
         term += f" {option.make_metavar(ctx)}"
-    text = _help_of(name, option.name or "")
-    shown: Any = option.default
-    if option.show_default and shown is not None:
-        text += t("cli.default", value=shown)
+    text = _help_of(name, option.name)
+    if option.show_default and option.default is not None:
+        text += t("cli.default", value=option.default)
     return term, text
 
 
@@ -90,7 +101,7 @@ def _definitions(rows: Sequence[tuple[str, str]], room: int, column: int | None 
     """Terms on the left, their meaning on the right; a term that is too wide gets a line of its own."""
     left = column or min(_WIDEST_TERM, max((width(term) for term, _ in rows), default=0)) + 2
     for term, meaning in rows:
-        lines = list(wrap(meaning, room - left - 4))
+        lines = list(wrap(meaning, room - left - 2))
         if width(term) > left - 2:
             yield f"  {term}"
             lines = ["", *lines]
@@ -101,5 +112,5 @@ def _definitions(rows: Sequence[tuple[str, str]], room: int, column: int | None 
 
 
 def _indented(text: str, room: int) -> Iterator[str]:
-    for line in wrap(text.strip(), room - 4):
+    for line in wrap(text.strip(), room - 2):
         yield f"  {line}".rstrip()

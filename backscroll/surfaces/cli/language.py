@@ -10,11 +10,11 @@ from backscroll.surfaces.i18n import LANGUAGES, Language, asked_for, by_locale, 
 
 def chosen(arguments: Sequence[str], environ: Mapping[str, str]) -> Language:
     """The language to speak, decided before anything is parsed. What is wrong with a choice is said later, in it."""
+    for name in (asked_for(arguments), environ.get("BACKSCROLL_LANGUAGE")):
+        if name and (language := known(name)):
+            return language
     from backscroll.config import load
 
-    asked = asked_for(arguments)
-    if asked is not None and (language := known(asked)):
-        return language
     try:
         named = load().language
     except InvalidInput:

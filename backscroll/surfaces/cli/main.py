@@ -1,84 +1,49 @@
-"""The door: runs a command line and turns whatever happens into words and an exit code.
+"""The door: chooses the language, answers the quick questions itself, and hands the rest to `running`.
 
-The outermost boundary: errors that a person can do something about are said in one or two lines, a fault of ours is
-owned as such, with a traceback only for BACKSCROLL_DEBUG=1. Refuses: knowing any command.
+`--help` and `--version` alone need no command and no library. Everything else loads what it needs.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 
-import click
-
-from backscroll.errors import BackscrollError
 from backscroll.surfaces import i18n
-from backscroll.surfaces.cli.group import program
 from backscroll.surfaces.cli.language import chosen
-from backscroll.surfaces.cli.session import Session
 
-INTERRUPTED = 130
-BROKEN_PIPE = 141
+_QUICK = ({"--help"}, {"-h"}, {"--version"})
 
 
 def main() -> None:
     """The entry point of the `backscroll` command."""
-    code = run(sys.argv[1:])
+    arguments = sys.argv[1:]
+    i18n.use(chosen(arguments, os.environ))
+    if _plain(arguments) in _QUICK and "_BACKSCROLL_COMPLETE" not in os.environ:
+        sys.stdout.write(_quick_answer(arguments))
+        return
+    from backscroll.surfaces.cli.running import closed_pipe, run
+
+    code = run(arguments)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        code = _closed_pipe()
+        code = closed_pipe()
     sys.exit(code)
 
 
-def run(arguments: Sequence[str], session: Session | None = None) -> int:
-    """Run one command line; gives the exit code."""
-    if session is None:
-        i18n.use(chosen(arguments, os.environ))
-    session = session or Session()
-    try:
-        return _run(list(arguments), session)
-    except BrokenPipeError:
-        return _closed_pipe()
-    except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
-    except (BackscrollError, click.ClickException) as error:
-        return _report(error, session, arguments)
-    except Exception as error:  # noqa: BLE001 - the outermost boundary
-        return _report(error, session, arguments)
+def _plain(arguments: list[str]) -> set[str]:
+    """The arguments without the choice of a language that we speak."""
+    asked = i18n.asked_for(arguments)
+    if asked is None or i18n.known(asked) is None:
+        return set(arguments)
+    return set(arguments) - {"--lang", asked, f"--lang={asked}"}
 
 
-def _run(arguments: list[str], session: Session) -> int:
-    whole = program()
-    if "_BACKSCROLL_COMPLETE" in os.environ:
-        whole.main(arguments, "backscroll", "_BACKSCROLL_COMPLETE", obj=session)
-    try:
-        with whole.make_context("backscroll", arguments, obj=session) as ctx:
-            whole.invoke(ctx)
-    except click.exceptions.Exit as end:
-        return end.exit_code
-    return session.exit_code
+def _quick_answer(arguments: list[str]) -> str:
+    if "--version" in arguments:
+        from backscroll import __version__
 
+        return f"backscroll {__version__}\n"
+    from backscroll.surfaces.cli.help_page import of_program
 
-def _report(error: Exception, session: Session, arguments: Sequence[str]) -> int:
-    from backscroll.surfaces.cli.reporting import report
-
-    if os.environ.get("BACKSCROLL_DEBUG") and not isinstance(error, click.ClickException):
-        import traceback
-
-        traceback.print_exception(error)
-    before = (
-        [a for a in arguments if a != "--"]
-        if "--" not in arguments
-        else arguments[: list(arguments).index("--")]
-    )
-    return report(error, as_json=session.as_json or "--json" in before)
-
-
-def _closed_pipe() -> int:
-    """Whoever read our output has seen enough: end quietly, and keep the interpreter from complaining at exit."""
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, sys.stdout.fileno())
-    os.close(silence)
-    return BROKEN_PIPE
+    return of_program()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from backscroll.surfaces.cli.conversation import title_of
 from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.cli.session import Session
@@ -17,14 +15,12 @@ _RECENT = 5
 def overview(session: Session) -> None:
     """A short welcome: the newest threads, or how to begin. Creates no store."""
     screen = session.screen
-    where = store_path(session)
-    fresh = not where.startswith(("postgresql://", "postgres://")) and not Path(where).exists()
     if screen.as_json:
-        screen.json({"store": where, "exists": not fresh})
+        screen.json({"store": session.place, "exists": session.has_store})
         return
     screen.line(screen.style("Backscroll", "strong") + "  " + t("overview.slogan"))
     screen.line()
-    if fresh:
+    if not session.has_store:
         first_steps(session)
         return
     with session.engine() as engine:
@@ -47,7 +43,7 @@ def overview(session: Session) -> None:
     screen.line()
     _commands(session, "overview.next", ("show last", "search …", "import …", "--help"))
     screen.line()
-    screen.line(screen.style(t("overview.store", path=one_line(where)), "dim"))
+    screen.line(screen.style(t("overview.store", path=one_line(session.place)), "dim"))
 
 
 def first_steps(session: Session) -> None:
@@ -56,15 +52,7 @@ def first_steps(session: Session) -> None:
     session.screen.line()
     _commands(session, "overview.begin", ("demo", "import --discover", "import …", "new", "--help"))
     session.screen.line()
-    session.screen.line(session.screen.style(t("overview.store", path=one_line(store_path(session))), "dim"))
-
-
-def store_path(session: Session) -> str:
-    """Where the store is, or would be."""
-    from backscroll.config import default_store
-
-    where = session.settings().store or str(default_store())
-    return where if "://" in where else str(Path(where).expanduser())
+    session.screen.line(session.screen.style(t("overview.store", path=one_line(session.place)), "dim"))
 
 
 def _commands(session: Session, title: str, names: tuple[str, ...]) -> None:

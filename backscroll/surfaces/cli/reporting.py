@@ -35,7 +35,7 @@ def report(error: Exception, *, as_json: bool) -> int:
         sys.stderr.write(safe_json(json.dumps({"error": body}, ensure_ascii=False)) + "\n")
         return said.exit_code
     screen = Screen()
-    screen.remark(f"{t('cli.error')} {safe(said.message)}", "bad")
+    screen.remark(t("cli.error", message=safe(said.message)), "bad")
     if said.hint:
         screen.remark(f"  {safe(said.hint)}")
     return said.exit_code

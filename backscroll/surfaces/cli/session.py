@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backscroll.errors import NotFound
 from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
     from backscroll.config import Settings
@@ -46,9 +49,23 @@ class Session:
         checked(settings.language)
         return settings
 
-    def engine(self) -> Engine:
-        """The store, opened; use it in a `with`."""
+    @property
+    def place(self) -> str:
+        """Where the store is, or would be: a path, or an address."""
+        from backscroll.config import default_store
+
+        where = self.settings().store or str(default_store())
+        return where if "://" in where else str(Path(where).expanduser())
+
+    @property
+    def has_store(self) -> bool:
+        """False where the store is a file that does not exist yet."""
+        return "://" in self.place or Path(self.place).exists()
+
+    def engine(self, *, make: bool = False) -> Engine:
+        """The store, opened; use it in a `with`. Only commands that bring something in make a new one."""
         import backscroll
 
-        self.settings()
+        if not make and not self.has_store:
+            raise NotFound(t("cli.no_store", path=self.place), hint=t("cli.no_store_hint"))
         return backscroll.open(**self.arguments)

@@ -21,11 +21,12 @@ STDIN = "-"
 
 def given(text: str | None) -> str:
     """Words from an argument, or from standard input for `-` or nothing."""
-    if text is not None and text != STDIN:
-        return text
-    if text is None and sys.stdin.isatty():
+    if text is not None:
+        return from_stdin() if text == STDIN else text
+    words = "" if sys.stdin.isatty() else from_stdin()
+    if not words:  # an empty message must be asked for: "" or -
         raise InvalidInput(t("words_in.missing"), hint=t("words_in.missing_hint"))
-    return from_stdin()
+    return words
 
 
 def from_stdin() -> str:

@@ -8,51 +8,71 @@ is. `tests/surfaces/test_said.py` finds every message in the package and names t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 
 from backscroll.surfaces.i18n import Language, section, spoken
 
 _HOLE = re.compile(r"\{(\w+)\}")
+#: A fact inside a message may be a sentence of ours too; it must be recognised by more than a word or two.
+_SURE = 12
 
 
 def say(message: str) -> str:
     """A message of another room in the language in use."""
+    return message if spoken() == "en" or not message else translated(message) or message
+
+
+def translated(message: str, *, least: int = 0) -> str | None:
+    """The same, or None where no template with so much fixed text fits."""
     language = spoken()
-    if language == "en" or not message:
-        return message
-    return _translated(message, language) or message
-
-
-def _translated(message: str, language: Language) -> str | None:
     exact = section("said", language).get(message)
-    if isinstance(exact, str) and "{" not in message:
+    if isinstance(exact, str):
         return exact
-    for pattern, text in _candidates(message, language):
-        found = pattern.fullmatch(message)
-        if found:
-            facts = {name: say(value) for name, value in found.groupdict().items()}
-            return text.format_map(facts)
-    return None
+    for template in _templates(language):
+        if template.fixed < least:
+            break
+        if message.startswith(template.head) and message.endswith(template.tail):
+            found = template.pattern.fullmatch(message)
+            if found:
+                facts = {name: _fact(value) for name, value in found.groupdict().items()}
+                return template.text.format_map(facts)
+    return _in_two(message)
 
 
-def _candidates(message: str, language: Language) -> Iterator[tuple[re.Pattern[str], str]]:
-    """Templates that may fit: most can be told apart by how they begin or end, without a regular expression."""
-    for head, tail, pattern, text in _templates(language):
-        if message.startswith(head) and message.endswith(tail):
-            yield pattern, text
+def _fact(value: str) -> str:
+    return translated(value, least=_SURE) or value
+
+
+def _in_two(message: str) -> str | None:
+    """A sentence with a fact after a colon, where the rooms put the two together from a table."""
+    head, colon, tail = message.partition(": ")
+    known = translated(head) if colon else None
+    return None if known is None else f"{known}：{_fact(tail)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """English with holes, its translation, and what tells it from others at a glance."""
+
+    head: str
+    tail: str
+    fixed: int  # characters outside of holes
+    pattern: re.Pattern[str]
+    text: str
 
 
 @cache
-def _templates(language: Language) -> list[tuple[str, str, re.Pattern[str], str]]:
-    """Every template with its fixed beginning and end; those with the most fixed text come first."""
+def _templates(language: Language) -> list[_Template]:
+    """Every template; those with the most fixed text come first."""
     texts: dict[str, str] = section("said", language)
-    out: list[tuple[str, str, re.Pattern[str], str]] = []
-    for template in sorted(texts, key=lambda name: -len(_HOLE.sub("", name))):
+    out: list[_Template] = []
+    for template, text in texts.items():
         pieces = _HOLE.split(template)
         if len(pieces) > 1:
-            out.append((pieces[0], pieces[-1], _pattern(pieces), texts[template]))
-    return out
+            fixed = sum(map(len, pieces[::2]))
+            out.append(_Template(pieces[0], pieces[-1], fixed, _pattern(pieces), text))
+    return sorted(out, key=lambda t: -t.fixed)
 
 
 def _pattern(pieces: list[str]) -> re.Pattern[str]:

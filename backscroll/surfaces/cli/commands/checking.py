@@ -8,6 +8,7 @@ import click
 
 from backscroll.errors import StoreCorrupt
 from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.apart import engine_apart
 from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.command import command
 from backscroll.surfaces.cli.plain import one_line
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from backscroll.surfaces.cli.screen import Screen
 
 _BYTES = {"bytes", "blob_bytes"}
+_OF_A_STORE = {"store", "contents", "disk"}
 
 
 @command("verify", click.Argument(["thread"], metavar="[THREAD]", required=False))
@@ -94,8 +96,7 @@ def stats_command(session: Session) -> None:
 @command("doctor")
 def doctor_command(session: Session) -> None:
     """What works here, and what does not."""
-    with session.engine() as engine:
-        checks = engine.doctor()
+    checks = _checks(session)
     if any(check.ok is False for check in checks):
         session.exit_code = 1
     if session.as_json:
@@ -105,6 +106,19 @@ def doctor_command(session: Session) -> None:
         return
     for check in checks:
         _check(session.screen, check)
+
+
+def _checks(session: Session) -> list[Check]:
+    """What the engine finds; where there is no store yet, none is made for it."""
+    from backscroll.engine.doctoring import Check
+
+    if session.has_store:
+        with session.engine() as engine:
+            return engine.doctor()
+    with engine_apart() as engine:
+        found = engine.doctor()
+    absent = Check("store", None, t("cli.no_store", path=session.place))
+    return [absent, *(check for check in found if check.name not in _OF_A_STORE)]
 
 
 def _check(screen: Screen, check: Check) -> None:

@@ -12,6 +12,7 @@ import click
 
 import backscroll
 from backscroll.surfaces.cli import shapes
+from backscroll.surfaces.cli.apart import session_apart
 from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.command import command, flag
 from backscroll.surfaces.cli.session import Session
@@ -47,14 +48,9 @@ def demo_command(session: Session, keep: bool) -> None:
             shutil.rmtree(folder)
 
 
-def _apart(store: Path) -> Session:
-    """A session on the store of the tour, which neither pages nor saves dialogues elsewhere."""
-    return Session(store=str(store), storage_dir="", use_pager=False)
-
-
 def _silently(session: Session, store: Path, *, keep: bool) -> None:
     """For programs: the same store without the tour."""
-    with _apart(store).engine() as engine:
+    with session_apart(store).engine(make=True) as engine:
         engine.import_path(SAMPLES / _AGENT)
         thread = engine.thread(engine.import_path(SAMPLES / _ROLEPLAY)[0].thread or "")
         thread.rename(_TITLE)
@@ -67,7 +63,7 @@ def _tour(session: Session, store: Path, *, keep: bool) -> None:
     screen = session.screen
     _say(session, t("demo.welcome"))
     _go(session, store, _Step(t("demo.imported"), (("import", _AGENT, _ROLEPLAY), ("threads",))))
-    with _apart(store).engine() as engine:
+    with session_apart(store).engine() as engine:
         ids = {info.kind: info.id[:8] for info in engine.threads()}
     for step in _steps(ids["agent"], ids["roleplay"]):
         _go(session, store, step)
@@ -76,7 +72,7 @@ def _tour(session: Session, store: Path, *, keep: bool) -> None:
 
 
 def _go(session: Session, store: Path, step: _Step) -> None:
-    from backscroll.surfaces.cli.main import run
+    from backscroll.surfaces.cli.running import run
 
     screen = session.screen
     screen.line()
@@ -84,7 +80,7 @@ def _go(session: Session, store: Path, step: _Step) -> None:
     for words in step.lines:
         screen.line()
         screen.line(screen.style(f"$ backscroll {shlex.join(words)}", "strong"))
-        code = run(_real(words), _apart(store))
+        code = run(_real(words), session_apart(store))
         if code:  # it has said what went wrong
             raise click.exceptions.Exit(code)
 

@@ -9,7 +9,7 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import thread_named
-from backscroll.surfaces.cli.arrivals import problem_line, problem_shape
+from backscroll.surfaces.cli.arrivals import problem_lines, problem_shape
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.plain import one_line, safe
 from backscroll.surfaces.cli.session import Session
@@ -17,10 +17,7 @@ from backscroll.surfaces.cli.table import Column, table
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
     from backscroll.engine.exporting import ExportReport
-
-_SHOWN = 20
 
 
 @command(
@@ -40,12 +37,12 @@ def export_command(
     list_formats: bool,
 ) -> None:
     """Take conversations out."""
+    if list_formats:
+        _list(session)
+        return
+    if bool(threads) is everything:
+        raise InvalidInput(t("exporting.which"), hint=t("exporting.which_hint"))
     with session.engine() as engine:
-        if list_formats:
-            _list(session, engine)
-            return
-        if bool(threads) is everything:
-            raise InvalidInput(t("exporting.which"), hint=t("exporting.which_hint"))
         names = None if everything else [thread_named(engine, name).id for name in threads]
         report = engine.export(names, format, None if output in (None, "-") else output)
     _say(session, report, format)
@@ -75,15 +72,16 @@ def _say(session: Session, report: ExportReport, format: str) -> None:
         screen.line(t("exporting.wrote", path=one_line(name)))
     if report.problems:
         screen.remark(count("exporting.unsaid", len(report.problems)), "warn")
-        for problem in report.problems[:_SHOWN]:
-            screen.remark("  " + problem_line(problem))
-        if len(report.problems) > _SHOWN:
-            screen.remark("  " + t("importing.and_more", n=len(report.problems) - _SHOWN), "dim")
+        for line in problem_lines(("", problem) for problem in report.problems):
+            screen.remark(f"  {line}")
 
 
-def _list(session: Session, engine: Engine) -> None:
+def _list(session: Session) -> None:
+    from backscroll.surfaces.cli.apart import engine_apart
+
     screen = session.screen
-    formats = engine.formats()
+    with engine_apart() as engine:
+        formats = engine.formats()
     if session.as_json:
         screen.json([{"name": n, "label": label, "reads": r, "writes": w} for n, label, r, w in formats])
         return

@@ -74,7 +74,8 @@ def _preview(screen: Screen, found: Thread, refs: list[Ref]) -> None:
         revisions = len(found.revisions(message.id))
         said = excerpt(message.content, screen.room(34))
         more = "" if revisions < 2 else f"  ({count('words.revisions', revisions)})"
-        screen.line(f"  {message.id.short}  {role_name(message.role)}: {said}{more}")
+        text = t("words.says", role=role_name(message.role), text=said)
+        screen.line(f"  {message.id.short}  {text}{more}")
     if len(refs) > _SHOWN:
         screen.line("  " + t("importing.and_more", n=len(refs) - _SHOWN))
     screen.line(t("forgetting.everywhere"))

@@ -66,7 +66,7 @@ def import_command(
     """Bring conversations in."""
     if not paths and not discover:
         raise InvalidInput(t("importing.no_path"), hint=t("importing.no_path_hint"))
-    with session.engine() as engine:
+    with session.engine(make=True) as engine:
         if watch:
             _watch(session, engine, paths, discovered=discover)
             return
@@ -140,7 +140,7 @@ def _say(session: Session, outcome: _Outcome, *, dry_run: bool) -> None:
             screen.remark(f"  {one_line(path)}", "dim")
     for path, error in outcome.failed:
         said = described(error)
-        screen.remark(f"{t('cli.error')} {safe(said.message)}", "bad")
+        screen.remark(t("cli.error", message=safe(said.message)), "bad")
         if path not in said.message:
             screen.remark(f"  {one_line(path)}")
         if said.hint:

@@ -9,7 +9,6 @@ import click
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag
 from backscroll.surfaces.cli.done import said
-from backscroll.surfaces.cli.overview import store_path
 from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.cli.sizes import size
@@ -39,7 +38,7 @@ def restore_backup_command(session: Session, file: str, yes: bool) -> None:
     """Put a backup in the place of the store."""
     from backscroll.engine.backups import restore_backup
 
-    where = store_path(session)
+    where = session.place
     if "://" in where:
         raise InvalidInput(t("keeping.only_files"), hint=t("keeping.only_files_hint"))
     store, source = Path(where), Path(file).expanduser()

@@ -32,6 +32,9 @@ def threads_command(
 ) -> None:
     """List threads."""
     screen = session.screen
+    if not session.has_store and not session.as_json:
+        first_steps(session)
+        return
     with session.engine() as engine:
         wanted = _wanted(engine, project, kind, tag)
         if screen.as_json:

@@ -35,7 +35,7 @@ def new_command(
     session: Session, title: str, project: str, kind: str, language: str, tag: tuple[str, ...]
 ) -> None:
     """Begin a thread; prints its id."""
-    with session.engine() as engine:
+    with session.engine(make=True) as engine:
         made = engine.create(title, project=project, kind=kind, language=language, tags=tag)
         thread_done(session, made, made.id)
 

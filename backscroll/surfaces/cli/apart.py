@@ -1,0 +1,29 @@
+"""A store of one's own in a temporary folder, for what must not touch the user's."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backscroll.surfaces.cli.session import Session
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+
+def session_apart(store: Path) -> Session:
+    """A session on such a store, which neither pages nor saves dialogues elsewhere."""
+    return Session(store=str(store), storage_dir="", use_pager=False)
+
+
+@contextlib.contextmanager
+def engine_apart() -> Generator[Engine]:
+    """An empty store that is gone afterwards."""
+    with (
+        tempfile.TemporaryDirectory(prefix="backscroll-") as folder,
+        session_apart(Path(folder) / "apart.db").engine(make=True) as engine,
+    ):
+        yield engine

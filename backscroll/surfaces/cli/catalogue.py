@@ -1,0 +1,58 @@
+"""Which commands there are, what they are for, and where they live. Imports nothing, so that help is instant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+#: The commands by what they are for, in the order of the help page.
+SECTIONS: Mapping[str, Sequence[str]] = {
+    "read": ("threads", "show", "search", "log", "revisions", "diff"),
+    "bring": ("import", "export", "sync", "new", "append"),
+    "change": (
+        "edit", "regenerate", "choose", "insert", "move", "delete", "restore", "hide", "unhide", "pin", "unpin",
+        "undo", "redo", "fork", "rename", "tag", "untag",
+    ),
+    "keep": ("verify", "backup", "restore-backup", "forget", "stats", "doctor"),
+    "more": ("config", "demo", "completion"),
+}  # fmt: skip
+
+#: The module in `commands/` that holds a command.
+MODULES: Mapping[str, str] = {
+    "threads": "threads",
+    "show": "show",
+    "search": "search",
+    "log": "log",
+    "revisions": "comparing",
+    "diff": "comparing",
+    "import": "importing",
+    "export": "exporting",
+    "sync": "syncing",
+    "new": "writing",
+    "append": "writing",
+    "insert": "writing",
+    "edit": "editing",
+    "regenerate": "editing",
+    "choose": "editing",
+    "move": "marking",
+    "delete": "marking",
+    "restore": "marking",
+    "hide": "marking",
+    "unhide": "marking",
+    "pin": "marking",
+    "unpin": "marking",
+    "undo": "undoing",
+    "redo": "undoing",
+    "fork": "describing",
+    "rename": "describing",
+    "tag": "describing",
+    "untag": "describing",
+    "verify": "checking",
+    "stats": "checking",
+    "doctor": "checking",
+    "backup": "keeping",
+    "restore-backup": "keeping",
+    "forget": "forgetting",
+    "config": "configuring",
+    "demo": "demo",
+    "completion": "completion",
+}

@@ -1,0 +1,68 @@
+"""Runs a command line and turns whatever happens into words and an exit code.
+
+The outermost boundary: errors that a person can do something about are said in one or two lines, a fault of ours is
+owned as such, with a traceback only for BACKSCROLL_DEBUG=1. Refuses: knowing any command.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from itertools import takewhile
+
+import click
+
+from backscroll.errors import BackscrollError
+from backscroll.surfaces.cli.group import program
+from backscroll.surfaces.cli.session import Session
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+def run(arguments: Sequence[str], session: Session | None = None) -> int:
+    """Run one command line; gives the exit code."""
+    session = session or Session()
+    try:
+        return _run(list(arguments), session)
+    except BrokenPipeError:
+        return closed_pipe()
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except (BackscrollError, click.ClickException) as error:
+        return _report(error, session, arguments)
+    except Exception as error:  # noqa: BLE001 - the outermost boundary
+        return _report(error, session, arguments)
+
+
+def _run(arguments: list[str], session: Session) -> int:
+    whole = program()
+    if "_BACKSCROLL_COMPLETE" in os.environ:
+        whole.main(arguments, "backscroll", "_BACKSCROLL_COMPLETE", obj=session)
+    try:
+        with whole.make_context("backscroll", arguments, obj=session) as ctx:
+            whole.invoke(ctx)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    return session.exit_code
+
+
+def _report(error: Exception, session: Session, arguments: Sequence[str]) -> int:
+    from backscroll.surfaces.cli.reporting import report
+
+    if os.environ.get("BACKSCROLL_DEBUG") and not isinstance(error, click.ClickException):
+        import traceback
+
+        traceback.print_exception(error)
+    # The error may be that options could not be parsed: then nobody has seen `--json` yet.
+    options = takewhile(lambda argument: argument != "--", arguments)
+    return report(error, as_json=session.as_json or "--json" in options)
+
+
+def closed_pipe() -> int:
+    """Whoever read our output has seen enough: end quietly, and keep the interpreter from complaining at exit."""
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, sys.stdout.fileno())
+    os.close(silence)
+    return BROKEN_PIPE
