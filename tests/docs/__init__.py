@@ -1,0 +1,1 @@
+"""The documentation is run: what it shows is what happens."""

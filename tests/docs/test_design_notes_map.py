@@ -1,0 +1,104 @@
+"""The map of the design notes: every row is whole, what is said to be done runs, what is planned has a room."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from backscroll.engine import opening
+from tests.docs.pages import blocks, prose
+from tests.docs.workshop import Workshop
+from tests.house import tree
+
+PAGE = tree.ROOT / "docs" / "design-notes-map.md"
+#: The rooms of the whole design; those that are there already may be named for what is still to come in them.
+ROOMS = {
+    *("vocab", "record", "formats", "recall", "stores", "engine", "surfaces"),
+    *("derive", "graph", "assemble", "tasks", "llm", "workspace", "act", "web"),
+}
+_CELL = re.compile(r"(?<!\\)\|")
+_CODE = re.compile(r"`([^`]+)`")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table."""
+
+    name: str
+    place: str
+    state: str
+    example: str
+
+
+def _rows() -> list[Row]:
+    lines = [line for line in prose(PAGE).splitlines() if line.startswith("|")]
+    cells = [[cell.strip().replace("\\|", "|") for cell in _CELL.split(line)[1:-1]] for line in lines]
+    assert [line for line, found in zip(lines, cells, strict=True) if len(found) != 4] == []
+    return [Row(*found) for found in cells if found[0] != "in the notes" and set(found[0]) != {"-"}]
+
+
+ROWS = _rows()
+DONE = [row for row in ROWS if row.state == "done"]
+
+
+def test_every_row_is_whole() -> None:
+    """A row has a name, a place, a known state, and an example exactly where it is done."""
+    for row in ROWS:
+        assert row.name, row
+        assert row.place, row
+        assert row.state in {"done", "planned"}, row
+        assert (row.example == "–") is (row.state == "planned"), row
+        assert row.state == "planned" or re.fullmatch(r"`[^`]+`", row.example), row
+    assert len({row.name for row in ROWS}) >= len(ROWS) - 2, "the same thing is listed twice"
+    assert len(DONE) > 50
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name[:60])
+def test_every_row_has_a_place(row: Row) -> None:
+    """What is done names a file that exists, what is planned the rooms where it will live."""
+    named = _CODE.findall(row.place)
+    if row.state == "done":
+        files = [name for name in named if "/" in name]
+        assert all((tree.ROOT / name).exists() for name in files), row.place
+        assert files, row.place
+    else:
+        assert named, row
+        assert named[0] in ROOMS, row.place
+
+
+@pytest.mark.parametrize("row", DONE, ids=lambda row: row.name[:60])
+def test_what_is_done_runs(row: Row, tmp_path: Path) -> None:
+    """The example of a row runs after the lines at the top of the page; a comparison is true."""
+    workshop = Workshop(tmp_path, "en")
+    (workshop.place / ".vscode").symlink_to(tree.ROOT / ".vscode")
+    first, *_ = [block for block in blocks(PAGE) if block.language == "python"]
+    example = row.example.strip("`")
+    try:
+        workshop.run_python(first, PAGE.name)
+        if example.startswith("$ "):
+            workshop.run_command(example.removeprefix("$ "), None)
+        else:
+            _run(example, workshop)
+    finally:
+        for engine in list(opening._open.values()):
+            while engine in opening._open.values():
+                engine.close()
+
+
+def _run(example: str, workshop: Workshop) -> None:
+    with contextlib.chdir(workshop.place):
+        try:
+            code = compile(example, row_name(example), "eval")
+        except SyntaxError:
+            exec(compile(example, row_name(example), "exec"), workshop.names)
+            return
+        assert eval(code, workshop.names) is not False, example
+
+
+def row_name(example: str) -> str:
+    """What a traceback calls an example."""
+    return f"{PAGE.name}: {example[:40]}"

@@ -1,0 +1,69 @@
+"""Every example of the documentation runs, and prints what the page shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from backscroll.engine import opening
+from tests.docs.pages import Block, blocks, page_name, pages
+from tests.docs.workshop import Workshop
+from tests.house import tree
+
+#: Pages whose blocks are not run here, and why.
+ELSEWHERE = {
+    "docs/design-notes-map.md": "has a test of its own",
+    "CONTRIBUTING.md": "shows how to set up, which has been done when tests run",
+}
+_SOURCE = re.compile(r"file=(\S+)")
+
+
+def _with(language: str, *, excerpts: bool = False) -> list[Path]:
+    """The pages that have blocks to run (or excerpts to look up) in a language."""
+    return [
+        page
+        for page in pages()
+        if page_name(page) not in ELSEWHERE
+        and any(b.language == language and bool(_SOURCE.search(b.more)) is excerpts for b in blocks(page))
+    ]
+
+
+def _runs(page: Path, workshop: Workshop) -> None:
+    listed = blocks(page)
+    for block, following in zip(listed, [*listed[1:], None], strict=True):
+        if block.language == "console":
+            workshop.run_console(block)
+        elif block.language == "python" and not _SOURCE.search(block.more):
+            said = workshop.run_python(block, page_name(page))
+            if following is not None and following.language == "text" and _adjacent(page, block, following):
+                workshop.compare(following.text, said, f"{page_name(page)}, line {block.line}")
+
+
+def _adjacent(page: Path, block: Block, following: Block) -> bool:
+    """True where nothing but blank lines stands between two blocks."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    end = block.line + len(block.text.split("\n")) + 1
+    return not "".join(lines[end : following.line - 1]).strip()
+
+
+@pytest.mark.parametrize("page", sorted({*_with("python"), *_with("console")}), ids=page_name)
+def test_the_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
+    """The blocks of a page run in order in one folder, and print what the page shows."""
+    language = "zh" if page.name.endswith(".zh-CN.md") else "en"
+    _runs(page, Workshop(tmp_path, language))
+    assert opening._open == {}, "the page opens a store and does not close it"
+
+
+@pytest.mark.parametrize("page", _with("python", excerpts=True), ids=page_name)
+def test_the_excerpts_of_a_page_stand_in_the_code(page: Path) -> None:
+    """What a page quotes from a file is still there, to the letter and in that order."""
+    for block in blocks(page):
+        if found := _SOURCE.search(block.more):
+            source = (tree.ROOT / found[1]).read_text(encoding="utf-8")
+            place = 0
+            for piece in re.split(r"(?m)^ *\.\.\. *$\n?", block.text):
+                at = source.find(piece.strip("\n"), place)
+                assert at >= 0, f"{page_name(page)}, line {block.line}: {found[1]} no longer says\n{piece}"
+                place = at + len(piece.strip("\n"))

@@ -1,0 +1,37 @@
+"""The page of a room names its modules: all of them, and no others."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import page_name, prose
+from tests.house import tree
+
+ROOMS = sorted((tree.ROOT / "docs" / "rooms").glob("*.md"))
+_ROW = re.compile(r"(?m)^\| (?P<names>`\w+`(?:, `\w+`)*) \|")
+
+
+def _named(page: Path) -> set[str]:
+    return {name for row in _ROW.finditer(prose(page)) for name in re.findall(r"`(\w+)`", row["names"])}
+
+
+def _modules(room: str) -> set[str]:
+    """The modules of a room and of its parts; the commands are many, and small."""
+    found = (tree.PACKAGE / room).rglob("*.py")
+    return {p.stem for p in found if p.stem != "__init__" and p.parent.name not in ("commands", "i18n")}
+
+
+@pytest.mark.parametrize("page", ROOMS, ids=page_name)
+def test_a_room_is_described_as_it_is(page: Path) -> None:
+    """Every module of the room has a line on its page, and every line a module."""
+    there, told = _modules(page.stem), _named(page)
+    assert sorted(there - told) == [], f"{page_name(page)} does not mention these modules"
+    assert sorted(told - there) == [], f"{page_name(page)} mentions modules that do not exist"
+
+
+def test_every_room_has_a_page() -> None:
+    """A new room comes with its page."""
+    assert sorted(set(tree.rooms()) - {page.stem for page in ROOMS}) == []
