@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from backscroll.record.holes import forgotten_by
+from backscroll.record.holes import forgotten_by, only
 from backscroll.record.matching import Block, Sides
 from backscroll.record.normal import unspoken
 from backscroll.record.operations import (
@@ -86,7 +86,7 @@ def _reworded(
     notes: list[Note],
 ) -> None:
     theirs = block.message.content
-    if sides.key(entry.content) != block.loose and _forgotten(sides, entry, block.message):
+    if sides.key(entry.content) != block.loose and _forgotten(sides, entry, block.message, theirs):
         notes.append(SkipForgotten(entry.id, block.theirs))
         return
     if theirs.author is None and entry.content.author is not None:
@@ -117,9 +117,10 @@ def _reworded(
         notes.append(_ambiguous("edited-or-regenerated", "edited", entry, block))
 
 
-def _forgotten(sides: Sides, entry: Ours, message: ForeignMessage) -> bool:
-    own = entry.forget_check is not None and entry.forget_check(message)
-    return own or forgotten_by(sides, message) is not None
+def _forgotten(sides: Sides, entry: Ours, message: ForeignMessage, content: Content) -> bool:
+    alone = only(message, content)
+    own = entry.forget_check is not None and entry.forget_check(alone)
+    return own or forgotten_by(sides, alone) is not None
 
 
 def _known(sides: Sides, entry: Ours, block: Block, theirs: Content) -> Known | None:
@@ -152,7 +153,7 @@ def _swiped(sides: Sides, entry: Ours, block: Block, operations: list[Operation]
         if key in seen:
             continue
         seen.add(key)
-        if _forgotten(sides, entry, replace(message, content=content)):
+        if _forgotten(sides, entry, message, content):
             notes.append(SkipForgotten(entry.id, block.theirs, index))
             continue
         at = times[index] if index < len(times) else None

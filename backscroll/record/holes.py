@@ -14,6 +14,7 @@ from backscroll.record.matching import Matching, Sides
 from backscroll.record.normal import WEIGHTY, substance
 from backscroll.record.operations import Ambiguous, Note, SkipForgotten
 from backscroll.vocab.foreign import ForeignMessage
+from backscroll.vocab.message import Content
 
 
 def forgotten_by(sides: Sides, message: ForeignMessage, near: Iterable[int] = ()) -> int | None:
@@ -24,6 +25,11 @@ def forgotten_by(sides: Sides, message: ForeignMessage, near: Iterable[int] = ()
     if found is None and substance(sides.key(message.content)) >= WEIGHTY:
         found = next((o for o in sides.checkers if _says(sides, o, message)), None)
     return found
+
+
+def only(message: ForeignMessage, content: Content) -> ForeignMessage:
+    """The message as if it had only this content: a check may look at all alternatives."""
+    return replace(message, content=content, alternatives=(), alternative_times=(), chosen=0)
 
 
 def _says(sides: Sides, o: int, message: ForeignMessage) -> bool:
@@ -102,7 +108,7 @@ def without_forgotten(
     """A new message without those of its alternatives that were forgotten; the live one was asked about already."""
     gone: dict[int, int] = {}
     for k, content in enumerate(message.alternatives):
-        o = forgotten_by(sides, replace(message, content=content)) if k != message.chosen else None
+        o = forgotten_by(sides, only(message, content)) if k != message.chosen else None
         if o is not None:
             gone[k] = o
     if not gone:

@@ -17,7 +17,16 @@ from backscroll.record.normal import normal_text
 from backscroll.record.operations import Ambiguous, Awaiting, Injected, Note, Ours, Plan, Trimmed
 from backscroll.record.placing import Verdict, matched_of, operations_of
 from backscroll.record.slides import settle
-from backscroll.record.stages import by_absence, by_ids, by_knowledge, by_likeness, by_move, by_words, top_of
+from backscroll.record.stages import (
+    by_absence,
+    by_ids,
+    by_knowledge,
+    by_likeness,
+    by_move,
+    by_tail,
+    by_words,
+    top_of,
+)
 from backscroll.record.unjoin import by_signature, piece, taken_apart
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.part import Text
@@ -32,12 +41,12 @@ def plan_prompt(
 ) -> Plan:
     """What to do to our history, given what another program sent to a model."""
     known = {keys.loose(entry.content) for entry in ours}
-    sent = [block for t, m in enumerate(theirs) for block in _blocks(m, t, keys, known)]
+    sent = [block for t, m in enumerate(theirs) for block in _blocks(m, t, keys, known) if block.loose]
     blocks, notes, begun = _chat_only(sent, markers, keys)
     sides = sides_of(ours, blocks, keys)
     matching = _same_words(sides)
     for hidden in (False, True):  # what should be there first, then what should not
-        expected = frozenset(o for o in range(len(ours)) if sides.live(o) and ours[o].hidden <= hidden)
+        expected = frozenset(o for o in range(len(ours)) if _visible(sides, o) or (hidden and sides.live(o)))
         parted, joined = taken_apart(sides, matching, expected.__contains__, keys)
         if joined or parted != sides.blocks:
             notes.extend(joined)
@@ -82,12 +91,16 @@ def _chat_only(
 
 
 def _visible(sides: Sides, o: int) -> bool:
-    return sides.live(o) and not sides.ours[o].hidden
+    """True for what a prompt should show; one that says nothing shows nowhere."""
+    return sides.live(o) and not sides.ours[o].hidden and bool(sides.our_loose[o])
 
 
 def _same_words(sides: Sides) -> Matching:
     """Equal words in order: of what should be there first, then of what should not."""
     matching = unmatched(sides)
+    said = [t for t, block in enumerate(sides.blocks) if block.message.role != "system"]
+    if by_tail(sides, matching, [o for o in range(len(sides.ours)) if _visible(sides, o)], said):
+        return matching
     by_ids(sides, matching)
     by_words(sides, matching, lambda o: _visible(sides, o))
     by_absence(sides, matching, lambda o: sides.live(o) and sides.ours[o].hidden)
@@ -188,11 +201,12 @@ class _Fate:
             return True
         if any(self.sides.their_tokens[t] in self.known for t in run):
             return True  # lore does not say what was said
+        glued = blocks[0].glued
+        if glued and all(line in self.lines for b in blocks for line in b.loose.split("\n")):
+            return True
         if run[-1] < self.first:
-            return self.begun or (spoken and not trimmed)
-        if blocks[0].glued:
-            return all(line in self.lines for b in blocks for line in b.loose.split("\n"))
-        return spoken or not self._between_users(run)
+            return self.begun or (spoken and not trimmed and not glued)
+        return not glued and (spoken or not self._between_users(run))
 
     def _learn(self, blocks: Sequence[int]) -> None:
         """What was said is no lore, wherever else it stands."""

@@ -15,7 +15,38 @@ from backscroll.record.normal import WEIGHTY, call_ids, substance
 from backscroll.record.operations import Ambiguous, Note
 from backscroll.record.resemble import kindred
 
+REPLIES = 8  # how many last replies a prompt may ask for again
 NEAR = 2  # how far a short message may have moved and still be taken for the same one
+
+
+def by_tail(sides: Sides, matching: Matching, ours: Sequence[int], theirs: Sequence[int]) -> bool:
+    """The usual case: what they have is what we have, or the newest part of it. True if so.
+
+    A prompt may lack the last reply, because it asks for another.
+    """
+    said = [sides.their_tokens[t] for t in theirs]
+    end = len(ours)
+    while said and end >= len(said):
+        tail = ours[end - len(said) : end]
+        if [sides.our_tokens[o] for o in tail] == said:
+            pairs = list(zip(tail, theirs, strict=True))
+            if not any(_at_odds(sides, o, t) for o, t in pairs):
+                matching.take(pairs)
+                return True
+        end -= 1
+        if sides.mode == "full" or sides.ours[ours[end]].role == "user" or len(ours) - end > REPLIES:
+            break
+    return False
+
+
+def _at_odds(sides: Sides, o: int, t: int) -> bool:
+    """True where times or ids say that equal words are different messages."""
+    entry, message = sides.ours[o], sides.blocks[t].message
+    if entry.at is not None and message.at is not None and entry.at != message.at:
+        return True
+    return (
+        message.source_id is not None and bool(entry.source_ids) and message.source_id not in entry.source_ids
+    )
 
 
 def by_ids(sides: Sides, matching: Matching) -> None:
@@ -93,11 +124,6 @@ def by_absence(sides: Sides, matching: Matching, pool: Callable[[int], bool]) ->
     """Entries that are not shown at present (deleted, hidden) and whose words stand again where they stood."""
     pairs = _in_gaps(matching, pool, sides.our_tokens, sides.their_tokens)
     matching.take((o, t) for o, t in pairs if not _at_odds(sides, o, t))
-
-
-def _at_odds(sides: Sides, o: int, t: int) -> bool:
-    ours, theirs = sides.ours[o].at, sides.blocks[t].message.at
-    return ours is not None and theirs is not None and ours != theirs
 
 
 def by_move(sides: Sides, matching: Matching, pool: Callable[[int], bool], top: int) -> list[Note]:

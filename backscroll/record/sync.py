@@ -9,7 +9,7 @@ has to be handed over one branch at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from backscroll.record.align import Pair
 from backscroll.record.holes import beside_holes, withhold
@@ -25,6 +25,7 @@ from backscroll.record.stages import (
     by_knowledge,
     by_likeness,
     by_move,
+    by_tail,
     by_time,
     by_words,
     top_of,
@@ -73,10 +74,16 @@ def plan(
 def _matched(sides: Sides, *, complete: bool, knows_hidden: bool) -> tuple[Matching, list[Note]]:
     """All stages, from the surest evidence to the weakest."""
     matching = unmatched(sides)
-    by_ids(sides, matching)
-    if not knows_hidden:  # what is hidden here may not be in their list at all: it comes second
-        by_words(sides, matching, lambda o: sides.live(o) and not sides.ours[o].hidden)
-    by_words(sides, matching, sides.live)
+    live = [o for o in range(len(sides.ours)) if sides.live(o)]
+    shown = live if knows_hidden else [o for o in live if not sides.ours[o].hidden]
+    if any(by_tail(sides, matching, tail, range(len(sides.blocks))) for tail in (shown, live)):
+        return matching, []
+    matching = _same_words(sides, [sides.live])
+    if (
+        shown != live
+    ):  # what is hidden here may not be in their list at all, so it comes second, unless that fits worse
+        second = _same_words(sides, [lambda o: sides.live(o) and not sides.ours[o].hidden, sides.live])
+        matching = max(second, matching, key=lambda found: len(found.chain))
     notes = settle(sides, matching, sides.live, complete=complete)
     top = 0 if complete else top_of(sides, matching)
     notes += by_move(sides, matching, sides.live, top)
@@ -91,6 +98,14 @@ def _matched(sides: Sides, *, complete: bool, knows_hidden: bool) -> tuple[Match
         matching.take(pairs)
         notes += beside_holes(sides, matching)
     return matching, notes
+
+
+def _same_words(sides: Sides, pools: Sequence[Callable[[int], bool]]) -> Matching:
+    matching = unmatched(sides)
+    by_ids(sides, matching)
+    for pool in pools:
+        by_words(sides, matching, pool)
+    return matching
 
 
 def _same_place(sides: Sides, matching: Matching, gap: Gap, top: int) -> list[Pair]:
