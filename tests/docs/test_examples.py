@@ -9,7 +9,7 @@ import pytest
 
 from backscroll.engine import opening
 from tests.docs.pages import Block, blocks, page_name, pages
-from tests.docs.workshop import Workshop
+from tests.docs.workshop import Workshop, commands
 from tests.house import tree
 
 #: Pages whose blocks are not run here, and why.
@@ -67,3 +67,18 @@ def test_the_excerpts_of_a_page_stand_in_the_code(page: Path) -> None:
                 at = source.find(piece.strip("\n"), place)
                 assert at >= 0, f"{page_name(page)}, line {block.line}: {found[1]} no longer says\n{piece}"
                 place = at + len(piece.strip("\n"))
+
+
+def test_the_tour_runs_on_postgresql(tmp_path: Path, database_url: str) -> None:
+    """The commands of the read-me do on PostgreSQL what the page shows for a file, but for ranking and what is out of reach."""
+    workshop = Workshop(tmp_path, "en")
+    page = tree.ROOT / "README.md"
+    variable = "BACKSCROLL_STORE"
+    assert any(b.language == "sh" and f"export {variable}=postgresql://" in b.text for b in blocks(page))
+    workshop.environment[variable] = database_url
+    for block in blocks(page):
+        if block.language == "console":
+            for command, shown in commands(block):
+                differs = command.startswith(("backscroll forget", "backscroll search"))
+                workshop.run_command(command, None if differs else shown)
+    assert not (workshop.home / ".local").exists(), "something was written into the default store"
