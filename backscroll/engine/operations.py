@@ -7,10 +7,13 @@ clear error before anything is written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from backscroll.engine.lineage import ancestors
 from backscroll.engine.pen import Pen, Speech
 from backscroll.errors import Conflict, Forgotten, InvalidInput, NotFound
+from backscroll.record.about import about_from_json
 from backscroll.record.content import decode
 from backscroll.record.history import DELETED, FORGOTTEN, HIDDEN, PINNED, Entry
 from backscroll.record.order import at_end, between
@@ -225,6 +228,7 @@ def set_flag(
 
 def rename(pen: Pen, title: str) -> Event | None:
     """Give the thread a title."""
+    replace(pen.state.about, title=title)  # refuses what is no title
     if title == pen.state.about.title:
         return None
     return pen.write(Kind.RENAMED, body={"about": {"title": title}})
@@ -238,18 +242,20 @@ def describe(pen: Pen, changes: Mapping[str, Json]) -> Event | None:
             f"a thread has no {', '.join(sorted(unknown))}", hint="project, kind, language or metadata"
         )
     now = pen.state.about.to_json()
+    about_from_json({**now, **changes})  # refuses what makes no sense
     if all(now[key] == value for key, value in changes.items()):
         return None
     return pen.write(Kind.DESCRIBED, body={"about": dict(changes)})
 
 
-def tag(pen: Pen, name: str, *, on: bool = True) -> Event | None:
+def tag(pen: Pen, name: str, *, on: bool = True, head: Mapping[str, Json] | None = None) -> Event | None:
     """Put a tag on the thread, or take it off."""
-    if not name.strip():
-        raise InvalidInput("a tag needs a name")
+    given: Any = name
+    if not isinstance(given, str) or not name.strip():
+        raise InvalidInput("a tag needs a name", hint="use a word or two")
     if (name in pen.state.about.tags) is on:
         return None
-    return pen.write(Kind.TAGGED if on else Kind.UNTAGGED, body={"tag": name})
+    return pen.write(Kind.TAGGED if on else Kind.UNTAGGED, head=head, body={"tag": name})
 
 
 def code_change(
@@ -262,8 +268,9 @@ def code_change(
     head: Mapping[str, Json] | None = None,
 ) -> Event:
     """Write down that code was changed."""
-    if not description and not file_path:
-        raise InvalidInput("a code change needs a description or a file")
+    given: tuple[Any, Any] = description, file_path
+    if not any(given) or not all(isinstance(text, str) for text in given):
+        raise InvalidInput("a code change needs a description or a file", hint="both as text")
     body = {"description": description, "file": file_path, **({"details": details} if details else {})}
     facts = {**(head or {}), **({"said": said} if said else {})}
     return pen.write(Kind.CODE_CHANGED, head=facts, body=body)

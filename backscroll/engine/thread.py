@@ -15,6 +15,7 @@ from backscroll.engine.pen import Pen
 from backscroll.engine.reading import Change, History, message_of
 from backscroll.errors import InvalidInput
 from backscroll.record.history import HIDDEN, PINNED
+from backscroll.record.order import at_end
 from backscroll.record.ports import Writer
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
@@ -97,7 +98,15 @@ class Thread(History):
         time = said or event.at
         stored = pen.said or what
         return Message(
-            event.id, checked, event.id, stored, time, 0, 1, hidden, pinned, digest=pen.digest.hex()
+            event.id,
+            checked,
+            event.id,
+            stored,
+            time,
+            hidden=hidden,
+            pinned=pinned,
+            digest=pen.digest.hex(),
+            position=at_end(event.seq),
         )
 
     def insert(
@@ -207,12 +216,20 @@ class Thread(History):
         self._do(lambda pen: operations.describe(pen, changes))
 
     def tag(self, *names: str) -> None:
-        """Put tags on the thread."""
-        self._do(lambda pen: [operations.tag(pen, name) for name in names])
+        """Put tags on the thread; several at once are one stroke for undo."""
+        self._tag(names, on=True)
 
     def untag(self, *names: str) -> None:
-        """Take tags off the thread."""
-        self._do(lambda pen: [operations.tag(pen, name, on=False) for name in names])
+        """Take tags off the thread; several at once are one stroke for undo."""
+        self._tag(names, on=False)
+
+    def _tag(self, names: tuple[str, ...], *, on: bool) -> None:
+        def work(pen: Pen) -> None:
+            group = {"group": pen.state.head + 1} if len(names) > 1 else None
+            for name in names:
+                operations.tag(pen, name, on=on, head=group)
+
+        self._do(work)
 
     def fork(self, at: Ref | str | None = None, *, title: str | None = None) -> Thread:
         """A new thread that shares this one's past up to and including a message, and copies nothing."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
+from backscroll.errors import InvalidInput
 from backscroll.record.chain import DAMAGE, damaged, from_bytes
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.part import Json
@@ -25,6 +26,15 @@ class About:
     language: str = ""
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=_none)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text: callers are not always type-checked."""
+        words: list[Any] = [self.title, self.project, self.kind, self.language, *self.tags]
+        if not all(isinstance(word, str) for word in words):
+            raise InvalidInput("title, project, kind, language and tags of a thread must be text")
+        metadata: Any = self.metadata
+        if not isinstance(metadata, Mapping):
+            raise InvalidInput("the metadata of a thread must be names with values")
 
     def to_json(self) -> dict[str, Json]:
         """The sealed shape."""

@@ -1,7 +1,7 @@
 """The contract kit: what every store must do, written once and run on each of them.
 
 A test asks for `store` and runs twice, on an empty SQLite file and on an empty PostgreSQL database; `store_url` is its
-address, `reopen()` opens it once more. What was opened is closed at the end of the test.
+address, `reopen()` opens it once more. At the end of each test everything in the store must follow from its logs.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import backscroll
+from tests import proof
 
 STORES = [
     pytest.param("sqlite_url", id="sqlite"),
@@ -36,6 +37,14 @@ def reopen(store_url: str) -> Iterator[Callable[[], backscroll.Engine]]:
 
 
 @pytest.fixture
-def store(reopen: Callable[[], backscroll.Engine]) -> backscroll.Engine:
-    """An open, empty store, once for each kind there is."""
-    return reopen()
+def store(store_url: str, reopen: Callable[[], backscroll.Engine]) -> Iterator[backscroll.Engine]:
+    """An open, empty store, once for each kind there is; sound at the end of the test, whatever was done to it."""
+    yield reopen()
+    with contextlib.closing(backscroll.open(store_url)) as engine:
+        proof.assert_sound(engine)
+
+
+@pytest.fixture
+def thread(store: backscroll.Engine) -> backscroll.Thread:
+    """An empty conversation."""
+    return store.create("Night train")

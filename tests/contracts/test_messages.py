@@ -1,0 +1,273 @@
+"""Every operation on a message: what it does to the history, and the event that it leaves in the log."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import backscroll
+from backscroll.vocab.ids import Ref
+from tests.contracts.talk import kinds, last_event, say, texts
+
+
+def test_append_adds_to_the_end(thread: backscroll.Thread) -> None:
+    """What is appended is there, in order, and reads back as it was returned."""
+    said = say(thread, "s Be brief", "u 你好", "a Hello", "t 42")
+    assert list(thread) == said
+    assert [m.role for m in said] == ["system", "user", "assistant", "tool"]
+    assert len(thread) == thread.info.messages == 4
+
+
+def test_every_operation_is_an_event_with_actor_and_time(store: backscroll.Engine) -> None:
+    """Whatever is done is one event that says who did it, and when, by the clock of the machine."""
+    before = datetime.now(UTC)
+    thread = store.create("x", actor="user:ann").as_actor("user:ann")
+    first, second = say(thread, "u one", "a two")
+    bob = thread.as_actor("user:bob")
+    bob.edit(first.id, "uno")
+    bob.regenerate(second.id, "zwei")
+    bob.choose(second.id, 0)
+    bob.hide(first.id)
+    bob.unhide(first.id)
+    bob.pin(first.id)
+    bob.unpin(first.id)
+    bob.delete(first.id)
+    bob.restore(first.id)
+    bob.move(first.id, after=second.id)
+    bob.insert("user", "zero")
+    bob.rename("y")
+    bob.tag("a")
+    bob.untag("a")
+    bob.describe(project="p")
+    bob.log_code_change("did", "f.py")
+    bob.undo()
+    bob.redo()
+    bob.forget(second.id)
+    assert (
+        kinds(thread)
+        == (
+            "created appended appended edited regenerated chosen hidden unhidden pinned unpinned deleted restored moved "
+            "inserted renamed tagged untagged described code_changed undone redone forgotten"
+        ).split()
+    )
+    events = list(thread.events())
+    assert [e.seq for e in events] == list(range(1, len(events) + 1))
+    assert [e.actor for e in events] == ["user:ann"] * 3 + ["user:bob"] * (len(events) - 3)
+    times = [datetime.fromisoformat(e.at) for e in events]
+    assert times == sorted(times)
+    assert all(before - timedelta(seconds=1) <= t <= datetime.now(UTC) + timedelta(seconds=1) for t in times)
+
+
+def test_edit_makes_a_revision_and_keeps_the_old_one(thread: backscroll.Thread) -> None:
+    """An edit changes what is read, keeps the id, and every earlier wording stays readable."""
+    (message,) = say(thread, "u first")
+    edited = thread.edit(message.id, "second")
+    assert (edited.id, edited.text, edited.at) == (message.id, "second", message.at)
+    assert edited.revision != message.revision
+    again = thread.as_actor("user:bob").edit(str(message.id), "third")
+    found = thread.revisions(message.id)
+    assert [r.content.text for r in found if r.content] == ["first", "second", "third"]
+    assert [r.id for r in found] == [message.revision, edited.revision, again.revision]
+    assert found[-1].actor == "user:bob"
+    assert last_event(thread).head["base"] == str(edited.revision)
+
+
+def test_an_edit_that_saw_an_older_revision_is_refused(thread: backscroll.Thread) -> None:
+    """Lost updates are impossible for whoever says which revision they saw."""
+    (message,) = say(thread, "u one")
+    thread.edit(message.id, "two", seen=message.revision)
+    with pytest.raises(backscroll.Conflict) as refused:
+        thread.edit(message.id, "three", seen=message.revision)
+    assert refused.value.hint
+    with pytest.raises(backscroll.Conflict):
+        thread.regenerate(message.id, "three", seen=message.revision)
+    assert texts(thread) == ["two"]
+    thread.edit(message.id, "three", seen=str(thread.message(0).revision))
+    thread.edit(message.id, "four")
+    assert texts(thread) == ["four"]
+
+
+def test_edit_keeps_the_author_and_regenerate_too(thread: backscroll.Thread) -> None:
+    """New words are by the same author unless they say otherwise."""
+    message = thread.append("assistant", "Meow", author="小猫")
+    assert thread.edit(message.id, "Purr").author == "小猫"
+    assert thread.regenerate(message.id, "Hiss").author == "小猫"
+    signed = backscroll.Content((backscroll.Text("Woof"),), author="狗")
+    assert thread.edit(message.id, signed).author == "狗"
+
+
+def test_delete_and_restore(thread: backscroll.Thread) -> None:
+    """A deleted message is out of the history and comes back to its place."""
+    a, b, c = say(thread, "u a", "a b", "u c")
+    assert thread.delete(b.id, c.id) == 2
+    assert texts(thread) == ["a"]
+    assert [(m.text, m.deleted) for m in thread.messages(deleted=True)] == [
+        ("a", False),
+        ("b", True),
+        ("c", True),
+    ]
+    assert thread.message(b.id).deleted
+    assert thread.delete(b.id) == 0
+    assert thread.restore(b.id) == 1
+    assert thread.restore(b.id) == 0
+    assert texts(thread) == ["a", "b"]
+    thread.restore(c.id)
+    assert [m.id for m in thread] == [a.id, b.id, c.id]
+
+
+def test_a_deleted_message_cannot_be_changed(thread: backscroll.Thread) -> None:
+    """What is deleted must be restored first; nothing happens to it behind one's back."""
+    (message,) = say(thread, "u a")
+    thread.delete(message.id)
+    for work in (
+        lambda: thread.edit(message.id, "b"),
+        lambda: thread.regenerate(message.id, "b"),
+        lambda: thread.choose(message.id, 0),
+        lambda: thread.hide(message.id),
+        lambda: thread.pin(message.id),
+        lambda: thread.move(message.id, after=None),
+    ):
+        with pytest.raises(backscroll.Conflict):
+            work()
+    with pytest.raises(backscroll.NotFound):
+        thread.fork(message.id)
+    assert kinds(thread)[-1] == "deleted"
+
+
+def test_regenerate_and_choose_by_number_and_by_revision(thread: backscroll.Thread) -> None:
+    """Alternatives are counted from 0, and any of them can be made the live one again."""
+    say(thread, "u Tell me a joke")
+    (answer,) = say(thread, "a first")
+    second = thread.regenerate(answer.id, "second")
+    assert (second.id, second.alternative, second.alternatives) == (answer.id, 1, 2)
+    aside = thread.regenerate(answer.id, "third", live=False)
+    assert (aside.text, aside.alternative, aside.alternatives) == ("second", 1, 3)
+    assert thread.choose(answer.id, 0).text == "first"
+    assert thread.choose(answer.id, 2).text == "third"
+    assert thread.choose(answer.id, second.revision).text == "second"
+    assert thread.choose(answer.id, str(answer.revision)).text == "first"
+    before = thread.head
+    assert thread.choose(answer.id, 0).text == "first"
+    assert thread.head == before
+
+
+def test_editing_an_alternative_keeps_its_number(thread: backscroll.Thread) -> None:
+    """The newest words of an alternative are what its number gives."""
+    (answer,) = say(thread, "a first")
+    thread.regenerate(answer.id, "second")
+    thread.edit(answer.id, "second, better")
+    thread.choose(answer.id, 0)
+    chosen = thread.choose(answer.id, 1)
+    assert (chosen.text, chosen.alternative) == ("second, better", 1)
+    assert [(r.alternative, r.content.text) for r in thread.revisions(answer.id) if r.content] == [
+        (0, "first"),
+        (1, "second"),
+        (1, "second, better"),
+    ]
+
+
+@pytest.mark.parametrize("which", [7, -1, Ref("0" * 32, 1)])
+def test_choosing_what_is_not_there(thread: backscroll.Thread, which: int | Ref) -> None:
+    """An alternative or revision that a message does not have is not found."""
+    (answer, other) = say(thread, "a first", "a other")
+    for wanted in (which, other.revision):
+        with pytest.raises(backscroll.NotFound):
+            thread.choose(answer.id, wanted)
+
+
+def test_insert_at_the_start_after_and_before(thread: backscroll.Thread) -> None:
+    """A message can be put anywhere, and the others keep their ids and their order."""
+    one, two = say(thread, "u one", "a two")
+    thread.insert("system", "start")
+    thread.insert("user", "after one", after=one.id)
+    thread.insert("user", "before two", before=str(two.id))
+    thread.insert("user", "after two", after=two.id)
+    thread.insert("user", "before one", before=one.id)
+    assert texts(thread) == ["start", "before one", "one", "after one", "before two", "two", "after two"]
+    say(thread, "u end")
+    assert texts(thread)[-1] == "end"
+    with pytest.raises(backscroll.InvalidInput):
+        thread.insert("user", "both", after=one.id, before=two.id)
+
+
+def test_insert_into_an_empty_thread(thread: backscroll.Thread) -> None:
+    """The beginning of nothing is a place too."""
+    thread.insert("user", "only")
+    assert texts(thread) == ["only"]
+
+
+def test_inserting_often_at_one_place_keeps_the_order(thread: backscroll.Thread) -> None:
+    """A hundred messages squeezed between the same two stand in the order in which they were squeezed in."""
+    first, _ = say(thread, "u first", "u last")
+    for number in range(50):
+        thread.insert("assistant", f"up {number}", after=first.id)
+    middle = thread.message(1)
+    for number in range(50):
+        thread.insert("assistant", f"down {number}", before=middle.id)
+    wanted = [f"down {n}" for n in range(50)] + [f"up {n}" for n in range(49, -1, -1)]
+    assert texts(thread) == ["first", *wanted, "last"]
+
+
+def test_move(thread: backscroll.Thread) -> None:
+    """A message goes where it is told, forwards, backwards, to the beginning and to the end."""
+    a, b, c, d = say(thread, "u a", "u b", "u c", "u d")
+    thread.move(a.id, after=b.id)
+    assert texts(thread) == ["b", "a", "c", "d"]
+    thread.move(d.id, after=None)
+    assert texts(thread) == ["d", "b", "a", "c"]
+    moved = thread.move(d.id, after=str(c.id))
+    assert texts(thread) == ["b", "a", "c", "d"]
+    assert moved == thread.message(3)
+    say(thread, "u e")
+    assert texts(thread) == ["b", "a", "c", "d", "e"]
+    with pytest.raises(backscroll.InvalidInput):
+        thread.move(a.id, after=a.id)
+
+
+def test_what_is_deleted_keeps_its_place_among_the_others(thread: backscroll.Thread) -> None:
+    """Messages inserted and moved around a deleted one stand on the right side of it when it returns."""
+    a, b, c = say(thread, "u a", "u b", "u c")
+    thread.delete(b.id)
+    thread.insert("user", "after a", after=a.id)
+    thread.insert("user", "before c", before=c.id)
+    thread.insert("user", "after b", after=b.id)
+    thread.restore(b.id)
+    assert texts(thread) == ["a", "after a", "b", "after b", "before c", "c"]
+
+
+def test_hide_and_pin_are_flags_that_do_not_touch_the_words(thread: backscroll.Thread) -> None:
+    """Flags can be set for several at once, are told apart, and change neither words nor order."""
+    a, b = say(thread, "u a", "a b")
+    assert thread.hide(a.id, b.id) == 2
+    assert thread.hide(a.id) == 0
+    assert thread.pin(b.id) == 1
+    assert [(m.hidden, m.pinned) for m in thread] == [(True, False), (True, True)]
+    assert thread.unhide(b.id) == 1
+    assert thread.unpin(a.id) == 0
+    assert thread.unpin(b.id) == 1
+    assert [(m.hidden, m.pinned) for m in thread] == [(True, False), (False, False)]
+    assert texts(thread) == ["a", "b"]
+    kept = thread.append("user", "c", hidden=True, pinned=True)
+    assert (thread.message(kept.id).hidden, thread.message(kept.id).pinned) == (True, True)
+
+
+def test_several_at_once_are_done_together_or_not_at_all(thread: backscroll.Thread) -> None:
+    """When one of several messages cannot be deleted, none is."""
+    a, b = say(thread, "u a", "a b")
+    with pytest.raises(backscroll.NotFound):
+        thread.delete(a.id, Ref(thread.id, 99), b.id)
+    assert texts(thread) == ["a", "b"]
+    assert kinds(thread) == ["created", "appended", "appended"]
+
+
+def test_a_message_keeps_the_time_at_which_it_was_said(thread: backscroll.Thread) -> None:
+    """The time of saying may lie in the past, has a zone, and survives edits; regenerated words have their own."""
+    message = thread.append("assistant", "then", at="2024-02-29T23:59:59+08:00")
+    assert thread.message(message.id).at == "2024-02-29T23:59:59+08:00"
+    assert thread.edit(message.id, "now").at == "2024-02-29T23:59:59+08:00"
+    naive = thread.append("user", "local", at=datetime(2024, 1, 1, 12))
+    assert datetime.fromisoformat(naive.at).tzinfo is not None
+    assert thread.regenerate(message.id, "anew").at > "2024-03"
+    inserted = thread.insert("user", "early", at="2020-01-01T00:00:00Z")
+    assert datetime.fromisoformat(inserted.at) == datetime(2020, 1, 1, tzinfo=UTC)
