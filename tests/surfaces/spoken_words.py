@@ -23,7 +23,7 @@ CARRIERS = {
     "Check": (2, 3),
     "Ambiguous": (0, 1, 2),
     "Injected": (2,),
-    "Note": (0,),
+    "Unsaid": (0,),
 }
 CARRYING_KEYWORDS = {"hint", "what", "done", "why", "detail", "where"}
 #: Functions that take a sentence.

@@ -47,14 +47,17 @@ def of_program() -> str:
     return "\n".join(out) + "\n"
 
 
-def of_command(command: click.Command, ctx: click.Context) -> str:
-    """The page of one command."""
+def of_command(command: click.Command, ctx: click.Context, *, shared: bool = True) -> str:
+    """The page of one command, with or without the options that all of them share."""
     name, room = command.name or "", _room()
     pieces = [piece for piece in command.collect_usage_pieces(ctx) if piece != "[OPTIONS]"]
     typed = " ".join([ctx.command_path, *pieces, t("cli.options_metavar")])
     out = [t("cli.usage", line=typed), ""]
     out += _indented(t(f"help.{name}.about"), room)
     out += _parameters(name, command, ctx, room)
+    if shared:
+        rows = [(term, t(f"help.shared.{key}")) for term, key in GLOBAL_ROWS]
+        out += ["", t("cli.global_title"), *_definitions(rows, room)]
     if examples := find(f"help.{name}.examples"):
         out += ["", t("cli.examples_title"), *(f"  {line}" for line in examples.strip().splitlines())]
     return "\n".join(out) + "\n"
@@ -73,8 +76,6 @@ def _parameters(name: str, command: click.Command, ctx: click.Context, room: int
     rows = _rows(name, command.params, ctx)
     if rows:
         yield from ("", t("cli.options_title"), *_definitions(rows, room))
-    rows = [(term, t(f"help.shared.{key}")) for term, key in GLOBAL_ROWS]
-    yield from ("", t("cli.global_title"), *_definitions(rows, room))
 
 
 def _rows(name: str, params: Iterable[click.Parameter], ctx: click.Context) -> list[tuple[str, str]]:

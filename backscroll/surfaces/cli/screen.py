@@ -40,7 +40,7 @@ class Screen:
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
         self.terminal = _is_terminal(sys.stdout)
-        self._colour = self.terminal and _colours_wanted()
+        self.coloured = self.terminal and _colours_wanted()
         self._error_colour = _is_terminal(sys.stderr) and _colours_wanted()
         if as_json:
             _speak_utf8(sys.stdout)
@@ -58,11 +58,7 @@ class Screen:
 
     def style(self, text: str, name: str) -> str:
         """The text in a colour, where colours can be shown."""
-        return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if self._colour and text and name in _STYLES else text
-
-    def mark(self, text: str) -> str:
-        """A match: coloured, or in brackets where there are no colours."""
-        return self.style(text, "match") if self._colour or not text else f"[{text}]"
+        return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if self.coloured and text and name in _STYLES else text
 
     def line(self, text: str = "") -> None:
         """One line, or several, of the result."""

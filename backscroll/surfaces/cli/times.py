@@ -34,7 +34,7 @@ def parsed(text: str | None, *, end: bool = False, now: datetime | None = None) 
     given = text.strip().lower()
     moment = now or datetime.now().astimezone()
     if found := _AGO.fullmatch(given):
-        return _ago(moment, int(found[1]), found[2], text)
+        return (moment - timedelta(**{_UNITS[found[2]]: int(found[1])})).isoformat()
     days = {t("times.today"): 0, t("times.yesterday"): 1, "today": 0, "yesterday": 1}
     if given in days:
         given = (moment - timedelta(days=days[given])).date().isoformat()
@@ -45,10 +45,3 @@ def parsed(text: str | None, *, end: bool = False, now: datetime | None = None) 
     if end and re.fullmatch(r"\d{4}-?\d{2}-?\d{2}", given):
         value += timedelta(days=1) - timedelta(microseconds=1)
     return value.astimezone().isoformat() if value.tzinfo is None else value.isoformat()
-
-
-def _ago(moment: datetime, number: int, unit: str, text: str) -> str:
-    try:
-        return (moment - timedelta(**{_UNITS[unit]: number})).isoformat()
-    except OverflowError as error:
-        raise InvalidInput(t("times.wrong", text=text), hint=t("times.hint")) from error

@@ -139,6 +139,8 @@ def _lines(screen: Screen, hit: Hit, number: int | None) -> Iterator[str]:
     title = cut(one_line(hit.title or t("words.untitled")), room)
     yield f"{screen.style(place, 'strong')}  {middle}  {screen.style(title, 'dim')}"
     marked = " ".join(hit.snippet.split()).removeprefix(f"{hit.author or ''} ")
+    if not screen.coloured:
+        marked = marked.replace(_START, "[").replace(_END, "]")
     lit = False
     for line in wrap(marked, screen.room(4)):
         text, lit = _coloured(screen, line, lit)
@@ -146,14 +148,14 @@ def _lines(screen: Screen, hit: Hit, number: int | None) -> Iterator[str]:
 
 
 def _coloured(screen: Screen, line: str, lit: bool) -> tuple[str, bool]:
-    """The matches of one line in colour, or in brackets where there is none; a match may go on from the line before."""
+    """The matches of one line in colour; a match may go on from the line before."""
     out: list[str] = []
     piece = ""
     for character in line:
         if character in MARKS:
-            out.append(screen.mark(safe(piece)) if lit else safe(piece))
+            out.append(screen.style(safe(piece), "match") if lit else safe(piece))
             piece, lit = "", character == _START
         else:
             piece += character
-    out.append(screen.mark(safe(piece)) if lit else safe(piece))
+    out.append(screen.style(safe(piece), "match") if lit else safe(piece))
     return "".join(out), lit

@@ -19,7 +19,7 @@ from backscroll.surfaces.i18n import count, t
 if TYPE_CHECKING:
     from backscroll.engine.reading import History
     from backscroll.vocab.message import Message
-    from backscroll.vocab.thread import ThreadInfo
+    from backscroll.vocab.thread import ThreadInfo, Turn
 
 
 @command(
@@ -134,7 +134,7 @@ def _messages(
             yield (None if message.deleted else number), message
 
 
-def _turns(history: History, range_: str | None, recent: int | None):
+def _turns(history: History, range_: str | None, recent: int | None) -> Iterator[tuple[int, Turn]]:
     """Turns with the number of their first message; a range counts turns here."""
     first, last = span(range_) if range_ else (0, None)
     if recent is not None:

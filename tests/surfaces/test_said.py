@@ -1,0 +1,77 @@
+"""What the rooms say in English is said in Chinese to those who read Chinese."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator
+
+import pytest
+
+from backscroll.surfaces import i18n
+from backscroll.surfaces.i18n.said import say, translated
+from tests.surfaces.spoken_words import sentences
+
+
+@pytest.fixture(autouse=True)
+def _in_chinese() -> Iterator[None]:
+    i18n.use("zh")
+    yield
+    i18n.use("en")
+
+
+def filled(template: str) -> str:
+    """A message that the template could become."""
+    pieces = template.split("{}")
+    return "".join(piece + (f"⟦{n}⟧" if n < len(pieces) - 1 else "") for n, piece in enumerate(pieces))
+
+
+def test_every_sentence_of_the_package_is_translated() -> None:
+    """Errors, hints, problems, flaws and notes of every room; what is listed here belongs into zh.toml, section said."""
+    missing = [
+        f"{s.place}  {s.template.replace('{}', '{…}')}"
+        for s in sentences()
+        if translated(filled(s.template)) is None
+    ]
+    assert missing == []
+
+
+def test_no_fact_is_lost_in_translation() -> None:
+    """Every hole of a template is filled in the translation too."""
+    for template, text in i18n.section("said", "zh").items():
+        wanted = {n for _, n, _, _ in string.Formatter().parse(template) if n and n.isalpha() and len(n) == 1}
+        assert {n for _, n, _, _ in string.Formatter().parse(text) if n and len(n) == 1} == wanted, template
+
+
+def test_facts_are_put_in() -> None:
+    """The words of the message go into the translation."""
+    assert say("several threads begin with 3f: 3f2a, 3f9c") == "有几个对话都以 3f 开头：3f2a, 3f9c"
+
+
+def test_facts_that_are_sentences_are_translated_too() -> None:
+    """A reason inside a message is recognised."""
+    assert (
+        say("chat.bin is not in a format that can be read: a binary file")
+        == "chat.bin 不是可以读取的格式：二进制文件"
+    )
+    assert say("the disk is full: notes.db") == "磁盘已满：notes.db"
+
+
+def test_unknown_messages_are_shown_as_they_are() -> None:
+    """A message without a template is better in English than not at all."""
+    assert say("the moon is made of cheese") == "the moon is made of cheese"
+
+
+def test_english_stays_english() -> None:
+    """Nothing is looked up for those who read English."""
+    i18n.use("en")
+    assert say("the disk is full") == "the disk is full"
+
+
+def test_the_more_telling_template_wins() -> None:
+    """A short template does not swallow what a longer one fits."""
+    assert say("message 3f2a9c1e.4 has no alternative 7") == "消息 3f2a9c1e.4 没有备选 7"
+
+
+def test_words_of_a_user_are_not_translated() -> None:
+    """A file called like one of our shorter phrases keeps its name."""
+    assert say("no such file or folder: message 5") == "没有这个文件或文件夹：message 5"

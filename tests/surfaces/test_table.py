@@ -1,0 +1,54 @@
+"""Tables fit the screen and line up in both languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from backscroll.surfaces.cli.cells import width
+from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.cli.table import Column, table
+
+COLUMNS = [Column("id"), Column("title", shrinks=True), Column("n", right=True)]
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> Screen:
+    monkeypatch.setenv("COLUMNS", "40")
+    return Screen()
+
+
+def test_the_soft_column_gives_way(narrow: Screen) -> None:
+    """A long title is cut so that the line fits; the other columns stay whole."""
+    lines = list(
+        table(narrow, COLUMNS, [("3f2a9c1e", "a very long title " * 5, "12"), ("77c01234", "b", "3")])
+    )
+    assert all(width(line) <= 40 for line in lines)
+    assert lines[1].startswith("3f2a9c1e")
+    assert lines[1].endswith("12")
+    assert "…" in lines[1]
+
+
+def test_chinese_and_english_line_up(narrow: Screen) -> None:
+    """The last column begins in the same cell in every row."""
+    lines = list(table(narrow, COLUMNS, [("1", "中文标题", "5"), ("2", "title", "6")]))
+    assert {width(line) for line in lines[1:]} == {width(lines[1])}
+
+
+def test_columns_without_content_are_left_out(narrow: Screen) -> None:
+    """A column that is empty in every row takes no room, header included."""
+    lines = list(table(narrow, COLUMNS, [("1", "", "5")]))
+    assert "title" not in lines[0]
+
+
+def test_a_pipe_gets_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a terminal nothing is cut, so that grep finds it."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    long = "word " * 100
+    assert long.strip() in list(table(Screen(), COLUMNS, [("1", long, "2")]))[1]
+
+
+def test_cells_cannot_break_the_table(narrow: Screen) -> None:
+    """Line breaks and escapes in a title do not reach the screen."""
+    lines = list(table(narrow, COLUMNS, [("1", "a\nb\x1b[2J", "2")]))
+    assert len(lines) == 2
+    assert "\x1b" not in lines[1]
