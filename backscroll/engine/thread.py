@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from backscroll.engine import forgetting, operations, undoing
-from backscroll.engine.means import microseconds, zoned
+from backscroll.engine.checking import checked_content, checked_time
 from backscroll.engine.pen import Pen
 from backscroll.engine.reading import Change, History, message_of
 from backscroll.errors import InvalidInput
@@ -19,8 +19,8 @@ from backscroll.record.order import at_end
 from backscroll.record.ports import Writer
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
-from backscroll.vocab.message import Content, ContentLike, Message, checked_role, content_of
-from backscroll.vocab.part import Json, Part, Text
+from backscroll.vocab.message import Content, ContentLike, Message, checked_role
+from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
     from backscroll.engine.diffing import Difference
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from backscroll.vocab.foreign import ForeignMessage
 
 T = TypeVar("T")
-_PARTS: tuple[type, ...] = get_args(Part)
 
 
 class Thread(History):
@@ -134,9 +133,7 @@ class Thread(History):
         """Give a message new words. With `seen` (the revision you looked at), a change in between is a Conflict."""
         ref, what = parse_ref(message), checked_content(content, None)
         saw = None if seen is None else parse_ref(seen)
-        return self._told(
-            ref, lambda pen: operations.edit(pen, ref, keep_facts(pen, ref, what, metadata=True), seen=saw)
-        )
+        return self._told(ref, lambda pen: _edit(pen, ref, what, saw))
 
     def regenerate(
         self, message: Ref | str, content: ContentLike, *, live: bool = True, seen: Ref | str | None = None
@@ -296,6 +293,14 @@ class Thread(History):
         self.store.write(lambda tx: tx.set_turn_state(self.id, opening, version, when))
 
 
+def _edit(pen: Pen, message: Ref, content: Content, seen: Ref | None) -> None:
+    """An edit, unless it changes nothing: who saves the same words again has not made a new revision of them."""
+    operations.unchanged_since(operations.standing(pen, message), seen)
+    wanted = keep_facts(pen, message, content, metadata=True)
+    if wanted != operations.content_now(pen, message):
+        operations.edit(pen, message, wanted)
+
+
 def _one_before(pen: Pen, before: Ref | str | None) -> Ref | None:
     """The message that stands right before another one; None where that is the first."""
     if before is None:
@@ -315,37 +320,3 @@ def keep_facts(pen: Pen, message: Ref, content: Content, *, metadata: bool) -> C
         content.author if content.author is not None else now.author,
         content.metadata if content.metadata or not metadata else now.metadata,
     )
-
-
-def checked_content(value: ContentLike, author: str | None) -> Content:
-    """The content, or a clear error where it is none: callers are not always type-checked."""
-    given: Any = value
-    if not isinstance(given, (str, Content, Sequence, *_PARTS)):
-        raise _no_content(given)
-    content = content_of(value, author=author)
-    for part in cast("Sequence[Any]", content.parts):
-        if not isinstance(part, _PARTS):
-            raise _no_content(part)
-        if isinstance(part, Text) and not isinstance(cast("Any", part.text), str):
-            raise InvalidInput(f"text must be a string, not {type(part.text).__name__}")
-    return content
-
-
-def _no_content(value: object) -> InvalidInput:
-    return InvalidInput(
-        f"not the content of a message: {type(value).__name__}",
-        hint="pass text, a part, several parts, or a Content",
-    )
-
-
-def checked_time(value: str | datetime | None) -> str | None:
-    """A time with its zone, or a clear error."""
-    try:
-        time = zoned(value)
-        if time is not None:
-            microseconds(time)
-    except (ValueError, OverflowError, OSError) as error:
-        raise InvalidInput(
-            f"not a time: {value!r}", hint="use ISO 8601, such as 2026-11-15T09:30:00+08:00"
-        ) from error
-    return time

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import cast
 
 from backscroll.errors import BackscrollError, InvalidInput, StoreCorrupt
 from backscroll.vocab.event import Event
@@ -18,6 +20,7 @@ from backscroll.vocab.part import Json
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _sha256 = hashlib.sha256
 _ORIGIN = b"backscroll/1/"
+DEEPEST = 200  # lists and objects inside each other; reading them needs as many calls on the stack
 
 
 #: What a damaged byte in the store can make of reading it.
@@ -35,11 +38,30 @@ def damaged(what: str, error: Exception) -> StoreCorrupt:
 def to_bytes(value: Json) -> bytes:
     """JSON as bytes; lone surrogates are stored as they are, which plain UTF-8 would refuse."""
     try:
-        return _encode(value).encode("utf-8", "surrogatepass")
+        data = _encode(value).encode("utf-8", "surrogatepass")
+        if data.count(b"[") + data.count(b"{") > DEEPEST:
+            _check_depth(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(
             f"this cannot be stored: {error}", hint="metadata, arguments and extras must be plain JSON values"
         ) from error
+    return data
+
+
+def _check_depth(value: Json) -> None:
+    """Refuse what could be written but, from deeper inside a program, not be read again."""
+    level: list[Json] = [value]
+    for _ in range(DEEPEST):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return
+    raise ValueError(f"it is nested more than {DEEPEST} deep")
+
+
+def _inside(value: Json) -> Iterable[Json]:
+    if isinstance(value, dict):
+        return cast("dict[str, Json]", value).values()
+    return cast("Sequence[Json]", value) if isinstance(value, list | tuple) else ()
 
 
 def from_bytes(data: bytes) -> Json:

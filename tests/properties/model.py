@@ -217,6 +217,8 @@ class Model:
     def edit(self, thread: Thread, actor: str, message: Ref, text: str, seen: Ref | None) -> Ref:
         entry = self.standing(thread, message)
         self._seen(entry, seen)
+        if self.words[entry.revision] == text:
+            return entry.revision
         ref = Ref(thread.id, thread.head + 1)
         self.words[ref] = text
         thread.alternatives[message].append((ref, entry.alternative))

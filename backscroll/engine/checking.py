@@ -1,0 +1,99 @@
+"""What callers hand in, looked at before anything is written: they are not always type-checked.
+
+Owns the question whether something is a content or a time at all; what it means is the business of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, cast, get_args
+
+from backscroll.engine.means import microseconds, zoned
+from backscroll.errors import InvalidInput
+from backscroll.vocab.message import Content, ContentLike, content_of
+from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+
+_PARTS: tuple[type, ...] = get_args(Part)
+_RESULTS = (Text, Media, Opaque)  # what a tool may answer with
+_WORDS: dict[type, tuple[str, ...]] = {
+    Text: ("text",),
+    Media: ("media_type",),
+    ToolCall: ("id", "name"),
+    ToolResult: ("call_id",),
+    Reasoning: ("text",),
+    Opaque: ("vendor", "kind", "raw"),
+}
+_PERHAPS: dict[type, tuple[str, ...]] = {
+    Media: ("blob", "url", "name"),
+    ToolResult: ("name",),
+    Reasoning: ("signature",),
+}
+
+
+def checked_content(value: ContentLike, author: str | None) -> Content:
+    """The content, or a clear error where it is none."""
+    given: Any = value
+    if not isinstance(given, (str, Content, Sequence, *_PARTS)):
+        raise _no_content(given)
+    content = content_of(value, author=author)
+    signed: Any = content.author
+    if signed is not None and not isinstance(signed, str):
+        raise InvalidInput(f"the author of a message must be text, not {type(signed).__name__}")
+    _check_names(content.metadata)
+    _check_parts(content.parts, _PARTS)
+    return content
+
+
+def _check_parts(parts: Any, kinds: tuple[type, ...]) -> None:
+    if isinstance(parts, str | bytes) or not isinstance(parts, Sequence):
+        raise _no_content(parts)
+    for part in cast("Sequence[Any]", parts):
+        if not isinstance(part, kinds):
+            raise _no_content(part)
+        kind = cast("type[Any]", type(part))
+        for name in _WORDS[kind]:
+            _check_text(part, name)
+        for name in _PERHAPS.get(kind, ()):
+            if getattr(part, name) is not None:
+                _check_text(part, name)
+        _check_names(part.extra)
+        if isinstance(part, ToolResult):
+            _check_parts(part.content, _RESULTS)
+        if isinstance(part, Media) and not isinstance(cast("Any", part.data), bytes | None):
+            raise InvalidInput(f"the data of media must be bytes, not {type(part.data).__name__}")
+
+
+def _check_text(part: object, name: str) -> None:
+    value = getattr(part, name)
+    if not isinstance(value, str):
+        kind = type(part).__name__
+        raise InvalidInput(f"{name} of {kind} must be text, not {type(value).__name__}")
+
+
+def _check_names(value: Any) -> None:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"metadata and extras must be names with values, not {type(value).__name__}")
+
+
+def _no_content(value: object) -> InvalidInput:
+    return InvalidInput(
+        f"not the content of a message: {type(value).__name__}",
+        hint="pass text, a part, several parts, or a Content",
+    )
+
+
+def checked_time(value: str | datetime | None) -> str | None:
+    """A time with its zone, or a clear error."""
+    given: Any = value
+    try:
+        if not isinstance(given, str | datetime | None):
+            raise TypeError
+        time = zoned(value)
+        if time is not None:
+            microseconds(time)
+    except (ValueError, OverflowError, OSError, TypeError) as error:
+        raise InvalidInput(
+            f"not a time: {value!r}", hint="use ISO 8601, such as 2026-11-15T09:30:00+08:00"
+        ) from error
+    return time
