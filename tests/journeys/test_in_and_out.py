@@ -192,6 +192,11 @@ def test_watching_a_file(cli: Cli, tmp_path: Path) -> None:
     assert cli.ok("show", first["thread"], "--json").lines[-1]["number"] == 14
 
 
+def test_watching_what_is_not_there(cli: Cli) -> None:
+    """A mistyped path is said at once instead of being waited for."""
+    assert cli("import", "--watch", "no-such-file.jsonl").code == 4
+
+
 def test_export_to_standard_output(stocked: Cli) -> None:
     """A thread on standard output is a file that can be read again; remarks stay apart."""
     roleplay = stocked.ok("threads", "--kind", "roleplay", "--json").lines[0]["id"]
@@ -331,4 +336,5 @@ def test_interrupted_in_the_middle(cli: Cli) -> None:
     _, error = running.communicate(timeout=60)
     os.close(writer)
     assert running.returncode == 130
+    assert b"Interrupted" in error
     assert b"Traceback" not in error

@@ -183,6 +183,25 @@ def test_a_file_that_is_no_store(cli: Cli) -> None:
     assert cli("threads", "--store", str(cli.folder)).code == 7
 
 
+def test_a_store_on_a_server(cli: Cli, database_url: str) -> None:
+    """The same commands on PostgreSQL; copies of files are refused with a way out."""
+    cli.environment["BACKSCROLL_STORE"] = database_url
+    assert "import" in cli.ok().out
+    name = cli.conversation("hello server", "你好，服务器", "the secret is xyzzy")
+    cli.ok("edit", name, "1", "hello again")
+    cli.ok("undo", name)
+    assert cli.ok("show", name, "--json").lines[0]["text"] == "hello server"
+    assert cli.ok("search", "服务器", "--json").json["hits"][0]["number"] == 2
+    cli.ok("forget", name, "3", "--yes")
+    cli.ok("verify")
+    cli.ok("stats")
+    cli.ok("doctor")
+    refused = cli("backup", "copy.db")
+    assert (refused.code, "export" in refused.err) == (7, True)
+    assert cli("restore-backup", "copy.db", "--yes").code == 2
+    assert cli("threads", BACKSCROLL_STORE="postgresql://nobody@127.0.0.1:1/none").code == 7
+
+
 def test_reading_makes_no_store(cli: Cli) -> None:
     """A mistyped path does not become an empty store."""
     for arguments in (

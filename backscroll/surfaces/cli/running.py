@@ -16,6 +16,7 @@ import click
 from backscroll.errors import BackscrollError
 from backscroll.surfaces.cli.group import program
 from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.i18n import t
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -29,7 +30,7 @@ def run(arguments: Sequence[str], session: Session | None = None) -> int:
     except BrokenPipeError:
         return closed_pipe()
     except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
+        return _interrupted()
     except (BackscrollError, click.ClickException) as error:
         return _report(error, session, arguments)
     except Exception as error:  # noqa: BLE001 - the outermost boundary
@@ -58,6 +59,12 @@ def _report(error: Exception, session: Session, arguments: Sequence[str]) -> int
     # The error may be that options could not be parsed: then nobody has seen `--json` yet.
     options = takewhile(lambda argument: argument != "--", arguments)
     return report(error, as_json=session.as_json or "--json" in options)
+
+
+def _interrupted() -> int:
+    sys.stdout.flush()
+    sys.stderr.write(f"\n{t('cli.interrupted')}\n")
+    return INTERRUPTED
 
 
 def closed_pipe() -> int:

@@ -6,12 +6,13 @@ import signal
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.errors import BackscrollError, InvalidInput
+from backscroll.errors import BackscrollError, InvalidInput, NotFound
 from backscroll.surfaces.cli import arrivals
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.gathering import taken_in
@@ -184,6 +185,7 @@ def _watch(session: Session, engine: Engine, paths: Sequence[str], *, discovered
     """Follow files until Ctrl-C; each arrival is one line."""
     screen = session.screen
     stop = threading.Event()
+    sources = _followed(engine, paths)
 
     def told(report: ImportReport) -> None:
         if session.as_json:
@@ -205,7 +207,22 @@ def _watch(session: Session, engine: Engine, paths: Sequence[str], *, discovered
     try:
         if not session.as_json:
             screen.remark(t("importing.watching"), "dim")
-        engine.watch(paths, told, stop, discovered=discovered)
+        engine.watch(sources, told, stop, discovered=discovered)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _followed(engine: Engine, paths: Sequence[str]) -> list[str]:
+    """The files to follow: of a folder, the conversations that are in it now."""
+    out: list[str] = []
+    for path in paths:
+        place = Path(path).expanduser()
+        if not place.exists():
+            raise NotFound(t("importing.no_file", path=path), hint=t("importing.no_file_hint"))
+        if place.is_dir():
+            found = taken_in(path, lambda inner: engine.import_path(inner, dry_run=True), [])
+            out += [report.source for report in found]
+        else:
+            out.append(str(place))
+    return list(dict.fromkeys(out))
