@@ -79,9 +79,8 @@ def _matched(sides: Sides, *, complete: bool, knows_hidden: bool) -> tuple[Match
     if any(by_tail(sides, matching, tail, range(len(sides.blocks))) for tail in (shown, live)):
         return matching, []
     matching = _same_words(sides, [sides.live])
-    if (
-        shown != live
-    ):  # what is hidden here may not be in their list at all, so it comes second, unless that fits worse
+    if shown != live:
+        # What is hidden here may not be in their list at all, so it comes second, unless that fits worse.
         second = _same_words(sides, [lambda o: sides.live(o) and not sides.ours[o].hidden, sides.live])
         matching = max(second, matching, key=lambda found: len(found.chain))
     notes = settle(sides, matching, sides.live, complete=complete)
@@ -114,11 +113,10 @@ def _same_place(sides: Sides, matching: Matching, gap: Gap, top: int) -> list[Pa
     before = matching.chain[gap.number - 1][0] if gap.number else -1
     at_end = gap.number == len(matching.chain)
     if top == len(sides.ours):
-        lone = len(ours) == len(theirs) == 1 and sides.ours[ours[0]].role == "assistant"
-        pairs = (
-            [(ours[0], theirs[0])] if lone else []
-        )  # a greeting that was exchanged; anything else may be another day
-        return [(o, t) for o, t in pairs if sides.blocks[t].message.role == "assistant"]
+        # Nothing in common: one greeting for another was exchanged, anything else may be another day.
+        pairs = list(zip(ours, theirs, strict=True)) if len(ours) == len(theirs) == 1 else []
+        spoken = ((o, t, {sides.ours[o].role, sides.blocks[t].message.role}) for o, t in pairs)
+        return [(o, t) for o, t, roles in spoken if roles == {"assistant"}]
     out: list[Pair] = []
     if before >= 0 and sides.ours[before].role == "user":
         first = sides.ours[ours[0]].role, sides.blocks[theirs[0]].message.role
