@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from backscroll.record.ports import RawHit, Wanted
 from backscroll.stores.postgres.session import Session
@@ -22,7 +23,21 @@ from backscroll.vocab.message import checked_role
 #: A common word fits half of all messages; ranking the newest few thousand of them keeps every search quick.
 RANKED = 3000
 _WEIGHED = 12  # phrases; beyond that weighing costs more than it gives
+_LOOK = 400
+_ASSUMED = 100_000  # messages, where the server has not counted yet
+_EVER = (-(1 << 63), (1 << 63) - 1)
 _SAME = "{0}.tenant = w.tenant AND {0}.root = w.root AND {0}.{1} = w.thread"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A condition with its values, what has to be joined for it, and the time it is about."""
+
+    where: str
+    values: tuple[object, ...]
+    joins: str = ""
+    since: int = _EVER[0]
+    until: int = _EVER[1]
 
 
 def found(
@@ -34,41 +49,59 @@ def found(
     limit: int,
 ) -> list[RawHit]:
     """The best hits of a query, best first."""
-    fits, fitting, phrases = _condition(query, tenant)
-    joins, where, values = _filters(wanted, root)
+    fits, phrases = _condition(query, tenant)
+    filters = _filters(wanted, root)
+    if wanted.threads is None and _is_common(session, tenant, fits, filters):
+        # The same question asked of a function has no index to go by, so the server walks from the newest down.
+        by_function = fits.where.replace("w.words @@ %s::tsquery", "ts_match_vq(w.words, %s::tsquery)")
+        fits = replace(fits, where=by_function)
     score, weights, scoring = _score(query, phrases)
     sql = (
         "WITH hits AS MATERIALIZED (SELECT w.tenant, w.root, w.thread, w.seq, w.said_us, w.words "
-        f"FROM backscroll_words w{joins} WHERE w.tenant = %s AND {fits}{where} "
-        f"ORDER BY w.said_us DESC, w.seq DESC LIMIT {RANKED}){weights}, "
+        f"FROM backscroll_words w{filters.joins} WHERE w.tenant = %s AND {fits.where} AND {filters.where} "
+        f"ORDER BY w.said_us DESC LIMIT {RANKED}){weights}, "
         f"best AS (SELECT w.*, {score} AS score FROM hits w ORDER BY score DESC, said_us DESC, seq DESC LIMIT %s) "
         "SELECT w.thread, w.seq, v.target_thread, v.target_seq, v.role, v.said, w.score FROM best w "
         f"JOIN backscroll_events v ON {_SAME.format('v', 'thread')} AND v.seq = w.seq "
         "ORDER BY w.score DESC, w.said_us DESC, w.seq DESC"
     )
-    rows = session.ask(sql, tenant, *fitting, *values, *scoring, max(0, limit))
+    rows = session.ask(sql, tenant, *fits.values, *filters.values, *scoring, max(0, limit))
     return [
         RawHit(Ref(thread, seq), Ref(about or thread, number or seq), role, said, score)
         for thread, seq, about, number, role, said, score in rows
     ]
 
 
-def _condition(query: str, tenant: str) -> tuple[str, list[object], list[str]]:
-    """What a row of the index must fulfil, the values of that, and the phrases that were asked for."""
+def _is_common(session: Session, tenant: str, fits: _Part, filters: _Part) -> bool:
+    """True where walking down from the newest message gets to enough hits sooner than collecting all of them would.
+
+    The planner cannot tell: it keeps no statistics of words. A look at the newest few hundred messages can. With a share
+    `d` of N messages that fit, walking reads RANKED / d of them and collecting d * N.
+    """
+    sql = (
+        f"SELECT count(*) FILTER (WHERE {fits.where} AND {filters.where}), count(*), "
+        "(SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'backscroll_words'::regclass) "
+        "FROM (SELECT * FROM backscroll_words w WHERE w.tenant = %s AND w.said_us >= %s AND w.said_us < %s "
+        f"ORDER BY w.said_us DESC LIMIT {_LOOK}) w{filters.joins}"
+    )
+    window = (filters.since, filters.until)
+    fitting, looked, every = session.ask(sql, *fits.values, *filters.values, tenant, *window)[0]
+    return looked < _LOOK or (fitting / looked) ** 2 * (every or _ASSUMED) > RANKED
+
+
+def _condition(query: str, tenant: str) -> tuple[_Part, list[str]]:
+    """What a row of the index must fulfil, and the phrases that were asked for."""
     tree = parsed(query)
     mark = quoted(tenant_mark(tenant))
     loose = None if tree is None else loosened(tree)
     if tree is None or loose is None:
-        return "w.words @@ %s::tsquery", [f"{mark} & ({query})"], []
+        return _Part("w.words @@ %s::tsquery", (f"{mark} & ({query})",)), []
     exact, values = spelled_out(tree, "w.spelled")
-    sql = (
+    where = (
         f"w.words @@ %s::tsquery AND CASE WHEN w.spelled IS NULL THEN w.words @@ %s::tsquery ELSE {exact} END"
     )
-    return (
-        sql,
-        [f"{mark} & (({loose}) | {quoted(OVERFULL)})", query, *values],
-        [*map(written, asked_for(tree))],
-    )
+    loosely = f"{mark} & (({loose}) | {quoted(OVERFULL)})"
+    return _Part(where, (loosely, query, *values)), [*map(written, asked_for(tree))]
 
 
 def _score(query: str, phrases: list[str]) -> tuple[str, str, list[object]]:
@@ -88,29 +121,30 @@ def _score(query: str, phrases: list[str]) -> tuple[str, str, list[object]]:
     return score, weights, [phrases]
 
 
-def _filters(wanted: Wanted, root: Callable[[str], str | None]) -> tuple[str, str, list[object]]:
-    joins, where, values = "", "", list[object]()
+def _filters(wanted: Wanted, root: Callable[[str], str | None]) -> _Part:
+    joins, where, values = "", ["true"], list[object]()
     if wanted.tool is not None:
         joins += f" JOIN backscroll_events v ON {_SAME.format('v', 'thread')} AND v.seq = w.seq"
+        where.append("%s = ANY(v.tools)")
+        values.append(plain(wanted.tool))
     if wanted.project is not None or wanted.kind is not None:
         joins += f" JOIN backscroll_threads t ON {_SAME.format('t', 'id')}"
     if wanted.threads is not None:
         known = {thread: its for thread in wanted.threads if (its := root(thread)) is not None}
-        where += " AND w.root = ANY(%s::uuid[]) AND w.thread = ANY(%s::uuid[])"
+        where.append("w.root = ANY(%s::uuid[]) AND w.thread = ANY(%s::uuid[])")
         values += [sorted(set(known.values())), sorted(known)]
     if wanted.roles:
-        where += " AND w.role = ANY(%s::text[])"
+        where.append("w.role = ANY(%s::text[])")
         values.append([checked_role(role) for role in wanted.roles])
-    for column, sign, value in (
-        ("w.said_us", ">=", wanted.since_us),
-        ("w.said_us", "<", wanted.until_us),
-        ("t.project", "=", None if wanted.project is None else plain(wanted.project)),
-        ("t.kind", "=", None if wanted.kind is None else plain(wanted.kind)),
+    for condition, value in (
+        ("w.said_us >= %s", wanted.since_us),
+        ("w.said_us < %s", wanted.until_us),
+        ("t.project = %s", None if wanted.project is None else plain(wanted.project)),
+        ("t.kind = %s", None if wanted.kind is None else plain(wanted.kind)),
     ):
         if value is not None:
-            where += f" AND {column} {sign} %s"
+            where.append(condition)
             values.append(value)
-    if wanted.tool is not None:
-        where += " AND %s = ANY(v.tools)"
-        values.append(plain(wanted.tool))
-    return joins, where, values
+    since = _EVER[0] if wanted.since_us is None else wanted.since_us
+    until = _EVER[1] if wanted.until_us is None else wanted.until_us
+    return _Part(" AND ".join(where), tuple(values), joins, since, until)

@@ -6,9 +6,10 @@ What is not ours, too new, or cannot hold every text is left untouched and refus
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import psycopg
@@ -21,12 +22,16 @@ from backscroll.errors import InvalidInput, StoreError, StoreTooNew
 from backscroll.stores.postgres.faults import hopeless, translated, turned_away, unreachable
 from backscroll.stores.postgres.schema import MIGRATIONS, VERSION
 
-Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
-
 OLDEST_SERVER = 130000
 _MIGRATING = 0x42534352  # "BSCR": the advisory lock that only one migrating process holds
 _SECRETS = {"password", "sslpassword", "passfile", "sslkey"}
 _LONGEST_TENANT = 200
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection whose session can be told from all others on the server, even once we have lost it (`fence.py`)."""
+
+    fence = 0
 
 
 class _HexLoader(Loader):
@@ -67,15 +72,17 @@ class Address:
         settings: dict[str, Any] = {"fallback_application_name": "backscroll"}
         if "connect_timeout" not in given and "PGCONNECT_TIMEOUT" not in os.environ:
             settings["connect_timeout"] = 10
-        connection: Connection = psycopg.connect(
+        connection = Connection.connect(
             self.url,
             autocommit=True,
             context=_ADAPTERS,
             client_encoding="utf8",
             **settings,
         )
+        connection.fence = secrets.randbits(62)
+        wait = str(min(max(1, round(self.patience * 1000)), 2_000_000_000))
         try:
-            connection.execute(_SETTINGS, (str(min(max(1, round(self.patience * 1000)), 2_000_000_000)),))
+            connection.execute(_SETTINGS, (wait, connection.fence))
         except psycopg.Error:
             connection.close()
             raise
@@ -90,7 +97,8 @@ _SETTINGS = """
 SELECT set_config('lock_timeout', %s, false),
     set_config('jit', 'off', false),
     set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-        WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)
+        WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
+    pg_advisory_lock(%s)
 """
 
 
@@ -169,7 +177,11 @@ def _check_server(connection: Connection, place: Address) -> None:
 
 def _version(connection: Connection, place: Address) -> int:
     """The version of the tables that the search path leads to; 0 where there are none."""
-    row = connection.execute("SELECT to_regclass('backscroll_schema') IS NOT NULL").fetchone()
+    # Asked of the catalogue itself: a name looked up before we waited for a lock would be answered from memory.
+    row = connection.execute(
+        "SELECT count(*) FROM pg_catalog.pg_class WHERE relname = 'backscroll_schema' AND relkind IN ('r', 'p') "
+        "AND pg_catalog.pg_table_is_visible(oid)"
+    ).fetchone()
     if row is None or not row[0]:
         return 0
     row = connection.execute("SELECT coalesce(max(version), 0) FROM backscroll_schema").fetchone()
@@ -184,6 +196,7 @@ def _version(connection: Connection, place: Address) -> int:
 
 def _migrate(connection: Connection, place: Address) -> None:
     with connection.transaction():
+        connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE")
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
         found = _version(connection, place)  # another process may have been quicker
         if found == 0:

@@ -103,7 +103,8 @@ MIGRATIONS: tuple[str, ...] = (
         spelled text,
         PRIMARY KEY (tenant, root, thread, seq)
     );
-    CREATE INDEX backscroll_words_found ON backscroll_words USING gin (words);
+    CREATE INDEX backscroll_words_found ON backscroll_words USING gin (words) WITH (gin_pending_list_limit = 1024);
+    CREATE INDEX backscroll_words_newest ON backscroll_words (tenant, said_us);
     CREATE TABLE backscroll_tokens (
         tenant text COLLATE "C" NOT NULL,
         root uuid NOT NULL,

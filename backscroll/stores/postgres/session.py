@@ -73,7 +73,7 @@ class Session:
         cursor = self.connection.cursor()
         with self._pipeline():
             self._send_held()
-            cursor.execute("COMMIT")
+            cursor.execute("COMMIT", prepare=False)
         if cursor.statusmessage != "COMMIT":
             # A statement had failed and its error was swallowed on the way: the server answers COMMIT with ROLLBACK.
             raise psycopg.errors.InFailedSqlTransaction("the transaction had failed and was rolled back")

@@ -2,8 +2,8 @@
 
 A write ends in one of three ways: it is durable, it left nothing, or an error says that nobody could find out. Collisions with
 other writers and connections that break before COMMIT leave nothing, so the work is done again until patience ends. A
-connection that breaks *during* COMMIT leaves the question open: before doing anything again, the store looks whether the
-last event is in the log.
+connection that breaks *during* COMMIT leaves the question open: before doing anything again, the store makes sure that the
+old session is over, and looks whether its last event is in the log.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import psycopg
 from backscroll.errors import StoreError
 from backscroll.record.ports import Reader, Writer
 from backscroll.stores.postgres.faults import collided, cut_off, translated
+from backscroll.stores.postgres.fence import ended
 from backscroll.stores.postgres.opening import Connection, address, prepare, reach
 from backscroll.stores.postgres.pool import Pool
 from backscroll.stores.postgres.rows import PostgresReader, Roots
@@ -116,16 +117,12 @@ class PostgresStore:
                 time.sleep(random.uniform(0, min(0.5, 0.005 * 2**tries)))
 
     def _write_once(self, work: Callable[[Writer], T], together: frozenset[str], deadline: float) -> T:
+        results: list[T] = []  # filled once the work is done and COMMIT may be on its way
         with self._pool.lent(deadline) as connection:
             session = Session(connection, BEGIN_WRITE)
             writer = PostgresWriter(session, self.tenant, self._roots, together)
             try:
-                result = work(writer)
-            except psycopg.Error as error:
-                if cut_off(error) or connection.closed:
-                    raise _Lost from error
-                raise
-            try:
+                results.append(work(writer))
                 session.commit()
             except psycopg.Error as error:
                 if not (cut_off(error) or connection.closed):
@@ -134,27 +131,31 @@ class PostgresStore:
                 connection.close()
             else:
                 self._learn(writer)
-                return result
-        if self._arrived(writer, cause, deadline):
+                return results[0]
+        if self._arrived(writer, connection.fence, cause, deadline, asked=bool(results)):
             self._learn(writer)
-            return result
+            return results[0]
         raise _Lost from cause
 
     def _learn(self, writer: PostgresWriter) -> None:
         for thread, root in writer.learned.items():
             self._roots.learn(thread, root)
 
-    def _arrived(self, writer: PostgresWriter, cause: psycopg.Error, deadline: float) -> bool:
-        """True where a commit that was cut off is in the store all the same."""
-        if writer.last is None and writer.added is None:
-            return False  # such a write only sets values, and may simply be done again
+    def _arrived(
+        self, writer: PostgresWriter, fence: int, cause: psycopg.Error, deadline: float, *, asked: bool
+    ) -> bool:
+        """True where a transaction whose connection broke is in the store all the same; its session is over by then."""
         self._pool.drop_idle()
+        in_question = asked and not writer.repeatable
         while time.monotonic() < deadline:
             try:
                 with self._pool.lent(deadline) as connection:
-                    return writer.arrived(Session(connection, BEGIN_WRITE))
+                    if ended(connection, fence, deadline):
+                        return in_question and writer.arrived(Session(connection, BEGIN_READ))
             except (psycopg.OperationalError, StoreError):
-                time.sleep(0.1)  # the server is not back yet, or the lost transaction is still at work
+                time.sleep(0.1)  # the server is not back yet
+        if not in_question:
+            return False
         raise StoreError(
             f"the connection broke while a write was being committed: {self.location}",
             hint="it may or may not be in the store; look at the end of the thread before you do it again",

@@ -350,28 +350,20 @@ class PostgresWriter(PostgresReader):
 
     # -- a commit that was cut off ---------------------------------------------------------------------------
 
-    def arrived(self, session: Session) -> bool:
-        """True where this transaction is in the store. Asked through another session, which is rolled back.
+    @property
+    def repeatable(self) -> bool:
+        """True where this transaction only set values, so that doing it again changes nothing."""
+        return self.last is None and self.added is None
 
-        All rows of a transaction arrive or none, so one of them tells: it is inserted once more. Where the transaction
-        is still at work that waits for its end; where it was committed the row is in the way; else nothing is.
-        """
+    def arrived(self, session: Session) -> bool:
+        """True where this transaction is in the store, as another session sees it: all of its rows arrive or none."""
         if self.last is None:
-            sql = "INSERT INTO backscroll_directory (tenant, thread, root) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
-            return self.added is not None and not session.do(
-                sql, self._tenant, self.added, self._home(self.added)
-            )
-        key = (self._tenant, self._home(self.last.thread), *self.last.id)
-        sql = (
-            "INSERT INTO backscroll_events (tenant, root, thread, seq, said_us, kind, role, actor, at, said, tools, seal, "
-            "hash, head) VALUES (%s, %s, %s, %s, 0, '', '', '', '', '', '{}', '', '', '') ON CONFLICT DO NOTHING"
-        )
-        if session.do(sql, *key):
-            return False
+            sql = "SELECT 1 FROM backscroll_directory WHERE tenant = %s AND thread = %s"
+            return bool(session.ask(sql, self._tenant, self.added))
         sql = (
             "SELECT hash FROM backscroll_events WHERE tenant = %s AND root = %s AND thread = %s AND seq = %s"
         )
-        row = session.ask_one(sql, *key)
+        row = session.ask_one(sql, self._tenant, self._home(self.last.thread), *self.last.id)
         return row is not None and row[0] == self.last.hash
 
 

@@ -1,0 +1,36 @@
+"""Making sure that a session that we lost is over on the server's side as well.
+
+A connection can break for us while the server has noticed nothing: the session keeps its locks, and a COMMIT may still be
+on its way to it. Doing the work again then waits for our own ghost, or is done twice. So every session holds an advisory lock
+under a number of its own. Whoever lost a session looks for the holder of that number, gives it time to end by itself (it
+may be about to commit), and ends it.
+"""
+
+from __future__ import annotations
+
+import time
+
+from backscroll.stores.postgres.opening import Connection
+
+_GRACE = 2.0  # seconds
+
+_HOLDER = (
+    "FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND objsubid = 1 "
+    "AND database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()) "
+    "AND (classid::bigint << 32 | objid::bigint) = %s"
+)
+
+
+def ended(connection: Connection, fence: int, deadline: float) -> bool:
+    """True once the session with this number is no more, and with it its transaction."""
+    ask_to_end = time.monotonic() + _GRACE
+    while True:
+        row = connection.execute(f"SELECT count(*) {_HOLDER}".encode(), (fence,)).fetchone()
+        if row is None or not row[0]:
+            return True
+        now = time.monotonic()
+        if now > deadline:
+            return False
+        if now > ask_to_end:
+            connection.execute(f"SELECT pg_terminate_backend(pid) {_HOLDER}".encode(), (fence,))
+        time.sleep(0.02)
