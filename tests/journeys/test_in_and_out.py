@@ -37,7 +37,10 @@ def test_a_dry_run_changes_nothing(cli: Cli) -> None:
     assert planned["dry_run"]
     assert planned["reports"][0]["counts"]["added"] == 14
     assert "nothing was changed" in cli.ok("import", ROLEPLAY, "--dry-run").out
-    assert cli.ok("threads", "--json").out == ""
+    assert not cli.store.exists()
+    cli.ok("new", "x")
+    cli.ok("import", ROLEPLAY, "--dry-run")
+    assert len(cli.ok("threads", "--json").lines) == 1
 
 
 def test_a_file_that_grew(cli: Cli, tmp_path: Path) -> None:
@@ -160,7 +163,7 @@ def test_discovery(cli: Cli) -> None:
     assert "claude-code" in listed.out
     assert "--yes" in listed.out
     assert cli.ok("import", "--discover", "--json").json[0]["format"] == "claude-code"
-    assert cli.ok("threads", "--json").out == ""
+    assert not cli.store.exists()
     assert "28 new" in cli.ok("import", "--discover", "--yes").out
     assert "No histories" in cli.ok("import", "--discover", "--format", "cline").out
 

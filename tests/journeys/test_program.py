@@ -216,6 +216,7 @@ def test_reading_makes_no_store(cli: Cli) -> None:
         assert done.code == 4
         assert "no store" in done.err
     assert cli.ok("doctor").code == 0
+    assert cli("import", "no-such-file.json").code == 4
     assert not cli.store.exists()
 
 
@@ -255,7 +256,13 @@ def test_settings(cli: Cli) -> None:
 
 def test_a_reader_that_has_seen_enough(stocked: Cli) -> None:
     """`head` closing the pipe is no error to talk about."""
-    for arguments in (("show", "last", "--full"), ("show", "last", "--json"), ("log", "last", "-n", "0")):
+    for arguments in (
+        ("show", "last", "--full"),
+        ("show", "last", "--json"),
+        ("log", "last", "-n", "0"),
+        ("show", "--help"),
+        ("--help",),
+    ):
         running = subprocess.Popen(
             stocked.command(*arguments),
             env=stocked.environment,
@@ -299,6 +306,7 @@ def test_narrow_encodings_do_not_crash(stocked: Cli) -> None:
     assert "夜猫书店" in exact.lines[0]["text"]
     exported = stocked.ok("export", roleplay, "--format", "markdown", PYTHONIOENCODING="ascii")
     assert "夜猫书店" in exported.out
+    assert "\\u" in stocked.ok("--help", "--lang", "zh", PYTHONIOENCODING="ascii").out
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

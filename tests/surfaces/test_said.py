@@ -56,6 +56,11 @@ def test_facts_that_are_sentences_are_translated_too() -> None:
     assert say("the disk is full: notes.db") == "磁盘已满：notes.db"
 
 
+def test_a_message_with_its_hint() -> None:
+    """An error that was turned into text as a whole is recognised too."""
+    assert say("the disk is full (check the path)") == "磁盘已满（请检查路径）"
+
+
 def test_unknown_messages_are_shown_as_they_are() -> None:
     """A message without a template is better in English than not at all."""
     assert say("the moon is made of cheese") == "the moon is made of cheese"

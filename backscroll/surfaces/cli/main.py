@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -17,16 +18,23 @@ _QUICK = ({"--help"}, {"-h"}, {"--version"})
 def main() -> None:
     """The entry point of the `backscroll` command."""
     arguments = sys.argv[1:]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What the encoding of a terminal cannot say becomes an escape instead of a crash.
+            stream.reconfigure(errors="backslashreplace")
     i18n.use(chosen(arguments, os.environ))
     if _plain(arguments) in _QUICK and "_BACKSCROLL_COMPLETE" not in os.environ:
         sys.stdout.write(_quick_answer(arguments))
-        return
-    from backscroll.surfaces.cli.running import closed_pipe, run
+        code = 0
+    else:
+        from backscroll.surfaces.cli.running import run
 
-    code = run(arguments)
+        code = run(arguments)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
+        from backscroll.surfaces.cli.running import closed_pipe
+
         code = closed_pipe()
     sys.exit(code)
 

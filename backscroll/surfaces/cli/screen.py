@@ -62,7 +62,7 @@ class Screen:
 
     def line(self, text: str = "") -> None:
         """One line, or several, of the result."""
-        _write(sys.stdout, text + "\n")
+        sys.stdout.write(text + "\n")
 
     def lines(self, lines: Iterable[str]) -> None:
         """Several lines of the result."""
@@ -71,22 +71,22 @@ class Screen:
 
     def raw(self, text: str) -> None:
         """Text as it is, without a line end."""
-        _write(sys.stdout, text)
+        sys.stdout.write(text)
 
     def json(self, document: Any) -> None:
         """One JSON document, indented."""
-        _write(sys.stdout, safe_json(json.dumps(document, ensure_ascii=False, indent=2)) + "\n")
+        sys.stdout.write(safe_json(json.dumps(document, ensure_ascii=False, indent=2)) + "\n")
 
     def json_line(self, document: Any) -> None:
         """One JSON document on one line, as part of a long listing."""
-        _write(sys.stdout, safe_json(json.dumps(document, ensure_ascii=False)) + "\n")
+        sys.stdout.write(safe_json(json.dumps(document, ensure_ascii=False)) + "\n")
 
     def remark(self, text: str, style: str = "") -> None:
         """Something said beside the result."""
         if self._error_colour and style in _STYLES:
             text = f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
         sys.stdout.flush()
-        _write(sys.stderr, text + "\n")
+        sys.stderr.write(text + "\n")
 
     @property
     def can_ask(self) -> bool:
@@ -147,12 +147,3 @@ def _speak_utf8(stream: TextIO) -> None:
 
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(encoding="utf-8")
-
-
-def _write(stream: TextIO, text: str) -> None:
-    """Write what the stream's encoding can say; the rest as escapes instead of a crash."""
-    encoding = stream.encoding or "utf-8"
-    try:
-        stream.write(text)
-    except UnicodeEncodeError:
-        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))

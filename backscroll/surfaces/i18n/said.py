@@ -14,6 +14,7 @@ from functools import cache
 from backscroll.surfaces.i18n import Language, section, spoken
 
 _HOLE = re.compile(r"\{(\w+)\}")
+_HINTED = re.compile(r"(.+?) \((.+)\)", re.DOTALL)
 #: A fact inside a message may be a sentence of ours too; it must be recognised by more than a word or two.
 _SURE = 12
 
@@ -45,10 +46,14 @@ def _fact(value: str) -> str:
 
 
 def _in_two(message: str) -> str | None:
-    """A sentence with a fact after a colon, where the rooms put the two together from a table."""
+    """A sentence with a fact after a colon, where the rooms put the two together from a table; or with a hint behind it."""
     head, colon, tail = message.partition(": ")
     known = translated(head) if colon else None
-    return None if known is None else f"{known}：{_fact(tail)}"
+    if known is not None:
+        return f"{known}：{_fact(tail)}"
+    with_hint = _HINTED.fullmatch(message)
+    known = translated(with_hint[1]) if with_hint else None
+    return None if known is None or with_hint is None else f"{known}（{_fact(with_hint[2])}）"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from backscroll.engine.discovering import discover as discovered
 from backscroll.errors import BackscrollError, InvalidInput, NotFound
 from backscroll.surfaces.cli import arrivals
+from backscroll.surfaces.cli.apart import engine_apart
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.gathering import taken_in
 from backscroll.surfaces.cli.plain import one_line, safe
@@ -67,18 +69,20 @@ def import_command(
     """Bring conversations in."""
     if not paths and not discover:
         raise InvalidInput(t("importing.no_path"), hint=t("importing.no_path_hint"))
-    with session.engine(make=True) as engine:
-        if watch:
+    if watch:
+        with session.engine(make=True) as engine:
             _watch(session, engine, paths, discovered=discover)
+        return
+    if discover:
+        found = [d for d in discovered() if format in (None, d.format)]
+        wanted = _agreed(session, found, yes=yes, dry_run=dry_run)
+        paths = (*paths, *(d.path for d in found)) if wanted else paths
+        if not paths:
             return
-        how = _How(format, dry_run, again, project)
-        if discover:
-            found = [d for d in engine.discover() if format in (None, d.format)]
-            wanted = _agreed(session, found, yes=yes, dry_run=dry_run)
-            paths = (*paths, *(d.path for d in found)) if wanted else paths
-            if not paths:
-                return
-        _import(session, engine, paths, how)
+    # A dry run, or a path that is mistyped, makes no store.
+    nothing = dry_run or not any(Path(path).expanduser().exists() for path in paths)
+    with engine_apart() if nothing and not session.has_store else session.engine(make=True) as engine:
+        _import(session, engine, paths, _How(format, dry_run, again, project))
 
 
 @dataclass(slots=True)
