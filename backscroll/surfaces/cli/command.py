@@ -100,20 +100,21 @@ def _check_language(_ctx: click.Context, _param: click.Parameter, value: str | N
 # -- parameters that many commands share -------------------------------------------------------------------------
 
 
-def thread_argument(**more: Any) -> click.Argument:
+def thread_argument(*, required: bool = True) -> click.Argument:
     """A thread: the first digits of its id, or `last`."""
-    return click.Argument(["thread"], metavar="THREAD", shell_complete=_threads, **more)
+    metavar = "THREAD" if required else "[THREAD]"
+    return click.Argument(["thread"], metavar=metavar, required=required, shell_complete=_threads)
 
 
-def message_argument(**more: Any) -> click.Argument:
+def message_argument(*, required: bool = True) -> click.Argument:
     """A message: its number, its id, or `last`."""
-    return click.Argument(["message"], metavar="MESSAGE", **more)
+    return click.Argument(["message"], metavar="MESSAGE" if required else "[MESSAGE]", required=required)
 
 
-def messages_argument(**more: Any) -> click.Argument:
+def messages_argument(*, required: bool = True) -> click.Argument:
     """One or more messages."""
-    more.setdefault("required", True)
-    return click.Argument(["messages"], metavar="MESSAGE", nargs=-1, **more)
+    metavar = "MESSAGE..." if required else "[MESSAGE...]"
+    return click.Argument(["messages"], metavar=metavar, nargs=-1, required=required)
 
 
 def option(*names: str, **more: Any) -> click.Option:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from backscroll.errors import StoreCorrupt
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.apart import engine_apart
 from backscroll.surfaces.cli.cells import wrap
-from backscroll.surfaces.cli.command import command
+from backscroll.surfaces.cli.command import command, thread_argument
 from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.cli.progress import Bar
 from backscroll.surfaces.cli.session import Session
@@ -28,7 +26,7 @@ _BYTES = {"bytes", "blob_bytes"}
 _OF_A_STORE = {"store", "contents", "disk"}
 
 
-@command("verify", click.Argument(["thread"], metavar="[THREAD]", required=False))
+@command("verify", thread_argument(required=False))
 def verify_command(session: Session, thread: str | None) -> None:
     """Check every hash and fold everything again."""
     with session.engine() as engine, Bar(wanted=not session.as_json) as bar:

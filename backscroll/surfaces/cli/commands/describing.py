@@ -23,7 +23,7 @@ def rename_command(session: Session, thread: str, title: str) -> None:
 
 
 def _tags() -> click.Argument:
-    return click.Argument(["tags"], metavar="TAG", nargs=-1, required=True)
+    return click.Argument(["tags"], metavar="TAG...", nargs=-1, required=True)
 
 
 @command("tag", thread_argument(), _tags())

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @command(
     "export",
-    click.Argument(["threads"], metavar="THREAD", nargs=-1),
+    click.Argument(["threads"], metavar="[THREAD...]", nargs=-1),
     flag("--all", "everything"),
     option("--format", metavar="NAME", default="native", show_default=True),
     option("-o", "--output", metavar="FILE"),

@@ -46,7 +46,7 @@ class _How:
 
 @command(
     "import",
-    click.Argument(["paths"], metavar="PATH", nargs=-1),
+    click.Argument(["paths"], metavar="[PATH...]", nargs=-1),
     option("--format", metavar="NAME"),
     option("--project", metavar="NAME"),
     flag("--dry-run"),

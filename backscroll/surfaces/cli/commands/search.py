@@ -32,7 +32,7 @@ _START, _END = MARKS
 
 @command(
     "search",
-    click.Argument(["words"], metavar="WORDS", nargs=-1, required=True),
+    click.Argument(["words"], metavar="WORDS...", nargs=-1, required=True),
     option("--thread", metavar="THREAD"),
     option("--project", metavar="NAME"),
     option("--kind", metavar="KIND"),
