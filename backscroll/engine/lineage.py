@@ -113,25 +113,29 @@ class View:
             bounds = replace(bounds, before=edge) if newest_first else replace(bounds, after=edge)
         return out
 
-    def count(self, *, role: str | None = None, upto: bytes | None = None) -> int:
-        """How many live messages the view holds, up to a position."""
+    def count(self, *, role: str | None = None, after: bytes | None = None, upto: bytes | None = None) -> int:
+        """How many live messages the view holds after one position and up to another."""
         if self.as_of < self.state.head and self.reader.meta(ERASED) is not None:
-            return self._count_readable(role, upto)
+            return self._count_readable(role, after, upto)
         total = 0
         for segment in self._segments:
             limits = [p for p in (upto, segment.upto) if p is not None]
-            bounds = Bounds(segment.as_of, upto=min(limits) if limits else None)
+            bounds = Bounds(segment.as_of, after=after, upto=min(limits) if limits else None)
             total += self.reader.count(segment.thread, bounds, role=role)
             for message in segment.hidden:
                 entry = self.reader.entry(segment.thread, message, segment.as_of)
-                inside = entry is not None and (bounds.upto is None or entry.position <= bounds.upto)
-                if entry is not None and inside and entry.live and role in (None, entry.role):
+                if (
+                    entry is not None
+                    and bounds.hold(entry.position)
+                    and entry.live
+                    and role in (None, entry.role)
+                ):
                     total -= 1
         return total
 
-    def _count_readable(self, role: str | None, upto: bytes | None) -> int:
+    def _count_readable(self, role: str | None, after: bytes | None, upto: bytes | None) -> int:
         """The same for an earlier moment whose words may be forgotten since, which no entry of that time can say."""
-        total, after = 0, None
+        total = 0
         while rows := self.page(_PAGE, after=after):
             inside = [e for e, _ in rows if upto is None or e.position <= upto]
             total += sum(role in (None, e.role) for e in inside)

@@ -148,9 +148,9 @@ class History:
             low, high, found = 0, moment, 0
             while low < high:
                 middle = (low + high + 1) // 2
-                count = view.count(role=role, upto=at_end(middle))
-                if count <= ordinal:
-                    low, found = middle, count
+                more = view.count(role=role, after=at_end(low), upto=at_end(middle))
+                if found + more <= ordinal:
+                    low, found = middle, found + more
                 else:
                     high = middle - 1
             return at_end(low), ordinal - found

@@ -96,6 +96,12 @@ class Bounds:
     before: bytes | None = None
     upto: bytes | None = None  # inclusive upper limit, for the shared past of a fork
 
+    def hold(self, position: bytes) -> bool:
+        """True where a position lies within."""
+        low = self.after is None or position > self.after
+        high = self.before is None or position < self.before
+        return low and high and (self.upto is None or position <= self.upto)
+
 
 class Reader(Protocol):
     """Reading at one moment."""
