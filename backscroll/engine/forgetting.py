@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from backscroll.engine.disowning import disown
 from backscroll.engine.lineage import View
 from backscroll.engine.means import Means
 from backscroll.engine.pen import Pen
@@ -80,12 +81,13 @@ def forget_thread(tx: Writer, means: Means, thread: str, actor: str, *, keep_sha
     if state is None:
         raise NotFound(f"no thread {thread}")
     own = [e.id for e in tx.events(thread) if e.message == e.id]
+    disowned = list(disown(tx, means, thread, tx.family(state.root), actor))
     _forget_shown(tx, means, state.root, thread, actor)
     done = forget_messages(tx, means, thread, own, actor, keep_shared=keep_shared)
     pen = Pen(tx, thread, means, actor)
     pen.write(Kind.FORGOTTEN, head={"thread": True, "messages": []})
     pen.save()
-    rest = [e for e in tx.events(thread) if e.body is not None]
+    rest = [*disowned, *(e for e in tx.events(thread) if e.body is not None)]
     more = _erase(tx, rest, 0, [thread], keep_shared=keep_shared)
     return Erasure(
         done.messages,

@@ -61,15 +61,27 @@ def about_from_json(data: Mapping[str, Json]) -> About:
     )
 
 
-_WHOLE = frozenset({Kind.CREATED, Kind.FORKED, Kind.RENAMED, Kind.TAGGED, Kind.UNTAGGED, Kind.DESCRIBED})
+#: Events that say something about the thread as a whole. Of undo, redo and forget only some do: those with a body.
+TELLING = frozenset(
+    {
+        Kind.CREATED,
+        Kind.FORKED,
+        Kind.RENAMED,
+        Kind.TAGGED,
+        Kind.UNTAGGED,
+        Kind.DESCRIBED,
+        Kind.UNDONE,
+        Kind.REDONE,
+        Kind.FORGOTTEN,
+    }
+)
 
 
 def after(about: About, event: Event) -> About:
     """What is known once an event has happened."""
     if event.kind is Kind.FORGOTTEN and event.head.get("thread"):
         return About()  # whoever reads the log later cannot know what was there
-    undoing = event.kind in (Kind.UNDONE, Kind.REDONE)
-    if event.kind not in _WHOLE and not undoing:
+    if event.kind not in TELLING:
         return about
     if event.body is None:
         return replace(about, title="") if event.forgotten else about

@@ -69,6 +69,12 @@ class Thread:
     log: list[tuple[int, str, str]] = field(default_factory=list)
     stacks: dict[str, Stacks] = field(default_factory=dict)
     alternatives: dict[Ref, list[tuple[Ref, int]]] = field(default_factory=dict)
+    names: set[tuple[str, str]] = field(default_factory=set)  # every title and tag that its log tells
+
+    def bears(self) -> set[tuple[str, str]]:
+        """The titles and tags that it has now."""
+        titles = {("title", self.about["title"])} if self.about["title"] else set()
+        return titles | {("tag", tag) for tag in self.about["tags"]}
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """How a failing example names a thread: by the beginning of its id, not by all that it holds."""
@@ -133,6 +139,7 @@ class Model:
 
     def create(self, name: str, actor: str, about: dict[str, Any]) -> Thread:
         thread = self.threads[name] = Thread(name, name, 0, about)
+        thread.names = thread.bears()
         self._event(thread, "created", actor)
         self._keep(thread)
         return thread
@@ -144,6 +151,7 @@ class Model:
         thread = Thread(name, parent.root, parent.head, about, entries, parent, parent.head, limit)
         thread.alternatives = {r: list(a) for r, a in parent.alternatives.items()}
         self.threads[name] = thread
+        thread.names = thread.bears()
         self._event(thread, "forked", actor)
         self._keep(thread)
         return thread
@@ -277,6 +285,7 @@ class Model:
         if changed:
             self._event(thread, kind, actor)
             thread.about = {**thread.about, **changes}
+            thread.names |= thread.bears()
             self._push(thread, actor, Stroke(about=changed))
             self._keep(thread)
 
@@ -349,8 +358,26 @@ class Model:
             for message, entry in kin.entries.items():
                 if entry.revision in own:
                     kin.entries[message] = replace(entry, forgotten=True)
+        for kin in self.family(thread):
+            if self._descends(kin, thread) and kin.names & thread.names:
+                self._disown(kin, thread.names)
         blank = {"title": "", "project": "", "language": "", "tags": (), "metadata": {}}
-        thread.about = {**thread.about, **blank}
+        self._rename(thread, {**thread.about, **blank})
+
+    def _descends(self, thread: Thread, ancestor: Thread) -> bool:
+        return thread.parent is not None and (
+            thread.parent is ancestor or self._descends(thread.parent, ancestor)
+        )
+
+    def _disown(self, thread: Thread, names: set[tuple[str, str]]) -> None:
+        title = "" if ("title", thread.about["title"]) in names else thread.about["title"]
+        tags = tuple(tag for tag in thread.about["tags"] if ("tag", tag) not in names)
+        self._rename(thread, {**thread.about, "title": title, "tags": tags})
+
+    def _rename(self, thread: Thread, about: dict[str, Any]) -> None:
+        """What was told about a thread before is gone, and with it the chance to undo it."""
+        thread.about = about
+        thread.names = thread.bears()
         for stacks in thread.stacks.values():
             for stroke in (*stacks.done, *stacks.undone):
                 stroke.void = True

@@ -1,0 +1,58 @@
+"""What forks have of a thread that is being forgotten besides its messages: its title, tags and metadata.
+
+A fork begins with a copy of them, and they may come back in its log whenever somebody undoes a change. So a fork that ever
+bore the forgotten words starts anew: what it is called now, without those words, is written down once, and everything that
+was said before about its name is erased. Refuses: project, kind and language, by which many threads are sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from backscroll.engine.lineage import ancestors
+from backscroll.engine.means import Means
+from backscroll.engine.pen import Pen
+from backscroll.record.about import TELLING, About, after
+from backscroll.record.chain import to_bytes
+from backscroll.record.ports import ThreadState, Writer
+from backscroll.vocab.event import Event, Kind
+
+
+def disown(
+    tx: Writer, means: Means, thread: str, family: Sequence[ThreadState], actor: str
+) -> Iterator[Event]:
+    """Let every fork that bears words of a thread start anew; gives the events whose words are to be erased."""
+    words = _words_of(tx.events(thread))
+    for kin in family:
+        if not any(parent.id == thread for _, parent in ancestors(tx, kin)):
+            continue
+        said = [e for e in tx.events(kin.id) if e.body is not None and e.kind in TELLING]
+        if words.isdisjoint(_words_of(said)):
+            continue
+        pen = Pen(tx, kin.id, means, actor)
+        left = _without(pen.state.about, words)
+        pen.write(Kind.FORGOTTEN, head={"messages": []}, body={"about": left.to_json()})
+        pen.save()
+        yield from said
+
+
+def _words_of(events: Iterable[Event]) -> set[tuple[str, bytes]]:
+    """Every title, tag and metadata that these events ever gave a thread."""
+    out: set[tuple[str, bytes]] = set()
+    about = About()
+    for event in events:
+        about = after(about, event)
+        out |= {("title", to_bytes(about.title))} if about.title else set()
+        out |= {("tag", to_bytes(tag)) for tag in about.tags}
+        out |= {("metadata", to_bytes(about.metadata))} if about.metadata else set()
+    return out
+
+
+def _without(about: About, words: set[tuple[str, bytes]]) -> About:
+    return replace(
+        about,
+        title="" if ("title", to_bytes(about.title)) in words else about.title,
+        tags=tuple(tag for tag in about.tags if ("tag", to_bytes(tag)) not in words),
+        metadata={} if ("metadata", to_bytes(about.metadata)) in words else about.metadata,
+    )
