@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from backscroll.engine import operations
 from backscroll.engine.carrying import add_message
 from backscroll.engine.comparing import Imported, imported_side, named
+from backscroll.engine.lines import Kept, Line, Router
 from backscroll.engine.pen import Pen
 from backscroll.engine.reading import History
 from backscroll.engine.walking import Walk, body_of
@@ -26,7 +26,6 @@ from backscroll.vocab.part import Json
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
 
-Kept: TypeAlias = ForeignMessage | Aside | CodeChange
 _BATCH = 400  # items in one transaction
 _WEIGHT = 4_000_000  # or about this many characters
 
@@ -40,28 +39,6 @@ def origin_key(format_name: str, source_id: str) -> bytes:
     return hashlib.sha256(
         f"backscroll/origin\0{format_name}\0{source_id}".encode("utf-8", "surrogatepass")
     ).digest()
-
-
-@dataclass(slots=True)
-class Line:
-    """One line of a conversation that may branch: the main one, or a branch that leaves another at a message."""
-
-    number: int
-    parent: Line | None = None
-    leaves_at: str | None = None  # source id of the last message it shares
-    items: list[Kept] = field(default_factory=list[Kept])
-    thread: str | None = None
-    head: int | None = None  # where its log ended when we last looked
-    places: dict[str, Ref] = field(default_factory=dict[str, Ref])  # source id -> our name, along this line
-
-    def place(self, source_id: str) -> tuple[Line, Ref] | None:
-        """Where a message of this line or of the line it left stands."""
-        line: Line | None = self
-        while line is not None:
-            if source_id in line.places:
-                return line, line.places[source_id]
-            line = line.parent
-        return None
 
 
 class Arrival:
@@ -88,14 +65,13 @@ class Arrival:
         self.actor = f"import:{foreign.format}"
         self.thread: str | None = None
         self.new = False
-        self._owner: dict[str, Line] = {}  # source id -> the line that holds it
-        self._tips: dict[str, Line] = {}  # source id of the last message of a line
+        self._router = Router(notes)
 
     # -- routing ---------------------------------------------------------------------------------------------
 
     def receive(self, items: Iterator[Kept]) -> None:
         """Take everything in: the main line as it comes, branches when it is complete."""
-        main, branches = Line(0), list[Line]()
+        main, branches = self._router.main, self._router.branches
         key = origin_key(self.foreign.format, self.foreign.source_id)
         known = self.engine.store.read(lambda reader: reader.origin(key))
         if known is not None and self._is_forgotten(known):
@@ -106,8 +82,7 @@ class Arrival:
                 self.notes.append("this conversation was forgotten on purpose; nothing was brought back")
                 return
             known = None
-        stream = self._route(items, main, branches)
-        self._take(main, stream, known, key)
+        self._take(main, self._router.route(items), known, key)
         for branch in branches:
             name = f"{self.foreign.source_id}#{branch.leaves_at}#{_first_name(branch)}"
             branch_key = origin_key(self.foreign.format, name)
@@ -120,35 +95,6 @@ class Arrival:
     def _is_forgotten(self, thread: str) -> bool:
         state = self.engine.store.read(lambda reader: reader.thread(thread))
         return state is not None and state.forgotten
-
-    def _route(self, items: Iterator[Kept], main: Line, branches: list[Line]) -> Iterator[Kept]:
-        """The items of the main line as they come; those of branches are put aside."""
-        line = main
-        last: dict[int, str] = {}
-        for item in items:
-            if isinstance(item, ForeignMessage):
-                if item.parent_id is not None and last.get(line.number) != item.parent_id:
-                    line = self._tips.get(item.parent_id) or self._branch(item.parent_id, main, branches)
-                if item.source_id is not None:
-                    if line.number in last:
-                        self._tips.pop(last[line.number], None)
-                    last[line.number] = item.source_id
-                    self._tips[item.source_id] = line
-                    self._owner.setdefault(item.source_id, line)
-            if line is main:
-                yield item
-            else:
-                line.items.append(item)
-
-    def _branch(self, leaves_at: str, main: Line, branches: list[Line]) -> Line:
-        owner = self._owner.get(leaves_at)
-        if owner is None and leaves_at:
-            self.notes.append(
-                f"a branch hangs on an unknown message {leaves_at!r}; it was kept as a fork of the whole"
-            )
-        branch = Line(len(branches) + 1, owner or main, leaves_at)
-        branches.append(branch)
-        return branch
 
     # -- one line --------------------------------------------------------------------------------------------
 
@@ -278,7 +224,7 @@ class Arrival:
 
     def holds(self, source_id: str) -> bool:
         """True where the file has a message of that name, on whatever line."""
-        return source_id in self._owner
+        return source_id in self._router.owner
 
     def learn(self, line: Line, item: ForeignMessage, ref: Ref) -> None:
         """Remember where a message stands."""

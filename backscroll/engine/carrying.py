@@ -34,10 +34,24 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
 _FLAG = {
-    Delete: (Kind.DELETED, "deleted"),
-    Restore: (Kind.RESTORED, "restored"),
-    Hide: (Kind.HIDDEN, "hidden"),
-    Unhide: (Kind.UNHIDDEN, "unhidden"),
+    Delete: Kind.DELETED,
+    Restore: Kind.RESTORED,
+    Hide: Kind.HIDDEN,
+    Unhide: Kind.UNHIDDEN,
+}
+#: What each operation is counted as.
+DONE: dict[type, str] = {
+    Append: "added",
+    Insert: "inserted",
+    Edit: "edited",
+    Regenerate: "regenerated",
+    AddAlternative: "alternatives",
+    Choose: "chosen",
+    Move: "moved",
+    Delete: "deleted",
+    Restore: "restored",
+    Hide: "hidden",
+    Unhide: "unhidden",
 }
 
 
@@ -73,44 +87,36 @@ def carry_out(pen: Pen, plan: Iterable[Operation]) -> tuple[Counter[str], dict[i
     added: dict[int, Ref] = {}
     group = {"group": pen.state.head + 1}
     for step in plan:
-        _carry(pen, step, added, counts, group)
+        head = pen.state.head
+        _carry(pen, step, added, group)
+        if pen.state.head > head:  # some flags are set already
+            counts[DONE[type(step)]] += 1
     return counts, added
 
 
-def _carry(
-    pen: Pen, step: Operation, added: dict[int, Ref], counts: Counter[str], group: Mapping[str, Json]
-) -> None:
+def _carry(pen: Pen, step: Operation, added: dict[int, Ref], group: Mapping[str, Json]) -> None:
     match step:
         case Append():
             added[step.new.number] = add_message(pen, step.message)
-            counts["added"] += 1
         case Insert():
             after = _place(step.after, added)
             added[step.new.number] = add_message(pen, step.message, after=after, at_end=False, head=group)
-            counts["inserted"] += 1
         case Edit():
             operations.edit(
                 pen, step.id, keep_facts(pen, step.id, step.content, metadata=True), head=group, deleted=True
             )
-            counts["edited"] += 1
         case Regenerate():
             operations.regenerate(pen, step.id, step.content, said=step.at, head=group, deleted=True)
-            counts["regenerated"] += 1
         case AddAlternative():
             operations.regenerate(
                 pen, step.id, step.content, live=False, said=step.at, head=group, deleted=True
             )
-            counts["alternatives"] += 1
         case Choose():
             operations.choose(pen, step.id, step.revision, head=group, deleted=True)
-            counts["chosen"] += 1
         case Move():
             operations.move(pen, step.id, _place(step.after, added), head=group, deleted=True)
-            counts["moved"] += 1
         case Delete() | Restore() | Hide() | Unhide():
-            kind, name = _FLAG[type(step)]
-            if operations.set_flag(pen, kind, step.id, head=group, deleted=True) is not None:
-                counts[name] += 1
+            operations.set_flag(pen, _FLAG[type(step)], step.id, head=group, deleted=True)
 
 
 def _place(place: Place, added: Mapping[int, Ref]) -> Ref | None:

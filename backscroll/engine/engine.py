@@ -234,23 +234,34 @@ class Engine:
     # -- erasing ---------------------------------------------------------------------------------------------
 
     def forget(
-        self, thread: str, messages: Sequence[Ref], *, actor: str, keep_shared: bool = False
+        self,
+        thread: str,
+        messages: Sequence[Ref],
+        *,
+        actor: str,
+        keep_shared: bool = False,
+        dry_run: bool = False,
     ) -> forgetting.Erasure:
         """Erase messages, or a whole thread, for good; then rewrite the file so that no page keeps them."""
 
         def work(tx: Writer) -> forgetting.Erasure:
             if messages:
-                return forgetting.forget_messages(
+                done = forgetting.forget_messages(
                     tx, self.means, thread, messages, actor, keep_shared=keep_shared
                 )
-            return forgetting.forget_thread(tx, self.means, thread, actor, keep_shared=keep_shared)
+            else:
+                done = forgetting.forget_thread(tx, self.means, thread, actor, keep_shared=keep_shared)
+            if dry_run:
+                raise forgetting.OnlyAsked(done)
+            return done
 
-        done = self.store.write(work)
+        try:
+            done = self.store.write(work)
+        except forgetting.OnlyAsked as answer:
+            return answer.erasure
         left = self.store.scrub()
         self.changed(Thread(self, thread, actor))
-        return forgetting.Erasure(
-            done.messages, done.revisions, done.blobs, done.threads, done.shared_with, tuple(left)
-        )
+        return replace(done, unreachable=tuple(left))
 
     # -- finding ---------------------------------------------------------------------------------------------
 

@@ -37,6 +37,14 @@ class Erasure:
     unreachable: tuple[str, ...] = ()
 
 
+class OnlyAsked(Exception):
+    """Carries the outcome of a forget that was only rehearsed."""
+
+    def __init__(self, erasure: Erasure) -> None:
+        super().__init__()
+        self.erasure = erasure
+
+
 def mark(salt: bytes, digest: bytes) -> str:
     """Three hex digits that fit a content hash: slow to compute, and too short to prove a guess."""
     slow = hashlib.scrypt(digest, salt=salt, n=1 << 12, r=8, p=1, dklen=2)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.arriving import Arrival, Overtaken
 from backscroll.engine.files import FileSource
+from backscroll.engine.lines import Router
 from backscroll.errors import Conflict, FormatError
 from backscroll.formats.detect import detect, format_named
 from backscroll.formats.secrets import find_secrets
@@ -108,3 +109,17 @@ def _watched(items: Iterable[Item], report: ImportReport) -> Iterator[ForeignMes
             for finding in find_secrets(searchable(item.content)):
                 report.secrets.append(SecretNotice(finding.kind, finding.shown, item.line))
         yield item
+
+
+def read_messages(path: str, format: str | None = None) -> tuple[str, list[ForeignMessage]]:
+    """The main line of the one conversation in a file, without importing it; and the name of its format."""
+    source = FileSource(Path(path).expanduser())
+    chosen = format_named(format) if format is not None else detect(source)
+    found = list(chosen.read(source))
+    if len(found) != 1:
+        raise FormatError(
+            f"{source.name} holds {len(found)} conversations", hint="give a file that holds one"
+        )
+    kept = (item for item in found[0].items if not isinstance(item, Problem))
+    line = Router([]).route(kept)
+    return chosen.name, [item for item in line if isinstance(item, ForeignMessage)]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.engine.carrying import carry_out
+from backscroll.engine.carrying import DONE, carry_out
 from backscroll.engine.comparing import live_side
 from backscroll.engine.pen import Pen
 from backscroll.errors import InvalidInput
@@ -27,6 +27,9 @@ from backscroll.record.sync import plan
 from backscroll.vocab.event import Kind
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.part import Json
+
+#: Formats whose messages say whether they are hidden; in others a hidden message is simply not there.
+HIDES = frozenset({"sillytavern", "dialogue", "chatgpt", "claude-code", "codex"})
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -116,7 +119,7 @@ def report_of(todo: Plan, counts: Counter[str], *, dry_run: bool) -> SyncReport:
     """A plan in words."""
     names = [_named(op) for op in todo.operations]
     if dry_run:
-        counts = Counter(type(op).__name__.lower() for op in todo.operations)
+        counts = Counter(DONE[type(op)] for op in todo.operations)
     notes = [_said(n) for n in todo.notes if not isinstance(n, Ambiguous)]
     unclear = [f"{n.what}: {n.done}" for n in todo.notes if isinstance(n, Ambiguous)]
     return SyncReport(dict(counts), names, notes, unclear, dry_run, bool(todo.operations))

@@ -249,10 +249,15 @@ class Thread(History):
         )
         return Change(event.id, description, file_path, said or event.at)
 
-    def forget(self, *messages: Ref | str, keep_shared: bool = False) -> forgetting.Erasure:
-        """Erase the words of messages for good, here and in every fork; with none named, of the whole thread."""
+    def forget(
+        self, *messages: Ref | str, keep_shared: bool = False, dry_run: bool = False
+    ) -> forgetting.Erasure:
+        """Erase the words of messages for good, here and in every fork; with none named, of the whole thread.
+
+        With `dry_run` nothing is erased: the answer says what would go.
+        """
         refs = [parse_ref(m) for m in messages]
-        return self.engine.forget(self.id, refs, actor=self.actor, keep_shared=keep_shared)
+        return self.engine.forget(self.id, refs, actor=self.actor, keep_shared=keep_shared, dry_run=dry_run)
 
     def sync(
         self,
@@ -277,6 +282,26 @@ class Thread(History):
             names=names,
             dry_run=dry_run,
             actor=actor,
+        )
+
+    def sync_file(
+        self,
+        path: str,
+        *,
+        format: str | None = None,
+        mode: Literal["full", "prompt"] = "full",
+        complete: bool = False,
+        dry_run: bool = False,
+        actor: str | None = None,
+    ) -> SyncReport:
+        """The same with the conversation in a file of any format that can be read; it is not imported."""
+        from backscroll.engine.importing import read_messages
+        from backscroll.engine.syncing import HIDES
+
+        name, messages = read_messages(path, format)
+        hides = name in HIDES
+        return self.sync(
+            messages, mode=mode, complete=complete, knows_hidden=hides, dry_run=dry_run, actor=actor
         )
 
     def diff(self, first: int, second: int | None = None) -> list[Difference]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from backscroll.engine.carrying import carry_out
+from backscroll.engine.carrying import DONE, carry_out
 from backscroll.engine.comparing import Imported, ours_of, same_words
 from backscroll.record.chain import to_bytes
 from backscroll.record.history import FORGOTTEN, Entry
@@ -24,7 +24,8 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.arriving import Arrival, Kept, Line
+    from backscroll.engine.arriving import Arrival
+    from backscroll.engine.lines import Kept, Line
 
 
 class Walk:
@@ -115,7 +116,7 @@ class Walk:
                 news = [op for op in steps if isinstance(op, Append | Insert)]
                 places.update({op.theirs: added[op.new.number] for op in news if op.new.number in added})
             else:
-                counts += Counter(_DRY.get(type(op).__name__, "edited") for op in steps)
+                counts += Counter(DONE[type(op)] for op in steps)
             if lost:
                 unclear.append(f"{lost} messages are no longer in the file; here they stay")
             return counts, unclear, places, pen.state.head
@@ -128,21 +129,6 @@ class Walk:
         for index, ref in places.items():
             arrival.learn(self.line, theirs[index], ref)
         return self._unseen(item for item in items if not isinstance(item, ForeignMessage))
-
-
-_DRY = {
-    "Append": "added",
-    "Insert": "inserted",
-    "Edit": "edited",
-    "Regenerate": "regenerated",
-    "AddAlternative": "alternatives",
-    "Choose": "chosen",
-    "Delete": "deleted",
-    "Restore": "restored",
-    "Move": "moved",
-    "Hide": "hidden",
-    "Unhide": "unhidden",
-}
 
 
 #: Tools whose files only ever grow; where such a file got shorter it lost something, and we keep it.

@@ -133,3 +133,19 @@ def test_token_counts_are_kept_per_revision_and_tokenizer(store: backscroll.Engi
     assert store.tokens([said.revision], "o200k_base") == {said.revision: 1}
     thread.forget(said.id)
     assert store.tokens([said.revision], "cl100k_base") == {}
+
+
+def test_a_rehearsed_forget_erases_nothing(store: backscroll.Engine) -> None:
+    """A dry run names forks and shared attachments, and leaves every word and number as it was."""
+    thread, other = store.create("t"), store.create("other")
+    picture = backscroll.Media("image/png", data=b"\x89PNG")
+    said = thread.append("user", [backscroll.Text("look"), picture])
+    shared = other.append("user", picture)
+    fork = thread.fork()
+    events = store.stats()["events"]
+    would = thread.forget(said.id, dry_run=True)
+    assert set(would.threads) == {thread.id, fork.id}
+    assert would.shared_with == (shared.revision,)
+    assert store.stats()["events"] == events
+    assert thread.message(said.id).text == "look"
+    assert store.verify().ok

@@ -179,3 +179,25 @@ def test_a_rendered_prompt_never_deletes(data: st.DataObject) -> None:
         thread.sync(client.prompt(how), mode="prompt")
         assert before <= {m.id for m in thread}
         assert engine.verify().ok
+
+
+def test_a_file_of_another_tool_can_be_followed_without_importing_it(
+    thread: backscroll.Thread, tmp_path: Path
+) -> None:
+    """A chat file with swipes and hidden messages is synced against a thread; a plain list says nothing about hiding."""
+    rows = [
+        '{"user_name": "unused", "character_name": "unused", "chat_metadata": {}}',
+        '{"name": "Ann", "is_user": true, "is_system": false, "mes": "你好"}',
+        '{"name": "Bo", "is_user": false, "is_system": true, "mes": "two", "swipes": ["one", "two"], "swipe_id": 1}',
+    ]
+    path = tmp_path / "chat.jsonl"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    assert thread.sync_file(str(path)).counts == {"added": 2}
+    assert [(m.text, m.alternatives, m.hidden) for m in thread] == [("你好", 1, False), ("two", 2, True)]
+    assert not thread.sync_file(str(path)).changed
+    plain = tmp_path / "plain.json"
+    plain.write_text(
+        '[{"role": "user", "content": "你好"}, {"role": "assistant", "content": "two"}]', encoding="utf-8"
+    )
+    thread.sync_file(str(plain))
+    assert thread.message(1).hidden

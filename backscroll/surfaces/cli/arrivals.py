@@ -22,24 +22,14 @@ ORDER = (
     "added", "inserted", "edited", "regenerated", "alternatives", "chosen", "deleted", "restored", "moved", "hidden",
     "unhidden", "branches", "asides", "code_changes", "forgotten_skipped", "unchanged",
 )  # fmt: skip
-#: A plan that is not carried out names its steps by what they would do.
-_PLANNED = {
-    "append": "added", "insert": "inserted", "edit": "edited", "regenerate": "regenerated", "choose": "chosen",
-    "addalternative": "alternatives", "delete": "deleted", "restore": "restored", "move": "moved", "hide": "hidden",
-    "unhide": "unhidden",
-}  # fmt: skip
 _SHOWN = 20
 _PLACES = 4
 
 
 def counted(counts: Mapping[str, int]) -> dict[str, int]:
     """The counts that are not zero, in order, under their stable names."""
-    named: dict[str, int] = {}
-    for name, number in counts.items():
-        key = _PLANNED.get(name, name)
-        named[key] = named.get(key, 0) + number
-    known = {name: named[name] for name in ORDER if named.get(name)}
-    return known | {name: number for name, number in named.items() if number and name not in known}
+    known = {name: counts[name] for name in ORDER if counts.get(name)}
+    return known | {name: number for name, number in counts.items() if number and name not in known}
 
 
 def in_words(counts: Mapping[str, int]) -> str:

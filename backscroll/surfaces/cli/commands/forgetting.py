@@ -36,7 +36,7 @@ def forget_command(
         if not yes:
             if not screen.can_ask:
                 raise InvalidInput(t("forgetting.not_asked"), hint=t("forgetting.not_asked_hint"))
-            _preview(screen, found, refs)
+            _preview(screen, found, refs, found.forget(*refs, keep_shared=keep_shared, dry_run=True))
             if not screen.asks(t("forgetting.sure")):
                 screen.line(t("forgetting.kept"))
                 return
@@ -56,7 +56,7 @@ def forget_command(
         _account(screen, done)
 
 
-def _preview(screen: Screen, found: Thread, refs: list[Ref]) -> None:
+def _preview(screen: Screen, found: Thread, refs: list[Ref], would: Erasure) -> None:
     """What would go."""
     info = found.info
     if not refs:
@@ -78,6 +78,17 @@ def _preview(screen: Screen, found: Thread, refs: list[Ref]) -> None:
         screen.line(f"  {message.id.short}  {text}{more}")
     if len(refs) > _SHOWN:
         screen.line("  " + t("importing.and_more", n=len(refs) - _SHOWN))
+    screen.line(
+        t(
+            "forgetting.would",
+            revisions=count("words.revisions", would.revisions),
+            blobs=count("words.attachments", would.blobs),
+            threads=count("words.threads", len(would.threads)),
+        )
+    )
+    if would.shared_with:
+        names = ", ".join(ref.short for ref in would.shared_with[:_SHOWN])
+        screen.line(screen.style(t("forgetting.would_share", names=names), "warn"))
     screen.line(t("forgetting.everywhere"))
 
 

@@ -20,6 +20,7 @@ from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
     from backscroll.engine.syncing import SyncReport
+    from backscroll.engine.thread import Thread
 
 _SHOWN = 40
 
@@ -28,16 +29,22 @@ _SHOWN = 40
     "sync",
     thread_argument(),
     click.Argument(["file"], metavar="FILE"),
+    option("--format", metavar="NAME"),
     option("--mode", type=click.Choice(["full", "prompt"]), default="full", show_default=True),
     flag("--complete"),
     flag("--dry-run"),
 )
-def sync_command(session: Session, thread: str, file: str, mode: Any, complete: bool, dry_run: bool) -> None:
+def sync_command(
+    session: Session, thread: str, file: str, format: str | None, mode: Any, complete: bool, dry_run: bool
+) -> None:
     """Make a thread say what a list of messages says."""
-    messages = _messages(file)
+    lines = None if _is_stored(file) else _messages(file)
     with session.engine() as engine:
         found = thread_named(engine, thread)
-        report = found.sync(messages, mode=mode, complete=complete, dry_run=dry_run)
+        if lines is None:
+            report = _from_file(found, file, format, mode, complete, dry_run)
+        else:
+            report = found.sync(lines, mode=mode, complete=complete, dry_run=dry_run)
     if session.as_json:
         session.screen.json(
             {
@@ -52,6 +59,24 @@ def sync_command(session: Session, thread: str, file: str, mode: Any, complete: 
         )
     else:
         _print(session, report)
+
+
+def _is_stored(file: str) -> bool:
+    """True for a file or folder that can be read more than once; a pipe cannot."""
+    path = Path(file).expanduser()
+    return file != STDIN and (path.is_file() or path.is_dir())
+
+
+def _from_file(
+    found: Thread, file: str, format: str | None, mode: Any, complete: bool, dry_run: bool
+) -> SyncReport:
+    """A conversation in any format that is known; else a plain list of messages."""
+    try:
+        return found.sync_file(file, format=format, mode=mode, complete=complete, dry_run=dry_run)
+    except FormatError:
+        if format is not None or Path(file).expanduser().is_dir():
+            raise
+        return found.sync(_messages(file), mode=mode, complete=complete, dry_run=dry_run)
 
 
 def _print(session: Session, report: SyncReport) -> None:
