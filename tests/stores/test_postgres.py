@@ -37,7 +37,7 @@ from backscroll.vocab.part import Media, Text
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
 
-from backscroll.stores.postgres import fence  # noqa: E402 - only where the extra is there
+from backscroll.stores.postgres import fence, upkeep  # noqa: E402 - only where the extra is there
 from backscroll.stores.postgres.schema import DISTRIBUTED_BY, VERSION  # noqa: E402
 from backscroll.stores.postgres.store import PostgresStore  # noqa: E402
 from tests.stores.cutting_proxy import CuttingProxy  # noqa: E402
@@ -677,6 +677,19 @@ class TestForgetting:
             thread.fork(kept.id)
         with pytest.raises(backscroll.Forgotten):
             thread.message(long.id)
+
+    def test_a_large_table_is_swept(
+        self, engine: Engine, admin: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Where rewriting would stop everybody for too long, the index is made anew and the report says what is left."""
+        monkeypatch.setattr(upkeep, "_LARGE", 0)
+        thread = engine.create("x")
+        message = thread.append("user", "xylophonequartz")
+        before = admin.execute("SELECT pg_relation_filenode('backscroll_words_found')").fetchone()
+        left = thread.forget(message.id).unreachable
+        assert any("unused space in backscroll_words" in what for what in left)
+        assert admin.execute("SELECT pg_relation_filenode('backscroll_words_found')").fetchone() != before
+        sound(engine)
 
     def test_an_open_snapshot_is_said(self, opened: Opener, admin: Any) -> None:
         """While somebody still looks at an older moment the words are there for them, and the report says so."""

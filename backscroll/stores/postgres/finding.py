@@ -62,8 +62,8 @@ def found(
         f"ORDER BY w.said_us DESC LIMIT {RANKED}){weights}, "
         f"best AS (SELECT w.*, {score} AS score FROM hits w ORDER BY score DESC, said_us DESC, seq DESC LIMIT %s) "
         "SELECT w.thread, w.seq, v.target_thread, v.target_seq, v.role, v.said, w.score FROM best w "
-        f"JOIN backscroll_events v ON {_SAME.format('v', 'thread')} AND v.seq = w.seq "
-        "ORDER BY w.score DESC, w.said_us DESC, w.seq DESC"
+        f"CROSS JOIN LATERAL (SELECT * FROM backscroll_events v WHERE {_SAME.format('v', 'thread')} "
+        "AND v.seq = w.seq OFFSET 0) v ORDER BY w.score DESC, w.said_us DESC, w.seq DESC"
     )
     rows = session.ask(sql, tenant, *fits.values, *filters.values, *scoring, max(0, limit))
     return [

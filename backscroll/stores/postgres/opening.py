@@ -205,7 +205,5 @@ def _migrate(connection: Connection, place: Address) -> None:
                 "(version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
             )
         for number, script in enumerate(MIGRATIONS[found:], found + 1):
-            for statement in script.split(";\n"):
-                if statement.strip():
-                    connection.execute(statement.encode())
+            connection.execute(script.encode())  # without values, a script may hold many statements
             connection.execute("INSERT INTO backscroll_schema (version) VALUES (%s)", (number,))

@@ -10,32 +10,23 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from backscroll.record.about import about_from_json
-from backscroll.record.chain import from_bytes
 from backscroll.record.history import Entry, Span
 from backscroll.record.order import at_end
 from backscroll.record.ports import Bounds, RawHit, Spoken, ThreadState, Wanted
 from backscroll.stores.postgres.check import STATS, faults_found
+from backscroll.stores.postgres.columns import ENTRY, EVENT, SPOKEN, THREAD, entry_of, event_of, thread_of
 from backscroll.stores.postgres.finding import found
 from backscroll.stores.postgres.session import Session
 from backscroll.stores.postgres.text import hour, microseconds, plain
-from backscroll.vocab.event import Event, Kind
-from backscroll.vocab.ids import THREAD_ID, Ref, parse_ref
+from backscroll.vocab.event import Event
+from backscroll.vocab.ids import THREAD_ID, Ref
 
 T = TypeVar("T")
-THREAD = (
-    "id, root, head, hash, about, created_at, updated_at, messages, turns, parent, fork_seq, fork_position, "
-    "fork_message, forgotten"
-)
-_EVENT = "v.thread, v.seq, v.kind, v.actor, v.at, v.target_thread, v.target_seq, v.head, v.body, v.salt, v.seal, v.hash"
-_ENTRY = (
-    "e.message_thread, e.message_seq, e.position, e.role, e.revision_thread, e.revision_seq, e.alternative, "
-    "e.alternatives, e.flags, e.since"
-)
-_SPOKEN = "v.body, v.digest, v.said, v.actor"
 _OWN = "e.tenant = %s AND e.root = %s AND e.thread = %s"
 _LOG = "v.tenant = %s AND v.root = %s AND v.thread = %s"
 _KEYS = "unnest(%s::uuid[], %s::bigint[]) AS k (thread, seq)"
+#: Looks each row up by its whole key. Without it a planner that knows too little reads a family to find one event.
+_EACH = "OFFSET 0"
 _SPANS = 4096
 _MOST_ROOTS = 200_000
 _LAST = (1 << 63) - 1
@@ -143,7 +134,7 @@ class PostgresReader:
         when = "e.until IS NULL" if as_of is None else "e.since <= %s"
         what = (self._tenant, root, thread, message.thread, message.seq, *(() if as_of is None else (as_of,)))
         one = (
-            f"SELECT {_ENTRY} FROM backscroll_entries e WHERE {_OWN} AND e.message_thread = %s "
+            f"SELECT {ENTRY} FROM backscroll_entries e WHERE {_OWN} AND e.message_thread = %s "
             f"AND e.message_seq = %s AND {when}"
         )
         newest = "ORDER BY e.since DESC LIMIT 1"
@@ -175,9 +166,9 @@ class PostgresReader:
             where += " AND e.flags & 9 = 0 AND v.body IS NOT NULL"
         order = "DESC" if newest_first else "ASC"
         sql = (
-            f"SELECT {_ENTRY}, {_SPOKEN} FROM backscroll_entries e JOIN backscroll_events v ON v.tenant = e.tenant "
-            "AND v.root = e.root AND v.thread = e.revision_thread AND v.seq = e.revision_seq "
-            f"WHERE {where} ORDER BY e.position {order} LIMIT %s"
+            f"SELECT {ENTRY}, {SPOKEN} FROM backscroll_entries e CROSS JOIN LATERAL (SELECT * FROM backscroll_events v "
+            "WHERE v.tenant = e.tenant AND v.root = e.root AND v.thread = e.revision_thread AND v.seq = e.revision_seq "
+            f"{_EACH}) v WHERE {where} ORDER BY e.position {order} LIMIT %s"
         )
         rows = self._s.ask(sql, *values, max(0, limit))
         return [(entry_of(row), Spoken(*row[10:])) for row in rows]
@@ -209,7 +200,7 @@ class PostgresReader:
             return
         edge: tuple[bytes, int] = (b"", -1)
         sql = (
-            f"SELECT {_ENTRY}, e.until FROM backscroll_entries e WHERE {_OWN} AND (e.position, e.since) > (%s, %s) "
+            f"SELECT {ENTRY}, e.until FROM backscroll_entries e WHERE {_OWN} AND (e.position, e.since) > (%s, %s) "
             "ORDER BY e.position, e.since LIMIT %s"
         )
         while rows := self._s.ask(sql, self._tenant, root, thread, *edge, _SPANS):
@@ -224,7 +215,7 @@ class PostgresReader:
         root = self._root(event.thread)
         if root is None:
             return None
-        sql = f"SELECT {_EVENT} FROM backscroll_events v WHERE {_LOG} AND v.seq = %s"
+        sql = f"SELECT {EVENT} FROM backscroll_events v WHERE {_LOG} AND v.seq = %s"
         row = self._s.ask_one(sql, self._tenant, root, event.thread, event.seq)
         return None if row is None else event_of(row)
 
@@ -242,7 +233,7 @@ class PostgresReader:
             return []
         order = "DESC" if newest_first else "ASC"
         sql = (
-            f"SELECT {_EVENT} FROM backscroll_events v WHERE {_LOG} AND v.seq BETWEEN %s AND %s "
+            f"SELECT {EVENT} FROM backscroll_events v WHERE {_LOG} AND v.seq BETWEEN %s AND %s "
             f"ORDER BY v.seq {order} LIMIT %s::bigint"
         )
         span = (max(first, 0), _LAST if last is None else min(last, _LAST))
@@ -256,7 +247,7 @@ class PostgresReader:
         if root is None:
             return []
         sql = (
-            f"SELECT {_EVENT} FROM backscroll_events v "
+            f"SELECT {EVENT} FROM backscroll_events v "
             "JOIN backscroll_threads t ON t.tenant = v.tenant AND t.root = v.root AND t.id = v.thread "
             "WHERE v.tenant = %s AND v.root = %s AND v.target_thread = %s AND v.target_seq = %s "
             "ORDER BY t.born, v.thread, v.seq"
@@ -270,7 +261,7 @@ class PostgresReader:
         if root is None:
             return []
         sql = (
-            f"SELECT {_EVENT} FROM backscroll_events v WHERE {_LOG} AND v.undoable AND v.actor = %s AND v.seq < %s "
+            f"SELECT {EVENT} FROM backscroll_events v WHERE {_LOG} AND v.undoable AND v.actor = %s AND v.seq < %s "
             "ORDER BY v.seq DESC LIMIT %s"
         )
         end = _LAST if before is None else before
@@ -279,8 +270,8 @@ class PostgresReader:
 
     def spoken(self, revisions: Sequence[Ref]) -> dict[Ref, Spoken]:
         sql = (
-            f"SELECT v.thread, v.seq, {_SPOKEN} FROM {_KEYS} JOIN backscroll_events v ON v.tenant = %s "
-            "AND v.root = %s AND v.thread = k.thread AND v.seq = k.seq"
+            f"SELECT v.thread, v.seq, {SPOKEN} FROM {_KEYS} CROSS JOIN LATERAL (SELECT * FROM backscroll_events v "
+            f"WHERE v.tenant = %s AND v.root = %s AND v.thread = k.thread AND v.seq = k.seq {_EACH}) v"
         )
         return self._looked_up(sql, revisions, lambda row: Spoken(*row))
 
@@ -335,8 +326,9 @@ class PostgresReader:
 
     def tokens(self, revisions: Sequence[Ref], tokenizer: str) -> dict[Ref, int]:
         sql = (
-            f"SELECT n.thread, n.seq, n.count FROM {_KEYS} JOIN backscroll_tokens n ON n.tenant = %s "
-            "AND n.root = %s AND n.thread = k.thread AND n.seq = k.seq AND n.tokenizer = %s"
+            f"SELECT n.thread, n.seq, n.count FROM {_KEYS} CROSS JOIN LATERAL (SELECT * FROM backscroll_tokens n "
+            "WHERE n.tenant = %s AND n.root = %s AND n.thread = k.thread AND n.seq = k.seq AND n.tokenizer = %s "
+            f"{_EACH}) n"
         )
         return self._looked_up(sql, revisions, lambda row: row[0], plain(tokenizer))
 
@@ -346,8 +338,8 @@ class PostgresReader:
             return {}
         sql = (
             f"SELECT n.opening_thread, n.opening_seq, n.version, n.processed_at FROM {_KEYS} "
-            "JOIN backscroll_turns n ON n.tenant = %s AND n.root = %s AND n.thread = %s "
-            "AND n.opening_thread = k.thread AND n.opening_seq = k.seq"
+            "CROSS JOIN LATERAL (SELECT * FROM backscroll_turns n WHERE n.tenant = %s AND n.root = %s AND n.thread = %s "
+            f"AND n.opening_thread = k.thread AND n.opening_seq = k.seq {_EACH}) n"
         )
         names, numbers = [ref.thread for ref in openings], [ref.seq for ref in openings]
         rows = self._s.ask(sql, names, numbers, self._tenant, root, thread)
@@ -367,39 +359,3 @@ class PostgresReader:
 
     def integrity(self) -> list[str]:
         return faults_found(self._s, self._tenant)
-
-
-def thread_of(row: Sequence[Any]) -> ThreadState:
-    """The state that a row of `THREAD` columns holds."""
-    id_, root, head, hash_, about, created, updated, messages, turns, parent, seq, position, message, gone = (
-        row
-    )
-    return ThreadState(
-        id_,
-        root,
-        head,
-        hash_,
-        about_from_json(from_bytes(about)),
-        created,
-        updated,
-        messages,
-        turns,
-        parent,
-        seq,
-        position,
-        None if message is None else parse_ref(message),
-        gone,
-    )
-
-
-def entry_of(row: Sequence[Any]) -> Entry:
-    """The entry that a row of `_ENTRY` columns holds."""
-    thread, seq, position, role, by, number, alternative, alternatives, flags, since = row[:10]
-    return Entry(Ref(thread, seq), position, role, Ref(by, number), alternative, alternatives, flags, since)
-
-
-def event_of(row: Sequence[Any]) -> Event:
-    """The event that a row of `_EVENT` columns holds."""
-    thread, seq, kind, actor, at, about, number, head, body, salt, seal, hash_ = row
-    target = None if about is None else Ref(about, number)
-    return Event(thread, seq, Kind(kind), actor, at, target, from_bytes(head), body, salt, seal, hash_)

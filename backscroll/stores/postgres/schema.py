@@ -9,6 +9,8 @@ transaction of one thread leaves it, except for attached bytes. There is no sequ
 - Columns that hold words, or hashes of them, keep no statistics: `forget` could not reach the planner's samples.
 - `active` is the hour of the last change. It is what listings are indexed by: the exact time changes with every append, and
   a row whose indexed columns stay as they are is updated without touching an index.
+- Where two indexes look equally good, as they do while tables are small, the planner takes the newer one. So the one that
+  is right for questions that both could answer is made last.
 """
 
 from __future__ import annotations
@@ -41,11 +43,11 @@ MIGRATIONS: tuple[str, ...] = (
         forgotten boolean NOT NULL DEFAULT false,
         project text COLLATE "C" NOT NULL DEFAULT '',
         kind text COLLATE "C" NOT NULL DEFAULT '',
-        about bytea NOT NULL,
-        PRIMARY KEY (tenant, root, id)
+        about bytea NOT NULL
     ) WITH (fillfactor = 50);
     CREATE INDEX backscroll_threads_active ON backscroll_threads (tenant, active);
     CREATE INDEX backscroll_threads_project ON backscroll_threads (tenant, left(project, 100), active);
+    ALTER TABLE backscroll_threads ADD PRIMARY KEY (tenant, root, id);
     CREATE TABLE backscroll_events (
         tenant text COLLATE "C" NOT NULL,
         root uuid NOT NULL,
@@ -100,11 +102,11 @@ MIGRATIONS: tuple[str, ...] = (
         said_us bigint NOT NULL,
         role text COLLATE "C" NOT NULL,
         words tsvector NOT NULL,
-        spelled text,
-        PRIMARY KEY (tenant, root, thread, seq)
+        spelled text
     );
     CREATE INDEX backscroll_words_found ON backscroll_words USING gin (words) WITH (gin_pending_list_limit = 1024);
     CREATE INDEX backscroll_words_newest ON backscroll_words (tenant, said_us);
+    ALTER TABLE backscroll_words ADD PRIMARY KEY (tenant, root, thread, seq);
     CREATE TABLE backscroll_tokens (
         tenant text COLLATE "C" NOT NULL,
         root uuid NOT NULL,

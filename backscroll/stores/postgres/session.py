@@ -27,6 +27,7 @@ class Session:
         self.answered = False  # something was read: the caller may have acted on it
         self._held: list[tuple[str, Sequence[Any]]] = [(begin, ())]
         self._began = False
+        self._cursor = connection.cursor(binary=True)
 
     def tell(self, sql: str, *values: Any) -> None:
         """Do something that answers nothing; it is sent with what comes next."""
@@ -36,7 +37,7 @@ class Session:
 
     def ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """All rows of an answer."""
-        cursor = self.connection.cursor(binary=True)
+        cursor = self._cursor
         if self._held:
             with self._pipeline():
                 self._send_held()

@@ -152,8 +152,10 @@ class PostgresStore:
                 with self._pool.lent(deadline) as connection:
                     if ended(connection, fence, deadline):
                         return in_question and writer.arrived(Session(connection, BEGIN_READ))
-            except (psycopg.OperationalError, StoreError):
-                time.sleep(0.1)  # the server is not back yet
+            except (psycopg.OperationalError, StoreError) as error:
+                if isinstance(error, StoreError) and not in_question:
+                    raise  # nothing was written, and it says why the server cannot be reached
+                time.sleep(0.1)
         if not in_question:
             return False
         raise StoreError(

@@ -2,13 +2,16 @@
 
 PostgreSQL keeps the old version of a row until its space is reused, and a word in its index for ever. Only rewriting a table
 with its indexes (VACUUM FULL) takes them out of the files. That locks the table: it is done for those tables that something
-was erased from, and the lock is asked for in short tries, because everybody who comes later waits behind it.
+was erased from, and the lock is asked for in short tries, because everybody who comes later waits behind it. A table so large
+that nobody could wait is swept instead: no query and no index finds the words, but the file may hold them in unused space,
+which is said.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from enum import Enum
 
 import psycopg
 from psycopg import sql
@@ -22,6 +25,7 @@ _HOLD_WORDS: dict[str, tuple[str, ...]] = {
     SCRUB_BYTES: ("backscroll_blobs", "backscroll_blob_users"),
 }
 _TRY_SECONDS = 2.0
+_LARGE = 1 << 30  # bytes; rewriting that takes the better part of a minute
 
 #: Nobody who connects to a server can reach these.
 OUT_OF_REACH: tuple[str, ...] = (
@@ -42,29 +46,38 @@ def scrubbed(connection: Connection, patience: float) -> list[str]:
     others = _wait_for_older(connection, min(deadline, time.monotonic() + 5 * _TRY_SECONDS))
     if others:
         left.append(f"what {others} other sessions or standbys still see: end them, then forget once more")
-    refused: list[str] = []
+    done: dict[str, _How] = {}
     watch = _Watch()
     connection.add_notice_handler(watch)
     try:
         connection.execute("SET statement_timeout = 0")
         for mark in marks:
-            refused += [table for table in _HOLD_WORDS[mark] if not _rewritten(connection, table, deadline)]
+            done |= {table: _rewritten(connection, table, deadline) for table in _HOLD_WORDS[mark]}
     finally:
         connection.remove_notice_handler(watch)
         if not connection.closed:
             connection.execute("RESET statement_timeout")
             connection.execute("SELECT set_config('lock_timeout', %s, false)", (str(round(patience * 1000)),))
-    if refused:
-        left.append(f"old pages of {', '.join(refused)}, which others kept in use: forget once more later")
+    for how in (_How.SWEPT, _How.BUSY):
+        tables = [table for table, got in done.items() if got is how]
+        left += [how.value.format(", ".join(tables))] if tables else []
     if watch.said:
         left.append(f"old pages that only the owner of the tables may rewrite ({'; '.join(watch.said)})")
-    if not (others or refused or watch.said):
+    if not (others or watch.said or _How.BUSY in done.values()):
         for mark, value in marks.items():
             # Only the mark that was seen: somebody may have erased something else meanwhile.
             connection.execute(
                 "DELETE FROM backscroll_meta WHERE key = %s AND value = ANY(%s::text[])", (mark, value)
             )
     return left
+
+
+class _How(Enum):
+    """What became of a table, and what that leaves."""
+
+    REWRITTEN = ""
+    SWEPT = "unused space in {}, too large to rewrite while others work: VACUUM FULL when the store may stand still"
+    BUSY = "old pages of {}, which others kept in use: forget once more later"
 
 
 class _Watch:
@@ -104,17 +117,23 @@ def _wait_for_older(connection: Connection, deadline: float) -> int:
         time.sleep(0.02)
 
 
-def _rewritten(connection: Connection, table: str, deadline: float) -> bool:
+def _rewritten(connection: Connection, table: str, deadline: float) -> _How:
+    row = connection.execute("SELECT pg_total_relation_size(%s::regclass)", (table,)).fetchone()
+    if row is not None and row[0] > _LARGE:
+        connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(table)))
+        if table == "backscroll_words":
+            connection.execute("REINDEX INDEX CONCURRENTLY backscroll_words_found")
+        return _How.SWEPT
     connection.execute("SELECT set_config('lock_timeout', %s, false)", (str(round(_TRY_SECONDS * 1000)),))
     while True:
         try:
             connection.execute(sql.SQL("VACUUM (FULL) {}").format(sql.Identifier(table)))
         except psycopg.errors.LockNotAvailable:
             if time.monotonic() > deadline:
-                return False
+                return _How.BUSY
             time.sleep(0.1)
         else:
-            return True
+            return _How.REWRITTEN
 
 
 def facts_of(connection: Connection) -> Mapping[str, str]:

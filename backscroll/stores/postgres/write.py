@@ -19,7 +19,8 @@ from backscroll.record.chain import from_bytes, to_bytes
 from backscroll.record.history import Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Logged, ThreadState
-from backscroll.stores.postgres.rows import THREAD, PostgresReader, Roots, thread_of
+from backscroll.stores.postgres.columns import THREAD, thread_of
+from backscroll.stores.postgres.rows import PostgresReader, Roots
 from backscroll.stores.postgres.session import Session
 from backscroll.stores.postgres.text import hour, indexable, microseconds, plain, tenant_mark
 from backscroll.vocab.event import Event
