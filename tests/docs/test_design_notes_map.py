@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.engine import opening
 from tests.docs.pages import blocks, prose
-from tests.docs.workshop import Workshop
+from tests.docs.workshop import Workshop, left_open
 from tests.house import tree
 
 PAGE = tree.ROOT / "docs" / "design-notes-map.md"
@@ -84,9 +83,7 @@ def test_what_is_done_runs(row: Row, tmp_path: Path) -> None:
         else:
             _run(example, workshop)
     finally:
-        for engine in list(opening._open.values()):
-            while engine in opening._open.values():
-                engine.close()
+        left_open()
 
 
 def _run(example: str, workshop: Workshop) -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.engine import opening
 from tests.docs.pages import Block, blocks, page_name, pages
-from tests.docs.workshop import Workshop, commands
+from tests.docs.workshop import Workshop, commands, left_open
 from tests.house import tree
 
 #: Pages whose blocks are not run here, and why.
@@ -52,8 +51,11 @@ def _adjacent(page: Path, block: Block, following: Block) -> bool:
 def test_the_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
     """The blocks of a page run in order in one folder, and print what the page shows."""
     language = "zh" if page.name.endswith(".zh-CN.md") else "en"
-    _runs(page, Workshop(tmp_path, language))
-    assert opening._open == {}, "the page opens a store and does not close it"
+    try:
+        _runs(page, Workshop(tmp_path, language))
+    finally:
+        still = left_open()
+    assert still == [], "the page opens a store and does not close it"
 
 
 @pytest.mark.parametrize("page", _with("python", excerpts=True), ids=page_name)

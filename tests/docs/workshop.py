@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from backscroll.engine import opening
 from tests.docs.pages import Block
 from tests.house import tree
 
@@ -142,6 +143,15 @@ class Workshop:
             return f"(?P={groups[name]})"
         groups[name] = f"id_{len(groups)}"
         return f"(?P<{groups[name]}>[0-9a-f]{{{len(name)}}})"
+
+
+def left_open() -> list[str]:
+    """Close the stores that examples left open, so that no other test meets them; gives their names."""
+    names = [place for _, place, _ in opening._open]
+    for engine in list(opening._open.values()):
+        while engine in opening._open.values():
+            engine.close()
+    return names
 
 
 def commands(block: Block) -> Iterator[tuple[str, str]]:
