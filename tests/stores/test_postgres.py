@@ -1,20 +1,14 @@
-"""What is special to PostgreSQL: many writers, broken connections, addresses, tenants, schemas, shards.
+"""What is special to PostgreSQL: addresses, tenants, schemas, shards, long texts, forgetting.
 
-What every store must do is in `tests/contracts`; that both give the same answers in `test_both_answer_alike`.
+Many writers and broken connections are in `test_postgres_writers`, what every store must do in `tests/contracts`, and that both
+give the same answers in `test_both_answer_alike`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import random
 import subprocess
 import sys
-import threading
-import time
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -22,79 +16,21 @@ from urllib.parse import quote
 import pytest
 
 import backscroll
-from backscroll.config import Settings
 from backscroll.engine.engine import Engine
-from backscroll.engine.pen import Pen
 from backscroll.engine.searching import search
-from backscroll.engine.verifying import verify_store
-from backscroll.errors import InvalidInput, StoreBusy, StoreError, StoreTooNew
+from backscroll.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
 from backscroll.record.about import About
 from backscroll.record.history import Entry
-from backscroll.record.ports import Reader, Wanted, Writer
+from backscroll.record.ports import Writer
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Text
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
 
-from backscroll.stores.postgres import fence, upkeep  # noqa: E402 - only where the extra is there
+from backscroll.stores.postgres import faults, upkeep  # noqa: E402 - only where the extra is there
 from backscroll.stores.postgres.schema import DISTRIBUTED_BY, VERSION  # noqa: E402
 from backscroll.stores.postgres.store import PostgresStore  # noqa: E402
-from tests.stores.cutting_proxy import CuttingProxy  # noqa: E402
-
-Opener = Callable[..., Engine]
-
-
-@pytest.fixture
-def opened(database_url: str) -> Iterator[Opener]:
-    """Opens engines that share nothing in this process, as if each were a program of its own."""
-    stores: list[PostgresStore] = []
-
-    def one(url: str = database_url, **options: Any) -> Engine:
-        stores.append(PostgresStore(url, **options))
-        return Engine(stores[-1], Settings())
-
-    yield one
-    for store in stores:
-        store.close()
-
-
-@pytest.fixture
-def engine(opened: Opener) -> Engine:
-    return opened()
-
-
-@pytest.fixture
-def admin(database_url: str) -> Iterator[Any]:
-    """Somebody else's connection to the same database."""
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        yield connection
-
-
-def together(*work: Callable[[], object]) -> None:
-    """Run several things at once, and raise what one of them raised."""
-    errors: list[BaseException] = []
-    gate = threading.Barrier(len(work))
-
-    def run(one: Callable[[], object]) -> None:
-        gate.wait()
-        try:
-            one()
-        except BaseException as error:  # noqa: BLE001 - it is raised below, in the thread of the test
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(one,)) for one in work]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
-    if errors:
-        raise errors[0]
-
-
-def sound(engine: Engine) -> None:
-    """Log, history and index of everything agree."""
-    assert engine.store.read(lambda r: verify_store(r, None)).flaws == []
+from tests.stores.at_once import Opener, sound, together  # noqa: E402
 
 
 class TestAddress:
@@ -142,6 +78,46 @@ class TestAddress:
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
         assert "MissingExtra" in done.stdout
         assert "pip install 'backscroll[postgres]'" in done.stdout
+
+
+class TestFaults:
+    @pytest.mark.parametrize(
+        ("state", "kind", "hint"),
+        [
+            ("53100", StoreError, "make room"),
+            ("53300", StoreBusy, "max_connections"),
+            ("40P01", StoreBusy, "try again"),
+            ("55P03", StoreBusy, "try again"),
+            ("57014", StoreBusy, "statement_timeout"),
+            ("25006", StoreError, "primary"),
+            ("28P01", StoreError, "PGPASSWORD"),
+            ("42501", StoreError, "grant"),
+            ("XX001", StoreCorrupt, "backup"),
+            ("XX002", StoreCorrupt, "REINDEX"),
+            ("42P01", StoreCorrupt, "backup"),
+        ],
+    )
+    def test_every_one_says_what_to_do(self, state: str, kind: type[StoreError], hint: str) -> None:
+        """What the server says becomes one of our errors, with the place and a hint."""
+        fault = faults.translated(psycopg.errors.lookup(state)("said by the server"), "postgresql://h/x")
+        assert type(fault) is kind
+        assert hint in fault.hint
+        assert fault.message.endswith("postgresql://h/x")
+        assert fault.facts["cause"] == "said by the server"
+
+    def test_what_is_not_known_is_told_as_it_is(self) -> None:
+        """An error that nobody thought of still carries the server's own words."""
+        fault = faults.translated(psycopg.errors.lookup("22012")("division by zero"), "postgresql://h/x")
+        assert "division by zero" in fault.message
+
+    def test_a_refused_login_is_not_waited_for(self) -> None:
+        """A wrong password does not get better with time; a server that starts does."""
+        wrong = faults.unreachable(
+            psycopg.OperationalError('password authentication failed for user "a"'), "x"
+        )
+        starting = faults.unreachable(psycopg.OperationalError("the database system is starting up"), "x")
+        assert (faults.hopeless(wrong), faults.turned_away(wrong)) == (True, False)
+        assert (faults.hopeless(starting), faults.turned_away(starting)) == (False, True)
 
 
 class TestOpening:
@@ -236,283 +212,6 @@ class TestTenants:
         assert [m.text for m in two.thread("abab")] == ["blue fox"]
         assert two.store.read(lambda r: len(list(r.blobs()))) == 1
         sound(two)
-
-
-class TestManyWriters:
-    @pytest.mark.load
-    def test_one_thread(self, opened: Opener) -> None:
-        """Appends of several programs to one thread get consecutive numbers, and none is lost."""
-        name = opened().create("x").id
-        engines = [opened() for _ in range(4)]
-
-        def work(number: int) -> None:
-            for count in range(25):
-                engines[number].thread(name).append("user", f"{number}:{count}")
-
-        together(*[lambda n=n: work(n) for n in range(4)])
-        texts = [m.text for m in engines[0].thread(name)]
-        assert sorted(texts) == sorted(f"{n}:{c}" for n in range(4) for c in range(25))
-        for number in range(4):
-            own = [text for text in texts if text.startswith(f"{number}:")]
-            assert own == [f"{number}:{c}" for c in range(25)]
-        sound(engines[0])
-
-    @pytest.mark.load
-    def test_one_family(self, opened: Opener) -> None:
-        """Forks that delete, restore, edit and forget the same messages at once never leave the index wrong."""
-        root = opened().create("x")
-        shared = [root.append("user", f"shared words {n}").id for n in range(4)]
-        names = [root.id, *(root.fork().id for _ in range(3))]
-
-        def work(number: int) -> None:
-            thread, dice = opened().thread(names[number]), random.Random(number)
-            for count in range(12):
-                message = dice.choice(shared[:3])
-                how = dice.choice(["delete", "restore", "edit"])
-                with contextlib.suppress(backscroll.Conflict):  # it is deleted: somebody was quicker
-                    getattr(thread, how)(message, *([f"new {number}.{count}"] if how == "edit" else []))
-                if count == 6 and number == 2:
-                    thread.forget(shared[3])
-                if count == 8:
-                    thread.fork()
-
-        together(*[lambda n=n: work(n) for n in range(4)])
-        engine = opened()
-        sound(engine)
-        assert len(list(engine.threads())) == 8
-
-    def test_who_edits_waits_for_the_family_only(self, opened: Opener) -> None:
-        """While a transaction holds one family, others write to theirs."""
-        first, second = opened(), opened()
-        busy, free = first.create("busy"), first.create("free")
-
-        def work(tx: Writer) -> None:
-            Pen(tx, busy.id, first.means, "user")
-            tx.family(busy.id)
-            second.thread(free.id).append("user", "not waiting")
-
-        first.store.write(work)
-        assert [m.text for m in free] == ["not waiting"]
-
-    def test_patience_ends(self, opened: Opener) -> None:
-        """A thread that somebody holds for too long is an error that says so, and nothing was written."""
-        first, second = opened(), opened(patience=0.3)
-        thread = first.create("x")
-
-        def work(tx: Writer) -> None:
-            tx.lock_thread(thread.id)
-            with pytest.raises(StoreBusy, match="too long"):
-                second.thread(thread.id).append("user", "late")
-
-        first.store.write(work)
-        assert len(thread) == 0
-
-    def test_a_reader_sees_one_moment(self, opened: Opener) -> None:
-        """What is written while somebody reads shows only to the next reader."""
-        first, second = opened(), opened()
-        thread = first.create("x")
-        thread.append("user", "one")
-
-        def work(reader: Reader) -> list[int]:
-            before = len(reader.events(thread.id))
-            second.thread(thread.id).append("user", "two")
-            return [before, len(reader.events(thread.id))]
-
-        assert first.store.read(work) == [2, 2]
-        assert len(thread) == 2
-
-    def test_a_write_inside_a_write_is_a_mistake(self, engine: Engine) -> None:
-        """It would wait for itself; better to say so."""
-        with pytest.raises(RuntimeError, match="inside a write"):
-            engine.store.write(lambda tx: engine.store.write(lambda tx: None))
-        engine.create("still works")
-
-    def test_an_origin_is_claimed_once(self, opened: Opener) -> None:
-        """Of several imports of one file, all at once, one makes the thread and the others find it."""
-
-        def work() -> None:
-            engine = opened()
-
-            def look(tx: Writer) -> None:
-                if tx.origin(b"file") is None:
-                    time.sleep(0.05)
-                    tx.set_origin(b"file", engine.begin(tx, About("imported")).state.id)
-
-            engine.store.write(look)
-
-        together(*[work] * 4)
-        engine = opened()
-        (only,) = engine.threads()
-        assert engine.store.read(lambda r: (r.origin(b"file"), r.origin(b"other"))) == (only.id, None)
-
-    def test_a_look_without_a_claim_leaves_no_origin(self, engine: Engine) -> None:
-        """Who looks inside a transaction and sets nothing has changed nothing."""
-        assert engine.store.write(lambda tx: tx.origin(b"file")) is None
-        assert engine.store.read(lambda r: r.origin(b"file")) is None
-
-    def test_bytes_that_somebody_begins_to_use_are_not_forgotten(self, opened: Opener) -> None:
-        """A forget that keeps shared bytes waits for whoever is attaching them just now."""
-        first, second = opened(), opened()
-        image = Content((Media("image/png", data=b"the same picture"),))
-        doomed, other = first.create("a"), first.create("b")
-        message = doomed.append("user", image)
-        inside, done = threading.Event(), threading.Event()
-
-        def attach(tx: Writer) -> None:
-            from backscroll.engine import operations
-
-            pen = Pen(tx, other.id, first.means, "user")
-            operations.append(pen, "user", image)
-            pen.save()
-            inside.set()
-            assert not done.wait(0.3), "the forget did not wait"
-
-        def forget() -> None:
-            inside.wait(10)
-            second.thread(doomed.id).forget(message.id, keep_shared=True)
-            done.set()
-
-        together(lambda: first.store.write(attach), forget)
-        (kept,) = first.store.read(lambda r: [r.blob(d) for d in r.blobs()])
-        assert kept == b"the same picture"
-        sound(first)
-
-
-class TestBrokenConnections:
-    def test_a_connection_that_died_while_idle_is_no_error(self, engine: Engine, admin: Any) -> None:
-        """After a restart of the server the store goes on as if nothing had happened."""
-        thread = engine.create("x")
-        kill_others(admin)
-        thread.append("user", "after")
-        kill_others(admin)
-        assert [m.text for m in thread] == ["after"]
-
-    def test_broken_before_the_commit(self, engine: Engine, admin: Any) -> None:
-        """The work is done again, and leaves its traces once."""
-        thread = engine.create("x")
-        tries: list[int] = []
-
-        def work(tx: Writer) -> None:
-            from backscroll.engine import operations
-
-            pen = Pen(tx, thread.id, engine.means, "user")
-            tries.append(pen.state.head)
-            operations.append(pen, "user", Content((Text("once"),)))
-            if len(tries) == 1:
-                kill_others(admin)
-            pen.save()
-            tx.thread("0" * 32)
-
-        engine.store.write(work)
-        assert tries == [1, 1]
-        assert [m.text for m in thread] == ["once"]
-        sound(engine)
-
-    @pytest.mark.parametrize("mode", ["before", "after", "late", "ghost"])
-    def test_cut_off_during_the_commit(
-        self, opened: Opener, database_url: str, mode: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Whether or not COMMIT got through, and however late, each write is there exactly once."""
-        monkeypatch.setattr(fence, "_GRACE", 2.0 if mode == "late" else 0.1)
-        with CuttingProxy(database_url) as proxy:
-            store = PostgresStore(proxy.url)
-            with closing(store):
-                engine = Engine(store, Settings())
-                proxy.mode = mode
-                thread = engine.create("x")
-                proxy.mode = mode
-                message = thread.append("user", "one")
-                thread.append("user", "two")
-                proxy.mode = mode
-                store.write(lambda tx: tx.set_meta("key", "value"))
-                assert store.read(lambda r: r.meta("key")) == "value"
-            assert proxy.cuts == 3
-        engine = opened()
-        assert [m.text for m in engine.thread(thread.id)] == ["one", "two"]
-        assert engine.thread(thread.id).message(message.id).text == "one"
-        assert len(list(engine.threads())) == 1
-        sound(engine)
-
-    def test_deadlocks_resolve_themselves(self, opened: Opener) -> None:
-        """Two transactions that take the same two threads in opposite order both succeed."""
-        engines = [opened(), opened()]
-        names = [engines[0].create("a").id, engines[0].create("b").id]
-        gate = threading.Barrier(2)
-
-        def work(engine: Engine, order: list[str]) -> None:
-            first_time = [True]
-
-            def run(tx: Writer) -> None:
-                from backscroll.engine import operations
-
-                for name in order:
-                    pen = Pen(tx, name, engine.means, "user")
-                    operations.append(pen, "user", Content((Text("x"),)))
-                    pen.save()
-                    if first_time.pop() if first_time else False:
-                        gate.wait(10)
-
-            engine.store.write(run)
-
-        together(lambda: work(engines[0], names), lambda: work(engines[1], names[::-1]))
-        assert [len(engines[0].thread(name)) for name in names] == [2, 2]
-        sound(engines[0])
-
-    def test_an_error_that_was_swallowed_is_no_success(self, engine: Engine) -> None:
-        """Where the work hides a failed statement, the server would answer COMMIT with ROLLBACK: that is an error."""
-
-        def work(tx: Writer) -> str:
-            tx.set_meta("key", "value")
-            try:
-                tx.search("'unclosed", Wanted(), 1)
-            except psycopg.Error:
-                return "all is well"
-            return "not reached"
-
-        with pytest.raises(StoreError):
-            engine.store.write(work)
-        assert engine.store.read(lambda r: r.meta("key")) is None
-
-    def test_a_forked_child_leaves_the_connections_of_its_parent_alone(self, engine: Engine) -> None:
-        """Both go on writing to the same thread."""
-        thread = engine.create("x")
-        thread.append("user", "before")
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", DeprecationWarning
-            )  # forking with threads around; there are none of ours
-            child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                thread.append("user", "child")
-                engine.store.close()
-                code = 0
-            finally:
-                os._exit(code)
-        assert os.waitpid(child, 0)[1] == 0
-        thread.append("user", "parent")
-        assert [m.text for m in thread] == ["before", "child", "parent"]
-
-    def test_closed_is_closed(self, engine: Engine) -> None:
-        """After closing, every call says so."""
-        engine.store.close()
-        for call in (
-            engine.store.facts,
-            engine.store.scrub,
-            lambda: engine.create("x"),
-            lambda: list(engine.threads()),
-        ):
-            with pytest.raises(StoreError, match="closed"):
-                call()
-
-
-def kill_others(admin: Any) -> None:
-    """End every other connection to the database, and wait until they are gone."""
-    others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-    admin.execute(f"SELECT pg_terminate_backend(pid) {others}")
-    while admin.execute(f"SELECT count(*) {others}").fetchone()[0]:
-        time.sleep(0.005)
 
 
 class TestTables:
@@ -677,6 +376,26 @@ class TestForgetting:
             thread.fork(kept.id)
         with pytest.raises(backscroll.Forgotten):
             thread.message(long.id)
+
+    def test_tables_of_somebody_else_are_said(
+        self, engine: Engine, opened: Opener, database_url: str, admin: Any
+    ) -> None:
+        """Only their owner may rewrite tables: who is not tells what stays."""
+        role = f"backscroll_test_role_{random.randrange(10**9)}"
+        admin.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'geheim'")
+        try:
+            admin.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}")
+            joint = "&" if "?" in database_url else "?"
+            guest = opened(f"{database_url}{joint}user={role}&password=geheim")
+            assert "geheim" not in guest.store.location
+            thread = guest.create("x")
+            left = thread.forget(thread.append("user", "words").id).unreachable
+            assert any("only the owner" in what for what in left)
+            assert not any("only the owner" in what for what in engine.store.scrub())
+            guest.store.close()
+        finally:
+            admin.execute(f"DROP OWNED BY {role}")
+            admin.execute(f"DROP ROLE {role}")
 
     def test_a_large_table_is_swept(
         self, engine: Engine, admin: Any, monkeypatch: pytest.MonkeyPatch

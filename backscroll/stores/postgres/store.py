@@ -8,6 +8,7 @@ old session is over, and looks whether its last event is in the log.
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 import time
@@ -86,13 +87,13 @@ class PostgresStore:
     def write(self, work: Callable[[Writer], T]) -> T:
         """Run `work` in a transaction; durable on return."""
         self._check()
-        if getattr(self._busy, "writing", False):
+        if getattr(self._busy, "writing", 0) == os.getpid():
             raise RuntimeError("a write inside a write would wait for itself")
-        self._busy.writing = True
+        self._busy.writing = os.getpid()
         try:
             return self._write(work)
         finally:
-            self._busy.writing = False
+            self._busy.writing = 0
 
     def _write(self, work: Callable[[Writer], T]) -> T:
         deadline = time.monotonic() + self.patience
