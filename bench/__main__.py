@@ -21,8 +21,9 @@ def main() -> None:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="backscroll-bench-") as folder:
         for name in options.only or measures.ALL:
+            print(f"measuring {name} …", flush=True)
             rows += measures.ALL[name](Path(folder), options)
-            print_table(rows)
+    print_table(rows)
 
 
 main()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import sqlite3
 import statistics
 import subprocess
@@ -108,7 +107,14 @@ def edit(folder: Path, options: Namespace) -> list[Row]:
             edits.append(statistics.median(mine))
             appends.append(statistics.median(bare))
     a, b = statistics.median(edits), statistics.median(appends)
-    row = Row("edit message 500 of 10,000 (floor: our append)", _micro(a), _micro(b), a / b, "about an append", a / b <= 1.5)
+    row = Row(
+        "edit message 500 of 10,000 (floor: our append)",
+        _micro(a),
+        _micro(b),
+        a / b,
+        "about an append",
+        a / b <= 1.5,
+    )
     return [row]
 
 
@@ -141,7 +147,9 @@ print(end - loaded, end - start)
 def _child(script: str, *arguments: str) -> tuple[float, float, float]:
     """Inside the child: work, work and imports; and the whole process as seen from outside."""
     start = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
+    )
     wall = time.perf_counter() - start
     work, everything = map(float, done.stdout.split())
     return work, everything, wall
@@ -169,8 +177,22 @@ def reopen(folder: Path, options: Namespace) -> list[Row]:
     size = f"{options.messages:,}"
     out = [
         Row(f"write {size} messages in batches", f"{options.messages / took:,.0f}/s"),
-        Row(f"open {size} messages, read last 50", _micro(work[0]), _micro(base[0]), work[0] / base[0], "under 5x", work[0] / base[0] < 5),
-        Row("the same, whole process", _micro(work[2]), _micro(base[2]), work[2] / base[2], "under 5x", work[2] / base[2] < 5),
+        Row(
+            f"open {size} messages, read last 50",
+            _micro(work[0]),
+            _micro(base[0]),
+            work[0] / base[0],
+            "under 5x",
+            work[0] / base[0] < 5,
+        ),
+        Row(
+            "the same, whole process",
+            _micro(work[2]),
+            _micro(base[2]),
+            work[2] / base[2],
+            "under 5x",
+            work[2] / base[2] < 5,
+        ),
     ]
     return out + _search(path, options)
 
@@ -199,12 +221,14 @@ with backscroll.open(sys.argv[1]) as store:
 
 def imports(folder: Path, options: Namespace) -> list[Row]:
     """Peak memory of a process that imports a large JSONL file, once and again."""
-    corpus, path = Corpus(4), folder / "large.jsonl"
+    corpus, path, lengths = Corpus(4), folder / "large.jsonl", random.Random(4)
     with path.open("w", encoding="utf-8") as file:
         size, number = 0, 0
         while size < options.megabytes * 1_000_000:
             role = "assistant" if number % 2 else "user"
-            line = json.dumps({"role": role, "content": corpus.message(random.Random(number).randint(200, 6000))}, ensure_ascii=False)
+            line = json.dumps(
+                {"role": role, "content": corpus.message(lengths.randint(200, 6000))}, ensure_ascii=False
+            )
             size += file.write(line + "\n")
             number += 1
     out: list[Row] = []
@@ -223,14 +247,30 @@ def start(folder: Path, options: Namespace) -> list[Row]:
     """`backscroll --help`, wall time."""
     del folder
     command = [sys.executable, "-m", "backscroll", "--help"]
-    times = [_timed(lambda: subprocess.run(command, capture_output=True, check=True)) for _ in range(options.runs + 2)]
-    bare = [_timed(lambda: subprocess.run([sys.executable, "-c", ""], check=True)) for _ in range(options.runs + 2)]
+    times = [
+        _timed(lambda: subprocess.run(command, capture_output=True, check=True))
+        for _ in range(options.runs + 2)
+    ]
+    bare = [
+        _timed(lambda: subprocess.run([sys.executable, "-c", ""], check=True))
+        for _ in range(options.runs + 2)
+    ]
     a, b = statistics.median(times), statistics.median(bare)
-    return [Row("backscroll --help (floor: bare Python)", _micro(a), _micro(b), a / b, "well under 150 ms", a < 0.150)]
+    return [
+        Row(
+            "backscroll --help (floor: bare Python)",
+            _micro(a),
+            _micro(b),
+            a / b,
+            "well under 150 ms",
+            a < 0.150,
+        )
+    ]
 
 
 def threads(folder: Path, options: Namespace) -> list[Row]:
     """Group commit: eight OS threads share syncs."""
+    del options
     from concurrent.futures import ThreadPoolExecutor
 
     corpus = Corpus(5)
@@ -246,7 +286,9 @@ def threads(folder: Path, options: Namespace) -> list[Row]:
                         handle.append("user", text)
 
                 took = _timed(lambda pool=pool, count=count: list(pool.map(work, handles[:count])))
-            out.append(Row(f"durable appends from {count} OS thread(s)", f"{count * len(texts) / took:,.0f}/s"))
+            out.append(
+                Row(f"durable appends from {count} OS thread(s)", f"{count * len(texts) / took:,.0f}/s")
+            )
     return out
 
 
@@ -258,5 +300,3 @@ ALL: dict[str, Callable[[Path, Namespace], list[Row]]] = {
     "reopen": reopen,
     "imports": imports,
 }
-
-_ = resource  # used by the children's scripts; imported here so that a platform without it fails early

@@ -29,4 +29,4 @@ def print_table(rows: list[Row]) -> None:
         mark = "" if row.ok is None else "ok" if row.ok else "MISSED"
         ratio = "" if row.ratio is None else f"{row.ratio:.2f}x"
         table.add_row(row.what, row.measured, row.floor, ratio, row.bar, mark)
-    Console().print(table)
+    Console(width=max(120, Console().width)).print(table)

@@ -14,6 +14,7 @@ from backscroll.engine.comparing import Imported, imported_side, named
 from backscroll.engine.lines import Kept, Line, Router
 from backscroll.engine.pen import Pen
 from backscroll.engine.reading import History
+from backscroll.engine.thread import Thread
 from backscroll.engine.walking import Walk, body_of
 from backscroll.record.about import About
 from backscroll.record.content import digest
@@ -91,6 +92,9 @@ class Arrival:
         if branches:
             self.counts["branches"] = len(branches)
         self.thread = main.thread
+        for line in (main, *branches):
+            if line.written and line.thread is not None:
+                self.engine.changed(Thread(self.engine, line.thread, self.actor))
 
     def _is_forgotten(self, thread: str) -> bool:
         state = self.engine.store.read(lambda reader: reader.thread(thread))
@@ -204,6 +208,7 @@ class Arrival:
             return places, pen.save().head
 
         places, line.head = self.engine.store.write(work)
+        line.written = True
         line.places.update(places)
 
     def pen(self, tx: Writer, line: Line) -> Pen:

@@ -33,6 +33,8 @@ _PERHAPS: dict[type, tuple[str, ...]] = {
 
 def checked_content(value: ContentLike, author: str | None) -> Content:
     """The content, or a clear error where it is none."""
+    if type(value) is str and (author is None or type(author) is str):
+        return Content((Text(value),), author)
     given: Any = value
     if not isinstance(given, (str, Content, Sequence, *_PARTS)):
         raise _no_content(given)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from backscroll.engine.echoes import tag
 from backscroll.engine.forgetting import mark
 from backscroll.engine.lineage import View
 from backscroll.engine.operations import visible_revisions
@@ -32,16 +33,24 @@ _NOTHING = Content(())
 class Holes:
     """What was forgotten: for each message, the salt and the marks that its tombstones hold."""
 
+    lines: list[tuple[bytes, frozenset[str]]] = field(default_factory=list[tuple[bytes, frozenset[str]]])
     marks: dict[Ref, list[tuple[bytes, frozenset[str]]]] = field(
         default_factory=dict[Ref, list[tuple[bytes, frozenset[str]]]]
     )
 
     def add(self, event: Event) -> None:
         """Read the tombstones of one forget."""
+        beside = event.head.get("beside")
+        if beside is not None:
+            self.lines.append((bytes.fromhex(beside["salt"]), frozenset[str](beside["tags"])))
         for hole in event.head.get("messages", ()):
             facts = (bytes.fromhex(hole["salt"]), frozenset[str](hole["marks"]))
             thread, _, seq = hole["message"].rpartition(".")
             self.marks.setdefault(Ref(thread, int(seq)), []).append(facts)
+
+    def held(self, body: bytes) -> bool:
+        """True where this very line was erased because it repeated forgotten words."""
+        return any(tag(salt, body) in tags for salt, tags in self.lines)
 
     def check(self, message: Ref) -> Callable[[ForeignMessage], bool] | None:
         """A test whether some words may be the forgotten ones; None where nothing of this message was forgotten."""

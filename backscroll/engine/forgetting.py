@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from backscroll.engine import echoes
 from backscroll.engine.disowning import disown
 from backscroll.engine.lineage import View
 from backscroll.engine.means import Means
@@ -34,6 +35,7 @@ class Erasure:
     blobs: int
     threads: tuple[str, ...]  # every thread that showed them
     shared_with: tuple[Ref, ...]  # other messages that lose the same attached bytes
+    beside: int = 0  # titles, asides and code changes that repeated the words
     unreachable: tuple[str, ...] = ()
 
 
@@ -74,13 +76,25 @@ def forget_messages(
         pen.write(Kind.FORGOTTEN, head={"messages": [holes[m] for m in seen]})
         pen.save()
         affected.append(kin.id)
-    return _erase(
-        tx,
-        [e for events in doomed.values() for e in events],
-        len(messages),
-        affected,
-        keep_shared=keep_shared,
-    )
+    said = [e for events in doomed.values() for e in events]
+    more = _echoes(tx, means, affected, said, actor)
+    done = _erase(tx, [*said, *more], len(messages), affected, keep_shared=keep_shared)
+    return replace(done, revisions=len(said), beside=len(more))
+
+
+def _echoes(
+    tx: Writer, means: Means, threads: Sequence[str], said: Sequence[Event], actor: str
+) -> list[Event]:
+    """What stands beside the messages and repeats them; the log notes by which marks an import knows it again."""
+    words = echoes.words_of(said)
+    lines = echoes.beside(tx, threads, words)
+    for thread in dict.fromkeys(line.thread for line in lines):
+        salt = means.random(8)
+        tags = [echoes.tag(salt, e.body or b"") for e in lines if e.thread == thread]
+        pen = Pen(tx, thread, means, actor)
+        pen.write(Kind.FORGOTTEN, head={"messages": [], "beside": {"salt": salt.hex(), "tags": tags}})
+        pen.save()
+    return [*lines, *echoes.unnamed(tx, means, threads, words, actor)]
 
 
 def forget_thread(tx: Writer, means: Means, thread: str, actor: str, *, keep_shared: bool = False) -> Erasure:
@@ -99,10 +113,11 @@ def forget_thread(tx: Writer, means: Means, thread: str, actor: str, *, keep_sha
     more = _erase(tx, rest, 0, [thread], keep_shared=keep_shared)
     return Erasure(
         done.messages,
-        done.revisions + more.revisions,
+        done.revisions,
         done.blobs + more.blobs,
         done.threads,
         (*done.shared_with, *more.shared_with),
+        done.beside + more.revisions,
     )
 
 

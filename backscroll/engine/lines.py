@@ -22,6 +22,7 @@ class Line:
     items: list[Kept] = field(default_factory=list[Kept])
     thread: str | None = None
     head: int | None = None  # where its log ended when we last looked
+    written: bool = False  # something was added to it
     places: dict[str, Ref] = field(default_factory=dict[str, Ref])  # source id -> our name, along this line
 
     def place(self, source_id: str) -> tuple[Line, Ref] | None:

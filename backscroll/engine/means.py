@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 
 def _now() -> str:
@@ -24,6 +25,7 @@ class Means:
         return self.random(16).hex()
 
 
+@lru_cache(maxsize=256)
 def microseconds(iso: str) -> int:
     """A time as microseconds since 1970, UTC."""
     return round(datetime.fromisoformat(iso).timestamp() * 1_000_000)

@@ -208,8 +208,7 @@ class _Intake:
             return
         if events or blobs:
             added, same, fork = self.engine.store.write(lambda tx: self._write(tx, events, blobs))
-            self.report.counts["added"] += added
-            self.report.counts["unchanged"] += same
+            self.report.counts.update({k: n for k, n in (("added", added), ("unchanged", same)) if n})
             if fork is not None and self.fork is None:
                 self.fork, self.fork_at = fork
                 self.report.notes.append(
@@ -232,6 +231,8 @@ class _Intake:
                 self._add_thread(tx)
             held = tx.event(event.id) if fork is None else None
             if held is not None and held.hash == event.hash:
+                if event.forgotten and held.body is not None:
+                    tx.erase_event(held.id)  # it was forgotten where the file comes from
                 same += event.message == event.id
                 continue
             if held is not None and fork is None:

@@ -41,8 +41,20 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Any) -> Engine
 
                 engine.on_change(Autosave(engine, Path(chosen.storage_dir).expanduser()))
             _open[key] = engine
+        else:
+            _check_same(engine.settings, chosen, settings)
         _users[key] = _users.get(key, 0) + 1
         return engine
+
+
+def _check_same(now: Settings, wanted: Settings, given: dict[str, Any]) -> None:
+    """An engine is shared: whoever asks for other settings than it has must know that they would not apply."""
+    for name, value in given.items():
+        if value is not None and getattr(now, name) != getattr(wanted, name):
+            raise InvalidInput(
+                f"the store is open in this process with {name} = {getattr(now, name)!r}",
+                hint="close it first, or leave this setting out; `thread.as_actor` acts under another name",
+            )
 
 
 def _let_go(key: tuple[int, str, str]) -> bool:

@@ -106,16 +106,21 @@ class Pen:
             self._about_changed = True
         wiped = event.kind is Kind.FORGOTTEN and bool(event.head.get("thread"))
         self._about_changed |= wiped
+        messages, turns = self.state.messages, self.state.turns
+        for entry in opened:
+            before = self._open(entry, event)
+            messages += entry.live - (before is not None and before.live)
+            turns += entry.opens_turn - (before is not None and before.opens_turn)
         self.state = replace(
             self.state,
             head=event.seq,
             hash=event.hash,
             about=about,
             updated_at=self._moved_on(event),
+            messages=messages,
+            turns=turns,
             forgotten=self.state.forgotten or wiped,
         )
-        for entry in opened:
-            self._open(entry, event)
         if event.kind is Kind.FORGOTTEN:
             self.tx.set_meta(ERASED, "yes")
         return event
@@ -170,18 +175,14 @@ class Pen:
         for blob in blobs_of(speech.content):
             self.tx.link_blob(blob, event.id)
 
-    def _open(self, entry: Entry, event: Event) -> None:
+    def _open(self, entry: Entry, event: Event) -> Entry | None:
+        """Open an entry and keep the index in step; gives the entry that stood before it, if any."""
         fresh = event.target is None and entry.message == event.id
         own = None if fresh else self.tx.entry(self.state.id, entry.message)
         before = own if own is not None or self.state.parent is None or fresh else self.entry(entry.message)
         self.tx.open_entry(self.state.id, entry, own)
-        self.state = replace(
-            self.state,
-            messages=self.state.messages + entry.live - (before is not None and before.live),
-            turns=self.state.turns + entry.opens_turn - (before is not None and before.opens_turn),
-        )
         if before is None:
-            return
+            return None
         if before.live and not (entry.live and entry.revision == before.revision):
             self._unindex(before)
         if (
@@ -190,6 +191,7 @@ class Pen:
             and not (before.live and entry.revision == before.revision)
         ):
             self._index(entry.revision)
+        return before
 
     def _index(self, revision: Ref) -> None:
         spoken = self.tx.spoken([revision]).get(revision)

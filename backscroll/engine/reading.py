@@ -7,6 +7,7 @@ history that others are changing still sees one moment.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
@@ -367,7 +368,7 @@ def info_of(state: ThreadState) -> ThreadInfo:
         about.kind,
         about.language,
         about.tags,
-        about.metadata,
+        deepcopy(about.metadata),  # rows are shared; what a caller does to this must not reach them
         state.created_at,
         state.updated_at,
         state.head,

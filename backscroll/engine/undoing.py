@@ -28,7 +28,8 @@ def undo(pen: Pen) -> Event:
     stroke = to_undo(e for e in _newest_first(pen) if not _void(pen, e))
     if not stroke:
         raise NotFound(
-            f"nothing to undo for {pen.actor}", hint="only your own edits can be undone, not new messages"
+            f"nothing to undo for {pen.actor}",
+            hint="only edits under the same name, not new messages; imports and syncs act under names of their own",
         )
     return _invert(pen, Kind.UNDONE, sorted(stroke, key=lambda e: e.seq))
 

@@ -60,9 +60,10 @@ class Walk:
         return (item for item in items if isinstance(item, ForeignMessage) or not self._seen_before(item))
 
     def _seen_before(self, item: Aside | CodeChange) -> bool:
-        name = hashlib.sha256(to_bytes(body_of(item))).digest()
+        body = to_bytes(body_of(item))
+        name = hashlib.sha256(body).digest()
         if self.side.asides[name] <= 0:
-            return False
+            return self.side.holes.held(body)
         self.side.asides[name] -= 1
         return True
 
@@ -121,8 +122,10 @@ class Walk:
                 unclear.append(f"{lost} messages are no longer in the file; here they stay")
             return counts, unclear, places, pen.state.head
 
+        before = self.line.head
         counts, unclear, places, self.line.head = arrival.engine.store.write(work)
-        changed = sum(counts[k] for k in ("edited", "regenerated", "chosen", "moved", "deleted", "restored"))
+        self.line.written |= self.line.head != before
+        changed = sum(counts[k] for k in ("edited", "regenerated", "chosen", "moved", "restored"))
         counts["unchanged"] = max(0, counts["unchanged"] - changed)
         arrival.counts.update(counts)
         arrival.notes.extend(unclear)

@@ -300,7 +300,7 @@ def _sniff(_: Source) -> float:
 
 def _read(source: Source) -> Iterable[ForeignThread]:
     raise FormatError(
-        f"{source.name}: Markdown pages are written, not read", hint="export as jsonl to import again"
+        f"{source.name}: Markdown pages are written, not read", hint="export as native to import again"
     )
 
 

@@ -149,3 +149,13 @@ def test_a_rehearsed_forget_erases_nothing(store: backscroll.Engine) -> None:
     assert store.stats()["events"] == events
     assert thread.message(said.id).text == "look"
     assert store.verify().ok
+
+
+def test_other_settings_for_an_open_store_are_refused(store: backscroll.Engine, tmp_path: Path) -> None:
+    """An engine is shared: asking for another actor than it has is an error, not silence."""
+    assert backscroll.open(tmp_path / "store.db") is store
+    store.close()
+    with pytest.raises(backscroll.InvalidInput) as caught:
+        backscroll.open(tmp_path / "store.db", actor="somebody")
+    assert "actor" in str(caught.value)
+    assert store.create("t", actor="somebody").id

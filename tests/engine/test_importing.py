@@ -380,3 +380,49 @@ def test_two_imports_of_one_file_at_once_take_it_in_once(store: backscroll.Engin
         for worker in workers:
             worker.join()
         assert [words(store.thread(t.id)) for t in store.threads()] == [story[:size]]
+
+
+def test_a_forgotten_message_is_gone_from_title_and_asides_too(
+    store: backscroll.Engine, tmp_path: Path
+) -> None:
+    """Codex writes messages down twice and gives the thread its title: forgetting one reaches all of it, for good."""
+    secret = "我的银行卡密码是四八五七六六，请记住它"
+
+    def row(kind: str, payload: dict[str, Any]) -> str:
+        return json.dumps(
+            {"timestamp": "2026-01-01T00:00:00Z", "type": kind, "payload": payload}, ensure_ascii=False
+        )
+
+    def message(role: str, text: str) -> str:
+        kind = "input_text" if role == "user" else "output_text"
+        return row(
+            "response_item", {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+        )
+
+    rows = [
+        row("session_meta", {"id": "s-9", "cwd": "/p", "timestamp": "2026-01-01T00:00:00Z"}),
+        message("user", secret),
+        row("event_msg", {"type": "user_message", "message": secret}),
+        row("event_msg", {"type": "token_count", "info": {"total": 5}}),
+        message("assistant", "I must not keep that."),
+    ]
+    path = tmp_path / "rollout-s-9.jsonl"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    report = store.import_path(path)[0]
+    thread = store.thread(report.thread or "")
+    asides = report.counts["asides"]
+    done = thread.forget(next(m.id for m in thread if secret in m.text))
+    assert done.beside >= 2
+    store_files = b"".join(p.read_bytes() for p in tmp_path.glob("store.db*"))
+    assert secret.encode() not in store_files
+    assert secret not in thread.info.title
+    events = store.stats()["events"]
+    again = store.import_path(path)[0]
+    assert store.stats()["events"] == events
+    assert again.counts["forgotten_skipped"] == 1
+    assert store.verify().ok
+    path.write_text(
+        "\n".join([*rows, row("event_msg", {"type": "token_count", "info": {"total": 6}})]), encoding="utf-8"
+    )
+    assert store.import_path(path)[0].counts["asides"] == 1
+    assert asides == 3

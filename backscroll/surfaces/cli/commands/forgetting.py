@@ -47,6 +47,7 @@ def forget_command(
                 "messages": done.messages,
                 "revisions": done.revisions,
                 "blobs": done.blobs,
+                "beside": done.beside,
                 "threads": list(done.threads),
                 "shared_with": [str(ref) for ref in done.shared_with],
                 "unreachable": [say(what) for what in done.unreachable],
@@ -102,6 +103,8 @@ def _account(screen: Screen, done: Erasure) -> None:
             threads=count("words.threads", len(done.threads)),
         )
     )
+    if done.beside:
+        screen.line(count("forgetting.beside", done.beside))
     if done.shared_with:
         names = ", ".join(ref.short for ref in done.shared_with[:_SHOWN])
         screen.remark(t("forgetting.shared", names=names), "warn")

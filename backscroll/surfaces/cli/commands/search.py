@@ -126,7 +126,7 @@ def _print(screen: Screen, found: Found, numbers: list[int | None], query: str, 
             screen.line()
         screen.lines(_lines(screen, hit, number))
     held = len(found.hits)
-    screen.remark("\n" + (t("search.best", n=held) if full else count("search.found", held)), "dim")
+    screen.remark("\n" + (count("search.best", held) if full else count("search.found", held)), "dim")
 
 
 def _lines(screen: Screen, hit: Hit, number: int | None) -> Iterator[str]:

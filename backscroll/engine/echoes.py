@@ -1,0 +1,127 @@
+"""Echoes: where the words of a forgotten message stand beside it.
+
+An import takes the title of a thread from its first message, and some tools write every message down twice: once as a message,
+once in a line about it. Who forgets a message wants those gone too. Looks at titles, metadata, asides and code changes of the
+threads that showed the message; other messages are left alone, because somebody said them on purpose.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import cast
+
+from backscroll.engine.means import Means
+from backscroll.engine.pen import Pen
+from backscroll.record.about import TELLING, About
+from backscroll.record.chain import from_bytes
+from backscroll.record.content import decode
+from backscroll.record.ports import Writer
+from backscroll.vocab.event import SPEAKING, Event, Kind
+from backscroll.vocab.part import Json, Opaque, Reasoning, Text, ToolCall, ToolResult
+
+_BESIDE = frozenset({Kind.ASIDE, Kind.CODE_CHANGED})
+#: Shorter words stand everywhere by chance; a Chinese sign says about as much as three letters.
+_ENOUGH = 12
+
+
+def words_of(events: Iterable[Event]) -> list[str]:
+    """Everything that was said in these events, part by part."""
+    out: list[str] = []
+    for event in events:
+        if event.kind not in SPEAKING or event.body is None:
+            continue
+        for part in decode(event.body).parts:
+            if isinstance(part, Text | Reasoning):
+                out.append(part.text)
+            elif isinstance(part, ToolResult):
+                out += [p.text for p in part.content if isinstance(p, Text)]
+            elif isinstance(part, ToolCall):
+                out += _leaves(part.arguments)
+            elif isinstance(part, Opaque):
+                out += _leaves(part.raw)
+    return [folded for text in out if (folded := _folded(text))]
+
+
+def beside(tx: Writer, threads: Sequence[str], words: Sequence[str]) -> list[Event]:
+    """Asides and code changes of these threads that repeat the words."""
+    long = [text for text in words if _weight(text) >= _ENOUGH]
+    return [
+        event
+        for thread in threads
+        for event in (tx.events(thread) if long else ())
+        if event.kind in _BESIDE and event.body is not None and _repeats(from_bytes(event.body), long)
+    ]
+
+
+def unnamed(
+    tx: Writer, means: Means, threads: Sequence[str], words: Sequence[str], actor: str
+) -> Iterator[Event]:
+    """Threads whose title or metadata repeat the words get them off; gives the events that said so before."""
+    for thread in threads:
+        pen = Pen(tx, thread, means, actor)
+        said = [e for e in tx.events(thread) if e.body is not None and e.kind in TELLING]
+        left = _without(pen.state.about, words)
+        if left == pen.state.about and not any(_repeats(from_bytes(e.body or b"{}"), words) for e in said):
+            continue
+        pen.write(Kind.FORGOTTEN, head={"messages": []}, body={"about": left.to_json()})
+        pen.save()
+        yield from said
+
+
+def tag(salt: bytes, body: bytes) -> str:
+    """By which an import knows a line again that was erased; a whole line is too long to be guessed."""
+    return hashlib.sha256(salt + hashlib.sha256(body).digest()).hexdigest()[:16]
+
+
+def _without(about: About, words: Sequence[str]) -> About:
+    return replace(
+        about,
+        title="" if _is_title_of(about.title, words) else about.title,
+        metadata={k: v for k, v in about.metadata.items() if k == "origin" or not _repeats(v, words)},
+    )
+
+
+def _is_title_of(title: str, words: Sequence[str]) -> bool:
+    """A title that is the beginning of what was said, cut or not, or that holds all of it."""
+    short = _folded(title).rstrip("… .")
+    if not short:
+        return False
+    return any(text.startswith(short) or (_weight(text) >= _ENOUGH and text in short) for text in words)
+
+
+def _repeats(value: Json, words: Sequence[str]) -> bool:
+    for leaf in map(_folded, _leaves(value)):
+        whole = leaf.rstrip("… ")
+        for text in words:
+            if _weight(text) >= _ENOUGH and text in leaf:
+                return True
+            if _weight(whole) >= _ENOUGH and whole in text:
+                return True
+    return False
+
+
+def _leaves(value: Json) -> list[str]:
+    """Every text inside a JSON value; text that is itself JSON is opened."""
+    if isinstance(value, dict):
+        return [leaf for inner in cast("dict[str, Json]", value).values() for leaf in _leaves(inner)]
+    if isinstance(value, list | tuple):
+        return [leaf for inner in cast("list[Json]", value) for leaf in _leaves(inner)]
+    if not isinstance(value, str):
+        return []
+    if value[:1] in ("{", "["):
+        try:
+            return _leaves(json.loads(value))
+        except (ValueError, RecursionError):
+            return [value]
+    return [value]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _weight(text: str) -> int:
+    return sum(3 if ord(character) > 0x2E7F else 1 for character in text[: _ENOUGH + 1])
