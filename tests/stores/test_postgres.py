@@ -18,6 +18,7 @@ import pytest
 import backscroll
 from backscroll.engine.engine import Engine
 from backscroll.engine.searching import search
+from backscroll.engine.verifying import verify_store
 from backscroll.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
 from backscroll.record.about import About
 from backscroll.record.history import Entry
@@ -250,6 +251,26 @@ class TestTables:
         )
         admin.execute("DELETE FROM backscroll_directory")
         assert any("directory" in what for what in engine.store.read(lambda r: r.integrity()))
+
+    @pytest.mark.parametrize(
+        ("change", "named"),
+        [
+            ("UPDATE backscroll_threads SET about = '\\xff'", "the row of thread"),
+            ("UPDATE backscroll_threads SET updated_at = 'soon'", "the row of thread"),
+            ("UPDATE backscroll_threads SET fork_message = 'none'", "the row of thread"),
+            ("UPDATE backscroll_events SET kind = 'guessed' WHERE seq = 2", ".2"),
+            ("UPDATE backscroll_events SET head = '{' WHERE seq = 2", ".2"),
+        ],
+    )
+    def test_a_damaged_row_is_named(self, engine: Engine, admin: Any, change: str, named: str) -> None:
+        """What makes no sense is an error that says where, and `verify` goes on to say it, too."""
+        thread = engine.create("x")
+        thread.append("user", "words")
+        admin.execute(change)
+        with pytest.raises(StoreCorrupt) as caught:
+            list(thread.events())
+        assert named in caught.value.message
+        assert engine.store.read(lambda r: verify_store(r, None)).flaws
 
     def test_an_invalid_index_is_found(self, engine: Engine, admin: Any) -> None:
         """An index that the server does not trust is named, with what to do."""

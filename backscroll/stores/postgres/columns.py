@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from backscroll.errors import StoreCorrupt
 from backscroll.record.about import about_from_json
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import DAMAGE, damaged, from_bytes
 from backscroll.record.history import Entry
 from backscroll.record.ports import ThreadState
+from backscroll.stores.postgres.text import microseconds
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 
@@ -22,28 +24,22 @@ ENTRY = (
     "e.alternatives, e.flags, e.since"
 )
 SPOKEN = "v.body, v.digest, v.said, v.actor"
+UNREADABLE = (*DAMAGE, StoreCorrupt)
 
 
 def thread_of(row: Sequence[Any]) -> ThreadState:
-    """The state that a row of `THREAD` columns holds."""
+    """The state that a row of `THREAD` columns holds, or an error that names the thread."""
     id_, root, head, hash_, about, created, updated, messages, turns, parent, seq, position, message, gone = (
         row
     )
+    try:
+        microseconds(updated)  # a time that is none would be noticed only by the next who writes
+        what = about_from_json(from_bytes(about))
+        at = None if message is None else parse_ref(message)
+    except UNREADABLE as error:
+        raise damaged(f"the row of thread {id_[:8]}", error) from error
     return ThreadState(
-        id_,
-        root,
-        head,
-        hash_,
-        about_from_json(from_bytes(about)),
-        created,
-        updated,
-        messages,
-        turns,
-        parent,
-        seq,
-        position,
-        None if message is None else parse_ref(message),
-        gone,
+        id_, root, head, hash_, what, created, updated, messages, turns, parent, seq, position, at, gone
     )
 
 
@@ -54,7 +50,11 @@ def entry_of(row: Sequence[Any]) -> Entry:
 
 
 def event_of(row: Sequence[Any]) -> Event:
-    """The event that a row of `EVENT` columns holds."""
+    """The event that a row of `EVENT` columns holds, or an error that names the event."""
     thread, seq, kind, actor, at, about, number, head, body, salt, seal, hash_ = row
     target = None if about is None else Ref(about, number)
-    return Event(thread, seq, Kind(kind), actor, at, target, from_bytes(head), body, salt, seal, hash_)
+    try:
+        what, facts = Kind(kind), from_bytes(head)
+    except UNREADABLE as error:
+        raise damaged(f"event {Ref(thread, seq).short}", error) from error
+    return Event(thread, seq, what, actor, at, target, facts, body, salt, seal, hash_)

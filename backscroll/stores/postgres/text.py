@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from datetime import datetime
 from enum import Enum
+from functools import lru_cache
 
 from backscroll.recall.words import tsvector_of
 from backscroll.stores.postgres.tsquery import OVERFULL, quoted
@@ -17,12 +18,13 @@ _ROOM = 1_000_000  # bytes
 
 
 def plain(text: str) -> str:
-    """Text that a column can hold: lone surrogates become U+FFFD, NUL goes."""
+    """Text that a column can hold: lone surrogates become question marks, NUL goes."""
     if text.isascii():
         return text.replace("\0", "")
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
+@lru_cache(maxsize=256)
 def microseconds(iso: str) -> int:
     """A time as microseconds since 1970, UTC."""
     return round(datetime.fromisoformat(iso).timestamp() * 1_000_000)
