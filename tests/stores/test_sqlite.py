@@ -127,6 +127,7 @@ STRANGERS = {
     "noise": bytes(range(256)) * 32,
     "almost": b"SQLite format 3\0" + bytes(2000),
     "short": b"SQLite",
+    "one byte": b"x",
 }
 
 
@@ -374,10 +375,13 @@ def test_a_backup_holds_up_nobody_and_is_whole(engine: backscroll.Engine, tmp_pa
 
 def test_a_backup_that_cannot_be_made_says_so(engine: backscroll.Engine, tmp_path: Path) -> None:
     """A target that cannot be written is a clear error, and the store goes on."""
-    (tmp_path / "folder.unfinished").mkdir()
-    for target in (tmp_path / "store.db" / "x.db", tmp_path / "folder"):
-        with pytest.raises(backscroll.BackscrollError):
-            engine.backup(target)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(backscroll.StoreError):
+        engine.backup(tmp_path / "store.db" / "x.db")
+    for target in (tmp_path / "folder", tmp_path / "nowhere" / "x.db"):
+        with pytest.raises(backscroll.StoreError, match=str(target)) as refused:
+            engine.store.backup(str(target))
+        assert refused.value.hint
     assert len(list(engine.threads())) == 1
 
 

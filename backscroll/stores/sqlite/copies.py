@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from backscroll.errors import StoreCorrupt
+from backscroll.stores.sqlite.faults import FAULTS
 from backscroll.stores.sqlite.opening import address
 
 
@@ -18,7 +19,7 @@ def check_copy(source: Path) -> None:
             count = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'events'").fetchone()[
                 0
             ]
-    except sqlite3.Error as error:
+    except FAULTS as error:
         raise StoreCorrupt(f"the backup cannot be read: {source}", hint="nothing was changed") from error
     if said != "ok" or not count:
         raise StoreCorrupt(f"the backup is damaged or is no store: {source}", hint="nothing was changed")
@@ -29,5 +30,5 @@ def settle(store: Path) -> None:
     try:
         with closing(sqlite3.connect(store)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    except sqlite3.Error:
+    except FAULTS:
         return  # damaged: it is moved aside as it is, together with its write-ahead log

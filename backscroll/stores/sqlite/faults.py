@@ -58,10 +58,12 @@ _SAYS: dict[int, tuple[type[StoreError], str, str]] = {
 }
 
 
+#: What reading and writing a file may end in; where a damaged schema is quoted, Python cannot even read the message.
+FAULTS = (sqlite3.Error, UnicodeDecodeError)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
-def _code(error: sqlite3.Error) -> int | None:
+def _code(error: Exception) -> int | None:
     """What SQLite said; None where Python itself could not read what SQLite gave it."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
@@ -77,10 +79,12 @@ def is_read_only(error: sqlite3.Error) -> bool:
     return _code(error) in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
 
-def translated(error: sqlite3.Error, location: str) -> StoreError:
+def translated(error: sqlite3.Error | UnicodeDecodeError, location: str) -> StoreError:
     """The error to raise instead; it names the file and says what to do."""
     code = _code(error)
-    if code is None and isinstance(error, sqlite3.OperationalError):  # text that is no UTF-8
+    if code is None and isinstance(
+        error, sqlite3.OperationalError | UnicodeDecodeError
+    ):  # text that is no UTF-8
         code = sqlite3.SQLITE_CORRUPT
     unknown = (
         StoreError,

@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from contextlib import closing
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
 from backscroll.errors import StoreCorrupt, StoreError, StoreTooNew
-from backscroll.stores.sqlite.faults import is_busy, is_read_only, translated
+from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only, translated
 from backscroll.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS, VERSION
+
+
+_SMALLEST = 512  # bytes: no SQLite file is smaller
 
 
 def connect(path: Path, patience: float, read_only: bool) -> sqlite3.Connection:
@@ -54,7 +59,7 @@ def prepare(path: Path, patience: float) -> tuple[sqlite3.Connection, bool]:
     try:
         fresh = _place_for(path)
     except OSError as error:
-        raise StoreError(f"the store cannot be reached: {path}", hint=str(error)) from error
+        raise _unreachable(path, error) from error
     read_only = not fresh and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
     deadline = time.monotonic() + patience
     while True:
@@ -65,8 +70,16 @@ def prepare(path: Path, patience: float) -> tuple[sqlite3.Connection, bool]:
             if not is_busy(error) or time.monotonic() > deadline:
                 raise translated(error, str(path)) from error
             time.sleep(0.01)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise translated(error, str(path)) from error
+        except OSError as error:
+            raise _unreachable(path, error) from error
+
+
+def _unreachable(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"the store cannot be reached: {path}", hint=f"the system says: {error.strerror}", cause=str(error)
+    )
 
 
 def _place_for(path: Path) -> bool:
@@ -82,7 +95,12 @@ def _place_for(path: Path) -> bool:
         return True
     if not path.is_file():
         raise StoreError(f"the store is no file: {path}", hint="name a file, such as backscroll.db")
-    return path.stat().st_size == 0
+    size = path.stat().st_size
+    if 0 < size < _SMALLEST:  # SQLite takes a file of one byte for an empty one, and would write over it
+        raise StoreCorrupt(
+            f"this file is not a Backscroll store: {path}", hint="check the path given as store"
+        )
+    return size == 0
 
 
 def _prepared(path: Path, patience: float, read_only: bool) -> tuple[sqlite3.Connection, bool]:
@@ -96,7 +114,7 @@ def _prepared(path: Path, patience: float, read_only: bool) -> tuple[sqlite3.Con
                 f"the store needs migrating but is read-only: {path}", hint="make the file writable once"
             )
         if found != VERSION:
-            _migrate(connection, path, found)
+            _migrate(connection, path)
     except BaseException:
         connection.close()
         raise
@@ -126,12 +144,12 @@ def _ours(path: Path) -> bool:
     return owner == APPLICATION_ID.to_bytes(4, "big") and int.from_bytes(version, "big") <= VERSION
 
 
-def _migrate(connection: sqlite3.Connection, path: Path, found: int) -> None:
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
-    if found:
-        _keep_copy(connection, path, found)
     connection.execute("BEGIN IMMEDIATE")
     found = _checked_version(connection, path)  # another process may have been quicker
+    if 0 < found < VERSION:
+        _keep_copy(path, found)
     for script in MIGRATIONS[found:]:
         for statement in script.split(";\n"):
             if statement.strip():
@@ -145,7 +163,7 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     owner = connection.execute("PRAGMA application_id").fetchone()[0]
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if tables and owner != APPLICATION_ID:
+    if owner != APPLICATION_ID and (tables or owner):
         raise StoreCorrupt(
             f"this SQLite file belongs to another program: {path}",
             hint="check the path given as store; nothing was changed",
@@ -163,11 +181,13 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
     return version if tables else 0
 
 
-def _keep_copy(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    """Before migrating, a copy of the file as it was."""
+def _keep_copy(path: Path, version: int) -> None:
+    """Before migrating, a copy of the file as it was; nobody can write to it meanwhile, and an older copy stays."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    copy = sqlite3.connect(path.with_name(f"{path.name}.schema{version}-{stamp}.backup"))
-    try:
-        connection.backup(copy)
-    finally:
-        copy.close()
+    names = (f"{path.name}.schema{version}-{stamp}{n or ''}.backup" for n in count())
+    target = next(place for name in names if not (place := path.with_name(name)).exists())
+    with (
+        closing(sqlite3.connect(address(path, "?mode=ro"), uri=True)) as now,
+        closing(sqlite3.connect(target)) as copy,
+    ):
+        now.backup(copy)

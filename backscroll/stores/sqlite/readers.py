@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+from backscroll.stores.sqlite.faults import FAULTS
+
 _KEPT = 8
 
 
@@ -31,7 +33,7 @@ class Readers:
         try:
             connection = connection or self._opened()
             yield connection
-        except sqlite3.Error:
+        except FAULTS:
             sound = False
             raise
         finally:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from backscroll.errors import StoreCorrupt
-from backscroll.record.about import about_from_json
+from backscroll.record.about import about_from_bytes
 from backscroll.record.chain import DAMAGE, damaged, from_bytes
 from backscroll.record.history import Entry, Span
 from backscroll.record.order import at_end
 from backscroll.record.ports import Bounds, RawHit, Spoken, ThreadState, Wanted
+from backscroll.stores.sqlite.check import faults_found
 from backscroll.stores.sqlite.text import microseconds, plain
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
@@ -33,9 +34,14 @@ class SqliteReader:
     """Reads through one connection."""
 
     def __init__(
-        self, connection: sqlite3.Connection, numbers: dict[str, int], names: dict[int, str]
+        self,
+        connection: sqlite3.Connection,
+        numbers: dict[str, int],
+        names: dict[int, str],
+        another: Callable[[], sqlite3.Connection],
     ) -> None:
         self._c = connection
+        self._another = another  # one more connection, for what may not disturb this one
         self._numbers = numbers
         self._names = names
 
@@ -113,17 +119,9 @@ class SqliteReader:
     def _entry(self, row: Sequence[Any]) -> Entry:
         position, since, message, revision, role, alternative, alternatives, flags = row[:8]
         try:
-            live = int(flags)
-            return Entry(
-                self._ref(message),
-                position,
-                role,
-                self._ref(revision),
-                alternative,
-                alternatives,
-                live,
-                since,
-            )
+            _whole(since, message, revision, alternative, alternatives, flags)
+            live = self._ref(revision)
+            return Entry(self._ref(message), position, role, live, alternative, alternatives, flags, since)
         except DAMAGE as error:
             raise damaged("an entry of a history", error) from error
 
@@ -207,7 +205,7 @@ class SqliteReader:
             return Event(
                 ref.thread, ref.seq, Kind(kind), actor, at, about, from_bytes(head), body, salt, seal, hash_
             )
-        except DAMAGE as error:
+        except (*DAMAGE, StoreCorrupt) as error:
             raise damaged(f"event {ref.short}", error) from error
 
     def event(self, event: Ref) -> Event | None:
@@ -288,7 +286,7 @@ class SqliteReader:
         return None if row is None else row[0]
 
     def blobs(self) -> Iterable[str]:
-        return [row[0] for row in self._c.execute("SELECT digest FROM blobs ORDER BY digest")]
+        return [row[0] for row in self._c.execute("SELECT CAST(digest AS TEXT) FROM blobs ORDER BY digest")]
 
     def blob_users(self, digest: str) -> list[Ref]:
         sql = "SELECT event FROM blob_users WHERE digest = ? ORDER BY event"
@@ -327,8 +325,7 @@ class SqliteReader:
         return out
 
     def integrity(self) -> list[str]:
-        found = [row[0] for row in self._c.execute("PRAGMA integrity_check(20)").fetchall()]
-        return [] if found == ["ok"] else found
+        return faults_found(self._c, self._another)
 
 
 _STATS = {
@@ -344,10 +341,16 @@ _STATS = {
 }
 
 
+def _whole(*numbers: object) -> None:
+    """A column of numbers holds whatever the file says, unless somebody looks."""
+    if not all(isinstance(number, int) for number in numbers):
+        raise TypeError("a number is none")
+
+
 def _thread(row: Sequence[Any]) -> ThreadState:
     try:
         return _state(row)
-    except DAMAGE as error:
+    except (*DAMAGE, StoreCorrupt) as error:
         raise damaged(f"the row of thread {str(row[0])[:8]}", error) from error
 
 
@@ -368,12 +371,14 @@ def _state(row: Sequence[Any]) -> ThreadState:
         message,
         forgotten,
     ) = row
+    _whole(head, messages, turns, seq)
+    microseconds(updated)  # a time that is none would be noticed only by the next who writes
     return ThreadState(
         id_,
         root,
         head,
         hash_,
-        about_from_json(from_bytes(about)),
+        about_from_bytes(about),
         created,
         updated,
         messages,

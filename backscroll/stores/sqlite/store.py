@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from backscroll.errors import StoreBusy, StoreError
 from backscroll.record.ports import Reader, Writer
 from backscroll.stores.sqlite import forking
-from backscroll.stores.sqlite.faults import is_busy, translated
+from backscroll.stores.sqlite.faults import FAULTS, is_busy, translated
 from backscroll.stores.sqlite.opening import connect, prepare
 from backscroll.stores.sqlite.readers import Readers
 from backscroll.stores.sqlite.rows import SqliteReader
@@ -71,7 +71,10 @@ class SqliteStore:
         self._names: dict[int, str] = {}
         # Of a file that we may only read, others can say more than we can see: every look at it is a fresh one.
         kept = {"kept": 0} if self.read_only or self._closed else {}
-        self._readers = Readers(lambda: connect(self.path, self.patience, self.read_only), **kept)
+        self._readers = Readers(self._open, **kept)
+
+    def _open(self) -> sqlite3.Connection:
+        return connect(self.path, self.patience, self.read_only)
 
     def pause(self) -> None:
         """Wait for those at work and close every connection."""
@@ -100,11 +103,11 @@ class SqliteStore:
             with self._readers.lent() as connection:
                 connection.execute("BEGIN")
                 try:
-                    return work(SqliteReader(connection, self._numbers, self._names))
+                    return work(SqliteReader(connection, self._numbers, self._names, self._open))
                 finally:
                     with suppress(sqlite3.Error):  # a reader has nothing to lose by rolling back
                         connection.execute("ROLLBACK")
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise translated(error, self.location) from error
 
     # -- writing ---------------------------------------------------------------------------------------------
@@ -138,7 +141,7 @@ class SqliteStore:
         self._leader = threading.get_ident()
         try:
             self._commit(jobs)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             fault = translated(error, self.location)
             for job in jobs:
                 job.error = job.error or fault
@@ -157,7 +160,7 @@ class SqliteStore:
 
     def _commit(self, jobs: list[_Job[Any]]) -> None:
         connection = self._begin()
-        writer = SqliteWriter(connection, self._numbers, self._names)
+        writer = SqliteWriter(connection, self._numbers, self._names, self._open)
         kept = False
         try:
             for job in jobs:
@@ -184,7 +187,7 @@ class SqliteStore:
         known = len(writer.added)
         try:
             job.result = job.work(writer)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             job.error = translated(error, self.location)
         except Exception as error:  # noqa: BLE001 - it belongs to the caller whose work this is, and is raised there
             job.error = error
@@ -220,7 +223,7 @@ class SqliteStore:
                 self._writer = connect(self.path, self.patience, self.read_only)
             try:
                 return work(self._writer)
-            except sqlite3.Error as error:
+            except FAULTS as error:
                 raise translated(error, self.location) from error
 
     def scrub(self) -> list[str]:
@@ -252,7 +255,7 @@ class SqliteStore:
         try:
             with closing(sqlite3.connect(target)) as copy, self._readers.lent() as connection:
                 connection.backup(copy)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise translated(error, f"{self.location}, or its copy {target}") from error
 
     def facts(self) -> Mapping[str, str]:

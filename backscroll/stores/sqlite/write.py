@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import to_bytes
 from backscroll.record.history import Entry
 from backscroll.record.order import at_end
@@ -18,9 +19,13 @@ class SqliteWriter(SqliteReader):
     """Writes through the one writing connection, which the caller has put into a transaction."""
 
     def __init__(
-        self, connection: sqlite3.Connection, numbers: dict[str, int], names: dict[int, str]
+        self,
+        connection: sqlite3.Connection,
+        numbers: dict[str, int],
+        names: dict[int, str],
+        another: Callable[[], sqlite3.Connection],
     ) -> None:
-        super().__init__(connection, numbers, names)
+        super().__init__(connection, numbers, names, another)
         self.added: list[str] = []
 
     def unlearn(self, keep: int) -> None:
@@ -88,7 +93,10 @@ class SqliteWriter(SqliteReader):
         event = logged.event
         number = self._number(event.thread)
         if number is None:
-            raise LookupError(f"the thread of event {event.id} is not in the store")
+            raise StoreCorrupt(
+                f"the thread of event {event.id.short} is not in the store",
+                hint="`backscroll verify` says what is damaged and what is not",
+            )
         key = number << 32 | event.seq
         doc = self._add_words(key, logged.words) if logged.words else None
         self._c.execute(

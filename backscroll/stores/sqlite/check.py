@@ -1,0 +1,146 @@
+"""Looking for what should not be: pages and index that are damaged, columns that differ from what they were made from.
+
+Whether log, history and words say the same is for `verify`, which reads them through the port; here is only what that cannot
+see: SQLite's own pages, rows without their counterpart, and the columns kept beside an event for quick look-up.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from itertools import islice
+from typing import Any
+
+from backscroll.errors import BackscrollError
+from backscroll.record.chain import DAMAGE, from_bytes
+from backscroll.record.content import decode, tools_of
+from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only
+from backscroll.stores.sqlite.text import microseconds, plain
+from backscroll.vocab.event import DELIBERATE, SPEAKING, Kind
+
+_SHOWN = 20
+_UNDOABLE = {kind.value for kind in DELIBERATE | {Kind.UNDONE, Kind.REDONE}}
+_SPEAKING = {kind.value for kind in SPEAKING}
+_FIRST = {Kind.APPENDED.value, Kind.INSERTED.value}
+
+#: What would be wrong, and the rows that show it.
+_WRONG: tuple[tuple[str, str], ...] = (
+    (
+        "an event without a thread: {0}",
+        "SELECT name FROM named WHERE key >> 32 NOT IN (SELECT no FROM threads)",
+    ),
+    (
+        "words of event {0} in the index that it does not know of",
+        """SELECT coalesce((SELECT name FROM named WHERE key = c.c1), c.c1) FROM words_content c
+        WHERE NOT EXISTS (SELECT 1 FROM events WHERE key = c.c1 AND doc = c.id)""",
+    ),
+    (
+        "event {0} has a place in the index that is not its own",
+        """SELECT name FROM named
+        WHERE doc IS NOT NULL AND NOT EXISTS (SELECT 1 FROM words_content WHERE id = doc AND c1 = key)""",
+    ),
+    (
+        "a state of a message without the event of its words: {0}",
+        """SELECT (e.revision >> 32) || '.' || (e.revision & 4294967295) FROM entries e
+        WHERE NOT EXISTS (SELECT 1 FROM events WHERE key = e.revision)""",
+    ),
+    (
+        "{0} has another role than its message",
+        """SELECT n.name FROM events v JOIN events t ON t.key = v.target JOIN named n ON n.key = v.key
+        WHERE v.kind IN ('edited', 'regenerated') AND v.role <> t.role AND v.body IS NOT NULL""",
+    ),
+)
+_NAMED = (
+    "WITH named AS (SELECT v.key, v.doc, coalesce((SELECT id FROM threads WHERE no = v.key >> 32), '?') || '.' || "
+    "(v.key & 4294967295) AS name FROM events v) "
+)
+
+
+def faults_found(connection: sqlite3.Connection, another: Callable[[], sqlite3.Connection]) -> list[str]:
+    """What is wrong, in plain words; empty where nothing is."""
+    found = _all(connection, another)
+    return list(dict.fromkeys(islice(found, _SHOWN)))
+
+
+def _all(connection: sqlite3.Connection, another: Callable[[], sqlite3.Connection]) -> Iterator[str]:
+    for part in (_pages, _index_of(another), _rows, _times, _columns):
+        try:
+            yield from part(connection)
+        except FAULTS as error:
+            yield f"it cannot be read: {error}"
+        except BackscrollError as error:
+            yield error.message
+
+
+def _pages(connection: sqlite3.Connection) -> Iterator[str]:
+    for (said,) in connection.execute(f"PRAGMA integrity_check({_SHOWN})"):
+        if said != "ok":
+            yield said
+
+
+def _index_of(another: Callable[[], sqlite3.Connection]) -> Callable[[sqlite3.Connection], Iterator[str]]:
+    """The full-text index checks itself, on a connection of its own: for SQLite the question is a write."""
+
+    def look(_: sqlite3.Connection) -> Iterator[str]:
+        with closing(another()) as connection:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if is_read_only(error) or is_busy(error):
+                    return
+                raise
+            try:
+                connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+            except sqlite3.DatabaseError as error:
+                yield f"the full-text index does not fit the words ({error})"
+            finally:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+
+    return look
+
+
+def _rows(connection: sqlite3.Connection) -> Iterator[str]:
+    for what, sql in _WRONG:
+        for row in connection.execute(f"{_NAMED}{sql} LIMIT {_SHOWN}"):
+            yield what.format(*row)
+
+
+def _times(connection: sqlite3.Connection) -> Iterator[str]:
+    """A thread began with its first event."""
+    sql = """SELECT t.id, t.created_at, t.updated_at, t.updated_us, v.at, v.said FROM threads t
+        LEFT JOIN events v ON v.key = (t.no << 32) + t.fork_seq + 1"""
+    for name, created, updated, us, at, said in connection.execute(sql):
+        try:
+            right = created in (at, said) and microseconds(updated) == us
+        except DAMAGE:
+            right = False
+        if not right:
+            yield f"the times of thread {name} do not follow from its log"
+
+
+def _columns(connection: sqlite3.Connection) -> Iterator[str]:
+    """The columns beside an event: when and by whom it was said, with which tools, and whether it can be undone."""
+    names = dict(connection.execute("SELECT no, id FROM threads"))
+    sql = "SELECT key, kind, at, head, body, said, said_us, role, tools, undoable FROM events ORDER BY key"
+    for key, kind, at, head, body, *kept in connection.execute(sql):
+        try:
+            right = _beside(kind, at, from_bytes(head), body, kept[2])
+            differ = right != tuple(kept)
+        except (*DAMAGE, BackscrollError):
+            continue  # verification names what is wrong with the event itself
+        if differ:
+            yield f"event {names.get(key >> 32, '?')}.{key & 0xFFFFFFFF}: what stands beside it does not follow from it"
+
+
+def _beside(kind: str, at: str, head: Any, body: bytes | None, role: str) -> tuple[object, ...]:
+    said: str = head.get("said", at)
+    tools = tools_of(decode(body)) if kind in _SPEAKING and body is not None else ()
+    return (
+        said,
+        microseconds(said),
+        head["role"] if kind in _FIRST and body is not None else role if kind in _SPEAKING else "",
+        "\n" + "\n".join(map(plain, tools)) + "\n" if tools else "",
+        int(kind in _UNDOABLE),
+    )
