@@ -16,6 +16,7 @@ from pathlib import Path
 import backscroll
 from backscroll.engine.carrying import add_message
 from backscroll.engine.pen import Pen
+from backscroll.recall.words import index_words
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import content_of
 from bench.corpus import Corpus
@@ -26,7 +27,7 @@ PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
 CREATE TABLE message (id INTEGER PRIMARY KEY, thread INTEGER, body TEXT);
 CREATE INDEX message_thread ON message (thread, id);
-CREATE VIRTUAL TABLE words USING fts5 (text);
+CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'ascii');
 """
 
 
@@ -61,9 +62,12 @@ def append(folder: Path, options: Namespace) -> list[Row]:
             for text in texts:
 
                 def one(text: str = text) -> None:
+                    words = index_words(
+                        text
+                    )  # the same entry: a floor that cannot find Chinese would be none
                     raw.execute("BEGIN IMMEDIATE")
                     rowid = raw.execute(raw_append, (text,)).lastrowid
-                    raw.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (rowid, text))
+                    raw.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (rowid, words))
                     raw.execute("COMMIT")
 
                 bare.append(_timed(one))
@@ -73,7 +77,16 @@ def append(folder: Path, options: Namespace) -> list[Row]:
                 floor.append(statistics.median(bare))
     raw.close()
     a, b = statistics.median(ours), statistics.median(floor)
-    return [Row("single durable append", _micro(a), _micro(b), a / b, "at most 1.5x", a / b <= 1.5)]
+    return [
+        Row(
+            "single durable append (floor: a row and the same index words)",
+            _micro(a),
+            _micro(b),
+            a / b,
+            "at most 1.5x",
+            a / b <= 1.5,
+        )
+    ]
 
 
 def _fill(store: backscroll.Engine, thread: backscroll.Thread, texts: Iterator[str], count: int) -> None:
@@ -90,7 +103,7 @@ def _fill(store: backscroll.Engine, thread: backscroll.Thread, texts: Iterator[s
 
 
 def edit(folder: Path, options: Namespace) -> list[Row]:
-    """Editing message 500 of 10,000 against appending to the same thread."""
+    """Editing message 500 of 10,000 against appending to the same thread; an edit also takes old words out of the index."""
     corpus = Corpus(2)
     edits: list[float] = []
     appends: list[float] = []

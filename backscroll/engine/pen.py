@@ -15,7 +15,7 @@ from backscroll.engine.lineage import ERASED, View
 from backscroll.engine.means import Means, microseconds
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.record.about import after
-from backscroll.record.chain import commitment, link, sealed, to_bytes
+from backscroll.record.chain import commitment, linked, sealed, to_bytes
 from backscroll.record.content import blobs_of, decode, digest, searchable, spelled, tools_of
 from backscroll.record.history import Entry, changes
 from backscroll.record.ports import Logged, ThreadState, Writer
@@ -76,31 +76,25 @@ class Pen:
         else:
             sealed_body = None if body is None else to_bytes(body)
         salt = None if sealed_body is None else self.means.random(16)
-        event = Event(
-            self.state.id,
-            self.state.head + 1,
-            kind,
-            self.actor,
-            at or self.means.now(),
-            target,
-            head or {},
-            sealed_body,
-            salt,
-            b"" if salt is None or sealed_body is None else commitment(salt, sealed_body),
-        )
-        return self.adopt(replace(event, hash=link(self.state.hash, event)), speech)
+        commit = b"" if salt is None or sealed_body is None else commitment(salt, sealed_body)
+        state, seq, facts, when = self.state, self.state.head + 1, head or {}, at or self.means.now()
+        written = to_bytes(facts)
+        line = f"{state.id}.{seq}\n{kind.value}\n{when}\n{target or ''}\n{self.actor}\n"
+        hash_ = linked(state.hash, line, commit, written)
+        event = Event(state.id, seq, kind, self.actor, when, target, facts, sealed_body, salt, commit, hash_)
+        return self.adopt(event, speech, written)
 
     def rewrite(self, event: Event) -> Event:
         """Add an event of another log as the next one of this log, sealed and linked anew."""
         salt = self.means.random(16) if event.body is not None else b""
         return self.adopt(sealed(replace(event, commit=b"", salt=None), self.state.hash, salt))
 
-    def adopt(self, event: Event, speech: Speech | None = None) -> Event:
+    def adopt(self, event: Event, speech: Speech | None = None, head: bytes | None = None) -> Event:
         """Add an event that is already sealed and linked (written just now, or read from an export)."""
         if speech is None and event.kind in SPEAKING and event.body is not None:
             speech = Speech("", decode(event.body))
         opened = changes(event, self.entry)
-        self._log(event, speech, opened)
+        self._log(event, speech, opened, head)
         about = after(self.state.about, event)
         if about is not self.state.about:
             self._about_changed = True
@@ -128,8 +122,11 @@ class Pen:
     def _moved_on(self, event: Event) -> str:
         """When the thread last changed: an old conversation that is brought in keeps its own times."""
         moment: str = event.head.get("said", event.at) if event.kind in _TIMED else event.at
-        if event.kind is Kind.ASIDE or self.state.updated_at == moment:
-            return self.state.updated_at
+        before = self.state.updated_at
+        if event.kind is Kind.ASIDE or before == moment:
+            return before
+        if len(before) == len(moment) and before[-6:] == moment[-6:]:  # of one shape and zone: letters tell
+            return max(before, moment)
         return moment if microseconds(moment) > microseconds(self.state.updated_at) else self.state.updated_at
 
     def save(self) -> ThreadState:
@@ -152,7 +149,7 @@ class Pen:
 
     # -- what follows from an event --------------------------------------------------------------------------
 
-    def _log(self, event: Event, speech: Speech | None, opened: list[Entry]) -> None:
+    def _log(self, event: Event, speech: Speech | None, opened: list[Entry], head: bytes | None) -> None:
         said = event.head.get("said", event.at)
         if speech is None:
             self.tx.log(Logged(event, said, microseconds(said), undoable=event.kind in _UNDOABLE))
@@ -170,6 +167,7 @@ class Pen:
                 tools_of(speech.content),
                 index_entry(speech.content) if live else "",
                 undoable=event.kind in _UNDOABLE,
+                head=head,
             )
         )
         for blob in blobs_of(speech.content):

@@ -271,7 +271,8 @@ def _check_speech(
         if held is not None:
             found.append(Flaw(state.id, event.id, "forgotten words are still in the index"))
         return
-    if any(e.flags & FORGOTTEN for e in entries):
+    home = next((v.entry(message) for v in views if v.state.id == state.id), None)
+    if home is not None and home.flags & FORGOTTEN:
         found.append(Flaw(state.id, event.id, "the message was forgotten but its words are still there"))
     try:
         content = decode(event.body)

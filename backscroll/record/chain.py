@@ -84,11 +84,17 @@ def commitment(salt: bytes, body: bytes) -> bytes:
 
 def link(previous: bytes, event: Event) -> bytes:
     """The hash of an event, given the hash of the event before it."""
-    target = f"{event.target.thread}.{event.target.seq}" if event.target else ""
-    line = f"{event.thread}.{event.seq}\n{event.kind.value}\n{event.at}\n{target}\n{event.actor}\n"
-    return _sha256(
-        previous + event.commit + line.encode("utf-8", "surrogatepass") + to_bytes(event.head)
-    ).digest()
+    return linked(
+        previous,
+        f"{event.thread}.{event.seq}\n{event.kind.value}\n{event.at}\n{event.target or ''}\n{event.actor}\n",
+        event.commit,
+        to_bytes(event.head),
+    )
+
+
+def linked(previous: bytes, line: str, commit: bytes, head: bytes) -> bytes:
+    """The same from its parts: name, kind, time, target and actor by lines; the seal; the head as bytes."""
+    return _sha256(previous + commit + line.encode("utf-8", "surrogatepass") + head).digest()
 
 
 def sealed(event: Event, previous: bytes, salt: bytes) -> Event:

@@ -61,6 +61,7 @@ class Logged:
     tools: tuple[str, ...] = ()
     words: str = ""  # index tokens; empty: not searchable
     undoable: bool = False  # deliberate operations, undo and redo
+    head: bytes | None = None  # the head of the event as it is stored, where somebody has it at hand
 
 
 @dataclass(frozen=True, slots=True)

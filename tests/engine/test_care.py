@@ -159,3 +159,14 @@ def test_other_settings_for_an_open_store_are_refused(store: backscroll.Engine, 
         backscroll.open(tmp_path / "store.db", actor="somebody")
     assert "actor" in str(caught.value)
     assert store.create("t", actor="somebody").id
+
+
+def test_a_forgotten_fork_leaves_the_words_of_its_parent_in_peace(store: backscroll.Engine) -> None:
+    """A fork that had edited an inherited message is forgotten: the parent's own words stay, and verify finds nothing."""
+    thread = store.create("t")
+    said = thread.append("user", "the words of the parent")
+    fork = thread.fork()
+    fork.edit(said.id, "the words of the fork")
+    fork.forget()
+    assert [m.text for m in thread] == ["the words of the parent"]
+    assert store.verify().flaws == []

@@ -15,7 +15,6 @@ from backscroll.errors import StoreCorrupt, StoreError, StoreTooNew
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only, translated
 from backscroll.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS, VERSION
 
-
 _SMALLEST = 512  # bytes: no SQLite file is smaller
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from backscroll.errors import StoreBusy, StoreError
-from backscroll.record.ports import Reader, Writer
+from backscroll.record.ports import Reader, ThreadState, Writer
 from backscroll.stores.sqlite import forking
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, translated
 from backscroll.stores.sqlite.opening import connect, prepare
@@ -69,6 +69,8 @@ class SqliteStore:
         self._writer: sqlite3.Connection | None = None
         self._numbers: dict[str, int] = {}
         self._names: dict[int, str] = {}
+        self._held: dict[str, ThreadState] = {}  # rows as the last commit left them, while nobody else wrote
+        self._version = -1
         # Of a file that we may only read, others can say more than we can see: every look at it is a fresh one.
         kept = {"kept": 0} if self.read_only or self._closed else {}
         self._readers = Readers(self._open, **kept)
@@ -93,6 +95,7 @@ class SqliteStore:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+            self._version = -1  # the next connection counts anew
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -160,7 +163,11 @@ class SqliteStore:
 
     def _commit(self, jobs: list[_Job[Any]]) -> None:
         connection = self._begin()
-        writer = SqliteWriter(connection, self._numbers, self._names, self._open)
+        version = connection.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._version:  # another connection has written to the file
+            self._held.clear()
+            self._version = version
+        writer = SqliteWriter(connection, self._numbers, self._names, self._open, self._held)
         kept = False
         try:
             for job in jobs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import lru_cache
 
 
 def plain(text: str) -> str:
@@ -12,6 +13,7 @@ def plain(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
+@lru_cache(maxsize=256)
 def microseconds(iso: str) -> int:
     """A time as microseconds since 1970, UTC."""
     return round(datetime.fromisoformat(iso).timestamp() * 1_000_000)

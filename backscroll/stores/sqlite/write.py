@@ -14,6 +14,8 @@ from backscroll.stores.sqlite.rows import SqliteReader
 from backscroll.stores.sqlite.text import microseconds, plain
 from backscroll.vocab.ids import Ref
 
+_HELD = 1024  # rows of threads that a writer remembers
+
 
 class SqliteWriter(SqliteReader):
     """Writes through the one writing connection, which the caller has put into a transaction."""
@@ -24,17 +26,28 @@ class SqliteWriter(SqliteReader):
         numbers: dict[str, int],
         names: dict[int, str],
         another: Callable[[], sqlite3.Connection],
+        held: dict[str, ThreadState],
     ) -> None:
         super().__init__(connection, numbers, names, another)
         self.added: list[str] = []
+        self._held = held
 
     def unlearn(self, keep: int) -> None:
         """Forget the numbers of threads that were added after the first `keep` and are being rolled back."""
+        self._held.clear()
         while len(self.added) > keep:
             self._names.pop(self._numbers.pop(self.added.pop()), None)
 
     def lock_thread(self, thread: str) -> ThreadState | None:
-        return self.thread(thread)  # BEGIN IMMEDIATE already keeps every other writer out
+        # BEGIN IMMEDIATE already keeps every other writer out.
+        state = self._held.get(thread) or self.thread(thread)
+        return None if state is None else self._hold(state)
+
+    def _hold(self, state: ThreadState) -> ThreadState:
+        if len(self._held) >= _HELD:
+            self._held.clear()
+        self._held[state.id] = state
+        return state
 
     def add_thread(self, state: ThreadState) -> None:
         cursor = self._c.execute(
@@ -63,8 +76,10 @@ class SqliteWriter(SqliteReader):
         if cursor.lastrowid is not None:
             self._learn(state.id, cursor.lastrowid)
             self.added.append(state.id)
+        self._hold(state)
 
     def save_thread(self, state: ThreadState, *, about_changed: bool) -> None:
+        self._hold(state)
         self._c.execute(
             "UPDATE threads SET head = ?, hash = ?, messages = ?, turns = ?, updated_at = ?, updated_us = ? WHERE no = ?",
             (
@@ -108,7 +123,7 @@ class SqliteWriter(SqliteReader):
                 event.actor,
                 event.at,
                 None if event.target is None else self._key(event.target),
-                to_bytes(event.head),
+                to_bytes(event.head) if logged.head is None else logged.head,
                 event.salt,
                 event.body,
                 event.commit,
