@@ -15,9 +15,10 @@ from typing import Any
 from backscroll.errors import BackscrollError
 from backscroll.record.chain import DAMAGE, from_bytes
 from backscroll.record.content import decode, tools_of
+from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only
-from backscroll.stores.sqlite.text import microseconds, plain
 from backscroll.vocab.event import DELIBERATE, SPEAKING, Kind
+from backscroll.vocab.moment import microseconds
 
 _SHOWN = 20
 _UNDOABLE = {kind.value for kind in DELIBERATE | {Kind.UNDONE, Kind.REDONE}}
@@ -86,14 +87,10 @@ def _index_of(another: Callable[[], sqlite3.Connection]) -> Callable[[sqlite3.Co
         with closing(another()) as connection:
             try:
                 connection.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:
-                if is_read_only(error) or is_busy(error):
-                    return
-                raise
-            try:
                 connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
             except sqlite3.DatabaseError as error:
-                yield f"the full-text index does not fit the words ({error})"
+                if not is_read_only(error) and not is_busy(error):  # else nobody can tell
+                    yield f"the full-text index does not fit the words ({error})"
             finally:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
