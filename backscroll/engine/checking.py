@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast, get_args
 
-from backscroll.engine.means import microseconds, zoned
+from backscroll.engine.means import zoned
 from backscroll.errors import InvalidInput
 from backscroll.vocab.message import Content, ContentLike, content_of
+from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 _PARTS: tuple[type, ...] = get_args(Part)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 
 
 def _now() -> str:
@@ -23,12 +22,6 @@ class Means:
     def new_thread(self) -> str:
         """A fresh thread id."""
         return self.random(16).hex()
-
-
-@lru_cache(maxsize=256)
-def microseconds(iso: str) -> int:
-    """A time as microseconds since 1970, UTC."""
-    return round(datetime.fromisoformat(iso).timestamp() * 1_000_000)
 
 
 def zoned(value: str | datetime | None) -> str | None:

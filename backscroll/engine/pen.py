@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from backscroll.engine.lineage import ERASED, View
-from backscroll.engine.means import Means, microseconds
+from backscroll.engine.means import Means
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.record.about import after
 from backscroll.record.chain import commitment, linked, sealed, to_bytes
@@ -22,6 +22,7 @@ from backscroll.record.ports import Logged, ThreadState, Writer
 from backscroll.vocab.event import DELIBERATE, SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content
+from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json, Media, Part, ToolResult
 
 _UNDOABLE = DELIBERATE | {Kind.UNDONE, Kind.REDONE}

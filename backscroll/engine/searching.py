@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from backscroll.engine.lineage import View
-from backscroll.engine.means import microseconds
 from backscroll.engine.thread import checked_time
 from backscroll.recall.query import Query, parse_query
 from backscroll.recall.snippet import snippet
@@ -15,6 +14,7 @@ from backscroll.record.history import Entry
 from backscroll.record.ports import RawHit, Reader, ThreadState, Wanted
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import checked_role
+from backscroll.vocab.moment import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

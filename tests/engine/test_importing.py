@@ -38,7 +38,7 @@ def words(thread: backscroll.History) -> list[str]:
     return [message.text for message in thread]
 
 
-STORY = ("Where is the key?", "Under the mat.", "谢谢你", "不客气，还有别的问题吗？", "No.")
+STORY: tuple[str, ...] = ("Where is the key?", "Under the mat.", "谢谢你", "不客气，还有别的问题吗？", "No.")
 
 
 def test_the_same_file_twice_adds_nothing(store: backscroll.Engine, tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_longer_file_adds_the_rest_and_turns_differences_into_edits(
     """New messages are appended, a changed one becomes an edit, and the old words stay reachable."""
     path = put(tmp_path / "a.json", chat(*STORY))
     report = store.import_path(path)[0]
-    changed = list(STORY)
+    changed: list[str] = list(STORY)
     changed[1] = "Under the mat, as always."
     put(path, chat(*changed, "Anything else?", "No, thank you."))
     again = store.import_path(path)[0]
@@ -98,7 +98,7 @@ def test_a_change_in_the_file_reaches_a_message_deleted_here(
     thread = store.thread(store.import_path(path)[0].thread or "")
     gone = thread.message(1).id
     thread.delete(gone)
-    changed = list(STORY)
+    changed: list[str] = list(STORY)
     changed[1] = "Under the mat, I said."
     put(path, chat(*changed))
     store.import_path(path)

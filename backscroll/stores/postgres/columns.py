@@ -10,9 +10,9 @@ from backscroll.record.about import about_from_json
 from backscroll.record.chain import DAMAGE, damaged, from_bytes
 from backscroll.record.history import Entry
 from backscroll.record.ports import ThreadState
-from backscroll.stores.postgres.text import microseconds
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.moment import microseconds
 
 THREAD = (
     "id, root, head, hash, about, created_at, updated_at, messages, turns, parent, fork_seq, fork_position, "

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from backscroll.record.ports import RawHit, Wanted
+from backscroll.stores.columns import plain
 from backscroll.stores.postgres.session import Session
-from backscroll.stores.postgres.text import plain, tenant_mark
+from backscroll.stores.postgres.text import tenant_mark
 from backscroll.stores.postgres.tsquery import (
     OVERFULL,
     asked_for,

@@ -13,13 +13,15 @@ from typing import Any, TypeVar
 from backscroll.record.history import Entry, Span
 from backscroll.record.order import at_end
 from backscroll.record.ports import Bounds, RawHit, Spoken, ThreadState, Wanted
+from backscroll.stores.columns import plain
 from backscroll.stores.postgres.check import STATS, faults_found
 from backscroll.stores.postgres.columns import ENTRY, EVENT, SPOKEN, THREAD, entry_of, event_of, thread_of
 from backscroll.stores.postgres.finding import found
 from backscroll.stores.postgres.session import Session
-from backscroll.stores.postgres.text import hour, microseconds, plain
+from backscroll.stores.postgres.text import hour
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import THREAD_ID, Ref
+from backscroll.vocab.moment import microseconds
 
 T = TypeVar("T")
 _OWN = "e.tenant = %s AND e.root = %s AND e.thread = %s"

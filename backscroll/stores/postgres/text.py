@@ -1,12 +1,10 @@
-"""Texts and times on their way into columns that hold less than Python does, and words on their way into the index."""
+"""What PostgreSQL's index can hold: words as a tsvector, marks of tenants, hours of times."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from datetime import datetime
 from enum import Enum
-from functools import lru_cache
 
 from backscroll.recall.words import tsvector_of
 from backscroll.stores.postgres.tsquery import OVERFULL, quoted
@@ -15,19 +13,6 @@ _HOUR = 3_600_000_000
 _MOST_PLACES = 255  # of one word in a tsvector
 _LAST_PLACE = 16383
 _ROOM = 1_000_000  # bytes
-
-
-def plain(text: str) -> str:
-    """Text that a column can hold: lone surrogates become question marks, NUL goes."""
-    if text.isascii():
-        return text.replace("\0", "")
-    return text.encode("utf-8", "replace").decode().replace("\0", "")
-
-
-@lru_cache(maxsize=256)
-def microseconds(iso: str) -> int:
-    """A time as microseconds since 1970, UTC."""
-    return round(datetime.fromisoformat(iso).timestamp() * 1_000_000)
 
 
 def hour(us: int) -> int:

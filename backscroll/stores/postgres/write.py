@@ -19,12 +19,14 @@ from backscroll.record.chain import from_bytes, to_bytes
 from backscroll.record.history import Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Logged, ThreadState
+from backscroll.stores.columns import plain
 from backscroll.stores.postgres.columns import THREAD, thread_of
 from backscroll.stores.postgres.rows import PostgresReader, Roots
 from backscroll.stores.postgres.session import Session
-from backscroll.stores.postgres.text import hour, indexable, microseconds, plain, tenant_mark
+from backscroll.stores.postgres.text import hour, indexable, tenant_mark
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
+from backscroll.vocab.moment import microseconds
 
 #: Where a transaction notes that words were erased but their pages not yet rewritten; `scrub` takes it away.
 SCRUB_WORDS, SCRUB_BYTES = "scrub: words", "scrub: bytes"

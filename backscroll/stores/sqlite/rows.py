@@ -12,11 +12,12 @@ from backscroll.record.chain import DAMAGE, damaged, from_bytes
 from backscroll.record.history import Entry, Span
 from backscroll.record.order import at_end
 from backscroll.record.ports import Bounds, RawHit, Spoken, ThreadState, Wanted
+from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.check import faults_found
-from backscroll.stores.sqlite.text import microseconds, plain
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import checked_role
+from backscroll.vocab.moment import microseconds
 
 _THREAD = (
     "id, root, head, hash, about, created_at, updated_at, messages, turns, parent, fork_seq, fork_position, "

@@ -10,9 +10,10 @@ from backscroll.record.chain import to_bytes
 from backscroll.record.history import Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Logged, ThreadState
+from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.rows import SqliteReader
-from backscroll.stores.sqlite.text import microseconds, plain
 from backscroll.vocab.ids import Ref
+from backscroll.vocab.moment import microseconds
 
 _HELD = 1024  # rows of threads that a writer remembers
 
