@@ -1,0 +1,87 @@
+"""Events: which message they are about, and whether their words are gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from backscroll.vocab.event import DELIBERATE, SPEAKING, Event, Kind
+from backscroll.vocab.ids import Ref
+
+THREAD = "a" * 32
+MESSAGE = Ref("b" * 32, 3)
+AT = "2024-05-01T10:00:00+00:00"
+
+
+def an_event(kind: Kind, target: Ref | None = None, **sealed: bytes | None) -> Event:
+    """The fifth event of a thread."""
+    return Event(
+        THREAD,
+        5,
+        kind,
+        "user:ann",
+        AT,
+        target,
+        body=sealed.get("body"),
+        salt=sealed.get("salt"),
+        commit=sealed.get("commit") or b"",
+    )
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_an_event_is_about_its_target(kind: Kind) -> None:
+    """Where a target is named, the event is about it, in whatever thread it was said."""
+    event = an_event(kind, MESSAGE)
+    assert event.id == Ref(THREAD, 5)
+    assert event.message == MESSAGE
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_only_new_messages_are_their_own_subject(kind: Kind) -> None:
+    """Without a target, an event is about itself where it brings a message into the world, else about none."""
+    is_new = kind in (Kind.APPENDED, Kind.INSERTED)
+    assert an_event(kind).message == (Ref(THREAD, 5) if is_new else None)
+
+
+@pytest.mark.parametrize(
+    ("body", "commit", "forgotten"),
+    [
+        (b"{}", b"seal", False),
+        (None, b"seal", True),
+        (None, b"", False),
+        (b"{}", b"", False),
+        (b"", b"s", False),
+    ],
+)
+def test_an_event_is_forgotten_once_its_seal_is_empty(
+    body: bytes | None, commit: bytes, forgotten: bool
+) -> None:
+    """A seal without a body means that there were words; without a seal there never were any."""
+    assert an_event(Kind.EDITED, MESSAGE, body=body, commit=commit).forgotten is forgotten
+
+
+def test_the_spelling_of_kinds_never_changes() -> None:
+    """The hash of an event covers the name of its kind, so a renamed kind would break every log."""
+    assert [kind.value for kind in Kind] == (
+        "created forked renamed tagged untagged described appended inserted edited regenerated chosen deleted "
+        "restored hidden unhidden pinned unpinned moved code_changed aside noted undone redone forgotten"
+    ).split()
+
+
+def test_undo_is_for_operations_not_for_speech_or_records() -> None:
+    """New messages, what was merely noted, undo itself and forgetting cannot be taken back."""
+    assert set(Kind) - DELIBERATE == {
+        Kind.CREATED,
+        Kind.FORKED,
+        Kind.APPENDED,
+        Kind.CODE_CHANGED,
+        Kind.ASIDE,
+        Kind.NOTED,
+        Kind.UNDONE,
+        Kind.REDONE,
+        Kind.FORGOTTEN,
+    }
+
+
+def test_four_kinds_bring_words_of_a_message() -> None:
+    """Appending, inserting, editing and regenerating make revisions; nothing else does."""
+    assert {"appended", "inserted", "edited", "regenerated"} == SPEAKING

@@ -1,0 +1,75 @@
+"""What travels between other people's files and the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import MISSING, FrozenInstanceError, fields
+from typing import Any
+
+import pytest
+
+from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.message import content_of
+
+ITEMS: list[Item] = [
+    ForeignMessage("user", content_of("hi")),
+    Aside("snapshot", '{"type": "snapshot"}'),
+    CodeChange("a new door", "caves/door.py"),
+    Problem("half a line", line=3),
+]
+
+
+def test_a_conversation_is_not_read_before_somebody_asks() -> None:
+    """Items come lazily and once, so that a file of any size needs little memory."""
+    read: list[int] = []
+
+    def items() -> Iterator[Item]:
+        for number, item in enumerate(ITEMS):
+            read.append(number)
+            yield item
+
+    thread = ForeignThread("jsonl", "s1", items())
+    assert read == []
+    found = iter(thread.items)
+    assert next(found) is ITEMS[0]
+    assert read == [0]
+    assert list(found) == ITEMS[1:]
+    assert list(thread.items) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "needed"),
+    [
+        (ForeignMessage, {"role", "content"}),
+        (Aside, {"kind", "raw"}),
+        (CodeChange, {"description", "file_path"}),
+        (Problem, {"what"}),
+        (ForeignThread, {"format", "source_id", "items"}),
+    ],
+)
+def test_a_reader_says_only_what_its_file_knows(kind: type[Any], needed: set[str]) -> None:
+    """Everything that many tools do not write down can be left out."""
+    assert {f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING} == needed
+
+
+def test_what_a_file_does_not_say_is_not_claimed() -> None:
+    """Without times, ids and flags in the source, a message has none."""
+    message = ForeignMessage("assistant", content_of("hi"))
+    assert message.at is message.source_id is message.parent_id is message.line is None
+    assert (message.alternatives, message.chosen) == ((), 0)
+    assert not message.hidden
+    assert not message.pinned
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: type(item).__name__)
+def test_an_item_cannot_be_changed_on_its_way(item: Any) -> None:
+    """A writer gets exactly what a reader handed over."""
+    with pytest.raises(FrozenInstanceError):
+        setattr(item, fields(item)[0].name, "somebody else's")
+
+
+def test_metadata_is_not_shared_between_conversations() -> None:
+    """Two conversations without metadata do not hold the same object, which somebody might fill."""
+    one, other = ForeignThread("jsonl", "1", ()), ForeignThread("jsonl", "2", ())
+    assert one.metadata == {}
+    assert one.metadata is not other.metadata
