@@ -1,0 +1,85 @@
+"""Opening: which store, under which name, and who is told of changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import backscroll
+from tests.contracts.talk import say
+
+
+def test_the_default_store_is_in_the_users_folder(tmp_path: Path) -> None:
+    """Without an address the store is one file below the home folder, which is made when needed."""
+    with backscroll.open() as engine:
+        engine.create("x")
+    made = list((tmp_path / "home").rglob("*.db"))
+    assert [p.name for p in made] == ["backscroll.db"]
+
+
+def test_the_environment_names_store_and_actor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is set in the environment holds where nothing else is said."""
+    monkeypatch.setenv("BACKSCROLL_STORE", str(tmp_path / "env.db"))
+    monkeypatch.setenv("BACKSCROLL_ACTOR", "user:env")
+    with backscroll.open() as engine:
+        thread = engine.create("x")
+    assert (tmp_path / "env.db").exists()
+    with backscroll.open(actor="user:argument") as engine:
+        say(engine.thread(thread.id), "u a")
+        assert [event.actor for event in engine.thread(thread.id).events()] == ["user:env", "user:argument"]
+
+
+@pytest.mark.parametrize("settings", [{"actor": "two\nlines"}, {"patience": "long"}, {"tenant": 5}])
+def test_settings_that_make_no_sense_are_refused(tmp_path: Path, settings: dict[str, Any]) -> None:
+    """Values of the wrong kind are refused, and the store can be opened afterwards."""
+    with pytest.raises(backscroll.InvalidInput):
+        backscroll.open(tmp_path / "store.db", **settings)
+    with backscroll.open(tmp_path / "store.db") as engine:
+        engine.create("x")
+
+
+def test_closing_once_too_often_does_no_harm(tmp_path: Path) -> None:
+    """A handle that is closed twice takes nothing from those who open the store later."""
+    engine = backscroll.open(tmp_path / "store.db")
+    engine.close()
+    engine.close()
+    with backscroll.open(tmp_path / "store.db") as again:
+        assert again is not engine
+        again.create("x")
+
+
+def test_whoever_asked_is_told_of_every_change(tmp_path: Path) -> None:
+    """After each write the thread is announced; reading and refused operations are not."""
+    told: list[str] = []
+    with backscroll.open(tmp_path / "store.db") as engine:
+        engine.on_change(lambda thread: told.append(thread.id))
+        thread = engine.create("x")
+        (message,) = say(thread, "u a")
+        thread.edit(message.id, "b")
+        fork = thread.fork()
+        list(thread)
+        with pytest.raises(backscroll.NotFound):
+            thread.delete(backscroll.Ref(thread.id, 99))
+        thread.forget(message.id)
+    assert told == [thread.id, thread.id, thread.id, fork.id, thread.id]
+
+
+def test_two_stores_are_two_engines(tmp_path: Path) -> None:
+    """Stores in one process have nothing to do with each other."""
+    with backscroll.open(tmp_path / "a.db") as one, backscroll.open(tmp_path / "b.db") as two:
+        assert one is not two
+        thread = one.create("x")
+        with pytest.raises(backscroll.NotFound):
+            two.thread(thread.id)
+    assert sorted(p.name for p in tmp_path.iterdir() if p.is_file()) == ["a.db", "b.db"]
+
+
+def test_a_thread_says_what_it_is(tmp_path: Path) -> None:
+    """A handle shows the beginning of the id and the title."""
+    with backscroll.open(tmp_path / "store.db") as engine:
+        thread = engine.create("夜班车")
+        assert repr(thread) == f"<Thread {thread.id[:8]} '夜班车'>"
+        assert thread.as_actor("user:bob").actor == "user:bob"
+        assert Path(engine.store.location).name == "store.db"

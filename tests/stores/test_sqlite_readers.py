@@ -1,0 +1,154 @@
+"""Reading connections: lent and kept, never used by two, and out of the way when the process forks."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+
+import pytest
+
+from backscroll.stores.sqlite.readers import Readers
+
+
+class Opened:
+    """Counts the connections that are opened."""
+
+    def __init__(self) -> None:
+        self.all: list[sqlite3.Connection] = []
+
+    def __call__(self) -> sqlite3.Connection:
+        self.all.append(sqlite3.connect(":memory:", check_same_thread=False))
+        return self.all[-1]
+
+    def still_open(self) -> int:
+        """How many of them answer."""
+        return sum(self._answers(c) for c in self.all)
+
+    def _answers(self, connection: sqlite3.Connection) -> bool:
+        try:
+            connection.execute("SELECT 1")
+        except sqlite3.ProgrammingError:
+            return False
+        return True
+
+
+@pytest.fixture
+def opened() -> Opened:
+    """Opens connections, and closes them at the end."""
+    return Opened()
+
+
+def test_a_connection_is_used_again(opened: Opened) -> None:
+    """One after the other needs one connection; one inside the other needs two."""
+    readers = Readers(opened)
+    for _ in range(3):
+        with readers.lent() as connection:
+            connection.execute("SELECT 1")
+    assert len(opened.all) == 1
+    with readers.lent() as one, readers.lent() as two:
+        assert one is not two
+    readers.close()
+    assert (len(opened.all), opened.still_open()) == (2, 0)
+
+
+def test_no_more_are_kept_than_wanted(opened: Opened) -> None:
+    """What comes back when enough are idle is closed; none are kept where nothing may be kept."""
+    readers = Readers(opened, kept=1)
+    with readers.lent(), readers.lent(), readers.lent():
+        pass
+    assert opened.still_open() == 1
+    readers.close()
+    fresh = Readers(opened, kept=0)
+    with fresh.lent():
+        pass
+    assert opened.still_open() == 0
+
+
+def test_a_connection_that_failed_is_not_used_again(opened: Opened) -> None:
+    """After an error of the database the next reader gets another connection; other errors do not matter."""
+    readers = Readers(opened)
+    with pytest.raises(sqlite3.OperationalError), readers.lent() as connection:
+        connection.execute("SELECT * FROM nowhere")
+    assert opened.still_open() == 0
+    with pytest.raises(KeyError), readers.lent():
+        raise KeyError
+    assert opened.still_open() == 1
+    readers.close()
+
+
+def test_what_is_in_use_is_closed_when_it_comes_back(opened: Opened) -> None:
+    """Closing does not pull the connection from under somebody who is reading."""
+    readers = Readers(opened)
+    with readers.lent() as connection:
+        readers.close()
+        connection.execute("SELECT 1")
+    assert opened.still_open() == 0
+
+
+def test_many_threads_never_share_one(opened: Opened) -> None:
+    """However many lend and return at once, nobody gets what another one holds."""
+    readers = Readers(opened)
+    held: set[int] = set()
+    shared: list[int] = []
+    lock = threading.Lock()
+
+    def work() -> None:
+        for _ in range(200):
+            with readers.lent() as connection:
+                with lock:
+                    if id(connection) in held:
+                        shared.append(id(connection))
+                    held.add(id(connection))
+                with lock:
+                    held.discard(id(connection))
+
+    workers = [threading.Thread(target=work) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert shared == []
+    readers.close()
+    assert opened.still_open() == 0
+
+
+def test_a_pause_waits_for_readers_and_keeps_others_out(opened: Opened) -> None:
+    """During a pause nothing is open and nobody begins; afterwards everybody goes on."""
+    readers = Readers(opened)
+    inside, go, begun = threading.Event(), threading.Event(), threading.Event()
+
+    def first() -> None:
+        with readers.lent():
+            inside.set()
+            go.wait(10)
+
+    def second() -> None:
+        with readers.lent():
+            begun.set()
+
+    one = threading.Thread(target=first)
+    one.start()
+    inside.wait(10)
+    threading.Timer(0.05, go.set).start()
+    readers.pause(10)
+    assert opened.still_open() == 0
+    two = threading.Thread(target=second)
+    two.start()
+    time.sleep(0.05)
+    assert not begun.is_set()
+    readers.resume()
+    for worker in (one, two):
+        worker.join(10)
+    assert begun.is_set()
+    readers.close()
+
+
+def test_a_pause_inside_ones_own_reading_does_not_wait_for_itself(opened: Opened) -> None:
+    """Whoever forks while reading keeps that one connection and does not hang."""
+    readers = Readers(opened)
+    with readers.lent() as connection:
+        readers.pause(10)
+        readers.resume()
+        connection.execute("SELECT 1")
+    readers.close()
