@@ -15,7 +15,7 @@ from backscroll.engine.lineage import ERASED, View
 from backscroll.engine.means import Means
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.record.about import after
-from backscroll.record.chain import commitment, linked, sealed, to_bytes
+from backscroll.record.chain import SALT, commitment, linked, sealed, to_bytes
 from backscroll.record.content import blobs_of, decode, digest, searchable, spelled, tools_of
 from backscroll.record.history import Entry, changes
 from backscroll.record.ports import Logged, ThreadState, Writer
@@ -76,7 +76,7 @@ class Pen:
             speech = Speech(speech.role, stored, said)
         else:
             sealed_body = None if body is None else to_bytes(body)
-        salt = None if sealed_body is None else self.means.random(16)
+        salt = None if sealed_body is None else self.means.random(SALT)
         commit = b"" if salt is None or sealed_body is None else commitment(salt, sealed_body)
         state, seq, facts, when = self.state, self.state.head + 1, head or {}, at or self.means.now()
         written = to_bytes(facts)
@@ -87,7 +87,7 @@ class Pen:
 
     def rewrite(self, event: Event) -> Event:
         """Add an event of another log as the next one of this log, sealed and linked anew."""
-        salt = self.means.random(16) if event.body is not None else b""
+        salt = self.means.random(SALT) if event.body is not None else b""
         return self.adopt(sealed(replace(event, commit=b"", salt=None), self.state.hash, salt))
 
     def adopt(self, event: Event, speech: Speech | None = None, head: bytes | None = None) -> Event:

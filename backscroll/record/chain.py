@@ -18,8 +18,10 @@ from backscroll.vocab.event import Event
 from backscroll.vocab.part import Json
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encode_in_order = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 _sha256 = hashlib.sha256
 _ORIGIN = b"backscroll/1/"
+SALT = 16  # bytes of every salt; a fixed number, so that nothing can move between salt and body
 DEEPEST = 200  # lists and objects inside each other; reading them needs as many calls on the stack
 
 
@@ -35,10 +37,10 @@ def damaged(what: str, error: Exception) -> StoreCorrupt:
     )
 
 
-def to_bytes(value: Json) -> bytes:
-    """JSON as bytes; lone surrogates are stored as they are, which plain UTF-8 would refuse."""
+def to_bytes(value: Json, *, in_order: bool = False) -> bytes:
+    """JSON as bytes (with `in_order`, names are sorted); lone surrogates stay as they are, which plain UTF-8 would refuse."""
     try:
-        data = _encode(value).encode("utf-8", "surrogatepass")
+        data = (_encode_in_order if in_order else _encode)(value).encode("utf-8", "surrogatepass")
         if data.count(b"[") + data.count(b"{") > DEEPEST:
             _check_depth(value)
     except (TypeError, ValueError, RecursionError) as error:
@@ -108,12 +110,14 @@ def flaws(event: Event, previous: bytes) -> list[str]:
     """What is wrong with an event of the log, in plain words; empty where nothing is."""
     out: list[str] = []
     if event.commit and event.body is not None:
-        if event.salt is None:
+        if event.salt is None or len(event.salt) != SALT:
             out.append("the salt of the body is missing")
         elif commitment(event.salt, event.body) != event.commit:
             out.append("the body was changed: it no longer fits its seal")
     if event.body is not None and not event.commit:
         out.append("the body has no seal")
+    if "\n" in event.actor or "\n" in event.at:
+        out.append("the name of the actor or the time holds a line break")
     if link(previous, event) != event.hash:
         out.append("the head was changed, or the event before it: the hash does not follow")
     return out

@@ -33,16 +33,17 @@ def encode(content: Content) -> bytes:
 
 
 def spelled(role: str, content: Content) -> tuple[bytes, bytes]:
-    """The sealed body and the content hash, at the price of writing the parts out once."""
+    """The sealed body, and the content hash, for which the order of names inside a JSON value makes no difference."""
     only = content.parts[0] if len(content.parts) == 1 else None
     if type(only) is Text and not only.extra:  # nearly every message; the same bytes, written directly
-        parts = b'[{"t":"text","text":' + to_bytes(only.text) + b"}]"
+        parts = plain = b'[{"t":"text","text":' + to_bytes(only.text) + b"}]"
     else:
-        parts = to_bytes([part_to_json(p) for p in content.parts])
+        shape = [part_to_json(p) for p in content.parts]
+        parts, plain = to_bytes(shape), to_bytes(shape, in_order=True)
     rest = b""
     if content.author is not None:
         rest += b',"author":' + to_bytes(content.author)
-    said = _sha256(_signature(role, content.author) + parts).digest()
+    said = _sha256(_signature(role, content.author) + plain).digest()
     if content.metadata:
         rest += b',"meta":' + to_bytes(content.metadata)
     return b'{"parts":' + parts + rest + b"}", said

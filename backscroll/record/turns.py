@@ -1,7 +1,7 @@
 """Turns: a user message and all that follows until the next; numbered 1, 2, 3 … along the live history.
 
 What stands before the first user message is turn 0. A turn keeps its id for life (it hangs on the message that opens it) and
-has a version: a hash over its live revisions, which changes exactly when what the turn says changes.
+has a version: a hash over the set of its live revisions, which changes exactly when that set does.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from backscroll.errors import InvalidInput
 
 THREAD_ID = re.compile(r"[0-9a-f]{32}")
+LAST = 0xFFFFFFFF  # the highest number an event can have
 _REF = re.compile(r"([0-9a-f]{32})\.([1-9][0-9]{0,9})")
 
 
@@ -36,7 +37,7 @@ def parse_ref(text: str | Ref) -> Ref:
     if isinstance(text, Ref):
         return text
     found = _REF.fullmatch(text)
-    if not found:
+    if not found or int(found[2]) > LAST:
         raise InvalidInput(
             f"not a message or revision id: {text!r}", hint="ids look like <32 hex digits>.<number>"
         )

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, get_args
 
 from backscroll.errors import InvalidInput
@@ -50,7 +50,7 @@ ContentLike: TypeAlias = str | Content | Part | Sequence[Part]
 def content_of(value: ContentLike, *, author: str | None = None) -> Content:
     """Accept a string, a part, several parts or a whole content."""
     if isinstance(value, Content):
-        return value
+        return replace(value, author=author) if author is not None and value.author is None else value
     if isinstance(value, str):
         return Content((Text(value),), author)
     if isinstance(value, Sequence):

@@ -46,7 +46,7 @@ class Step:
 class Turn:
     """A user message and all that follows until the next one. Turn 0 is what stands before the first.
 
-    `version` is a hash over the ids of its live revisions: it changes exactly when what the turn says changes.
+    `version` is a hash over the ids of its live revisions: it changes exactly when its set of live revisions does.
     """
 
     id: str  # uuid, kept for life

@@ -170,3 +170,21 @@ def test_a_forgotten_fork_leaves_the_words_of_its_parent_in_peace(store: backscr
     fork.forget()
     assert [m.text for m in thread] == ["the words of the parent"]
     assert store.verify().flaws == []
+
+
+def test_an_author_given_beside_a_content_is_kept(store: backscroll.Engine) -> None:
+    """A content without an author takes the one that is given; one that is signed keeps its own."""
+    thread = store.create("t")
+    words = backscroll.Content((backscroll.Text("x"),))
+    assert thread.append("user", words, author="Ann").author == "Ann"
+    signed = backscroll.Content((backscroll.Text("x"),), "Bo")
+    assert thread.append("user", signed, author="Ann").author == "Bo"
+
+
+def test_the_order_of_arguments_makes_no_difference_to_a_sync(store: backscroll.Engine) -> None:
+    """A tool that writes the names of arguments in another order has said the same."""
+    one, other = ({"path": "a", "mode": "r"}, {"mode": "r", "path": "a"})
+    thread = store.create("t")
+    first = thread.append("assistant", backscroll.ToolCall("1", "Read", one))
+    second = thread.append("assistant", backscroll.ToolCall("1", "Read", other))
+    assert first.digest == second.digest
