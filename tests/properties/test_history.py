@@ -10,7 +10,7 @@ import itertools
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -424,7 +424,7 @@ class Histories(RuleBasedStateMachine):
 def explore(opener: Opener, examples: int, steps: int) -> None:
     """Run the machine; the profile (`HYPOTHESIS_PROFILE=thorough`) decides how often."""
     run_state_machine_as_test(
-        lambda: Histories(opener),
+        cast("Any", lambda: Histories(opener)),  # it takes anything that makes a machine
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
