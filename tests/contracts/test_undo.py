@@ -241,3 +241,18 @@ def test_undoing_an_insert_takes_the_message_out(thread: backscroll.Thread) -> N
     assert thread.message(inserted.id).deleted
     thread.redo()
     assert [m.id for m in thread][1] == inserted.id
+
+
+def test_two_messages_never_stand_at_one_place(thread: backscroll.Thread) -> None:
+    """A message that undo brings back to where another one was put meanwhile stands beside it, and both are read."""
+    first, last = say(thread, "u first", "u last")
+    ann, bob = thread.as_actor("user:ann"), thread.as_actor("user:bob")
+    one = thread.insert("assistant", "one", after=first.id)
+    ann.move(one.id, after=last.id)
+    bob.insert("assistant", "two", after=first.id)
+    ann.undo()
+    found = list(thread)
+    assert sorted(m.text for m in found[1:3]) == ["one", "two"]
+    assert len({m.position for m in found}) == len(found) == 4
+    by_ones = [thread.message(n).text for n in range(4)]
+    assert by_ones == texts(found)

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.vocab.ids import THREAD_ID, Ref, parse_ref, turn_uuid
+from backscroll.vocab.ids import LAST, THREAD_ID, Ref, parse_ref, turn_uuid
 
 THREAD = "0123456789abcdef0123456789abcdef"
 
 threads = st.text("0123456789abcdef", min_size=32, max_size=32)
-refs = st.builds(Ref, threads, st.integers(1, 9_999_999_999))
+refs = st.builds(Ref, threads, st.integers(1, LAST))
 
 
 @given(refs)
