@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 
 from backscroll.engine import operations
 from backscroll.engine.pen import Pen
-from backscroll.engine.thread import keep_facts
 from backscroll.record.history import HIDDEN, PINNED
 from backscroll.record.operations import (
     AddAlternative,
@@ -102,9 +101,7 @@ def _carry(pen: Pen, step: Operation, added: dict[int, Ref], group: Mapping[str,
             after = _place(step.after, added)
             added[step.new.number] = add_message(pen, step.message, after=after, at_end=False, head=group)
         case Edit():
-            operations.edit(
-                pen, step.id, keep_facts(pen, step.id, step.content, metadata=True), head=group, deleted=True
-            )
+            operations.edit(pen, step.id, step.content, head=group, deleted=True)
         case Regenerate():
             operations.regenerate(pen, step.id, step.content, said=step.at, head=group, deleted=True)
         case AddAlternative():

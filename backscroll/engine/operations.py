@@ -131,15 +131,33 @@ def edit(
     seen: Ref | None = None,
     head: Mapping[str, Json] | None = None,
     deleted: bool = False,
-) -> Event:
-    """Give a message new words. `seen` names the revision that the editor saw; another live one is a conflict."""
+) -> Event | None:
+    """Give a message new words; None where they are the old ones. `seen` names the revision that the editor saw.
+
+    Author and metadata stay as they are unless the new content says otherwise.
+    """
     entry = standing(pen, message, deleted=deleted)
     unchanged_since(entry, seen)
     spoken = pen.tx.spoken([entry.revision]).get(entry.revision)
+    now = None if spoken is None or spoken.body is None else decode(spoken.body)
+    wanted = signed(content, now, metadata=True)
+    if wanted == now:
+        return None
     facts: dict[str, Json] = {"base": str(entry.revision), "alternative": entry.alternative, **(head or {})}
     if spoken is not None:
         facts["said"] = spoken.said
-    return pen.write(Kind.EDITED, target=message, head=facts, speech=Speech(entry.role, content))
+    return pen.write(Kind.EDITED, target=message, head=facts, speech=Speech(entry.role, wanted))
+
+
+def signed(content: Content, now: Content | None, *, metadata: bool) -> Content:
+    """New words are still by the same author, and an edit keeps what the source knew, unless they say otherwise."""
+    if now is None:
+        return content
+    return Content(
+        content.parts,
+        content.author if content.author is not None else now.author,
+        content.metadata if content.metadata or not metadata else now.metadata,
+    )
 
 
 def regenerate(
@@ -152,10 +170,16 @@ def regenerate(
     seen: Ref | None = None,
     head: Mapping[str, Json] | None = None,
     deleted: bool = False,
+    sign: bool = False,
 ) -> Event:
-    """Add an alternative to a message; it becomes the live one unless told otherwise."""
+    """Add an alternative to a message; it becomes the live one unless told otherwise.
+
+    With `sign`, words without an author are taken to be by the author of the live ones.
+    """
     entry = standing(pen, message, deleted=deleted)
     unchanged_since(entry, seen)
+    if sign:
+        content = signed(content, _words_of(pen, entry), metadata=False)
     facts: dict[str, Json] = {"base": str(entry.revision), "alternative": entry.alternatives, **(head or {})}
     if not live:
         facts["aside"] = True
@@ -287,8 +311,7 @@ def unchanged_since(entry: Entry, seen: Ref | None) -> None:
         )
 
 
-def content_now(pen: Pen, message: Ref) -> Content | None:
+def _words_of(pen: Pen, entry: Entry) -> Content | None:
     """The live words of a message; None once forgotten."""
-    entry = standing(pen, message, deleted=True)
     spoken = pen.tx.spoken([entry.revision]).get(entry.revision)
     return None if spoken is None or spoken.body is None else decode(spoken.body)

@@ -95,6 +95,11 @@ class Pen:
         if speech is None and event.kind in SPEAKING and event.body is not None:
             speech = Speech("", decode(event.body))
         opened = changes(event, self.entry)
+        stood = [self._stood(entry, event) for entry in opened]
+        for entry, (_, before) in zip(opened, stood, strict=True):
+            # Old words leave the index before new ones come in: FTS5 would have to write in between otherwise.
+            if before is not None and before.live and not (entry.live and entry.revision == before.revision):
+                self._unindex(before)
         self._log(event, speech, opened, head)
         about = after(self.state.about, event)
         if about is not self.state.about:
@@ -102,8 +107,8 @@ class Pen:
         wiped = event.kind is Kind.FORGOTTEN and bool(event.head.get("thread"))
         self._about_changed |= wiped
         messages, turns = self.state.messages, self.state.turns
-        for entry in opened:
-            before = self._open(entry, event)
+        for entry, (own, before) in zip(opened, stood, strict=True):
+            self._open(entry, event, own, before)
             messages += entry.live - (before is not None and before.live)
             turns += entry.opens_turn - (before is not None and before.opens_turn)
         self.state = replace(
@@ -174,23 +179,25 @@ class Pen:
         for blob in blobs_of(speech.content):
             self.tx.link_blob(blob, event.id)
 
-    def _open(self, entry: Entry, event: Event) -> Entry | None:
-        """Open an entry and keep the index in step; gives the entry that stood before it, if any."""
-        fresh = event.target is None and entry.message == event.id
-        own = None if fresh else self.tx.entry(self.state.id, entry.message)
-        before = own if own is not None or self.state.parent is None or fresh else self.entry(entry.message)
+    def _stood(self, entry: Entry, event: Event) -> tuple[Entry | None, Entry | None]:
+        """What stands before an entry opens: the thread's own, and the one that readers see."""
+        if event.target is None and entry.message == event.id:
+            return None, None
+        own = self.tx.entry(self.state.id, entry.message)
+        seen = own if own is not None or self.state.parent is None else self.entry(entry.message)
+        return own, seen
+
+    def _open(self, entry: Entry, event: Event, own: Entry | None, before: Entry | None) -> None:
+        """Open an entry, and see to it that its words can be found."""
         self.tx.open_entry(self.state.id, entry, own)
-        if before is None:
-            return None
-        if before.live and not (entry.live and entry.revision == before.revision):
-            self._unindex(before)
+        new = entry.revision != event.id  # else it went into the index with the event itself
         if (
-            entry.live
-            and entry.revision != event.id
+            before is not None
+            and entry.live
+            and new
             and not (before.live and entry.revision == before.revision)
         ):
             self._index(entry.revision)
-        return before
 
     def _index(self, revision: Ref) -> None:
         spoken = self.tx.spoken([revision]).get(revision)

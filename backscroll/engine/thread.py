@@ -19,7 +19,7 @@ from backscroll.record.order import at_end
 from backscroll.record.ports import Writer
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
-from backscroll.vocab.message import Content, ContentLike, Message, checked_role
+from backscroll.vocab.message import ContentLike, Message, checked_role
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Thread(History):
         """Give a message new words. With `seen` (the revision you looked at), a change in between is a Conflict."""
         ref, what = parse_ref(message), checked_content(content, None)
         saw = None if seen is None else parse_ref(seen)
-        return self._told(ref, lambda pen: _edit(pen, ref, what, saw))
+        return self._told(ref, lambda pen: operations.edit(pen, ref, what, seen=saw))
 
     def regenerate(
         self, message: Ref | str, content: ContentLike, *, live: bool = True, seen: Ref | str | None = None
@@ -141,11 +141,7 @@ class Thread(History):
         """Add an alternative (a swipe) to a message; it becomes the live one unless `live` is False."""
         ref, what = parse_ref(message), checked_content(content, None)
         saw = None if seen is None else parse_ref(seen)
-        self._do(
-            lambda pen: operations.regenerate(
-                pen, ref, keep_facts(pen, ref, what, metadata=False), live=live, seen=saw
-            )
-        )
+        self._do(lambda pen: operations.regenerate(pen, ref, what, live=live, seen=saw, sign=True))
         return self.message(ref)
 
     def choose(self, message: Ref | str, which: Ref | str | int) -> Message:
@@ -318,14 +314,6 @@ class Thread(History):
         self.store.write(lambda tx: tx.set_turn_state(self.id, opening, version, when))
 
 
-def _edit(pen: Pen, message: Ref, content: Content, seen: Ref | None) -> None:
-    """An edit, unless it changes nothing: who saves the same words again has not made a new revision of them."""
-    operations.unchanged_since(operations.standing(pen, message), seen)
-    wanted = keep_facts(pen, message, content, metadata=True)
-    if wanted != operations.content_now(pen, message):
-        operations.edit(pen, message, wanted)
-
-
 def _one_before(pen: Pen, before: Ref | str | None) -> Ref | None:
     """The message that stands right before another one; None where that is the first."""
     if before is None:
@@ -333,15 +321,3 @@ def _one_before(pen: Pen, before: Ref | str | None) -> Ref | None:
     entry = operations.keeping_place(pen, parse_ref(before))
     rows = pen.view.page(1, before=entry.position, newest_first=True, gone=True)
     return rows[0][0].message if rows else None
-
-
-def keep_facts(pen: Pen, message: Ref, content: Content, *, metadata: bool) -> Content:
-    """New words are still by the same author, and an edit keeps what the source knew, unless they say otherwise."""
-    now = operations.content_now(pen, message)
-    if now is None:
-        return content
-    return Content(
-        content.parts,
-        content.author if content.author is not None else now.author,
-        content.metadata if content.metadata or not metadata else now.metadata,
-    )
