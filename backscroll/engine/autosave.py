@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
 
-DEFAULT_FOLDER = "dialogue_history"
-
 
 class Autosave:
     """Writes `dialogue_YYYYmmdd_HHMMSS.json` files into a folder."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from backscroll.engine import forgetting, operations, undoing
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from backscroll.vocab.foreign import ForeignMessage
 
 T = TypeVar("T")
+DIALOGUES = "dialogue_history"  # the folder of dialogue files, where no other is named
 
 
 class Thread(History):
@@ -299,6 +301,12 @@ class Thread(History):
         return self.sync(
             messages, mode=mode, complete=complete, knows_hidden=hides, dry_run=dry_run, actor=actor
         )
+
+    def save_dialogue(self, storage_dir: str = DIALOGUES) -> str:
+        """Write the dialogue as `dialogue_YYYYmmdd_HHMMSS.json` into a folder; gives the path. The log needs no saving."""
+        from backscroll.engine.autosave import Autosave
+
+        return str(Autosave(self.engine, Path(storage_dir).expanduser()).save(self.id))
 
     def diff(self, first: int, second: int | None = None) -> list[Difference]:
         """What happened to the live history between two events of the log (by default: until now)."""

@@ -190,6 +190,7 @@ list(thread)
 to_child, from_parent = os.pipe(), os.pipe()
 pid = os.fork()
 if pid == 0:
+    os.close(from_parent[1])  # so that the child ends when its parent dies
     mine = thread if sys.argv[2] == "inherited" else backscroll.open(sys.argv[1]).thread(thread.id)
     for n in range(20):
         mine.append("user", f"child {n}")

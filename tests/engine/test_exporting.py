@@ -152,3 +152,14 @@ def test_dialogues_are_saved_again_after_every_call(tmp_path: Path) -> None:
     assert mine["code_changes"][0]["description"] == "Added save_response"
     assert mine["code_changes"][0]["file"] == "util.py"
     assert set(mine) >= {"start_time", "messages", "code_changes"}
+
+
+def test_a_dialogue_is_saved_where_no_folder_is_named(
+    thread: backscroll.Thread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Saving by hand goes into `dialogue_history`, into the same file each time."""
+    monkeypatch.chdir(tmp_path)
+    first, second = thread.save_dialogue(), thread.save_dialogue()
+    assert first == second
+    assert Path(first).parent.name == "dialogue_history"
+    assert [p.name for p in (tmp_path / "dialogue_history").iterdir()] == [Path(first).name]
