@@ -68,6 +68,7 @@ def test_many_who_share_a_transaction_on_a_full_disk(sqlite_url: str) -> None:
             outcomes = list(pool.map(fill, threads))
         for thread, (count, error) in zip(threads, outcomes, strict=True):
             assert len(thread) == count
+            assert "full" in error.message
             assert error.hint
         proof.assert_sound(engine)
         store._writer.execute("PRAGMA max_page_count = 100000")

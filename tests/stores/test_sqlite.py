@@ -283,15 +283,16 @@ def test_several_programs_migrate_once(path: Path, monkeypatch: pytest.MonkeyPat
         assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
 
 
-def test_many_programs_create_a_store_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("attempt", range(2))
+def test_many_programs_create_a_store_at_once(tmp_path: Path, attempt: int) -> None:
     """Of many who open a store that is not there yet, nobody sees half of it."""
     script = "import sys, backscroll; e = backscroll.open(sys.argv[1]); e.create('x').append('user', 'y'); e.close()"
     place = tmp_path / "store.db"
     command = [sys.executable, "-c", script, str(place)]
-    running = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) for _ in range(6)]
+    running = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) for _ in range(8)]
     said = [process.communicate()[1] for process in running]
-    assert [(process.returncode, text) for process, text in zip(running, said, strict=True)] == [(0, b"")] * 6
-    assert content(place) == [["y"]] * 6
+    assert [(process.returncode, text) for process, text in zip(running, said, strict=True)] == [(0, b"")] * 8
+    assert content(place) == [["y"]] * 8
 
 
 # -- sharing and copies ------------------------------------------------------------------------------------------

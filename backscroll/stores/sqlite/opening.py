@@ -159,9 +159,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    owner = connection.execute("PRAGMA application_id").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    version, owner, tables = _facts(connection)
     if owner != APPLICATION_ID and (tables or owner):
         raise StoreCorrupt(
             f"this SQLite file belongs to another program: {path}",
@@ -178,6 +176,21 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
             hint="keep a copy of the file; `backscroll restore-backup` brings back a backup",
         )
     return version if tables else 0
+
+
+def _facts(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    """Schema number, owner and number of tables, all of one moment: somebody may be making the tables right now."""
+    alone = not connection.in_transaction
+    if alone:
+        connection.execute("BEGIN")
+    try:
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        owner: int = connection.execute("PRAGMA application_id").fetchone()[0]
+        tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    finally:
+        if alone and connection.in_transaction:
+            connection.execute("ROLLBACK")
+    return version, owner, tables
 
 
 def _keep_copy(path: Path, version: int) -> None:
