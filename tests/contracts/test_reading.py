@@ -70,7 +70,10 @@ def test_ranges_between_messages(hundred: backscroll.Thread) -> None:
         assert texts(reverse) == between[::-1][2:4]
     everything_ever = [m.text for m in hundred.messages(deleted=True)]
     assert len(everything_ever) == 103
-    assert texts(hundred.messages(28, 40, deleted=True)) == everything_ever[28:40]
+    for start, stop in ((28, 40), (33, 35), (60, 70), (101, 200)):
+        assert texts(hundred.messages(start, stop, deleted=True)) == everything_ever[start:stop]
+        reverse = hundred.messages(start, stop, deleted=True, newest_first=True)
+        assert texts(reverse) == everything_ever[::-1][start:stop]
     with pytest.raises(backscroll.NotFound):
         list(hundred.messages(after=Ref(hundred.id, 999)))
 

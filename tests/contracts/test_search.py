@@ -171,6 +171,7 @@ def test_the_best_come_first_and_no_more_than_wanted(thread: backscroll.Thread) 
     assert len(hits) == 2
     assert hits[0].score >= hits[1].score
     assert thread.engine.search("compass", limit=0).hits == []
+    assert len(thread.engine.search("compass", limit=10**12).hits) == 3
 
 
 def test_the_index_follows_edits_deletes_and_undo(thread: backscroll.Thread) -> None:

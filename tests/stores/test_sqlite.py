@@ -398,3 +398,21 @@ def test_what_sqlite_says_is_translated() -> None:
         assert isinstance(said, backscroll.StoreError)
         assert "a.db" in said.message
         assert said.hint
+
+
+def test_numbers_and_names_that_no_column_can_hold(engine: backscroll.Engine) -> None:
+    """A limit beyond all numbers is as good as none; what is not in the store is not found."""
+    thread = engine.thread(next(iter(engine.threads())).id)
+    assert len(engine.search("one", limit=10**30).hits) == 1
+    assert len(thread.recent(10**30)) == 2
+    for ref in (backscroll.Ref("0" * 32, 1), backscroll.Ref(thread.id, 9999999999)):
+        with pytest.raises(backscroll.NotFound):
+            engine.set_tokens({ref: 3}, "cl100k_base")
+        assert engine.tokens([ref], "cl100k_base") == {}
+
+
+def test_a_commit_is_on_the_disk_before_it_is_acknowledged(engine: backscroll.Engine) -> None:
+    """SQLite is told to wait for the disk at every commit; a power cut cannot be tried out here."""
+    engine.create("x")
+    facts = engine.store.facts()
+    assert (facts["journal_mode"], facts["synchronous"]) == ("wal", "2")

@@ -266,7 +266,7 @@ class SqliteReader:
             "SELECT event, score FROM (SELECT words.event AS event, bm25(words) AS score FROM words"
             f"{joins} WHERE words MATCH ?{where} ORDER BY words.rowid DESC LIMIT {RANKED}) ORDER BY score LIMIT ?"
         )
-        hits = self._c.execute(sql, (query, *values, limit)).fetchall()
+        hits = self._c.execute(sql, (query, *values, min(limit, RANKED))).fetchall()
         out: list[RawHit] = []
         for key, score in hits:
             row = self._c.execute("SELECT target, role, said FROM events WHERE key = ?", (key,)).fetchone()
@@ -301,7 +301,7 @@ class SqliteReader:
         out: dict[Ref, int] = {}
         for ref in revisions:
             sql = "SELECT count FROM tokens WHERE event = ? AND tokenizer = ?"
-            row = self._c.execute(sql, (self._key(ref), tokenizer)).fetchone()
+            row = self._c.execute(sql, (self._key(ref), plain(tokenizer))).fetchone()
             if row is not None:
                 out[ref] = row[0]
         return out

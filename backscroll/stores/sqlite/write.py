@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable
 
-from backscroll.errors import StoreCorrupt
+from backscroll.errors import NotFound, StoreCorrupt
 from backscroll.record.chain import to_bytes
 from backscroll.record.history import Entry
 from backscroll.record.order import at_end
@@ -192,8 +192,14 @@ class SqliteWriter(SqliteReader):
         self._c.execute("INSERT OR REPLACE INTO origins VALUES (?, ?)", (key, thread))
 
     def set_tokens(self, counts: Iterable[tuple[Ref, str, int]]) -> None:
-        rows = [(self._key(ref), tokenizer, count) for ref, tokenizer, count in counts]
+        rows = [(self._named(ref), plain(tokenizer), count) for ref, tokenizer, count in counts]
         self._c.executemany("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?)", rows)
+
+    def _named(self, ref: Ref) -> int:
+        key = self._key(ref)
+        if key is None:
+            raise NotFound(f"no revision {ref.short} in the store")
+        return key
 
     def set_turn_state(self, thread: str, opening: Ref, version: str, at: str | None) -> None:
         keys = (self._number(thread), self._key(opening))
