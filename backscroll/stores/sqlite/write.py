@@ -198,7 +198,9 @@ class SqliteWriter(SqliteReader):
     def _named(self, ref: Ref) -> int:
         key = self._key(ref)
         if key is None:
-            raise NotFound(f"no revision {ref.short} in the store")
+            raise NotFound(
+                f"no message {ref.short} in thread {ref.thread[:8]}", hint="`backscroll show` lists them"
+            )
         return key
 
     def set_turn_state(self, thread: str, opening: Ref, version: str, at: str | None) -> None:
