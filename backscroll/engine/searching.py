@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.engine.lineage import View
+from backscroll.engine.lineage import View, ancestors
 from backscroll.engine.thread import checked_time
 from backscroll.recall.query import Query, parse_query
 from backscroll.recall.snippet import snippet
@@ -104,26 +104,18 @@ def _run(
             wanted.until_us,
             wanted.tool,
         )
-    shared = state is not None and state.parent is not None
-    raw = reader.search(expression, wanted, limit * 5 if shared else limit)
-    out: list[Hit] = []
-    for hit in raw:
-        shown = _shown_in(reader, hit, state)
-        if shown is not None and len(out) < limit:
-            out.append(_hit(reader, hit, shown, query, width))
-    return out
+    asked = limit
+    while True:
+        raw = reader.search(expression, wanted, asked)
+        shown = [(hit, where) for hit in raw if (where := _shown_in(reader, hit, state)) is not None]
+        if len(shown) >= limit or len(raw) < asked:
+            return [_hit(reader, hit, where, query, width) for hit, where in shown[:limit]]
+        asked *= 5  # some of what was found is shown only in other forks
 
 
 def _line(reader: Reader, state: ThreadState) -> list[str]:
     """A thread and its ancestors: the logs in which its words may lie."""
-    out = [state.id]
-    while state.parent is not None:
-        out.append(state.parent)
-        parent = reader.thread(state.parent)
-        if parent is None:
-            break
-        state = parent
-    return out
+    return [state.id, *(parent.id for _, parent in ancestors(reader, state))]
 
 
 def _shown_in(reader: Reader, hit: RawHit, scope: ThreadState | None) -> ThreadState | None:

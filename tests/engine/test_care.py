@@ -188,3 +188,13 @@ def test_the_order_of_arguments_makes_no_difference_to_a_sync(store: backscroll.
     first = thread.append("assistant", backscroll.ToolCall("1", "Read", one))
     second = thread.append("assistant", backscroll.ToolCall("1", "Read", other))
     assert first.digest == second.digest
+
+
+def test_words_that_only_a_fork_still_shows_do_not_crowd_out_the_others(store: backscroll.Engine) -> None:
+    """A search in one thread finds what it shows, however much more fits that only its fork shows."""
+    thread = store.create("t")
+    kept = [thread.append("user", f"lantern {n}").id for n in range(3)]
+    gone = [thread.append("user", f"lantern lantern {n}").id for n in range(30)]
+    thread.fork()
+    thread.delete(*gone)
+    assert {hit.message for hit in store.search("lantern", thread=thread.id, limit=3).hits} == set(kept)
