@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from backscroll.engine.echoes import tag
 from backscroll.engine.forgetting import mark
-from backscroll.engine.lineage import View
+from backscroll.engine.lineage import View, reach
 from backscroll.engine.operations import visible_revisions
 from backscroll.record.content import decode, digest
 from backscroll.record.history import DELETED, FORGOTTEN, HIDDEN, Entry, replay
@@ -96,23 +96,12 @@ def live_side(view: View) -> list[Ours]:
     holes = Holes()
     for event in _forgotten(view.reader, view.state):
         holes.add(event)
-    lineage = _lineage(view.reader, view.state)
+    lineage = reach(view.reader, view.state)
     return [ours_of(view.reader, entry, spoken, lineage, holes) for entry, spoken in rows]
 
 
-def _lineage(reader: Reader, state: ThreadState) -> list[tuple[str, int]]:
-    out = [(state.id, state.head)]
-    while state.parent is not None:
-        out.append((state.parent, state.fork_seq))
-        parent = reader.thread(state.parent)
-        if parent is None:
-            break
-        state = parent
-    return out
-
-
 def _forgotten(reader: Reader, state: ThreadState) -> Iterator[Event]:
-    for thread, last in _lineage(reader, state):
+    for thread, last in reach(reader, state):
         for event in _walk(reader, thread, last):
             if event.kind is Kind.FORGOTTEN:
                 yield event
@@ -187,7 +176,7 @@ def imported_side(reader: Reader, state: ThreadState, actor: str, *, whole: bool
         if span.until is None and (whole or span.entry.message.thread == state.id):
             entries[span.entry.message] = span.entry
     return Imported(
-        sorted(entries.values(), key=lambda e: e.position), asides, holes, _lineage(reader, state), state.head
+        sorted(entries.values(), key=lambda e: e.position), asides, holes, reach(reader, state), state.head
     )
 
 
@@ -220,8 +209,3 @@ def same_words(reader: Reader, entry: Entry, spoken: Spoken | None, foreign: For
     newest[entry.alternative] = spoken.digest
     wanted = dict(enumerate(digest(foreign.role, named(c)) for c in foreign.alternatives))
     return newest == wanted
-
-
-def spoken_in_pages(reader: Reader, entries: Iterable[Entry]) -> Mapping[Ref, Spoken]:
-    """The words behind entries, by revision."""
-    return reader.spoken([e.revision for e in entries])

@@ -35,6 +35,12 @@ def ancestors(reader: Reader, state: ThreadState) -> Iterator[tuple[ThreadState,
         state = parent
 
 
+def reach(reader: Reader, state: ThreadState) -> list[tuple[str, int]]:
+    """A thread and its ancestors, each with the last event of it that the thread sees."""
+    past = [(parent.id, fork.fork_seq) for fork, parent in ancestors(reader, state)]
+    return [(state.id, state.head), *past]
+
+
 @dataclass(frozen=True, slots=True)
 class _Segment:
     thread: str

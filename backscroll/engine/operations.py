@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from backscroll.engine.lineage import ancestors
+from backscroll.engine.lineage import reach
 from backscroll.engine.pen import Pen, Speech
 from backscroll.errors import Conflict, Forgotten, InvalidInput, NotFound
 from backscroll.record.about import about_from_json
@@ -222,14 +222,7 @@ def choose(
 
 def revisions(pen: Pen, message: Ref) -> list[Event]:
     """Every revision of a message that this thread can see, oldest first; forgotten ones are gone."""
-    return visible_revisions(
-        pen.tx.events_about(message), [(pen.state.id, pen.state.head), *shared_past(pen)]
-    )
-
-
-def shared_past(pen: Pen) -> list[tuple[str, int]]:
-    """The ancestors of a thread, each with the last event that it shares."""
-    return [(parent.id, fork.fork_seq) for fork, parent in ancestors(pen.tx, pen.state)]
+    return visible_revisions(pen.tx.events_about(message), reach(pen.tx, pen.state))
 
 
 def visible_revisions(events: Sequence[Event], lineage: Sequence[tuple[str, int]]) -> list[Event]:
