@@ -10,10 +10,13 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from backscroll.errors import InvalidInput
+
+_SWITCH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,37 @@ class Settings:
     language: str = ""  # en or zh; empty: by the locale
     patience: float = 60.0  # seconds to wait for other writers
     storage_dir: str = ""  # where dialogues are saved again after every call; empty: they are not
+
+    # Prompts: for which model, in which shape, how large.
+    model: str = ""  # whose tokens are counted and whose prices are paid; empty: o200k tokens, no prices
+    wire: str = "openai-chat"  # openai-chat, openai-responses or anthropic
+    budget: int = 0  # tokens of a prompt with everything; 0: the window of the model
+    reserve: int = 4096  # of these, kept free for the answer
+    # Tiers: hot (summaries and digests), warm (the last turns in full), cold (the store).
+    warm_turns: int = 3  # turns that stay in full as long as they fit
+    high: float = 0.0  # compact when the prompt passes this share of the budget; 0: where the prices say
+    low: float = 0.0  # compact down to this share; 0: chosen by the policy
+    share_memory: float = 0.05  # of the budget, at the most; what a section does not use goes to the history
+    share_summaries: float = 0.15
+    share_operations: float = 0.05
+    share_recalled: float = 0.15
+    cache_minutes: float = 5.0  # how long a provider keeps a prompt; later a compaction is free
+    compress_above: int = 4096  # bytes from which words are stored compressed
+    # What tools did lately.
+    operations_rounds: int = 5  # turns of which the prompt lists the operations
+    max_summaries: int = 20  # operations that are listed at the most
+    operations_inline: bool = False  # put the list where a system prompt says {recent_operations}
+    tool_memory: int = 16_000_000  # bytes of tool results kept in memory
+    # Recall.
+    recall: bool = True  # bring in old details by itself when the newest message asks for them
+    recall_scope: str = "thread"  # thread, project or all: where automatic recall looks
+    encoder: str = "wordllama"  # which vectors; none: words only
+    background: bool = True  # derive ahead in a thread of this process
+    # Money.
+    prices: str = ""  # a table of your own prices (TOML); it wins over the built-in one
+    thread_limit: float = 0.0  # US dollars a thread may cost; 0: no limit
+    day_limit: float = 0.0  # US dollars a day
+    warn_at: float = 0.8  # of a limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +95,10 @@ def _folder(variable: str, usual: str) -> Path:
 def explained(arguments: Mapping[str, Any] | None = None) -> list[Setting]:
     """Every setting, its value and where the value came from."""
     given = {k: v for k, v in (arguments or {}).items() if v is not None}
+    known = {field.name for field in fields(Settings)}
+    for name in given:
+        if name not in known:
+            raise InvalidInput(f"unknown setting {name!r}", hint=f"known: {', '.join(sorted(known))}")
     path = config_file()
     from_file = _read(path)
     out: list[Setting] = []
@@ -107,12 +145,24 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _typed(name: str, value: Any, source: str) -> Any:
-    number = isinstance(getattr(Settings(), name), float)
-    if number and not isinstance(value, bool):
+    """A value of the setting's own type; text from the environment or a command line is read as such."""
+    wanted = type(getattr(Settings(), name))
+    if wanted is bool:
+        if isinstance(value, bool):
+            return value
+        read = _SWITCH.get(str(value).strip().lower())
+        if read is None:
+            raise InvalidInput(f"setting {name} ({source}): {value!r} is neither true nor false")
+        return read
+    if wanted in (int, float) and not isinstance(value, bool):
         try:
-            return float(value)
+            number = float(value)
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"setting {name} ({source}): {value!r} is not a number") from error
-    if not number and isinstance(value, str | Path):
+        if not isfinite(number) or number < 0 or (wanted is int and number != int(number)):
+            kind = "a whole number" if wanted is int else "a number"
+            raise InvalidInput(f"setting {name} ({source}): {value!r} is not {kind} of 0 or more")
+        return wanted(number)
+    if wanted is str and isinstance(value, str | Path):
         return str(value)
-    raise InvalidInput(f"setting {name} ({source}): {value!r} is not a {'number' if number else 'text'}")
+    raise InvalidInput(f"setting {name} ({source}): {value!r} is not a {'text' if wanted is str else 'number'}")

@@ -24,9 +24,15 @@ from backscroll.vocab.message import ContentLike, Message, checked_role
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
+    from backscroll.derive.digest import Digest
+    from backscroll.engine.compacting import CompactionReport
+    from backscroll.engine.cropping import Crop
     from backscroll.engine.diffing import Difference
     from backscroll.engine.engine import Engine
+    from backscroll.engine.prompting import Prompt
+    from backscroll.engine.recalling import Recalled
     from backscroll.engine.syncing import SyncReport
+    from backscroll.engine.tooling import ToolUse
     from backscroll.vocab.foreign import ForeignMessage
 
 T = TypeVar("T")
@@ -313,6 +319,107 @@ class Thread(History):
         from backscroll.engine.diffing import diff_moments
 
         return diff_moments(self, first, self.head if second is None else second)
+
+    # -- prompts (each lives in a module of its own) ---------------------------------------------------------
+
+    def prompt(
+        self,
+        budget: int | None = None,
+        *,
+        model: str | None = None,
+        tools: Sequence[Mapping[str, Json]] = (),
+        reserve: int | None = None,
+        wire: str | None = None,
+        recall: bool | None = None,
+        dry_run: bool = False,
+    ) -> Prompt:
+        """The messages to send now: valid, within the budget, cheap, with a receipt that explains them.
+
+        `budget` counts everything: tools, prompt and the room for the answer (`reserve`). With `dry_run` nothing is
+        written: neither a compaction that is due, nor the receipt.
+        """
+        from backscroll.engine.prompting import prompt
+
+        return prompt(
+            self, budget, model=model, tools=tools, reserve=reserve, wire=wire, recall=recall, dry_run=dry_run
+        )
+
+    def compact(
+        self, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
+    ) -> CompactionReport:
+        """Condense the past now, whether or not it is due; `dry_run` says what would go, save and cost."""
+        from backscroll.engine.compacting import compact
+
+        return compact(self, budget, model=model, dry_run=dry_run)
+
+    def crop(
+        self,
+        direction: str | None = None,
+        amount: int | None = None,
+        summary: str | None = None,
+        *,
+        first: Ref | str | None = None,
+        last: Ref | str | None = None,
+        dry_run: bool = False,
+    ) -> Crop:
+        """Take messages out of prompts, from the `top` or the `bottom` (or a range), and put a summary in their place.
+
+        They stay in the history; `uncrop` and `undo` bring them back exactly.
+        """
+        from backscroll.engine.cropping import crop
+
+        return crop(self, direction, amount, summary, first=first, last=last, dry_run=dry_run)
+
+    def uncrop(self, handle: str) -> int:
+        """Bring cropped messages back into prompts; gives how many."""
+        from backscroll.engine.cropping import uncrop
+
+        return uncrop(self, handle)
+
+    def recall(
+        self,
+        query: str,
+        budget: int = 2000,
+        *,
+        scope: str = "thread",
+        limit: int | None = None,
+    ) -> Recalled:
+        """What of the past answers a question, best value for the tokens; `scope` is thread, project or all."""
+        from backscroll.engine.recalling import recall
+
+        return recall(self, query, budget, scope=scope, limit=limit)
+
+    def expand(self, handle: str) -> list[Message]:
+        """The full originals behind a handle (`[bs:17]`)."""
+        from backscroll.engine.expanding import expand
+
+        return expand(self, handle)
+
+    def operations(self, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
+        """What tools did lately: of the last rounds, or the last so many; oldest first."""
+        from backscroll.engine.tooling import operations
+
+        return operations(self, rounds, last=last)
+
+    def tool_history(
+        self,
+        *,
+        tool: str | None = None,
+        target: str | None = None,
+        turn: int | None = None,
+        text: str | None = None,
+        limit: int = 20,
+    ) -> list[ToolUse]:
+        """Tool calls with their full results, newest first."""
+        from backscroll.engine.tooling import tool_history
+
+        return tool_history(self, tool=tool, target=target, turn=turn, text=text, limit=limit)
+
+    def context_summary(self, budget: int = 800) -> str:
+        """A readable account of where the conversation stands."""
+        from backscroll.engine.summarising import context_summary
+
+        return context_summary(self, budget)
 
     def mark_processed(self, turn: int, version: str, at: str | datetime | None = None) -> None:
         """Note that a turn was analysed in this version; another version makes it unprocessed by itself."""

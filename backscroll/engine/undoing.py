@@ -12,7 +12,7 @@ from dataclasses import replace
 from backscroll.engine.lineage import View
 from backscroll.engine.pen import Pen
 from backscroll.errors import Conflict, NotFound
-from backscroll.record.about import About, fold_about
+from backscroll.record.about import TELLING, About, fold_about
 from backscroll.record.history import DELETED, FORGOTTEN, Entry, pack
 from backscroll.record.undo import to_redo, to_undo
 from backscroll.vocab.event import DELIBERATE, Event, Kind
@@ -114,7 +114,7 @@ def _conflict(now: Entry) -> Conflict:
 
 def _about_before(pen: Pen, stroke: Sequence[Event]) -> dict[str, Json] | None:
     """What of title, tags and kin the stroke changed, as it was before."""
-    if not any(e.body is not None and e.message is None for e in stroke):
+    if not any(e.body is not None and e.kind in TELLING for e in stroke):
         return None
     log = pen.tx.events(pen.state.id, 1, stroke[-1].seq)
     before = fold_about(About(), [e for e in log if e.seq < stroke[0].seq]).to_json()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from backscroll.record.about import About
+from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, Spent
 from backscroll.record.history import Entry, Span
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
@@ -191,6 +192,79 @@ class Reader(Protocol):
         """For analysed turns: version that was analysed, and when."""
         ...
 
+    def others(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
+        """Own events of a thread that are not `PLENTY`, found without reading the others."""
+        ...
+
+    def marked(self, thread: str, bounds: Bounds) -> list[tuple[Entry, Spoken]]:
+        """Own live entries that are system messages or pinned, in order of position, found without reading the others."""
+        ...
+
+    def made(self, keys: Sequence[bytes]) -> dict[bytes, Made]: ...
+    def reply(self, key: bytes) -> Reply | None: ...
+    def replies(self, thread: str) -> list[Reply]: ...
+    def vectors(self, revisions: Sequence[Ref], encoder: str) -> dict[Ref, bytes]:
+        """Vectors as little-endian 16-bit floats."""
+        ...
+
+    def nearest(
+        self, vector: bytes, encoder: str, wanted: Wanted, limit: int
+    ) -> list[tuple[Ref, float]]:
+        """Revisions with the nearest vectors (cosine; `vector` is 16-bit floats of length 1), nearest first."""
+        ...
+
+    def nodes(
+        self,
+        thread: str,
+        level: int,
+        *,
+        after: bytes | None = None,
+        before: bytes | None = None,
+        newest_first: bool = False,
+        limit: int | None = None,
+    ) -> list[Node]:
+        """Nodes of one level whose first position lies strictly between, in order of position."""
+        ...
+
+    def progress(self, thread: str, recipe: str) -> int:
+        """The number of the last event that a background recipe has seen; 0 where it never ran."""
+        ...
+
+    def behind(self, recipe: str, limit: int) -> list[tuple[str, int]]:
+        """Threads with newer events than a recipe has seen, with what it has seen."""
+        ...
+
+    def charges(
+        self,
+        *,
+        thread: str | None = None,
+        since_us: int | None = None,
+        until_us: int | None = None,
+        limit: int = 100,
+    ) -> list[Charge]:
+        """Newest first."""
+        ...
+
+    def spent(
+        self,
+        by: Sequence[str] = (),
+        *,
+        thread: str | None = None,
+        since_us: int | None = None,
+        until_us: int | None = None,
+        day: str | None = None,
+    ) -> list[Spent]:
+        """Sums over the ledger, grouped by any of model, provider, purpose, thread, task, turn, day."""
+        ...
+
+    def lessons(self, thread: str | None = None, limit: int = 10_000) -> list[Lesson]:
+        """Newest first."""
+        ...
+
+    def receipts(self, thread: str, limit: int = 1) -> list[bytes]:
+        """Accounts of the last prompts, newest first; they hold no words."""
+        ...
+
     def meta(self, key: str) -> str | None: ...
     def stats(self) -> Mapping[str, int]: ...
     def integrity(self) -> list[str]:
@@ -219,6 +293,39 @@ class Writer(Reader, Protocol):
     def set_origin(self, key: bytes, thread: str) -> None: ...
     def set_tokens(self, counts: Iterable[tuple[Ref, str, int]]) -> None: ...
     def set_turn_state(self, thread: str, opening: Ref, version: str, at: str | None) -> None: ...
+    def make(self, artefacts: Iterable[Made]) -> None:
+        """Keep artefacts; one that is there stays as it is."""
+        ...
+
+    def keep_reply(self, reply: Reply) -> None: ...
+    def set_vectors(self, encoder: str, vectors: Iterable[tuple[Ref, bytes]]) -> None: ...
+    def set_node(self, node: Node) -> None: ...
+    def drop_node(self, thread: str, level: int, opening: Ref) -> None: ...
+    def claim(self, recipe: str, worker: str, now_us: int, until_us: int) -> tuple[str, int] | None:
+        """One thread with newer events than a recipe has seen, held for this worker until then; None where there is none.
+
+        Several workers, in several processes, never hold the same thread for the same recipe.
+        """
+        ...
+
+    def set_progress(self, thread: str, recipe: str, seen: int) -> None:
+        """Note what a recipe has seen, and let go of the thread."""
+        ...
+
+    def charge(self, charge: Charge) -> None: ...
+    def learn(self, lesson: Lesson) -> None: ...
+    def unlearn(self, thread: str | None = None) -> int:
+        """Drop what was learned (in one thread); gives how many lessons went."""
+        ...
+
+    def keep_receipt(self, thread: str, at: str, body: bytes, keep: int) -> None:
+        """Keep the account of a prompt, and only the last `keep` of them."""
+        ...
+
+    def unmake(self, revisions: Sequence[Ref], threads: Sequence[str]) -> int:
+        """Drop everything derived from these revisions, and what is made of other artefacts in these threads."""
+        ...
+
     def set_meta(self, key: str, value: str) -> None: ...
     def erase_event(self, event: Ref) -> None:
         """Destroy salt, body, content hash, tokens and index entry of an event."""

@@ -37,6 +37,9 @@ class Kind(StrEnum):
     UNPINNED = "unpinned"
     MOVED = "moved"
     CODE_CHANGED = "code_changed"
+    CROPPED = "cropped"  # messages stay in the history and leave the prompt; a summary stands in for them
+    UNCROPPED = "uncropped"
+    COMPACTED = "compacted"  # at which resolution prompts show the past from here on
     ASIDE = "aside"  # a line of a foreign file that is no message, kept to the letter
     NOTED = "noted"  # what an import or sync could not decide, recorded as such
     UNDONE = "undone"
@@ -62,8 +65,14 @@ DELIBERATE = frozenset(
         Kind.PINNED,
         Kind.UNPINNED,
         Kind.MOVED,
+        Kind.CROPPED,
+        Kind.UNCROPPED,
+        Kind.COMPACTED,
     }
 )
+
+#: What nearly all events of a log are; stores can find the others quickly.
+PLENTY = frozenset({Kind.APPENDED, Kind.ASIDE})
 
 #: Events that carry the content of a message, and so create a revision.
 SPEAKING = frozenset({Kind.APPENDED, Kind.INSERTED, Kind.EDITED, Kind.REGENERATED})

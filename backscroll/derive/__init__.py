@@ -1,0 +1,1 @@
+"""Recipes: what is made from the words of a conversation. Pure."""

@@ -1,0 +1,98 @@
+"""Rows of what is derived from the log: artefacts, replies of models, the summary tree, the ledger, lessons.
+
+All of it names the revisions it rests on, so that it can be found out of date, made again, and erased with them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backscroll.vocab.ids import Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An artefact: what a recipe made of some revisions, under the hash of all that went in."""
+
+    key: bytes
+    recipe: str
+    thread: str  # the thread for which it was made
+    body: bytes  # JSON
+    sources: tuple[Ref, ...]  # revisions it was made from; empty: made from other artefacts
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered to a recipe's request: paid for once, kept with the log."""
+
+    key: bytes  # of the request
+    recipe: str
+    thread: str
+    model: str
+    body: bytes  # JSON
+    sources: tuple[Ref, ...]
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One model call on the ledger. Money is in billionths of a US dollar, at the price of the day."""
+
+    id: str  # 32 hex digits
+    at: str
+    at_us: int
+    model: str
+    purpose: str  # answer, summary, extraction, retry, failed …
+    input: int = 0  # all tokens of the prompt, cached ones included
+    cached: int = 0  # of these, read from the cache
+    written: int = 0  # of these, written to the cache
+    output: int = 0  # all tokens of the reply, reasoning included
+    reasoning: int = 0
+    nano: int | None = None  # None: nobody knows the price
+    provider: str = ""
+    thread: str = ""
+    task: str = ""
+    turn: int | None = None
+    estimated: bool = False  # counted by us, not reported by the vendor
+    day: str = ""  # YYYY-MM-DD, local to who made the call
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """A sum over the ledger; `group` holds the values of the fields that were asked for, in that order."""
+
+    group: tuple[str, ...]
+    calls: int
+    input: int
+    cached: int
+    written: int
+    output: int
+    reasoning: int
+    nano: int
+    unpriced: int  # calls without a price
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A span of turns in the summary tree of a thread, from its opening message to the next opening of its level."""
+
+    thread: str
+    level: int  # 1: of turns; 2: of level 1 …
+    opening: Ref  # the message that opens its first turn; sequence 0: the very beginning
+    position: bytes  # of its first message
+    end: bytes  # of its last message
+    version: str  # changes exactly when what it covers does
+    key: bytes  # of the artefact that holds its summary
+    turns: int = 0
+    messages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """Something that was asked for again after it had been condensed (or was taken back)."""
+
+    at: str
+    thread: str
+    feature: str  # what it was like: "tool:read", "content:error" …
+    amount: float

@@ -1,0 +1,96 @@
+"""Which crops and which compaction are in force: a small fold over the few events that say so.
+
+Owns no words: summaries and levels lie in the bodies of the events it names. Undo and redo are followed through what
+they name (`of`), so this fold needs nothing but the thread's rare events. Before: `vocab/event`. After: `engine/prompting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from backscroll.vocab.event import Event, Kind
+
+_KINDS = frozenset({Kind.CROPPED, Kind.UNCROPPED, Kind.COMPACTED})
+
+
+def _none() -> Mapping[int, tuple[Kind, tuple[int, ...]]]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is in force after the events seen so far."""
+
+    seen: int = 0  # number of the last event that was folded
+    crops: tuple[int, ...] = ()  # events, oldest first
+    compactions: tuple[int, ...] = ()  # all that were not taken back; the last one is in force
+    acts: Mapping[int, tuple[Kind, tuple[int, ...]]] = field(default_factory=_none)  # what undo may name
+
+    @property
+    def compaction(self) -> int | None:
+        """The event of the compaction in force."""
+        return self.compactions[-1] if self.compactions else None
+
+
+def fold_standing(events: Iterable[Event], start: Standing | None = None) -> Standing:
+    """What is in force after more events; those of other kinds may be left out."""
+    now = start or Standing()
+    for event in events:
+        now = _after(now, event)
+    return now
+
+
+def _after(now: Standing, event: Event) -> Standing:
+    now = replace(now, seen=max(now.seen, event.seq))
+    kind = event.kind
+    if kind in _KINDS:
+        names = tuple(event.head.get("of", ())) if kind is Kind.UNCROPPED else (event.seq,)
+        now = replace(now, acts={**now.acts, event.seq: (kind, names)})
+        return _done(now, kind, names)
+    if kind in (Kind.UNDONE, Kind.REDONE):
+        names = tuple(event.head.get("of", ()))
+        if kind is Kind.UNDONE and not any(n in now.acts for n in names):
+            return now
+        if kind is Kind.REDONE and not any(n in now.acts for n in names):
+            return now
+        now = replace(now, acts={**now.acts, event.seq: (kind, names)})
+        for name in names:
+            now = _turned(now, name, forward=kind is Kind.REDONE)
+        return now
+    return now
+
+
+def _turned(now: Standing, seq: int, *, forward: bool) -> Standing:
+    """Take an act back, or (for the undo that a redo names) do again what that undo took back."""
+    act = now.acts.get(seq)
+    if act is None:
+        return now
+    kind, names = act
+    if kind is Kind.UNDONE:  # a redo names the undo
+        for name in names:
+            inner = now.acts.get(name)
+            if inner is not None:
+                now = _done(now, *inner)
+        return now
+    return _done(now, kind, names) if forward else _taken_back(now, kind, names)
+
+
+def _done(now: Standing, kind: Kind, names: tuple[int, ...]) -> Standing:
+    if kind is Kind.CROPPED:
+        return replace(now, crops=tuple(sorted({*now.crops, *names})))
+    if kind is Kind.UNCROPPED:
+        return replace(now, crops=tuple(c for c in now.crops if c not in names))
+    if kind is Kind.COMPACTED:
+        return replace(now, compactions=tuple(sorted({*now.compactions, *names})))
+    return now
+
+
+def _taken_back(now: Standing, kind: Kind, names: tuple[int, ...]) -> Standing:
+    if kind is Kind.CROPPED:
+        return replace(now, crops=tuple(c for c in now.crops if c not in names))
+    if kind is Kind.UNCROPPED:
+        return replace(now, crops=tuple(sorted({*now.crops, *names})))
+    if kind is Kind.COMPACTED:
+        return replace(now, compactions=tuple(c for c in now.compactions if c not in names))
+    return now

@@ -1,0 +1,43 @@
+"""Handles: the short names by which a prompt points to what it does not show.
+
+`[bs:17]` is the message that event 17 of this thread brought into the world, `[bs:17-42]` the messages from one to the
+other, `[bs:3f2a9c1e.17]` a message of another thread. A handle never changes, whatever is edited.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from backscroll.errors import InvalidInput
+from backscroll.vocab.ids import LAST, Ref
+
+_SHAPE = re.compile(r"\[?(?:bs:)?(?:([0-9a-f]{8,32})\.)?([1-9][0-9]{0,9})(?:-([1-9][0-9]{0,9}))?\]?")
+#: A handle as it stands in a text.
+IN_TEXT = re.compile(r"\[bs:(?:[0-9a-f]{8,32}\.)?[1-9][0-9]{0,9}(?:-[1-9][0-9]{0,9})?\]")
+
+
+class Handle(NamedTuple):
+    """What a handle points to."""
+
+    first: int
+    last: int
+    thread: str | None = None  # the first digits of another thread's id; None: the thread in which it was read
+
+    def __str__(self) -> str:
+        where = f"{self.thread[:8]}." if self.thread else ""
+        return f"[bs:{where}{self.first}]" if self.first == self.last else f"[bs:{where}{self.first}-{self.last}]"
+
+
+def handle_of(first: Ref, last: Ref | None = None, *, elsewhere: bool = False) -> str:
+    """The handle of a message, or of all from one to another; with `elsewhere` it can be read in other threads too."""
+    return str(Handle(first.seq, (last or first).seq, first.thread if elsewhere else None))
+
+
+def parse_handle(text: str) -> Handle:
+    """Take a handle apart; brackets and `bs:` may be left out."""
+    found = _SHAPE.fullmatch(text.strip())
+    if not found or max(int(found[2]), int(found[3] or 1)) > LAST:
+        raise InvalidInput(f"not a handle: {text!r}", hint="handles look like [bs:17] or [bs:17-42]")
+    first = int(found[2])
+    return Handle(first, int(found[3] or first), found[1])

@@ -1,0 +1,74 @@
+"""The nouns of a prompt: wires, sections, levels, the blocks it is put together from.
+
+A prompt is a view: it is built from the live history, holds nothing of its own, and every block names the revisions it
+rests on. Before: `vocab/message`. After: `assemble/fit` chooses blocks, `assemble/wires` spells them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Literal, TypeAlias, get_args
+
+from backscroll.errors import InvalidInput
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Role
+from backscroll.vocab.part import Part, Text
+
+Wire: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic"]
+WIRES: tuple[Wire, ...] = get_args(Wire)
+
+
+def checked_wire(wire: str) -> Wire:
+    """The wire, or a clear error."""
+    for known in WIRES:
+        if wire == known:
+            return known
+    raise InvalidInput(f"unknown wire: {wire!r}", hint=f"use one of {', '.join(WIRES)}")
+
+
+class Section(StrEnum):
+    """The parts of a prompt, most stable first."""
+
+    SYSTEM = "system"
+    MEMORY = "memory"  # long-term memory and pinned facts
+    SUMMARIES = "summaries"  # the far past
+    HISTORY = "history"  # at the resolution chosen at the last compaction
+    RECENT = "recent"  # verbatim, up to the newest message
+    OPERATIONS = "operations"  # volatile from here on: what the tools did lately
+    RECALLED = "recalled"  # details that the newest message asks for
+    GRAPH = "graph"  # what is known about what is being talked about
+
+
+#: Sections that may change from call to call; they stand after everything that a provider may cache.
+TAIL = frozenset({Section.OPERATIONS, Section.RECALLED, Section.GRAPH})
+
+
+class Level(IntEnum):
+    """How much of something a prompt shows; higher is less."""
+
+    VERBATIM = 0
+    DIGEST = 1  # words as they are, tool results and long arguments as one line with a handle
+    GIST = 2  # a line or two instead of the whole
+    SUMMARY = 3  # spoken for by the summary of a span
+    GONE = 4  # not shown; the store has it
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One message of a prompt, before a wire spells it."""
+
+    role: Role
+    parts: tuple[Part, ...]
+    section: Section
+    level: Level = Level.VERBATIM
+    sources: tuple[Ref, ...] = ()  # revisions it rests on
+    message: Ref | None = None  # the message it shows, where it shows exactly one
+    author: str | None = None
+    reason: str = ""  # why it is here at this level, for the receipt
+    tokens: int = 0
+
+    @property
+    def text(self) -> str:
+        """The words of its text parts."""
+        return "\n".join(p.text for p in self.parts if isinstance(p, Text))
