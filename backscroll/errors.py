@@ -11,7 +11,14 @@
     │   ├── StoreBusy       other writers held the store for too long
     │   ├── StoreCorrupt    the file is damaged, or is no store at all
     │   └── StoreTooNew     written by a newer program; left untouched
-    └── MissingExtra        an optional part is not installed
+    ├── MissingExtra        an optional part is not installed
+    └── ModelError          a model, or the service it runs at, could not do it
+        ├── KeyRefused      there is no key, or the service does not take it
+        ├── ModelUnknown    the service has no such model
+        ├── ContextOverflow the prompt is longer than the model's window
+        ├── ModelBusy       too many calls, a fault over there, or no answer in time: worth another try
+        ├── Unreachable     nobody answers at the address
+        └── CutShort        the answer broke off
 
 Every class carries an `exit_code` for the command line, and a `key` by which a surface may translate it.
 """
@@ -94,3 +101,33 @@ class MissingExtra(BackscrollError):
     """An optional part of Backscroll is needed for this and not installed."""
 
     exit_code = 10
+
+
+class ModelError(BackscrollError):
+    """A model, or the service it runs at, could not do it; nothing was changed."""
+
+    exit_code = 12
+
+
+class KeyRefused(ModelError):
+    """There is no key for the service, or the service does not take it."""
+
+
+class ModelUnknown(ModelError):
+    """The service has no model by this name."""
+
+
+class ContextOverflow(ModelError):
+    """The prompt, with the room for the answer, is longer than the model's window."""
+
+
+class ModelBusy(ModelError):
+    """Too many calls, a fault of the service, or no answer in time; another try may succeed."""
+
+
+class Unreachable(ModelError):
+    """Nobody answers at the address of the service."""
+
+
+class CutShort(ModelError):
+    """The answer broke off in the middle."""
