@@ -1,0 +1,80 @@
+"""Encoders: texts in, vectors out.
+
+Owns the interface that every encoder has, and the one place where a name becomes an encoder. An encoder that cannot be had
+(a package is missing) is None with a reason for `doctor`: recall then goes by words alone. Before: `config.Settings.encoder`.
+After: `engine/embedding` stores vectors per revision, `recall/vectors` compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol
+
+from backscroll.errors import InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+
+class Encoder(Protocol):
+    """What makes vectors. The same text has the same vector, whatever is encoded beside it."""
+
+    @property
+    def name(self) -> str:
+        """Under which vectors are stored; another way of making them has another name."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """How long a vector is."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> NDArray[float32]:
+        """One row of length 1 for each text; a text without anything to encode gives zeros."""
+        ...
+
+
+def _wordllama() -> Encoder:
+    from backscroll.llm.wordllama_encoder import WordLlamaEncoder
+
+    return WordLlamaEncoder()
+
+
+_KNOWN: dict[str, Callable[[], Encoder]] = {"wordllama": _wordllama}
+
+
+def register_encoder(name: str, make: Callable[[], Encoder]) -> None:
+    """Add a way to get an encoder; the last one under a name wins."""
+    _KNOWN[name] = make
+    _made.cache_clear()
+
+
+def encoder_names() -> tuple[str, ...]:
+    """What `encoder` may be set to."""
+    return ("none", *sorted(_KNOWN))
+
+
+@lru_cache(maxsize=8)
+def _made(name: str) -> tuple[Encoder | None, str]:
+    try:
+        return _KNOWN[name](), ""
+    except (ImportError, MissingExtra, OSError) as error:
+        return None, str(error)
+
+
+def encoder_of(name: str) -> Encoder | None:
+    """The encoder of that name; None for `none`, and where it cannot be had (`why_no_encoder` says why)."""
+    if name == "none":
+        return None
+    if name not in _KNOWN:
+        raise InvalidInput(f"unknown encoder: {name!r}", hint=f"use one of {', '.join(encoder_names())}")
+    return _made(name)[0]
+
+
+def why_no_encoder(name: str) -> str:
+    """Why there are no vectors; empty where there are."""
+    if name == "none":
+        return "switched off by the setting encoder"
+    return _made(name)[1] if encoder_of(name) is None else ""

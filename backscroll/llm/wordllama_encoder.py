@@ -1,0 +1,85 @@
+"""Static word vectors from the wordllama wheel: no network, no model to run, some ten thousand sentences a second.
+
+Owns reading the wheel's weights and the pooling. A text is the weighted mean of the vectors of its tokens, where a frequent
+token weighs little; Chinese is first carried over into English by `llm/gloss`. Refuses to download anything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from backscroll.llm.gloss import glossed
+from backscroll.recall.words import is_unspaced
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+_WEIGHTS = "weights/l2_supercat_256.safetensors"
+_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+#: Longer texts are read up to here: beyond some thousand words a mean says nothing.
+LONGEST = 20_000
+_COMMON = 1e-3  # tokens more frequent than this share of all weigh less than half
+
+
+class WordLlamaEncoder:
+    """The base encoder: 256 dimensions."""
+
+    name = "wordllama-256-1"
+    dim = 256
+
+    def __init__(self) -> None:
+        from tokenizers import Tokenizer
+
+        folder = files("wordllama")
+        self._vectors = _tensor(folder.joinpath(_WEIGHTS).read_bytes())
+        self._tokenizer = Tokenizer.from_str(folder.joinpath(_TOKENIZER).read_text(encoding="utf-8"))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._weights = _weights(len(self._vectors))
+
+    def encode(self, texts: Sequence[str]) -> NDArray[float32]:
+        """One row of length 1 for each text."""
+        rows = np.zeros((len(texts), self.dim), np.float32)
+        readable = [_readable(text) for text in texts]
+        for row, found in zip(
+            rows, self._tokenizer.encode_batch(readable, add_special_tokens=False), strict=True
+        ):
+            if found.ids:
+                ids = np.asarray(found.ids)
+                row[:] = self._weights[ids] @ self._vectors[ids]
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows / np.where(lengths > 0, lengths, 1)
+
+
+def _readable(text: str) -> str:
+    """What the tokenizer can read: no lone surrogates, not too long, English in place of Chinese."""
+    text = text[:LONGEST]
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode("utf-8", "replace")
+        if any(is_unspaced(c) for c in text):
+            text = glossed(text)
+    return text
+
+
+def _tensor(data: bytes) -> NDArray[float32]:
+    """The only matrix in a safetensors file."""
+    size = int.from_bytes(data[:8], "little")
+    head = cast("dict[str, dict[str, object]]", json.loads(data[8 : 8 + size]))
+    facts = next(value for name, value in head.items() if name != "__metadata__")
+    low, high = cast("tuple[int, int]", facts["data_offsets"])
+    kind = {"F16": "<f2", "F32": "<f4"}[str(facts["dtype"])]
+    flat = np.frombuffer(data[8 + size + low : 8 + size + high], kind)
+    return flat.reshape(cast("tuple[int, int]", tuple(cast("list[int]", facts["shape"])))).astype(np.float32)
+
+
+def _weights(size: int) -> NDArray[float32]:
+    """How much a token counts. A vocabulary of merged pairs is in order of frequency, so a token's number stands for its
+    share of all text (Zipf); a frequent one counts for less."""
+    share = 1 / ((np.arange(size) + 10.0) * np.log(size))
+    return (_COMMON / (_COMMON + share)).astype(np.float32)

@@ -1,0 +1,92 @@
+"""The words of a text as recall compares them: stems of spaced scripts, dictionary words and character pairs of Chinese.
+
+Owns the choice of terms; the letters are prepared by `recall/words`, whose index words (pairs of characters for scripts
+without spaces) are one of the two kinds. The other kind are words as a dictionary cuts them (rjieba). Words that stand in every
+sentence are left out; they are listed in `stopwords.toml`. Without the word cutter, pairs stand in for words.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import lru_cache
+from importlib.resources import files
+from typing import Protocol
+
+from backscroll.recall.words import UNSPACED, folded, humps_of, normalized, pairs_of, runs_of, stem
+
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+#: Nobody asks about more; the rest of a book adds nothing to the statistics.
+LONGEST = 40_000
+_CACHED = 100_000
+
+
+class _Cutter(Protocol):
+    def cut(self, text: str) -> list[str]: ...
+    def cut_for_search(self, text: str) -> list[str]: ...
+
+
+@lru_cache(maxsize=1)
+def _cutter() -> _Cutter | None:
+    try:
+        from rjieba import Jieba
+    except ImportError:
+        return None
+    return Jieba()
+
+
+def cut_words(text: str) -> list[str]:
+    """The words of a stretch without spaces; without a word cutter, the stretch as it is."""
+    cutter = _cutter()
+    return [text] if cutter is None else cutter.cut(text)
+
+
+@lru_cache(maxsize=1)
+def stopwords() -> frozenset[str]:
+    """Words that say nothing about what is asked; English ones as stems."""
+    data = tomllib.loads(files(__package__).joinpath("stopwords.toml").read_text(encoding="utf-8"))
+    english = {stem(folded(word)) for word in data["english"].split()}
+    return frozenset(english | set(data["chinese"].split()))
+
+
+class _Stems(dict[str, tuple[str, ...]]):
+    """Spaced word as written -> the terms it gives. Bounded by starting over."""
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        parts = humps_of(word)
+        pieces = [*parts, word] if len(parts) > 1 else [word]
+        found = tuple(term for piece in pieces if (term := stem(folded(piece))) not in stopwords())
+        if len(self) >= _CACHED:
+            self.clear()
+        self[word] = found
+        return found
+
+
+_stems = _Stems()
+
+
+def terms_of(text: str) -> tuple[list[str], list[str]]:
+    """Words, and stems with character pairs: the two ways in which texts are compared. They differ only where a script
+    has no spaces."""
+    runs = runs_of(normalized(text[:LONGEST]))
+    words: list[str] = []
+    pairs: list[str] = []
+    spaced = True
+    for run in runs:
+        if _UNSPACED.match(run):
+            spaced = False
+            words += _dictionary_words(run)
+            pairs += [pair for pair in pairs_of(run).split() if len(pair) > 1]
+        else:
+            found = _stems[run]
+            words += found
+            pairs += found
+    return (words, words) if spaced else (words, pairs)
+
+
+def _dictionary_words(run: str) -> list[str]:
+    cutter = _cutter()
+    if cutter is None:
+        return [pair for pair in pairs_of(run).split() if len(pair) > 1]
+    stop = stopwords()
+    return [word for word in cutter.cut_for_search(run) if word not in stop]
