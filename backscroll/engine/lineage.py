@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from backscroll.errors import StoreCorrupt
 from backscroll.record.history import Entry
 from backscroll.record.ports import Bounds, Reader, Spoken, ThreadState
+from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
 
 #: Set once anything was ever forgotten: earlier moments then hold messages whose words are gone.
@@ -149,6 +150,38 @@ class View:
                 break
             after = rows[-1][0].position
         return total
+
+    def others(self, after: int = 0) -> list[Event]:
+        """The rare events (all but new messages and asides) after a number, the shared past of a fork included."""
+        high = self.as_of
+        out = self.reader.others(self.state.id, max(after, self.state.fork_seq) + 1, high)
+        for fork, parent in ancestors(self.reader, self.state):
+            high = min(high, fork.fork_seq)
+            if after >= high:
+                break
+            out = self.reader.others(parent.id, max(after, parent.fork_seq) + 1, high) + out
+        return out
+
+    def event(self, seq: int) -> Event | None:
+        """An event by its number along the lineage."""
+        if seq > self.as_of:
+            return None
+        name, floor = self.state.id, self.state.fork_seq
+        for _, parent in ancestors(self.reader, self.state):
+            if seq > floor:
+                break
+            name, floor = parent.id, parent.fork_seq
+        return self.reader.event(Ref(name, seq))
+
+    def marked(self) -> list[tuple[Entry, Spoken]]:
+        """Live system messages and pinned messages, in order."""
+        rows: list[tuple[Entry, Spoken]] = []
+        for segment in self._segments:
+            bounds = Bounds(segment.as_of, upto=segment.upto)
+            found = self.reader.marked(segment.thread, bounds)
+            rows += [row for row in found if row[0].message not in segment.hidden]
+        rows.sort(key=lambda row: row[0].position)
+        return rows
 
     def sees(self, entry: Entry) -> bool:
         """True where this view shows the message of an entry with that very revision."""

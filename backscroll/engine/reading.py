@@ -59,6 +59,10 @@ class History:
         when = self.as_of if as_of is None else as_of
         return self.store.read(lambda reader: work(View(reader, self._state(reader), when)))
 
+    def reading(self, work: Callable[[View], T]) -> T:
+        """Do something with this history at one moment."""
+        return self._view(work)
+
     @property
     def info(self) -> ThreadInfo:
         """What is known about the thread without reading its messages."""

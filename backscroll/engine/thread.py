@@ -60,7 +60,9 @@ class Thread(History):
             raise InvalidInput(f"no event {event}", hint="events count from 1; 0 is before everything")
         return History(self.store, self.id, event)
 
-    def _do(self, work: Callable[[Pen], T]) -> T:
+    def stroke(self, work: Callable[[Pen], T]) -> T:
+        """Write to the thread in one transaction; for modules of the engine that add operations."""
+
         def run(tx: Writer) -> T:
             pen = Pen(tx, self.id, self.engine.means, self.actor)
             result = work(pen)
@@ -79,7 +81,7 @@ class Thread(History):
             entry = operations.standing(pen, message, deleted=True)
             return message_of(entry, pen.tx.spoken([entry.revision])[entry.revision])
 
-        return self._do(both)
+        return self.stroke(both)
 
     # -- speaking --------------------------------------------------------------------------------------------
 
@@ -101,7 +103,7 @@ class Thread(History):
         def work(pen: Pen) -> tuple[Event, Pen]:
             return operations.append(pen, checked, what, said=said, flags=flags), pen
 
-        event, pen = self._do(work)
+        event, pen = self.stroke(work)
         time = said or event.at
         stored = pen.said or what
         return Message(
@@ -135,7 +137,7 @@ class Thread(History):
             anchor = parse_ref(after) if after is not None else _one_before(pen, before)
             return operations.insert(pen, checked, what, anchor, said=said)
 
-        return self.message(self._do(work).id)
+        return self.message(self.stroke(work).id)
 
     def edit(self, message: Ref | str, content: ContentLike, *, seen: Ref | str | None = None) -> Message:
         """Give a message new words. With `seen` (the revision you looked at), a change in between is a Conflict."""
@@ -149,7 +151,7 @@ class Thread(History):
         """Add an alternative (a swipe) to a message; it becomes the live one unless `live` is False."""
         ref, what = parse_ref(message), checked_content(content, None)
         saw = None if seen is None else parse_ref(seen)
-        self._do(lambda pen: operations.regenerate(pen, ref, what, live=live, seen=saw, sign=True))
+        self.stroke(lambda pen: operations.regenerate(pen, ref, what, live=live, seen=saw, sign=True))
         return self.message(ref)
 
     def choose(self, message: Ref | str, which: Ref | str | int) -> Message:
@@ -167,7 +169,7 @@ class Thread(History):
             group = {"group": pen.state.head + 1} if len(refs) > 1 else None
             return sum(operations.set_flag(pen, kind, ref, head=group) is not None for ref in refs)
 
-        return self._do(work)
+        return self.stroke(work)
 
     def delete(self, *messages: Ref | str) -> int:
         """Take messages out of the history (their words stay in the log); several at once are one stroke for undo."""
@@ -200,21 +202,21 @@ class Thread(History):
 
     def undo(self) -> Event:
         """Take back your last deliberate operation on this thread."""
-        return self._do(undoing.undo)
+        return self.stroke(undoing.undo)
 
     def redo(self) -> Event:
         """Do again what your last undo took back."""
-        return self._do(undoing.redo)
+        return self.stroke(undoing.redo)
 
     # -- the thread as a whole -------------------------------------------------------------------------------
 
     def rename(self, title: str) -> None:
         """Give the thread a title."""
-        self._do(lambda pen: operations.rename(pen, title))
+        self.stroke(lambda pen: operations.rename(pen, title))
 
     def describe(self, **changes: Json) -> None:
         """Change project, kind, language or metadata."""
-        self._do(lambda pen: operations.describe(pen, changes))
+        self.stroke(lambda pen: operations.describe(pen, changes))
 
     def tag(self, *names: str) -> None:
         """Put tags on the thread; several at once are one stroke for undo."""
@@ -230,7 +232,7 @@ class Thread(History):
             for name in names:
                 operations.tag(pen, name, on=on, head=group)
 
-        self._do(work)
+        self.stroke(work)
 
     def fork(self, at: Ref | str | None = None, *, title: str | None = None) -> Thread:
         """A new thread that shares this one's past up to and including a message, and copies nothing."""
@@ -248,7 +250,7 @@ class Thread(History):
     ) -> Change:
         """Write down that code was changed."""
         said = checked_time(at)
-        event = self._do(
+        event = self.stroke(
             lambda pen: operations.code_change(pen, description, file_path, said=said, details=details)
         )
         return Change(event.id, description, file_path, said or event.at)

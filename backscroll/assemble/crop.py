@@ -1,0 +1,139 @@
+"""Cropping: which messages may leave the prompt, and which amounts are possible.
+
+Never cropped: system messages, the latest user message, pinned messages, calls without a result. A reply and the results
+of its calls go together or not at all, so only some amounts are possible; the others are refused with the nearest ones. A
+crop from the bottom stops at the latest user message. Before: `assemble/units`. After: `engine/cropping` writes the event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from backscroll.assemble.units import Unit
+from backscroll.errors import InvalidInput
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+
+
+class Direction(StrEnum):
+    """From which end messages go."""
+
+    TOP = "top"
+    BOTTOM = "bottom"
+
+
+def checked_direction(value: str | Direction) -> Direction:
+    """The direction, or a clear error."""
+    for known in Direction:
+        if value == known.value:
+            return known
+    raise InvalidInput(f"unknown direction: {value!r}", hint="use top or bottom")
+
+
+def checked_amount(value: Any) -> int:
+    """A whole number of messages, at least one."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInput(f"not a number of messages: {value!r}", hint="give a whole number of 1 or more")
+    if value < 1:
+        raise InvalidInput(f"cannot crop {value} messages", hint="give a whole number of 1 or more")
+    return value
+
+
+def is_spoken_by_user(message: Message) -> bool:
+    """True for words of the user; what we put into the user's mouth (a crop's summary) says so in its metadata."""
+    return message.role == "user" and "backscroll" not in message.content.metadata
+
+
+def may_go(unit: Unit, latest_user: Ref | None) -> bool:
+    """False for what is never cropped."""
+    kept = unit.role == "system" or unit.pinned or bool(unit.unanswered)
+    return not kept and all(m.id != latest_user for m in unit.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The units that a crop takes out, in order of the history."""
+
+    units: tuple[Unit, ...]
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Their messages."""
+        return tuple(m for unit in self.units for m in unit.messages)
+
+
+def cut_amount(units: Iterable[Unit], direction: Direction, amount: int, latest_user: Ref | None) -> Cut:
+    """Crop so many messages. `units` come in the order in which they are met: from the end for a crop from the bottom."""
+    taken: list[Unit] = []
+    count = 0
+    for unit in units:
+        if direction is Direction.BOTTOM and any(m.id == latest_user for m in unit.messages):
+            break
+        if not may_go(unit, latest_user):
+            continue
+        after = count + len(unit.messages)
+        if after > amount:
+            raise _between(amount, count, after)
+        taken.append(unit)
+        count = after
+        if count == amount:
+            return Cut(tuple(reversed(taken)) if direction is Direction.BOTTOM else tuple(taken))
+    if not count:
+        raise InvalidInput(
+            "nothing may be cropped here",
+            hint="system messages, the latest user message, pinned messages and unanswered calls always stay",
+        )
+    raise InvalidInput(f"cannot crop {amount} messages: {count} may go", hint=f"crop {count} or fewer")
+
+
+def _between(amount: int, below: int, above: int) -> InvalidInput:
+    near = f"{below} or {above}" if below else str(above)
+    return InvalidInput(
+        f"cropping {amount} messages would part a tool call from its result",
+        hint=f"the nearest possible amounts: {near}",
+    )
+
+
+def cut_range(units: Sequence[Unit], first: Ref, last: Ref, latest_user: Ref | None) -> Cut:
+    """Crop all that may go from one message to another; both must be at the edge of a unit."""
+    opens = [i for i, unit in enumerate(units) if unit.id == first]
+    closes = [i for i, unit in enumerate(units) if unit.last == last]
+    if not opens or not closes:
+        inside = next((u for u in units if any(m.id in (first, last) for m in u.messages)), None)
+        hint = (
+            "give the messages as `backscroll show` lists them"
+            if inside is None
+            else f"this call and its results go together: {inside.id.short} to {inside.last.short}"
+        )
+        raise InvalidInput("the range would part a tool call from its result", hint=hint)
+    if closes[0] < opens[0]:
+        raise InvalidInput("the range ends before it begins", hint="give the earlier message first")
+    taken = tuple(u for u in units[opens[0] : closes[0] + 1] if may_go(u, latest_user))
+    if not taken:
+        raise InvalidInput(
+            "nothing may be cropped here",
+            hint="system messages, the latest user message, pinned messages and unanswered calls always stay",
+        )
+    return Cut(taken)
+
+
+def runs(all_seqs: Sequence[int], gone: Iterable[int]) -> list[list[int]]:
+    """Sequence numbers as runs that hold no message outside; `all_seqs` are the messages around, in any order."""
+    wanted = set(gone)
+    out: list[list[int]] = []
+    for seq in sorted(all_seqs):
+        if seq not in wanted:
+            out.append([])
+        elif out and out[-1]:
+            out[-1][1] = seq
+        else:
+            out.append([seq, seq])
+    return [run for run in out if run]
+
+
+def within(seq: int, crop_runs: Sequence[Sequence[int]]) -> bool:
+    """True where a message number lies in one of the runs."""
+    return any(first <= seq <= last for first, last in crop_runs)

@@ -1,0 +1,200 @@
+"""The receipt: the account of a prompt. What went in, at which resolution, why, what it costs, what stayed out.
+
+Holds no words of the conversation (handles, counts and hashes only), so that it may be kept and shown. Two receipts in a row
+say how much of the prompt a provider has in its cache. Before: `vocab/prompt`. After: `engine/prompting` keeps the last ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import cast
+
+from backscroll.errors import StoreCorrupt
+from backscroll.formats.json_text import dumps
+from backscroll.record.chain import from_bytes, to_bytes
+from backscroll.vocab.handle import handle_of
+from backscroll.vocab.part import Json, part_to_json
+from backscroll.vocab.prompt import TAIL, Block, Level, Section
+
+#: Shares of the budget from which the window monitor warns, and from which it is alarmed.
+NEAR, FULL = 0.85, 0.97
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One message of the prompt."""
+
+    section: str
+    role: str
+    level: str
+    tokens: int
+    reason: str
+    handle: str  # what it stands for; empty for what is no part of the history
+    mark: str  # hash of its content: equal marks, equal bytes
+    cached: bool = False  # part of the prefix that the last prompt had too
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """What the prompt costs to send, in billionths of a US dollar; None where nobody knows the price."""
+
+    warm: int | None = None  # with the prefix in the provider's cache
+    cold: int | None = None  # with nothing cached
+
+
+def _none() -> Mapping[str, Json]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The account of one prompt."""
+
+    thread: str
+    event: int  # the history as of this event
+    at: str
+    wire: str
+    model: str
+    tokenizer: str
+    exact: bool  # False: the vendor's tokenizer is not known; counts are estimates
+    budget: int
+    reserve: int  # of the budget, for the answer
+    tools: int  # tokens of tool schemas
+    tokens: int  # of the messages, system text included
+    items: tuple[Item, ...]
+    messages: int  # live messages of the thread
+    left_out: int  # of these, not shown one by one
+    compaction: Mapping[str, Json] = field(
+        default_factory=_none
+    )  # of this prompt: event, reason, before, after
+    cached: int = 0  # tokens of the prefix that the last prompt had too
+    money: Money = field(default_factory=Money)
+    recall: str = ""  # why details were recalled, or not
+    repairs: tuple[str, ...] = ()  # rules by which the prompt was mended
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Everything that counts towards the budget."""
+        return self.tokens + self.tools + self.reserve
+
+    @property
+    def room(self) -> int:
+        """What is still free."""
+        return self.budget - self.total
+
+    @property
+    def usage(self) -> float:
+        """The share of the budget that is used."""
+        return self.total / self.budget if self.budget else 1.0
+
+    def sections(self) -> dict[str, int]:
+        """Tokens by section, in the order of the prompt; tools and reserve included."""
+        out: dict[str, int] = {"tools": self.tools} if self.tools else {}
+        for section in Section:
+            tokens = sum(i.tokens for i in self.items if i.section == section.value)
+            if tokens:
+                out[section.value] = tokens
+        if self.reserve:
+            out["reserve"] = self.reserve
+        return out
+
+    def to_json(self) -> dict[str, Json]:
+        """As plain data."""
+        return {**asdict(self), "total": self.total, "sections": self.sections()}
+
+    def to_bytes(self) -> bytes:
+        """As it is kept."""
+        return to_bytes(asdict(self))
+
+
+def receipt_from_bytes(data: bytes) -> Receipt:
+    """The receipt that was kept; a damaged one is said to be so."""
+    raw = cast("dict[str, Json]", from_bytes(data))
+    try:
+        known = {f.name for f in fields(Receipt)}
+        kept = {name: value for name, value in raw.items() if name in known}
+        kept["items"] = tuple(Item(**item) for item in kept["items"])
+        kept["money"] = Money(**kept["money"])
+        kept["repairs"], kept["warnings"] = tuple(kept["repairs"]), tuple(kept["warnings"])
+        return Receipt(**kept)
+    except (KeyError, TypeError) as error:
+        raise StoreCorrupt(
+            "a receipt is damaged", hint="it can be made again: build the prompt once more"
+        ) from error
+
+
+def item_of(block: Block) -> Item:
+    """A block as it stands on the receipt."""
+    first, last = (min(block.sources), max(block.sources)) if block.sources else (None, None)
+    if block.message is not None:
+        handle = handle_of(block.message)
+    elif first is not None and last is not None and first.thread == last.thread:
+        handle = handle_of(first, last)
+    else:
+        handle = ""
+    level = Level(block.level).name.lower()
+    return Item(block.section.value, block.role, level, block.tokens, block.reason, handle, mark_of(block))
+
+
+def mark_of(block: Block) -> str:
+    """A hash of what the block says."""
+    facts = dumps([block.role, block.author, [part_to_json(p) for p in block.parts]])
+    return hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def with_cached(items: Sequence[Item], before: Receipt | None) -> tuple[tuple[Item, ...], int]:
+    """The items with those marked that the last prompt began with too, and how many tokens those are."""
+    same = same_prefix(
+        [i.mark for i in items], [i.mark for i in before.items if i.section not in TAIL] if before else []
+    )
+    marked = [_cached(item) if n < same else item for n, item in enumerate(items)]
+    return tuple(marked), sum(i.tokens for i in marked if i.cached)
+
+
+def _cached(item: Item) -> Item:
+    return Item(
+        item.section, item.role, item.level, item.tokens, item.reason, item.handle, item.mark, cached=True
+    )
+
+
+def same_prefix(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many marks two prompts have in common from the beginning."""
+    return next(
+        (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What changed from one prompt to the next."""
+
+    same: int  # items at the beginning that did not change
+    cached: int  # their tokens
+    gone: tuple[Item, ...]  # after the common beginning, only in the earlier prompt
+    new: tuple[Item, ...]  # only in the later one
+
+
+def compare(before: Receipt, after: Receipt) -> Difference:
+    """The later prompt beside the earlier one."""
+    same = same_prefix([i.mark for i in after.items], [i.mark for i in before.items])
+    old, new = before.items[same:], after.items[same:]
+    had, has = {i.mark for i in old}, {i.mark for i in new}
+    return Difference(
+        same,
+        sum(i.tokens for i in after.items[:same]),
+        tuple(i for i in old if i.mark not in has),
+        tuple(i for i in new if i.mark not in had),
+    )
+
+
+def warnings_for(usage: float, extra: Iterable[str] = ()) -> tuple[str, ...]:
+    """What the window monitor says."""
+    said = list(extra)
+    if usage >= FULL:
+        said.append("the context window is full")
+    elif usage >= NEAR:
+        said.append("the context window is nearly full")
+    return tuple(said)

@@ -1,0 +1,279 @@
+"""Cropping: messages leave the prompt, stay in the history, and a summary with a handle stands in their place.
+
+Written as one event; `uncrop` and `undo` bring everything back exactly. Which amounts are possible is decided by
+`assemble/crop`. The summary is the person's (or a program's) own words, or made by rules; where a message that it speaks of is
+changed later, own words are withheld and rules speak again, so that nothing deleted lives on in a summary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from backscroll.assemble.crop import (
+    Cut,
+    Direction,
+    checked_amount,
+    checked_direction,
+    cut_amount,
+    cut_range,
+    is_spoken_by_user,
+    runs,
+)
+from backscroll.assemble.relevance import relevance
+from backscroll.assemble.units import Unit, units_of
+from backscroll.derive.flat import flat
+from backscroll.derive.recipe import Count
+from backscroll.engine.lineage import View
+from backscroll.engine.pen import Pen
+from backscroll.engine.reading import message_of
+from backscroll.engine.sheet import CropMark, Row, Summarised, crop_marks, standing_of
+from backscroll.errors import Conflict, InvalidInput, NotFound
+from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
+from backscroll.record.ports import Spoken
+from backscroll.vocab.event import Kind
+from backscroll.vocab.handle import Handle, parse_handle
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+_PAGE = 256
+_LISTED = 64  # messages that the event names one by one; more are named by their runs alone
+_COMPARED, _SCANNED = 200, 4000  # messages and characters of each that are compared with the task
+#: Tokens of a summary that rules make.
+SUMMARY_TOKENS = 300
+#: From this relevance to the current task on, a person should be asked first.
+RELEVANT = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class Crop:
+    """What a crop did, or would do."""
+
+    handle: str
+    messages: int
+    tokens: int  # that leave every prompt
+    summary: str
+    summary_tokens: int
+    relevance: float  # 0 … 1: how much what goes has to do with the task at hand
+    ask_first: bool  # so relevant that a person should be asked
+    event: int | None  # None: only rehearsed
+
+
+def crop(
+    thread: Thread,
+    direction: str | None,
+    amount: int | None,
+    summary: str | None,
+    *,
+    first: Ref | str | None = None,
+    last: Ref | str | None = None,
+    dry_run: bool = False,
+) -> Crop:
+    """Take messages out of prompts; see `Thread.crop`."""
+    by_range = first is not None or last is not None
+    if by_range == (direction is not None or amount is not None):
+        raise InvalidInput("give a direction and an amount, or a first and a last message")
+    if by_range and (first is None or last is None):
+        raise InvalidInput("a range needs a first and a last message")
+    edges = (parse_ref(first), parse_ref(last)) if first is not None and last is not None else None
+    way = checked_direction(direction or "") if edges is None else None
+    count = checked_amount(amount) if edges is None else 0
+
+    def planned(view: View) -> tuple[Cut, Ref | None]:
+        marks = _marks(view)
+        latest = _latest_user(view, marks)
+        if edges is not None:
+            return cut_range(list(units_of(_visible(view, marks))), *edges, latest), latest
+        assert way is not None
+        if way is Direction.TOP:
+            return cut_amount(units_of(_visible(view, marks)), way, count, latest), latest
+        return cut_amount(_units_backwards(view, marks), way, count, latest), latest
+
+    cut, _ = thread.reading(planned)
+    words, tokens = _words(thread, cut, summary)
+    if dry_run:
+        return _told(thread, cut, words, tokens, None)
+
+    def work(pen: Pen) -> Ref:
+        again, _ = planned(pen.view)
+        if again.messages != cut.messages:
+            raise Conflict("the history changed while it was being cropped", hint="crop again")
+        by = {"by": "rules" if summary is None else "person"}
+        return pen.write(Kind.CROPPED, head={**_head(pen.view, cut), **by}, body={"summary": words}).id
+
+    done = thread.stroke(work)
+    return _told(thread, cut, words, tokens, done.seq)
+
+
+def _told(thread: Thread, cut: Cut, words: str, tokens: int, event: int | None) -> Crop:
+    from backscroll.llm.tokens import tokenizer_for
+
+    seqs = [m.id.seq for m in cut.messages]
+    share = _relevance(thread, cut)
+    return Crop(
+        str(Handle(min(seqs), max(seqs))),
+        len(seqs),
+        tokens,
+        words,
+        tokenizer_for(thread.engine.settings.model).count(words),
+        share,
+        share >= RELEVANT,
+        event,
+    )
+
+
+def _relevance(thread: Thread, cut: Cut) -> float:
+    """How much what goes has to do with what the user last asked for."""
+    gone = {m.id for m in cut.messages}
+    recent = [m for m in thread.recent(40) if m.id not in gone and not m.hidden]
+    asked = next((m for m in reversed(recent) if is_spoken_by_user(m)), None)
+    task = " ".join(m.text for m in (recent[-3:] if asked is None else [asked, *recent[-2:]]))
+    return relevance(task, [flat(m)[:_SCANNED] for m in cut.messages[-_COMPARED:]])
+
+
+def uncrop(thread: Thread, handle: str) -> int:
+    """Lift a crop by its handle; gives how many messages are back."""
+    wanted = parse_handle(handle)
+
+    def work(pen: Pen) -> int:
+        marks = [m for m in _marks(pen.view) if _fits(m, wanted)]
+        if not marks:
+            raise NotFound(
+                f"no crop has the handle {wanted}", hint="`backscroll context` lists the crops in force"
+            )
+        pen.write(Kind.UNCROPPED, head={"of": [m.event.seq for m in marks]})
+        return sum(m.count for m in marks)
+
+    return thread.stroke(work)
+
+
+def _fits(mark: CropMark, wanted: Handle) -> bool:
+    whole = (mark.runs[0][0], mark.runs[-1][1])
+    return whole == (wanted.first, wanted.last) or mark.event.seq == wanted.first == wanted.last
+
+
+def crops(thread: Thread) -> list[CropMark]:
+    """The crops in force."""
+    return thread.reading(_marks)
+
+
+def _marks(view: View) -> list[CropMark]:
+    standing = standing_of(view)
+    return crop_marks(standing, view.others(standing.crops[0] - 1)) if standing.crops else []
+
+
+# -- reading what can go -----------------------------------------------------------------------------------------
+
+
+def _shown(entry: Entry, spoken: Spoken) -> bool:
+    return not entry.flags & (HIDDEN | FORGOTTEN) and spoken.body is not None
+
+
+def _visible(view: View, marks: Sequence[CropMark], *, newest_first: bool = False) -> Iterator[Message]:
+    edge: bytes | None = None
+    while True:
+        after, before = (None, edge) if newest_first else (edge, None)
+        rows = view.page(_PAGE, after=after, before=before, newest_first=newest_first)
+        for entry, spoken in rows:
+            if _shown(entry, spoken) and not any(mark.holds(entry.message) for mark in marks):
+                yield message_of(entry, spoken)
+        if len(rows) < _PAGE:
+            return
+        edge = rows[-1][0].position
+
+
+def _units_backwards(view: View, marks: Sequence[CropMark]) -> Iterator[Unit]:
+    waiting: list[Message] = []
+    for message in _visible(view, marks, newest_first=True):
+        waiting.append(message)
+        if message.role != "tool":
+            yield from reversed(list(units_of(reversed(waiting))))
+            waiting = []
+    yield from reversed(list(units_of(reversed(waiting))))
+
+
+def _latest_user(view: View, marks: Sequence[CropMark]) -> Ref | None:
+    return next((m.id for m in _visible(view, marks, newest_first=True) if is_spoken_by_user(m)), None)
+
+
+def _stretch(view: View, low: bytes, high: bytes) -> Iterator[Row]:
+    """Live rows from one position to another, both included."""
+    before = view.page(1, before=low, newest_first=True, gone=True)
+    after = before[0][0].position if before else None
+    while True:
+        rows = view.page(_PAGE, after=after)
+        for row in rows:
+            if row[0].position > high:
+                return
+            yield row
+        if len(rows) < _PAGE:
+            return
+        after = rows[-1][0].position
+
+
+def _head(view: View, cut: Cut) -> dict[str, Json]:
+    """What the event says about what goes: numbers of messages, and the stretches that hold nothing else."""
+    gone = {m.id for m in cut.messages}
+    positions = [m.position for m in cut.messages]
+    seqs: list[int] = []
+    places: list[list[str]] = []
+    open_now = False
+    for entry, _ in _stretch(view, min(positions), max(positions)):
+        seqs.append(entry.message.seq)
+        if entry.message not in gone:
+            open_now = False
+        elif open_now:
+            places[-1][1] = entry.position.hex()
+        else:
+            places.append([entry.position.hex()] * 2)
+            open_now = True
+    listed = [str(m.id) for m in cut.messages] if len(cut.messages) <= _LISTED else None
+    facts = {"runs": runs(seqs, [m.id.seq for m in cut.messages]), "places": places, "count": len(gone)}
+    return {**facts, **({"sources": listed} if listed else {})}
+
+
+# -- the summary -------------------------------------------------------------------------------------------------
+
+
+def _words(thread: Thread, cut: Cut, summary: str | None) -> tuple[str, int]:
+    from backscroll.engine.counting import counts_for
+    from backscroll.llm.tokens import tokenizer_for
+
+    tokenizer = tokenizer_for(thread.engine.settings.model)
+    sizes = counts_for(thread.engine, cut.messages, tokenizer, thread.engine.settings.wire)
+    tokens = sum(sizes.values())
+    words = summary.strip() if summary is not None else made_summary(cut.messages, tokenizer.count)
+    if summary is not None and not words:
+        raise InvalidInput("the summary is empty", hint="leave it out, and one is made")
+    if summary is not None and tokenizer.count(words) >= tokens:
+        raise InvalidInput(
+            f"the summary ({tokenizer.count(words)} tokens) is not shorter than what it replaces ({tokens})",
+            hint="shorten it, or leave it out",
+        )
+    return words, tokens
+
+
+def made_summary(messages: Sequence[Message], count: Count) -> str:
+    """A summary by rules; shorter than what it stands for, or nothing."""
+    from backscroll.derive.summary import summarise_messages
+
+    return summarise_messages(messages, limit_tokens=SUMMARY_TOKENS, count=count).text
+
+
+def summarised_again(thread: Thread) -> Summarised:
+    """How a crop is summed up whose own summary is gone or withheld."""
+    from backscroll.llm.tokens import tokenizer_for
+
+    count = tokenizer_for(thread.engine.settings.model).count
+
+    def again(view: View, mark: CropMark) -> str:
+        rows = (row for first, last in mark.places for row in _stretch(view, first, last))
+        messages = [message_of(*row) for row in rows if mark.holds(row[0].message) and _shown(*row)]
+        return made_summary(messages, count) if messages else ""
+
+    return again

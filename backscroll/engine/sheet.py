@@ -1,0 +1,245 @@
+"""The sheet: everything of a thread that a prompt is made from, read at one moment.
+
+Reads no more than the budget can hold: back from the newest message to where the last compaction began (or until there is
+clearly more than fits), and before that only system messages and pins. Cropped messages are left out and their summary
+stands in their place. Before: `record/standing`. After: `engine/prompting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from backscroll.assemble.crop import is_spoken_by_user, within
+from backscroll.engine.lineage import View
+from backscroll.engine.reading import message_of
+from backscroll.record.chain import from_bytes
+from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
+from backscroll.record.ports import Spoken
+from backscroll.record.standing import Standing, fold_standing
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.handle import Handle
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.message import Content, Message
+from backscroll.vocab.part import Json, Text
+
+_PAGE = 256
+#: Bytes of stored words that are certain to be at least one token.
+BYTES_A_TOKEN = 8
+#: A run of cropped messages that is skipped in one stride rather than read.
+_STRIDE = 512
+
+
+@dataclass(frozen=True, slots=True)
+class CropMark:
+    """A crop in force."""
+
+    event: Ref
+    at: str
+    actor: str
+    runs: tuple[tuple[int, int], ...]  # numbers of messages, first and last
+    places: tuple[tuple[bytes, bytes], ...]  # stretches of the history that they filled
+    count: int
+    summary: str | None  # None: erased, or withheld because what it speaks of was changed
+    by: str  # person or rules
+    disturbed: bool  # a message of it was changed since
+
+    @property
+    def handle(self) -> str:
+        """The handle that expands to what was cropped."""
+        return str(Handle(self.runs[0][0], self.runs[-1][1]))
+
+    def holds(self, message: Ref) -> bool:
+        """True where a message is cropped by it."""
+        return message.seq < self.event.seq and within(message.seq, self.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What a prompt is made from."""
+
+    thread: str
+    head: int  # the newest event
+    standing: Standing
+    crops: tuple[CropMark, ...]
+    compaction: Event | None  # the event in force, with its body
+    marked: tuple[Message, ...]  # system messages and pins that stand before the window
+    window: tuple[Message, ...]  # what is visible from the edge on, in order
+    edge: (
+        bytes | None
+    )  # position of the last message before the window; None: the window begins with the history
+    reached: bool  # False where the window was cut off before it reached the compaction's beginning
+    touched: frozenset[Ref]  # messages that were changed since the compaction
+    messages: int  # live messages of the thread
+
+    @property
+    def latest_user(self) -> Ref | None:
+        """The newest message that the user really wrote."""
+        return next((m.id for m in reversed(self.window) if is_spoken_by_user(m)), None)
+
+
+Summarised = Callable[[View, CropMark], str]
+
+
+def standing_of(view: View, known: Standing | None = None) -> Standing:
+    """What is in force, going on from what is already known (nothing that was folded is read again)."""
+    if known is None or known.seen > view.as_of:
+        known = Standing()
+    folded = fold_standing(view.others(known.seen), known)
+    return replace(folded, seen=view.as_of)
+
+
+def read_sheet(view: View, room: int, summarised: Summarised, known: Standing | None = None) -> Sheet:
+    """Read what a prompt of `room` tokens can need."""
+    standing = standing_of(view, known)
+    oldest = [*standing.crops[:1], *standing.compactions[-1:]]
+    rare = view.others(min(oldest) - 1 if oldest else view.as_of)
+    crops = crop_marks(standing, rare)
+    seq = standing.compaction
+    compaction = None if seq is None else view.event(seq)
+    if compaction is not None and compaction.body is None:
+        compaction = None
+    after = None if compaction is None else _place(compaction)
+    since = 0 if compaction is None else compaction.seq
+    rows, edge, reached = _window(view, after, room * BYTES_A_TOKEN, crops, rare)
+    messages = [message_of(*row) for row in rows]
+    begins = rows[0][0].position if rows else None
+    marked = [message_of(*r) for r in view.marked() if not r[0].flags & HIDDEN and r[1].body is not None]
+    before = [m for m in marked if begins is None or m.position < begins]
+    return Sheet(
+        view.state.id,
+        view.as_of,
+        standing,
+        tuple(crops),
+        compaction,
+        tuple(before) if edge is not None else (),
+        tuple(_with_stand_ins(view, messages, crops, summarised)),
+        edge,
+        reached,
+        frozenset(_touched(e for e in rare if e.seq > since)),
+        view.state.messages,
+    )
+
+
+def _place(compaction: Event) -> bytes | None:
+    place = compaction.head.get("after")
+    return bytes.fromhex(place) if isinstance(place, str) else None
+
+
+def _touched(events: Iterator[Event]) -> Iterator[Ref]:
+    """Messages that these events changed."""
+    for event in events:
+        if event.message is not None:
+            yield event.message
+        for was in event.head.get("entries", ()):
+            yield parse_ref(was["message"])
+        for hole in event.head.get("messages", ()):
+            yield parse_ref(hole["message"])
+
+
+# -- crops -------------------------------------------------------------------------------------------------------
+
+
+def crop_marks(standing: Standing, rare: Sequence[Event]) -> list[CropMark]:
+    """The crops in force, oldest first; `rare` reaches back to the first of them."""
+    wanted = set(standing.crops)
+    return [_mark(event, rare) for event in rare if event.kind is Kind.CROPPED and event.seq in wanted]
+
+
+def _mark(event: Event, rare: Sequence[Event]) -> CropMark:
+    runs = tuple((int(a), int(b)) for a, b in event.head["runs"])
+    changed = _touched(e for e in rare if e.seq > event.seq)
+    disturbed = any(within(ref.seq, runs) for ref in changed)
+    body = cast("dict[str, Json]", from_bytes(event.body)) if event.body is not None else {}
+    summary = body.get("summary")
+    return CropMark(
+        event.id,
+        event.at,
+        event.actor,
+        runs,
+        tuple((bytes.fromhex(a), bytes.fromhex(b)) for a, b in event.head["places"]),
+        int(event.head["count"]),
+        summary if isinstance(summary, str) and not disturbed else None,
+        str(event.head.get("by", "rules")),
+        disturbed,
+    )
+
+
+def stand_in(view: View, mark: CropMark, summarised: Summarised) -> Message:
+    """The message that stands where cropped ones were."""
+    words = mark.summary if mark.summary is not None else summarised(view, mark)
+    note = f"[{mark.count} earlier messages were cropped; {mark.handle} has them in full]"
+    if mark.by == "person" and mark.disturbed:
+        note += "\n[the summary written for them was withheld: some of them were changed since]"
+    content = Content((Text(f"{note}\n{words}".rstrip()),), metadata={"backscroll": "crop"})
+    return Message(mark.event, "user", mark.event, content, mark.at, pinned=True, position=mark.places[0][0])
+
+
+def _with_stand_ins(
+    view: View,
+    messages: Sequence[Message],
+    crops: Sequence[CropMark],
+    summarised: Summarised,
+) -> Iterator[Message]:
+    """Visible messages in order, with the summaries of crops where their first message was (or at the window's edge)."""
+    waiting = sorted((c for c in crops if c.places), key=lambda c: c.places[0][0])
+    for message in messages:
+        # Never between a reply and its results: a crop begins at the edge of a unit, but messages may have been moved.
+        while waiting and waiting[0].places[0][0] < message.position and message.role != "tool":
+            yield stand_in(view, waiting.pop(0), summarised)
+        yield message
+    for mark in waiting:
+        yield stand_in(view, mark, summarised)
+
+
+# -- the window --------------------------------------------------------------------------------------------------
+
+Row = tuple[Entry, Spoken]
+
+
+def _window(
+    view: View, after: bytes | None, room: int, crops: Sequence[CropMark], rare: Sequence[Event]
+) -> tuple[list[Row], bytes | None, bool]:
+    """Visible rows from the end back; then the position before them, and whether `after` was reached."""
+    out: list[Row] = []
+    size, before = 0, cast("bytes | None", None)
+    strides = _strides(crops, rare)
+    while True:
+        rows = view.page(_PAGE, after=after, before=before, newest_first=True)
+        for entry, spoken in rows:
+            if size > room and out:
+                return _whole_units(out), entry.position, False
+            before = entry.position
+            if not _visible(entry, spoken, crops):
+                continue
+            out.append((entry, spoken))
+            size += len(spoken.body or b"")
+        if len(rows) < _PAGE:
+            return list(reversed(out)), after, True
+        jump = next((low for low, high in strides if before is not None and low < before <= high), None)
+        before = jump or before
+
+
+def _visible(entry: Entry, spoken: Spoken, crops: Sequence[CropMark]) -> bool:
+    if entry.flags & (HIDDEN | FORGOTTEN) or spoken.body is None:
+        return False
+    return not any(crop.holds(entry.message) for crop in crops)
+
+
+def _whole_units(newest_first: list[Row]) -> list[Row]:
+    """In order, without results at the beginning whose reply was not read."""
+    rows = list(reversed(newest_first))
+    start = next((i for i, row in enumerate(rows) if row[0].role != "tool"), len(rows))
+    return rows[start:]
+
+
+def _strides(crops: Sequence[CropMark], rare: Sequence[Event]) -> list[tuple[bytes, bytes]]:
+    """Stretches that hold nothing but cropped messages: long ones into which nothing was put since."""
+    out: list[tuple[bytes, bytes]] = []
+    arrivals = (Kind.INSERTED, Kind.MOVED, Kind.UNDONE, Kind.REDONE)
+    for crop in crops:
+        quiet = not any(e.kind in arrivals and e.seq > crop.event.seq for e in rare)
+        if quiet and crop.count >= _STRIDE:
+            out += crop.places
+    return out
