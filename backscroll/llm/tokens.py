@@ -1,0 +1,133 @@
+"""How many tokens a text is, for the model it goes to.
+
+Owns the choice of a vocabulary, counting, and cutting at a number of tokens. o200k and cl100k are counted exactly, and so
+is a vendor whose vocabulary is installed; the others are estimated from the o200k count, which `exact` says and
+`llm/calibration` corrects. Refuses messages and tools (`llm/overhead`) and storing (`engine/counting`).
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from math import ceil
+
+from backscroll.errors import InvalidInput
+from backscroll.llm.encodings import available, coder, well_formed
+from backscroll.llm.windows import Family, family_of
+
+_KEPT = 16_384  # counts in memory, per vocabulary
+_SHORT = 192  # characters up to which a text is its own key; longer ones are remembered by their hash
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_CJK_TOKENS = 0.75  # o200k tokens of such a character, about
+
+
+class Tokenizer:
+    """Counts the tokens of texts; safe to share between OS threads."""
+
+    __slots__ = ("_factor", "_factor_cjk", "_kept", "_lock", "_vocabulary", "exact", "name")
+
+    def __init__(
+        self, name: str, vocabulary: str, *, exact: bool, factor: float = 1.0, factor_cjk: float = 1.0
+    ) -> None:
+        self.name = name  # the key under which counts are stored
+        self.exact = exact
+        self._vocabulary = vocabulary
+        self._factor = factor
+        self._factor_cjk = factor_cjk
+        self._kept: dict[str | bytes, int] = {}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<Tokenizer {self.name}{'' if self.exact else ' (estimate)'}>"
+
+    def count(self, text: str) -> int:
+        """How many tokens the text is. Text that looks like a special token is counted as the text that it is."""
+        if not text:
+            return 0
+        key = text if len(text) <= _SHORT else _hash(text)
+        found = self._kept.get(key)
+        if found is None:
+            found = self._counted(text)
+            with self._lock:
+                if len(self._kept) >= _KEPT:  # the oldest quarter goes
+                    for old in list(self._kept)[: _KEPT // 4]:
+                        del self._kept[old]
+                self._kept[key] = found
+        return found
+
+    def cut(self, text: str, n: int) -> str:
+        """The beginning of a text that is at most `n` tokens: the first `n`, whole characters only."""
+        if n <= 0 or not text:
+            return ""
+        room = 8 * n + 64  # most texts have fewer characters per token than this
+        while room < len(text) and self._counted(text[:room]) <= n:
+            room *= 4
+        head = text[:room]
+        whole = self._counted(head)
+        if whole <= n:
+            return head
+        plain, vocabulary = _encodable(head), coder(self._vocabulary)
+        wanted = n if self.exact else n * vocabulary.count(plain) // whole
+        while wanted > 0:
+            end = vocabulary.head(plain, wanted)
+            excess = self._counted(head[:end]) - n  # what was torn off may be more tokens than it was inside
+            if excess <= 0:
+                return head[:end]
+            wanted -= max(1, int(excess / max(self._factor, self._factor_cjk)))
+        return ""
+
+    def _counted(self, text: str) -> int:
+        text = _encodable(text)
+        total = coder(self._vocabulary).count(text)
+        if self._factor == self._factor_cjk == 1.0:
+            return total
+        wide = min(float(total), _CJK_TOKENS * len(_CJK.findall(text)))
+        return ceil((total - wide) * self._factor + wide * self._factor_cjk)
+
+
+def _encodable(text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return well_formed(text)
+    return text
+
+
+def _hash(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+@lru_cache(maxsize=64)
+def named_tokenizer(name: str) -> Tokenizer:
+    """The tokenizer that stores its counts under this name."""
+    if name in ("o200k", "cl100k"):
+        return Tokenizer(name, name, exact=True)
+    raise InvalidInput(f"unknown tokenizer: {name!r}", hint="use o200k or cl100k")
+
+
+@lru_cache(maxsize=64)
+def _of_family(family: Family) -> Tokenizer:
+    if family.tokenizer != "estimate":
+        return named_tokenizer(family.tokenizer)
+    if family.vocabulary and available(family.vocabulary):
+        return Tokenizer(family.vocabulary, family.vocabulary, exact=True)
+    return Tokenizer(
+        f"estimate:{family.name}",
+        "o200k",
+        exact=False,
+        factor=family.factor,
+        factor_cjk=family.factor_cjk,
+    )
+
+
+def tokenizer_for(model: str = "") -> Tokenizer:
+    """The tokenizer of a model: o200k where no model is named; an unknown one is estimated by o200k and says so."""
+    return _of_family(family_of(model)) if model.strip() else named_tokenizer("o200k")
+
+
+def total(texts: Sequence[str], tokenizer: Tokenizer) -> int:
+    """The tokens of several texts."""
+    return sum(tokenizer.count(text) for text in texts)

@@ -1,0 +1,106 @@
+"""What is known about a model: its family, its window, its longest answer.
+
+Owns `models.toml` and how a model's many spellings are compared with it. Refuses prices (`llm/prices`) and asking anybody:
+an unknown model gets careful figures that say so. Before: the name of a model. After: `llm/tokens`, `assemble/policy`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+#: Where the platform of a seller stands before the name: us.anthropic.claude-…, meta.llama3-…
+_SELLER = re.compile(
+    r"(?:[a-z]{2,6}\.)?(?:anthropic|amazon|meta|mistral|deepseek|qwen|openai|cohere|google|moonshotai?|ai21|zai|xai|minimax)\."
+)
+_FINE_TUNED = re.compile(r"ft:([^:]+).*")
+#: Taken where nobody knows better.
+UNKNOWN_WINDOW = 128_000
+UNKNOWN_OUTPUT = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Models that count and charge alike."""
+
+    name: str
+    tokenizer: str  # o200k, cl100k or estimate
+    factor: float = 1.0
+    factor_cjk: float = 1.0
+    vocabulary: str = ""
+    read: float = 1.0
+    write: float = 1.0
+    output: float = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How much fits. `known` is False where the figures are only careful."""
+
+    tokens: int
+    output: int
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    fits: re.Pattern[str]
+    misses: re.Pattern[str] | None
+    values: Mapping[str, Any]
+
+
+def plain_name(model: str) -> str:
+    """A model's name without who sells it, in small letters."""
+    name = model.strip().lower().rpartition("/")[2]
+    name = _FINE_TUNED.sub(r"\1", name)
+    return _SELLER.sub("", name, count=1) if _SELLER.match(name) else name
+
+
+def fitting(patterns: Sequence[str]) -> re.Pattern[str]:
+    """One expression for several patterns with `*`, `?` and `[…]`."""
+    return re.compile("|".join(translate(p.lower()) for p in patterns))
+
+
+@cache
+def _tables() -> Mapping[str, tuple[_Row, ...]]:
+    data = tomllib.loads((files("backscroll.llm") / "models.toml").read_text(encoding="utf-8"))
+    return {name: tuple(_row(entry) for entry in rows) for name, rows in data.items()}
+
+
+def _row(entry: Mapping[str, Any]) -> _Row:
+    without = fitting(entry["except"]) if entry.get("except") else None
+    rest = {k: v for k, v in entry.items() if k not in ("match", "except")}
+    return _Row(fitting(entry["match"]), without, rest)
+
+
+def _first(rows: Iterable[_Row], name: str) -> Mapping[str, Any] | None:
+    for row in rows:
+        if row.fits.match(name) and not (row.misses and row.misses.match(name)):
+            return row.values
+    return None
+
+
+@lru_cache(maxsize=512)
+def family_of(model: str) -> Family:
+    """The family of a model; every name has one, be it the unknown."""
+    found = _first(_tables()["family"], plain_name(model))
+    assert found is not None  # the last row fits everything
+    return Family(**found)
+
+
+def families() -> tuple[Family, ...]:
+    """All families, in the order in which they are tried."""
+    return tuple(Family(**row.values) for row in _tables()["family"])
+
+
+@lru_cache(maxsize=512)
+def built_in_window(model: str) -> Window | None:
+    """The window of a model by our own table; None where it has no row."""
+    found = _first(_tables()["window"], plain_name(model))
+    return None if found is None else Window(found["window"], found["output"])
