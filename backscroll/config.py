@@ -12,11 +12,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from backscroll.errors import InvalidInput
 
-_SWITCH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+#: A table of the file that is no setting: services with models, read by `llm/providers`.
+PROVIDERS = "providers"
+_SWITCH = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,9 @@ class Settings:
     storage_dir: str = ""  # where dialogues are saved again after every call; empty: they are not
 
     # Prompts: for which model, in which shape, how large.
+    provider: str = (
+        ""  # which of the services under [providers] is asked; empty: the first; none: no model, only rules
+    )
     model: str = ""  # whose tokens are counted and whose prices are paid; empty: o200k tokens, no prices
     wire: str = "openai-chat"  # openai-chat, openai-responses or anthropic
     budget: int = 0  # tokens of a prompt with everything; 0: the window of the model
@@ -139,14 +153,25 @@ def _read(path: Path) -> dict[str, Any]:
         ) from error
     known = {field.name for field in fields(Settings)}
     for name in data:
-        if name not in known:
+        if name not in known and name != PROVIDERS:
             raise InvalidInput(f"{path}: unknown setting {name!r}", hint=f"known: {', '.join(sorted(known))}")
     return data
 
 
+def providers_table() -> dict[str, Any]:
+    """What the file says about services with models, by their names; empty where it says nothing."""
+    path = config_file()
+    table = _read(path).get(PROVIDERS, {})
+    if not isinstance(table, dict):
+        raise InvalidInput(
+            f"{path}: providers is not a table", hint="write one table for each service: [providers.NAME]"
+        )
+    return cast("dict[str, Any]", table)
+
+
 def _typed(name: str, value: Any, source: str) -> Any:
     """A value of the setting's own type; text from the environment or a command line is read as such."""
-    wanted = type(getattr(Settings(), name))
+    wanted = cast("type[Any]", type(getattr(Settings(), name)))
     if wanted is bool:
         if isinstance(value, bool):
             return value
@@ -165,4 +190,6 @@ def _typed(name: str, value: Any, source: str) -> Any:
         return wanted(number)
     if wanted is str and isinstance(value, str | Path):
         return str(value)
-    raise InvalidInput(f"setting {name} ({source}): {value!r} is not a {'text' if wanted is str else 'number'}")
+    raise InvalidInput(
+        f"setting {name} ({source}): {value!r} is not a {'text' if wanted is str else 'number'}"
+    )

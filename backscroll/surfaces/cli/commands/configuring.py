@@ -110,8 +110,11 @@ def _rewrite(path: Path, name: str, line: str | None) -> None:
     """Change one line of the file and keep the others, comments included; the whole file or nothing is written."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     tomllib.loads(text)  # `load` has said what is wrong with a file that does not parse
-    kept = [old for old in text.splitlines() if not re.match(rf"\s*{re.escape(name)}\s*=", old)]
-    lines = kept if line is None else [*kept, line]
+    found = text.splitlines()
+    # Settings stand before the first table; what has the same name in the table of a provider is not a setting.
+    ours = next((n for n, old in enumerate(found) if re.match(r"\s*\[", old)), len(found))
+    kept = [old for old in found[:ours] if not re.match(rf"\s*{re.escape(name)}\s*=", old)]
+    lines = [*kept, *([] if line is None else [line]), *found[ours:]]
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

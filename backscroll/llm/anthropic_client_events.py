@@ -1,0 +1,151 @@
+"""What Anthropic's wire sends: events of a stream, and whole messages.
+
+Owns splitting server-sent events and putting a streamed message together as it would have come in one, signatures of thinking
+included. Pure. Before: the bytes that `anthropic_client` reads. After: `client.Reply`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import cast
+
+from backscroll.errors import CutShort
+from backscroll.llm.client import CallDelta, Finish, ReasoningDelta, Reply, StreamEvent, TextDelta, Usage
+from backscroll.llm.client_faults import in_stream
+from backscroll.llm.openai_client import mappings, number
+from backscroll.vocab.part import Json, ToolCall
+
+_FINISH: Mapping[str, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tools",
+    "refusal": "refused",
+}
+
+
+def server_sent(lines: Iterable[str]) -> Iterator[dict[str, Json]]:
+    """The JSON of every server-sent event; comments and keep-alives fall away."""
+    data: list[str] = []
+    for line in lines:
+        if line.startswith("data:"):
+            data.append(line[5:].removeprefix(" "))
+        elif not line and data:
+            text, data = "\n".join(data), []
+            if text.strip() == "[DONE]":
+                return
+            try:
+                event: Json = json.loads(text)
+            except ValueError as error:
+                raise CutShort("the answer broke off in the middle of an event", hint="try again") from error
+            if isinstance(event, dict):
+                yield cast("dict[str, Json]", event)
+
+
+class Heard:
+    """What has come of a stream so far."""
+
+    def __init__(self, provider: str, model: str) -> None:
+        self.ended = False
+        self._provider = provider
+        self._model = model
+        self._told: dict[str, Json] = {}
+        self._blocks: dict[int, dict[str, Json]] = {}
+        self._arguments: dict[int, str] = {}
+
+    def take(self, event: Mapping[str, Json]) -> Iterator[StreamEvent]:
+        """One event."""
+        match event.get("type"):
+            case "message_start":
+                self._told = dict(event["message"])
+            case "content_block_start":
+                yield from self._start(event["index"], dict(event["content_block"]))
+            case "content_block_delta":
+                yield from self._delta(event["index"], event["delta"])
+            case "message_delta":
+                self._told.update(event.get("delta") or {})
+                told: dict[str, Json] = self._told.get("usage") or {}
+                self._told["usage"] = {**told, **cast("dict[str, Json]", event.get("usage") or {})}
+            case "message_stop":
+                self.ended = True
+            case "error":
+                raise in_stream(event, provider=self._provider, model=self._model)
+            case _:
+                return  # a ping, or something newer than we are
+
+    def _start(self, index: int, block: dict[str, Json]) -> Iterator[StreamEvent]:
+        self._blocks[index] = block
+        if block.get("type") == "tool_use":
+            self._arguments[index] = ""
+            yield CallDelta(index, str(block.get("id") or ""), str(block.get("name") or ""), "")
+        elif block.get("type") == "text" and block.get("text"):
+            yield TextDelta(block["text"])
+
+    def _delta(self, index: int, delta: Mapping[str, Json]) -> Iterator[StreamEvent]:
+        block = self._blocks.setdefault(index, {"type": "text", "text": ""})
+        match delta.get("type"):
+            case "text_delta":
+                block["text"] = str(block.get("text") or "") + delta["text"]
+                yield TextDelta(delta["text"])
+            case "thinking_delta":
+                block["thinking"] = str(block.get("thinking") or "") + delta["thinking"]
+                yield ReasoningDelta(delta["thinking"])
+            case "signature_delta":
+                block["signature"] = str(block.get("signature") or "") + delta["signature"]
+            case "input_json_delta":
+                piece = str(delta.get("partial_json") or "")
+                self._arguments[index] = self._arguments.get(index, "") + piece
+                yield CallDelta(index, str(block.get("id") or ""), str(block.get("name") or ""), piece)
+            case _:
+                return  # citations and whatever comes later
+
+    def message(self) -> dict[str, Json]:
+        """The message that the events make."""
+        blocks: list[Json] = []
+        for index, block in sorted(self._blocks.items()):
+            if index in self._arguments:
+                block["input"] = _arguments(self._arguments[index])
+            blocks.append(block)
+        return {**self._told, "content": blocks}
+
+
+def _arguments(text: str) -> Json:
+    try:
+        return json.loads(text) if text.strip() else {}
+    except ValueError as error:
+        raise CutShort("the arguments of a tool call broke off", hint="try again") from error
+
+
+def reply_of(told: Mapping[str, Json], asked: str) -> Reply:
+    """The answer that a whole message holds."""
+    found = mappings(told.get("content"))
+    return Reply(
+        text="".join(str(b.get("text") or "") for b in found if b.get("type") == "text"),
+        model=str(told.get("model") or asked),
+        finish=_FINISH.get(str(told.get("stop_reason")), "other"),
+        usage=usage_of(told.get("usage")),
+        tool_calls=tuple(
+            ToolCall(str(b.get("id")), str(b.get("name")), b.get("input"))
+            for b in found
+            if b.get("type") == "tool_use"
+        ),
+        reasoning="\n".join(str(b.get("thinking") or "") for b in found if b.get("type") == "thinking"),
+        raw=[dict(b) for b in found],
+    )
+
+
+def usage_of(told: Json) -> Usage:
+    """Anthropic's input leaves out what was cached; ours is the whole prompt."""
+    if not isinstance(told, Mapping):
+        return Usage(known=False)
+    usage = cast("Mapping[str, Json]", told)
+    cached = number(usage.get("cache_read_input_tokens"))
+    written = number(usage.get("cache_creation_input_tokens"))
+    return Usage(
+        input=number(usage.get("input_tokens")) + cached + written,
+        cached=cached,
+        written=written,
+        output=number(usage.get("output_tokens")),
+    )

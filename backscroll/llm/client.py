@@ -1,0 +1,120 @@
+"""What a model is asked and what it answers, whatever the vendor.
+
+Owns the shapes: a `Request` in the words of the client's own wire, a `Reply`, the events of a stream, and the protocol that
+every client follows. Refuses: the network (`openai_client`, `anthropic_client`), trying again (`retrying`), money
+(`engine/costing`). Before: `assemble` renders messages for a wire. After: `engine/modelling` asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
+
+from backscroll.vocab.part import Json, ToolCall
+from backscroll.vocab.prompt import Wire
+
+Finish: TypeAlias = Literal["stop", "length", "tools", "refused", "other"]
+
+
+def _none() -> Mapping[str, Json]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call as the vendor reported them, in one way of counting: `input` is the whole prompt."""
+
+    input: int = 0  # all tokens of the prompt, cached and written ones included
+    cached: int = 0  # of these, read from the cache
+    written: int = 0  # of these, written to the cache
+    output: int = 0  # all tokens of the answer, reasoning included
+    reasoning: int = 0
+    known: bool = True  # False: the vendor said nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call. Messages are in the client's wire; plain `{"role", "content"}` messages are right on every wire."""
+
+    messages: Sequence[Mapping[str, Json]]
+    system: Json = ""  # a text, or blocks where the wire has them; empty: none
+    model: str = ""  # empty: the provider's
+    tools: Sequence[Mapping[str, Json]] = ()
+    max_tokens: int = 4096
+    schema: Mapping[str, Json] | None = None  # JSON Schema of the answer
+    temperature: float | None = None  # None: the vendor's own
+    more: Mapping[str, Json] = field(default_factory=_none)  # goes into the request as it is
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole answer. `raw` is what the vendor sent (a message, output items or content blocks), to be replayed as it is."""
+
+    text: str
+    model: str
+    finish: Finish = "stop"
+    usage: Usage = Usage()
+    tool_calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""
+    raw: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More words of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """More of the thinking before it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """More of a tool call; `id` and `name` come with its first piece."""
+
+    index: int
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The end of a stream, with everything put together; nothing comes after it."""
+
+    reply: Reply
+
+
+StreamEvent: TypeAlias = TextDelta | ReasoningDelta | CallDelta | Done
+
+
+class Client(Protocol):
+    """A model behind some address. Calls are made once; `retrying` makes them again."""
+
+    @property
+    def wire(self) -> Wire:
+        """The shape in which it wants its messages."""
+        ...
+
+    @property
+    def provider(self) -> str:
+        """The name under which it was configured, for the ledger."""
+        ...
+
+    def complete(self, request: Request) -> Reply:
+        """Ask and wait for the whole answer; errors are of the `ModelError` tree."""
+        ...
+
+    def stream(self, request: Request) -> Iterator[StreamEvent]:
+        """Ask and hand on the answer as it comes; the last event is `Done`, or an error is raised."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections."""
+        ...

@@ -1,0 +1,128 @@
+"""What a service says when it refuses, as errors that tell the user what to do.
+
+Owns the reading of a status, headers and an error body in the shapes of OpenAI, Anthropic and those who imitate them. Keys never
+come near a message: vendors repeat parts of a wrong one in their own words, which are therefore not handed on for 401.
+Before: `openai_client`, `anthropic_client`. After: `retrying`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import cast
+
+from backscroll.errors import (
+    BackscrollError,
+    ContextOverflow,
+    InvalidInput,
+    KeyRefused,
+    ModelBusy,
+    ModelError,
+    ModelUnknown,
+)
+from backscroll.vocab.part import Json
+
+#: How vendors say that a prompt is too long, beside the error code for it.
+_OVERFLOW = re.compile(
+    r"context.?(?:length|window)|maximum context|prompt is too long|too many tokens|exceeds? the (?:model's )?(?:max|limit)"
+    r"|input is too long|maximum.{0,20}tokens|上下文(?:长度|窗口)|超过.{0,8}(?:长度|限制)",
+    re.IGNORECASE,
+)
+_LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_\-*.]{6,}")
+_LONGEST = 300
+
+
+def refused(
+    status: int,
+    body: Json,
+    headers: Mapping[str, str],
+    *,
+    provider: str,
+    model: str,
+    now: datetime | None = None,
+) -> BackscrollError:
+    """The error for an answer that is none."""
+    code, said = _said(body)
+    after = retry_after(headers, now)
+    if status in (401, 403):
+        return KeyRefused(
+            f"{provider} does not accept the key ({status})",
+            hint="check the environment variable that key_env names",
+            status=status,
+        )
+    if status == 404 or code == "model_not_found":
+        return ModelUnknown(
+            f"{provider} knows no model {model!r}, or nothing is at this address: {said}",
+            hint="check model and base_url of the provider",
+            status=status,
+        )
+    if status in (400, 413, 422) and (code == "context_length_exceeded" or _OVERFLOW.search(said)):
+        return ContextOverflow(
+            f"the prompt is too long for {model}: {said}",
+            hint="give a smaller budget, or a larger model",
+            status=status,
+        )
+    if status in (408, 409, 425, 429) or status >= 500:
+        return ModelBusy(
+            f"{provider} could not answer ({status}): {said}",
+            hint="try again later",
+            status=status,
+            retry_after=after,
+        )
+    return InvalidInput(f"{provider} refuses the request ({status}): {said}", status=status)
+
+
+def in_stream(body: Json, *, provider: str, model: str) -> BackscrollError:
+    """The error for a fault that is told in the middle of a stream, where there is no status any more."""
+    code, said = _said(body)
+    if code == "context_length_exceeded" or _OVERFLOW.search(said):
+        return refused(400, body, {}, provider=provider, model=model)
+    if code in {"invalid_request_error", "invalid_prompt"}:
+        return InvalidInput(f"{provider} refuses the request ({400}): {said}")
+    return ModelBusy(f"{provider} broke off: {said}", hint="try again later")
+
+
+def timed_out(provider: str, seconds: float) -> ModelError:
+    """The error for an answer that did not come."""
+    return ModelBusy(
+        f"{provider} did not answer within {seconds:g} seconds",
+        hint="try again later, or raise timeout of the provider",
+    )
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds that the service asks to wait; a date counts from `now`."""
+    exact = headers.get("retry-after-ms", "").strip()
+    if re.fullmatch(r"\d+(\.\d+)?", exact):
+        return float(exact) / 1000
+    text = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return float(text)
+    if not text:
+        return None
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    zoned = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return max(0.0, (zoned - (now or datetime.now(UTC))).total_seconds())
+
+
+def _said(body: Json) -> tuple[str, str]:
+    """Code and words of an error body, in whichever shape; at the most a few lines, without anything like a key."""
+    code, words = "", ""
+    if isinstance(body, Mapping):
+        inner = cast("Mapping[str, Json]", body)
+        error: Json = inner.get("error", inner)
+        if isinstance(error, Mapping):
+            told = cast("Mapping[str, Json]", error)
+            code = str(told.get("code") or told.get("type") or "")
+            words = str(told.get("message") or told.get("detail") or "")
+        else:
+            words = str(error)
+    elif isinstance(body, str):
+        words = body
+    words = _LOOKS_LIKE_A_KEY.sub("…", " ".join(words.split()))
+    return code, (words[:_LONGEST] + "…" if len(words) > _LONGEST else words) or code or "no reason given"

@@ -1,0 +1,170 @@
+"""Responses: OpenAI's newer wire, with items instead of messages.
+
+Owns requests and answers of that wire, streamed or whole. Nothing is kept over there (`store` is off): the log is ours. Before:
+`openai_client`. After: `client.Reply`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from backscroll.llm.client import (
+    CallDelta,
+    Done,
+    Finish,
+    ReasoningDelta,
+    Reply,
+    Request,
+    StreamEvent,
+    TextDelta,
+    Usage,
+)
+from backscroll.llm.client_faults import in_stream
+from backscroll.llm.openai_client import cut_short, mappings, number, open_sdk, our_errors, plain
+from backscroll.llm.providers import Provider
+from backscroll.vocab.part import Json, ToolCall
+from backscroll.vocab.prompt import Wire
+
+_LAST = {"response.completed", "response.incomplete", "response.failed"}
+
+
+class ResponsesClient:
+    """A model behind the Responses wire."""
+
+    def __init__(self, provider: Provider, key: str) -> None:
+        self._provider = provider
+        self._sdk = open_sdk(provider, key)
+
+    @property
+    def wire(self) -> Wire:
+        """Always `openai-responses`."""
+        return "openai-responses"
+
+    @property
+    def provider(self) -> str:
+        """Its name in the configuration."""
+        return self._provider.name
+
+    def complete(self, request: Request) -> Reply:
+        """Ask and wait for the whole answer."""
+        body = self._body(request)
+        with our_errors(self._provider, body["model"]):
+            told = plain(cast("Any", self._sdk.responses).create(**body))
+        return self._reply(told, body["model"])
+
+    def stream(self, request: Request) -> Iterator[StreamEvent]:
+        """Ask and hand on the answer as it comes."""
+        body: dict[str, Json] = {**self._body(request), "stream": True}
+        last: dict[str, Json] | None = None
+        names: dict[int, tuple[str, str]] = {}
+        with (
+            our_errors(self._provider, body["model"], streaming=True),
+            cast("Any", self._sdk.responses).create(**body) as events,
+        ):
+            for heard in events:
+                event = cast("dict[str, Json]", plain(heard))
+                if event.get("type") in _LAST:
+                    last = event["response"]
+                elif event.get("type") == "error":
+                    raise in_stream(event, provider=self.provider, model=body["model"])
+                else:
+                    yield from _deltas(event, names)
+        if last is None:
+            raise cut_short(self._provider)
+        yield Done(self._reply(last, body["model"]))
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._sdk.close()
+
+    def _body(self, request: Request) -> dict[str, Json]:
+        body: dict[str, Json] = {
+            "model": request.model or self._provider.model,
+            "input": [dict(m) for m in request.messages],
+            "max_output_tokens": request.max_tokens,
+            "store": False,
+        }
+        if request.system:
+            body["instructions"] = request.system
+        if request.tools:
+            body["tools"] = [dict(t) for t in request.tools]
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+        if request.schema is not None and self._provider.structured:
+            shape = {"type": "json_schema", "name": "answer", "schema": dict(request.schema), "strict": True}
+            body["text"] = {"format": shape}
+        return {**body, **({"extra_body": dict(request.more)} if request.more else {})}
+
+    def _reply(self, told: Mapping[str, Json], asked: str) -> Reply:
+        if told.get("status") == "failed" or told.get("error"):
+            raise in_stream(told, provider=self.provider, model=asked)
+        if not isinstance(told.get("output"), list):
+            raise in_stream(told, provider=self.provider, model=asked)
+        return _put_together(mappings(told["output"]), told, asked)
+
+
+def _deltas(event: Mapping[str, Json], names: dict[int, tuple[str, str]]) -> Iterator[StreamEvent]:
+    """What one event adds. `names` remembers which calls have been announced."""
+    kind = event.get("type")
+    if kind == "response.output_text.delta":
+        yield TextDelta(event["delta"])
+    elif kind in {"response.reasoning_summary_text.delta", "response.reasoning_text.delta"}:
+        yield ReasoningDelta(event["delta"])
+    elif kind == "response.output_item.added" and event["item"].get("type") == "function_call":
+        item = event["item"]
+        names[event["output_index"]] = (str(item.get("call_id") or ""), str(item.get("name") or ""))
+        yield CallDelta(event["output_index"], *names[event["output_index"]], "")
+    elif kind == "response.function_call_arguments.delta":
+        known = names.get(event["output_index"], ("", ""))
+        yield CallDelta(event["output_index"], *known, event["delta"])
+
+
+def _put_together(items: list[Mapping[str, Json]], told: Mapping[str, Json], asked: str) -> Reply:
+    text: list[str] = []
+    thought: list[str] = []
+    calls: list[ToolCall] = []
+    refused = False
+    for item in items:
+        match item.get("type"):
+            case "message":
+                for part in mappings(item.get("content")):
+                    refused = refused or part.get("type") == "refusal"
+                    text.append(str(part.get("text") or ""))
+            case "reasoning":
+                thought += [str(s.get("text") or "") for s in mappings(item.get("summary"))]
+            case "function_call":
+                calls.append(
+                    ToolCall(str(item.get("call_id")), str(item.get("name")), item.get("arguments") or "")
+                )
+            case _:
+                continue  # a vendor's own tools; they stay in `raw`
+    finish: Finish = "refused" if refused else "tools" if calls else "stop"
+    if told.get("status") == "incomplete":
+        why = cast("Mapping[str, Json]", told.get("incomplete_details") or {}).get("reason")
+        finish = "refused" if why == "content_filter" else "length"
+    return Reply(
+        text="".join(text),
+        model=str(told.get("model") or asked),
+        finish=finish,
+        usage=_usage(told.get("usage")),
+        tool_calls=tuple(calls),
+        reasoning="\n".join(thought),
+        raw=[dict(i) for i in items],
+    )
+
+
+def _usage(told: Json) -> Usage:
+    if not isinstance(told, Mapping):
+        return Usage(known=False)
+    usage = cast("Mapping[str, Json]", told)
+    read = cast("Mapping[str, Json]", usage.get("input_tokens_details") or {})
+    made = cast("Mapping[str, Json]", usage.get("output_tokens_details") or {})
+    whole = number(usage.get("input_tokens"))
+    return Usage(
+        input=whole,
+        cached=min(number(read.get("cached_tokens")), whole),
+        written=min(number(read.get("cache_write_tokens")), whole),
+        output=number(usage.get("output_tokens")),
+        reasoning=number(made.get("reasoning_tokens")),
+    )

@@ -1,0 +1,67 @@
+"""Trying a call again: what is worth it, how long to wait, how often.
+
+Owns the policy: busy services, faults over there, cut streams and refused connections are tried again after a growing pause, or
+after the one that the service asked for; a wrong key, an unknown model or an overflow never are. Every failed attempt is
+told to the caller, who puts it on the ledger. Refuses: a clock of its own (sleeping and chance are passed in). Before:
+`client`. After: `engine/modelling`.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from backscroll.errors import CutShort, ModelBusy, ModelError, Unreachable
+
+T = TypeVar("T")
+
+#: Worth another try; everything else fails in the same way again.
+PASSING = (ModelBusy, Unreachable, CutShort)
+
+
+def _quiet(_error: ModelError, _attempt: int) -> None:
+    """Nobody wants to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often and how long."""
+
+    tries: int = 4  # the first one included
+    first: float = 0.5  # seconds before the second try; doubled each time
+    most: float = 30.0  # seconds between two tries, at the most
+    longest: float = 120.0  # a service that asks for a longer pause than this is not waited for
+    sleep: Callable[[float], None] = time.sleep
+    chance: Callable[[], float] = random.random  # 0 to 1: spreads clients that failed together
+
+    def pause(self, error: ModelError, attempt: int) -> float | None:
+        """Seconds to wait after this failure of attempt 1, 2, …; None: give up."""
+        if attempt >= self.tries or not isinstance(error, PASSING):
+            return None
+        asked = error.facts.get("retry_after")
+        if isinstance(asked, int | float) and asked >= 0:
+            return float(asked) if asked <= self.longest else None
+        return min(self.most, self.first * 2 ** (attempt - 1)) * (0.5 + self.chance() / 2)
+
+
+def with_retries(
+    call: Callable[[], T],
+    patience: Patience | None = None,
+    on_failure: Callable[[ModelError, int], None] = _quiet,
+) -> T:
+    """Make a call until it succeeds, or the last error is worth no further try. `on_failure` hears of every failure."""
+    patience = patience or Patience()
+    attempt = 1
+    while True:
+        try:
+            return call()
+        except ModelError as error:
+            on_failure(error, attempt)
+            wait = patience.pause(error, attempt)
+            if wait is None:
+                raise
+            patience.sleep(wait)
+            attempt += 1
