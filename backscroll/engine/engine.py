@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 
 from backscroll.config import Settings
 from backscroll.engine import forgetting
+from backscroll.engine.forking import begin_fork
 from backscroll.engine.lineage import View
 from backscroll.engine.means import Means
-from backscroll.engine.pen import Pen, checked_actor, index_entry
+from backscroll.engine.memo import Memo
+from backscroll.engine.pen import Pen, checked_actor
 from backscroll.engine.reading import info_of
 from backscroll.engine.thread import Thread
 from backscroll.errors import Ambiguous, NotFound
 from backscroll.record.about import About
 from backscroll.record.chain import genesis
-from backscroll.record.content import decode
 from backscroll.record.ports import Store, ThreadState, Writer
 from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import THREAD_ID, Ref, parse_ref
@@ -31,6 +32,7 @@ from backscroll.vocab.thread import ThreadInfo
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from backscroll.engine.background import Worker
     from backscroll.engine.discovering import Discovered
     from backscroll.engine.doctoring import Check
     from backscroll.engine.exporting import ExportReport
@@ -48,6 +50,9 @@ class Engine:
         self.means = means or Means()
         self._closing: list[Callable[[], bool]] = []
         self._watchers: list[Callable[[Thread], None]] = []
+        self._worker: Worker | None = None
+        self._lock = threading.Lock()
+        self.memo = Memo()
         checked_actor(settings.actor)
 
     # -- life ------------------------------------------------------------------------------------------------
@@ -69,7 +74,21 @@ class Engine:
         """Let go of the store; the last one to do so closes it."""
         answers = [work() for work in self._closing]
         if all(answers):
+            if self._worker is not None:
+                self._worker.stop()
             self.store.close()
+
+    def worker(self) -> Worker:
+        """Who derives ahead of time for this engine; begins to work where the settings say so."""
+        with self._lock:
+            if self._worker is None:
+                from backscroll.engine.background import Worker
+
+                self._worker = Worker(self)
+                if self.settings.background:
+                    self.on_change(self._worker.tell)
+                    self._worker.start()
+            return self._worker
 
     def __enter__(self) -> Engine:
         return self
@@ -151,33 +170,7 @@ class Engine:
         actor: str,
     ) -> Pen:
         """A fork inside a transaction; gives the pen that holds it."""
-        name, now = self.means.new_thread(), self.means.now()
-        state = ThreadState(
-            name,
-            parent.root,
-            parent.head,
-            parent.hash,
-            About(),
-            now,
-            now,
-            parent=parent.id,
-            fork_seq=parent.head,
-            fork_position=position,
-            fork_message=at,
-        )
-        state = counted(tx, state)
-        tx.add_thread(state)
-        pen = Pen(tx, name, self.means, actor)
-        about = {**parent.about.to_json(), **({} if title is None else {"title": title})}
-        head = {
-            "parent": parent.id,
-            "at": parent.head,
-            "message": None if at is None else str(at),
-            "position": None if position is None else position.hex(),
-        }
-        pen.write(Kind.FORKED, head=head, body={"about": about}, at=now)
-        pen.save()
-        return pen
+        return begin_fork(tx, self.means, parent, position, at, title, actor)
 
     def thread(self, name: str, *, actor: str | None = None) -> Thread:
         """A thread by its id, or by the first digits of it."""
@@ -408,25 +401,3 @@ class Engine:
         name = hashlib.sha256(data).hexdigest()
         self.store.write(lambda tx: tx.put_blob(name, data))
         return name
-
-
-def counted(tx: Writer, state: ThreadState) -> ThreadState:
-    """The row of a new fork with the messages and turns that it inherits counted."""
-    parent = None if state.parent is None else tx.thread(state.parent)
-    if parent is None:
-        return state
-    view = View(tx, parent, state.fork_seq)
-    upto = state.fork_position
-    if parent.head > state.fork_seq:
-        _index_past(tx, view)
-    return replace(state, messages=view.count(upto=upto), turns=view.count(role="user", upto=upto))
-
-
-def _index_past(tx: Writer, view: View) -> None:
-    """A fork of an earlier moment shows words that its parent has changed since: they must be found again."""
-    low: bytes | None = None
-    while rows := view.page(500, after=low):
-        for entry, spoken in rows:
-            if spoken.body is not None and tx.indexed(entry.revision) is None:
-                tx.index(entry.revision, index_entry(decode(spoken.body)))
-        low = rows[-1][0].position

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.engine.engine import counted
 from backscroll.engine.files import FileSource
+from backscroll.engine.forking import counted
 from backscroll.engine.importing import ImportReport
 from backscroll.engine.pen import Pen
 from backscroll.errors import BackscrollError, FormatError

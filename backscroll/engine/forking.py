@@ -1,0 +1,75 @@
+"""Beginning a fork: a thread that shares another one's log and copies nothing but counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from backscroll.engine.lineage import View
+from backscroll.engine.means import Means
+from backscroll.engine.pen import Pen, index_entry
+from backscroll.record.about import About
+from backscroll.record.content import decode
+from backscroll.record.ports import ThreadState, Writer
+from backscroll.vocab.event import Kind
+from backscroll.vocab.ids import Ref
+
+
+def begin_fork(
+    tx: Writer,
+    means: Means,
+    parent: ThreadState,
+    position: bytes | None,
+    at: Ref | None,
+    title: str | None,
+    actor: str,
+) -> Pen:
+    """A fork inside a transaction; gives the pen that holds it."""
+    name, now = means.new_thread(), means.now()
+    state = ThreadState(
+        name,
+        parent.root,
+        parent.head,
+        parent.hash,
+        About(),
+        now,
+        now,
+        parent=parent.id,
+        fork_seq=parent.head,
+        fork_position=position,
+        fork_message=at,
+    )
+    state = counted(tx, state)
+    tx.add_thread(state)
+    pen = Pen(tx, name, means, actor)
+    about = {**parent.about.to_json(), **({} if title is None else {"title": title})}
+    head = {
+        "parent": parent.id,
+        "at": parent.head,
+        "message": None if at is None else str(at),
+        "position": None if position is None else position.hex(),
+    }
+    pen.write(Kind.FORKED, head=head, body={"about": about}, at=now)
+    pen.save()
+    return pen
+
+
+def counted(tx: Writer, state: ThreadState) -> ThreadState:
+    """The row of a new fork with the messages and turns that it inherits counted."""
+    parent = None if state.parent is None else tx.thread(state.parent)
+    if parent is None:
+        return state
+    view = View(tx, parent, state.fork_seq)
+    upto = state.fork_position
+    if parent.head > state.fork_seq:
+        _index_past(tx, view)
+    return replace(state, messages=view.count(upto=upto), turns=view.count(role="user", upto=upto))
+
+
+def _index_past(tx: Writer, view: View) -> None:
+    """A fork of an earlier moment shows words that its parent has changed since: they must be found again."""
+    low: bytes | None = None
+    while rows := view.page(500, after=low):
+        for entry, spoken in rows:
+            if spoken.body is not None and tx.indexed(entry.revision) is None:
+                tx.index(entry.revision, index_entry(decode(spoken.body)))
+        low = rows[-1][0].position

@@ -1,0 +1,68 @@
+"""What an engine remembers between calls: bounded, and never more than a shortcut.
+
+Everything in it can be read or made again; it is keyed by names that never change their meaning (revisions, artefact keys,
+thread with event number), so nothing in it can be stale. Safe to share between OS threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, MutableMapping
+from typing import Any
+
+_MOST = 20_000
+
+
+class Memo:
+    """Small caches by name, each with the least recently used thrown out first."""
+
+    def __init__(self) -> None:
+        self._shelves: dict[str, Shelf] = {}
+        self._lock = threading.Lock()
+
+    def shelf(self, name: str, most: int = _MOST) -> Shelf:
+        """The cache by this name; made when first asked for."""
+        with self._lock:
+            found = self._shelves.get(name)
+            if found is None:
+                found = self._shelves[name] = Shelf(most)
+            return found
+
+    def clear(self) -> None:
+        """Forget everything; after a forget nothing may be left in memory either."""
+        with self._lock:
+            self._shelves.clear()
+
+
+class Shelf(MutableMapping[Any, Any]):
+    """A mapping that holds at most so many things."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __getitem__(self, key: Hashable) -> Any:
+        with self._lock:
+            value = self._held[key]
+            self._held.move_to_end(key)
+            return value
+
+    def __setitem__(self, key: Hashable, value: Any) -> None:
+        with self._lock:
+            self._held[key] = value
+            self._held.move_to_end(key)
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+
+    def __delitem__(self, key: Hashable) -> None:
+        with self._lock:
+            del self._held[key]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        with self._lock:
+            return iter(list(self._held))
+
+    def __len__(self) -> int:
+        return len(self._held)
