@@ -49,31 +49,19 @@ def _after(now: Standing, event: Event) -> Standing:
         now = replace(now, acts={**now.acts, event.seq: (kind, names)})
         return _done(now, kind, names)
     if kind in (Kind.UNDONE, Kind.REDONE):
-        names = tuple(event.head.get("of", ()))
-        if kind is Kind.UNDONE and not any(n in now.acts for n in names):
-            return now
-        if kind is Kind.REDONE and not any(n in now.acts for n in names):
-            return now
-        now = replace(now, acts={**now.acts, event.seq: (kind, names)})
+        names = tuple(n for n in event.head.get("of", ()) if n in now.acts)
+        if names:
+            now = replace(now, acts={**now.acts, event.seq: (kind, names)})
         for name in names:
-            now = _turned(now, name, forward=kind is Kind.REDONE)
-        return now
+            now = _redone(now, name) if kind is Kind.REDONE else _taken_back(now, *now.acts[name])
     return now
 
 
-def _turned(now: Standing, seq: int, *, forward: bool) -> Standing:
-    """Take an act back, or (for the undo that a redo names) do again what that undo took back."""
-    act = now.acts.get(seq)
-    if act is None:
-        return now
-    kind, names = act
-    if kind is Kind.UNDONE:  # a redo names the undo
-        for name in names:
-            inner = now.acts.get(name)
-            if inner is not None:
-                now = _done(now, *inner)
-        return now
-    return _done(now, kind, names) if forward else _taken_back(now, kind, names)
+def _redone(now: Standing, undo: int) -> Standing:
+    """Do again what an undo took back; a redo names the undo."""
+    for name in now.acts[undo][1]:
+        now = _done(now, *now.acts[name])
+    return now
 
 
 def _done(now: Standing, kind: Kind, names: tuple[int, ...]) -> Standing:
