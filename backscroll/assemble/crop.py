@@ -42,11 +42,6 @@ def checked_amount(value: Any) -> int:
     return value
 
 
-def is_spoken_by_user(message: Message) -> bool:
-    """True for words of the user; what we put into the user's mouth (a crop's summary) says so in its metadata."""
-    return message.role == "user" and "backscroll" not in message.content.metadata
-
-
 def may_go(unit: Unit, latest_user: Ref | None) -> bool:
     """False for what is never cropped."""
     kept = unit.role == "system" or unit.pinned or bool(unit.unanswered)

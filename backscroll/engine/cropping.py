@@ -18,11 +18,10 @@ from backscroll.assemble.crop import (
     checked_direction,
     cut_amount,
     cut_range,
-    is_spoken_by_user,
     runs,
 )
 from backscroll.assemble.relevance import relevance
-from backscroll.assemble.units import Unit, units_of
+from backscroll.assemble.units import Unit, is_spoken_by_user, units_of
 from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Count
 from backscroll.engine.lineage import View

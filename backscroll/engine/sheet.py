@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from backscroll.assemble.crop import is_spoken_by_user, within
+from backscroll.assemble.crop import within
+from backscroll.assemble.units import is_spoken_by_user
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.record.chain import from_bytes
