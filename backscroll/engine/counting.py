@@ -1,0 +1,160 @@
+"""Counting the tokens of messages once: stored with each revision, remembered in memory, corrected by what vendors report.
+
+Owns when counts are written: together, behind the work, never inside an append. A count that could not be written is
+simply counted again. Refuses to know vocabularies (`llm/tokens`) and wires (`llm/overhead`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from backscroll.errors import StoreError
+from backscroll.llm.calibration import Calibration, calibrated, corrected, key_of, restored
+from backscroll.llm.overhead import message_tokens
+from backscroll.llm.tokens import Tokenizer, tokenizer_for
+from backscroll.llm.windows import plain_name
+from backscroll.vocab.prompt import checked_wire
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+    from backscroll.record.ports import Writer
+    from backscroll.vocab.ids import Ref
+    from backscroll.vocab.message import Message
+    from backscroll.vocab.part import Media
+
+#: Goes up when the rules of `llm/overhead` change: old counts are then not asked for any more.
+_RULES = 1
+_KEPT = 200_000  # counts in memory per store
+_TOGETHER = 256  # counts that are written at once
+
+
+class _Counts:
+    """What one engine remembers, and what it has still to write."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.known: dict[tuple[Ref, str], int] = {}
+        self.due: dict[tuple[Ref, str], int] = {}
+
+
+_remembered: WeakKeyDictionary[Engine, _Counts] = WeakKeyDictionary()
+_making = threading.Lock()
+
+
+def _counts(engine: Engine) -> _Counts:
+    with _making:
+        found = _remembered.get(engine)
+        if found is None:
+            found = _remembered[engine] = _Counts()
+            engine.on_close(lambda: _at_close(engine))
+        return found
+
+
+def _at_close(engine: Engine) -> bool:
+    flush_counts(engine)
+    return True
+
+
+def counts_for(
+    engine: Engine, messages: Iterable[Message], tokenizer: Tokenizer, wire: str = "openai-chat"
+) -> dict[Ref, int]:
+    """The tokens of each message on a wire, by its live revision (`message.revision`)."""
+    key = f"{tokenizer.name}/{checked_wire(wire)}/{_RULES}"
+    counts, given = _counts(engine), list(messages)
+    out = {m.revision: n for m in given if (n := counts.known.get((m.revision, key))) is not None}
+    missing = [m for m in given if m.revision not in out]
+    if not missing:
+        return out
+    stored = engine.tokens([m.revision for m in missing], key)
+    made: dict[Ref, int] = {}
+    for message in missing:
+        found = stored.get(message.revision)
+        if found is None:
+            found = made[message.revision] = _count(engine, message, tokenizer, wire)
+        out[message.revision] = found
+    with counts.lock:
+        if len(counts.known) + len(missing) > _KEPT:
+            counts.known.clear()  # what is needed again is in the store
+        counts.known.update({(m.revision, key): out[m.revision] for m in missing})
+        counts.due.update({(revision, key): n for revision, n in made.items()})
+        full = len(counts.due) >= _TOGETHER
+    if full:
+        flush_counts(engine)
+    return out
+
+
+def _count(engine: Engine, message: Message, tokenizer: Tokenizer, wire: str) -> int:
+    def bytes_of(media: Media) -> bytes | None:
+        if media.data is not None or media.blob is None:
+            return media.data
+        return engine.blob(media.blob)
+
+    return message_tokens(
+        message.parts, message.role, tokenizer, wire, author=message.author, bytes_of=bytes_of
+    )
+
+
+def flush_counts(engine: Engine) -> int:
+    """Write the counts that are still in memory only; gives how many were written."""
+    counts = _counts(engine)
+    with counts.lock:
+        due, counts.due = counts.due, {}
+    if not due:
+        return 0
+
+    def work(tx: Writer) -> int:
+        # What was forgotten meanwhile gets no count: not even its length shall stay.
+        there = tx.spoken(list({revision for revision, _ in due}))
+        rows = [
+            (revision, key, n)
+            for (revision, key), n in due.items()
+            if revision in there and there[revision].body is not None
+        ]
+        tx.set_tokens(rows)
+        return len(rows)
+
+    try:
+        return engine.store.write(work)
+    except StoreError:
+        return 0  # full, read-only or busy: they can be counted again, and nobody asked for this write
+
+
+# -- correcting estimates ----------------------------------------------------------------------------------------
+
+
+def calibration_of(engine: Engine, model: str) -> Calibration:
+    """How far our counts for a model were from what its vendor reported, so far."""
+    key = key_of(plain_name(model))
+    return restored(engine.store.read(lambda reader: reader.meta(key)))
+
+
+def correction(engine: Engine, model: str) -> float:
+    """What a count for this model is to be multiplied with: 1 for an exact tokenizer, or where nothing was reported."""
+    if not model.strip() or tokenizer_for(model).exact:
+        return 1.0
+    return calibration_of(engine, model).ratio
+
+
+def usable(engine: Engine, model: str, budget: int) -> int:
+    """A budget of the vendor's tokens in tokens as we count them."""
+    return int(budget / correction(engine, model))
+
+
+def observe(engine: Engine, model: str, *, counted: int, reported: int) -> Calibration:
+    """Learn from a call: we counted so many tokens of prompt, the vendor reported so many."""
+    key = key_of(plain_name(model))
+
+    def work(tx: Writer) -> Calibration:
+        after = calibrated(restored(tx.meta(key)), counted=counted, reported=reported)
+        tx.set_meta(key, after.to_json())
+        return after
+
+    return engine.store.write(work)
+
+
+def estimate(engine: Engine, model: str, tokens: int) -> int:
+    """A count of ours as the vendor would count it."""
+    return corrected(tokens, correction(engine, model))

@@ -1,0 +1,164 @@
+"""How many tokens messages and tools are on a wire: the words, and what the wire puts around them.
+
+Owns `overhead.toml`. Exact for plain text on the OpenAI wires, an upper bound for everything else, so that a prompt that
+fits by this count fits. Refuses to spell a request (`assemble/wires`). Before: `llm/tokens`. After: `engine/counting`.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from math import ceil
+from typing import Any, Protocol, TypeAlias, cast
+
+from backscroll.errors import InvalidInput
+from backscroll.llm.overhead_media import image_size, is_text, page_count, picture_tokens
+from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.prompt import Wire, checked_wire
+
+#: Gives the bytes of a part, or None where nobody has them.
+BytesOf: TypeAlias = Callable[[Media], bytes | None]
+
+
+class Counter(Protocol):
+    """Whatever counts the tokens of a text."""
+
+    def count(self, text: str) -> int:
+        """The tokens of a text."""
+        ...
+
+
+class Said(Protocol):
+    """A message of a history or of a prompt."""
+
+    @property
+    def role(self) -> str:
+        """Who speaks."""
+        ...
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """What is said."""
+        ...
+
+    @property
+    def author(self) -> str | None:
+        """Who signed it."""
+        ...
+
+
+@cache
+def _figures(wire: Wire) -> Mapping[str, Any]:
+    data = tomllib.loads((files("backscroll.llm") / "overhead.toml").read_text(encoding="utf-8"))
+    return data[wire]
+
+
+def _own_bytes(media: Media) -> bytes | None:
+    return media.data
+
+
+def message_tokens(
+    parts: Sequence[Part],
+    role: str,
+    tokenizer: Counter,
+    wire: str = "openai-chat",
+    *,
+    author: str | None = None,
+    bytes_of: BytesOf = _own_bytes,
+) -> int:
+    """The tokens of one message with all that the wire puts around it."""
+    figures = _figures(checked_wire(wire))
+    results = sum(isinstance(part, ToolResult) for part in parts)
+    total = figures["message"] * (1 if role != "tool" else max(1, results))  # a message for each answer
+    if author and figures["author"]:
+        total += figures["author"] + tokenizer.count(author)
+    if len(parts) > 1:
+        total += figures["part"] * len(parts)
+    return total + sum(_part(part, tokenizer, figures, bytes_of) for part in parts)
+
+
+def _part(part: Part, tokenizer: Counter, figures: Mapping[str, Any], bytes_of: BytesOf) -> int:
+    match part:
+        case Text():
+            return tokenizer.count(part.text)
+        case Media():
+            return _media(part, tokenizer, figures, bytes_of)
+        case ToolCall():
+            return figures["call"] + _call(part, tokenizer, figures)
+        case ToolResult():
+            inner = sum(_part(p, tokenizer, figures, bytes_of) + 1 for p in part.content)
+            return figures["result"] + inner + (tokenizer.count(part.name) if part.name else 0)
+        case Reasoning():
+            proof = ceil(len(part.signature or "") / figures["signature"])
+            return figures["reasoning"] + max(tokenizer.count(part.text), proof)
+        case Opaque():
+            return tokenizer.count(part.raw)
+
+
+def _call(part: ToolCall, tokenizer: Counter, figures: Mapping[str, Any]) -> int:
+    arguments = part.arguments
+    text = arguments if isinstance(arguments, str) else spelled(arguments)
+    if isinstance(arguments, Mapping):
+        many = len(cast("Mapping[str, Json]", arguments))
+    else:
+        many = text.count('":')  # a text that nobody wants to parse
+    return tokenizer.count(part.name) + tokenizer.count(text) + figures["parameter"] * many
+
+
+def _media(part: Media, tokenizer: Counter, figures: Mapping[str, Any], bytes_of: BytesOf) -> int:
+    kind = part.media_type.lower()
+    data = bytes_of(part)
+    name = tokenizer.count(part.name) if part.name else 0
+    if kind.startswith("image/"):
+        size = image_size(data) if data is not None else None
+        return figures["image"] if size is None else picture_tokens(*size, figures["picture"])
+    if kind.startswith(("audio/", "video/")):
+        return name + (figures["sound_unknown"] if data is None else ceil(len(data) / figures["sound"]))
+    if data is None:
+        return name + figures["file"]
+    if is_text(kind):
+        return name + tokenizer.count(data.decode("utf-8", "replace"))
+    return name + figures["page"] * page_count(data)
+
+
+def tools_tokens(tools: Iterable[Mapping[str, Json]] | None, tokenizer: Counter, wire: str) -> int:
+    """The tokens of the tools that are offered, in whatever shape the wire wants them."""
+    figures = _figures(checked_wire(wire))
+    given = list(tools or ())
+    for tool in given:
+        if not isinstance(cast("object", tool), Mapping):
+            raise InvalidInput(
+                f"a tool is described by {type(tool).__name__}, not by an object",
+                hint="give each tool as the wire wants it: a dictionary with a name and a schema",
+            )
+    if not given:
+        return 0
+    return figures["tools"] + sum(figures["tool"] + tokenizer.count(spelled(tool)) for tool in given)
+
+
+def request_tokens(
+    messages: Iterable[Said],
+    tokenizer: Counter,
+    wire: str = "openai-chat",
+    *,
+    tools: Iterable[Mapping[str, Json]] | None = None,
+    bytes_of: BytesOf = _own_bytes,
+) -> int:
+    """The tokens of a whole request, the answer not included."""
+    told = sum(
+        message_tokens(m.parts, m.role, tokenizer, wire, author=m.author, bytes_of=bytes_of) for m in messages
+    )
+    return told + tools_tokens(tools, tokenizer, wire) + frame_tokens(wire)
+
+
+def frame_tokens(wire: str) -> int:
+    """What every request costs beside its messages and tools."""
+    return int(_figures(checked_wire(wire))["reply"])
+
+
+def spelled(value: Json) -> str:
+    """A JSON value as it goes over the wire."""
+    return json.dumps(value, ensure_ascii=False, default=str)
