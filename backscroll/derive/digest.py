@@ -1,0 +1,184 @@
+"""Digests: the one line that stands in for a tool call: tool, target, outcome, and a handle to the full result.
+
+Owns: pairing calls with results (parallel ones, several results in one message, results nobody asked for, calls nobody
+answered), the line, and calls whose long arguments are cut. Refuses: which calls are shown as digests; `assemble` decides.
+The rules by kind of tool live in `derive/digests`. Before: `vocab/message`. After: `derive/operations`, `assemble`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from backscroll.derive.digests.asking import Kind, asked, kind_of
+from backscroll.derive.digests.cleaning import cut_middle, one_line, plain, width
+from backscroll.derive.digests.outcome import outcome
+from backscroll.derive.digests.telling import Told, told
+from backscroll.derive.recipe import Recipe
+from backscroll.formats.json_text import NotJson, dumps, parsed
+from backscroll.vocab.handle import handle_of
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json, ToolCall, ToolResult
+
+__all__ = ["RECIPE", "Digest", "Kind", "digest_call", "digests_of", "kind_of", "short_arguments"]
+
+#: How digests are made; its version goes up whenever the same call and result would give another line.
+RECIPE = Recipe("digest", 1)
+LIMIT = 160
+NO_RESULT = "no result yet"
+_DEPTH = 12
+_NAMELESS = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What stands in for one tool call and its result."""
+
+    tool_name: str
+    target: str
+    summary: str  # one line: what came of it
+    timestamp: str  # ISO time of the result, else of the call
+    handle: str  # "[bs:17]": the message that holds the full result, else the call
+    kind: Kind
+    is_error: bool
+    exit_code: int | None
+    call: Ref  # the message that asks; where nobody asked, the one that answers
+    result: Ref | None  # the message that answers; None: no result yet
+    call_id: str = ""
+    tokens: int | None = None  # of the full result, where somebody counted them
+
+    @property
+    def line(self) -> str:
+        """All of it on one line, for a list of operations."""
+        head = f"{self.tool_name} {self.target}".strip()
+        return f"{head}: {self.summary} {self.handle}"
+
+    @property
+    def stub(self) -> str:
+        """What stands in place of the result right under its call, which names tool and target already."""
+        return f"{self.summary} {self.handle}"
+
+
+def digest_call(
+    call: ToolCall,
+    result: ToolResult | None,
+    *,
+    at: str,
+    call_message: Ref,
+    result_message: Ref | None,
+    limit: int = LIMIT,
+) -> Digest:
+    """The digest of one call; `limit` is how many cells the outcome may take (a Chinese character takes two)."""
+    wanted = asked(call.name, call.arguments)
+    if result is None:
+        heard, summary = Told(""), NO_RESULT
+    else:
+        heard = told(result)
+        summary = outcome(wanted, heard, max(16, limit))
+    return Digest(
+        one_line(plain(call.name)) or _NAMELESS,
+        wanted.target,
+        summary,
+        at,
+        handle_of(result_message or call_message),
+        wanted.kind,
+        heard.is_error,
+        heard.exit_code,
+        call_message,
+        result_message,
+        call.id,
+    )
+
+
+def digests_of(messages: Sequence[Message], *, limit: int = LIMIT) -> list[Digest]:
+    """The digests of a step (or of more), in the order of the calls; a result that nobody asked for stands by itself."""
+    answers: dict[str, list[tuple[int, Message, ToolResult]]] = {}
+    for place, message in enumerate(messages):
+        for part in message.parts:
+            if isinstance(part, ToolResult):
+                answers.setdefault(part.call_id, []).append((place, message, part))
+    out: list[tuple[int, Digest]] = []
+    for place, message, call in _calls(messages):
+        found = _answer(answers, call.id, place)
+        result, home = (found[2], found[1]) if found else (None, None)
+        made = digest_call(
+            call,
+            result,
+            at=(home or message).at,
+            call_message=message.id,
+            result_message=None if home is None else home.id,
+            limit=limit,
+        )
+        out.append((place, made))
+    for left in answers.values():
+        for place, message, part in left:
+            call = ToolCall(part.call_id, part.name or _NAMELESS, None)
+            made = digest_call(
+                call, part, at=message.at, call_message=message.id, result_message=message.id, limit=limit
+            )
+            out.append((place, made))
+    return [made for _, made in sorted(out, key=lambda row: row[0])]
+
+
+def _calls(messages: Sequence[Message]) -> Iterator[tuple[int, Message, ToolCall]]:
+    for place, message in enumerate(messages):
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                yield place, message, part
+
+
+def _answer(
+    answers: dict[str, list[tuple[int, Message, ToolResult]]], call_id: str, place: int
+) -> tuple[int, Message, ToolResult] | None:
+    """The first answer to a call that does not stand before it; taken, so that ids used twice pair up in order."""
+    waiting = answers.get(call_id, [])
+    for index, (where, _, _) in enumerate(waiting):
+        if where >= place:
+            return waiting.pop(index)
+    return None
+
+
+def short_arguments(call: ToolCall, limit: int = LIMIT) -> Json:
+    """The arguments of a call with long values cut in the middle; structure and short values stay.
+
+    A string that holds JSON stays a string that holds JSON; any other string is cut itself.
+    """
+    arguments = call.arguments
+    if not isinstance(arguments, str):
+        return _shortened(arguments, limit, 0)
+    if width(arguments) <= limit:
+        return arguments
+    value = parsed(arguments) if arguments.lstrip()[:1] in ("{", "[", '"') else NotJson("", 0)
+    if isinstance(value, NotJson):
+        return _cut_value(arguments, limit)
+    short = _shortened(value, limit, 0)
+    return arguments if short == value else dumps(short)
+
+
+def _shortened(value: Json, limit: int, depth: int) -> Json:
+    if isinstance(value, str):
+        return _cut_value(value, limit)
+    if depth >= _DEPTH:
+        return "…" if isinstance(value, dict | list | tuple) else value
+    if isinstance(value, dict):
+        return {
+            key: _shortened(inner, limit, depth + 1) for key, inner in cast("dict[str, Json]", value).items()
+        }
+    if isinstance(value, list | tuple):
+        items = cast("list[Json]", value)
+        if len(items) <= 12:
+            return [_shortened(inner, limit, depth + 1) for inner in items]
+        kept = [_shortened(inner, limit, depth + 1) for inner in [*items[:6], *items[-2:]]]
+        return [*kept[:6], f"… {len(items) - 8} more …", *kept[6:]]
+    return value
+
+
+def _cut_value(text: str, limit: int) -> str:
+    """Both ends of a long value; how much is missing stands between."""
+    if width(text) <= limit:
+        return text
+    short = cut_middle(text, limit - 12)
+    head, _, tail = short.rpartition("…")
+    return f"{head}… {len(text) - len(head) - len(tail)} cut …{tail}"

@@ -1,0 +1,162 @@
+"""What a write, an edit or a plan changed: lines that came and went, names that were touched, to-dos and their state.
+
+Owns: arguments of writing tools in every shape (old and new text, lists of edits, patches, whole contents). Refuses: results
+that are errors; `derive/digests/trouble` reads those. Before: `derive/digests/asking`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+from typing import cast
+
+from backscroll.derive.digests.asking import Asked, arguments_of
+from backscroll.derive.digests.cleaning import cut, joined, one_line, plain, width
+from backscroll.derive.digests.salient import most_specific
+from backscroll.derive.digests.source import definitions, headings
+from backscroll.derive.digests.telling import Told
+from backscroll.vocab.part import Json
+
+_OLD = ("old_string", "old_str", "oldText", "old_text", "search", "old")
+_NEW = (
+    "new_string",
+    "new_str",
+    "newText",
+    "new_text",
+    "replace",
+    "new",
+    "code_edit",
+    "replacement_text",
+    "new_source",
+    "insert_text",
+)
+_WHOLE = ("content", "contents", "file_text", "text", "data", "body")
+_PATCHES = ("patch", "diff", "input")
+_COMPARED = 4_000  # lines up to which old and new are compared line by line
+_HUNK = re.compile(r"<{5,} SEARCH\n(.*?)\n?={5,}\n(.*?)\n?>{5,} REPLACE", re.DOTALL)
+_DONE = frozenset({"completed", "done", "complete", "已完成", "完成", "cancelled", "canceled"})
+_NOW = frozenset({"in_progress", "in-progress", "active", "doing", "进行中"})
+
+
+def change_outcome(asked: Asked, told: Told, limit: int) -> str:
+    """A write or an edit on one line."""
+    added, removed = counted(asked)
+    text = "\n".join(new for _, new in changes(asked))
+    head = f"+{added} -{removed} lines" if removed else f"+{added} lines" if added else ""
+    names = (definitions(plain(text)) or headings(plain(text)))[:12]
+    line = head
+    if names:
+        line = f"{head}: {joined(names, limit - width(head) - 2)}" if head else joined(names, limit)
+    if not line:
+        return cut(one_line(told.said[0]), limit) if told.said else "done"
+    room = limit - width(line) - 2
+    terms = most_specific(plain(text), room, without=f"{asked.target}\n{line}") if room > 24 else ""
+    return f"{line}; {terms}" if terms else line
+
+
+def counted(asked: Asked) -> tuple[int, int]:
+    """Lines that a call adds and removes."""
+    added = removed = 0
+    for old, new in changes(asked):
+        a, b = old.splitlines(), new.splitlines()
+        if not a or len(a) + len(b) > _COMPARED:
+            added, removed = added + len(b), removed + len(a)
+            continue
+        same = sum(block.size for block in SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks())
+        added, removed = added + len(b) - same, removed + len(a) - same
+    return added, removed
+
+
+def changes(asked: Asked) -> Iterator[tuple[str, str]]:
+    """Old and new text of every change that a call asks for."""
+    given = asked.arguments
+    if asked.raw:
+        yield from _patched(asked.raw)
+        return
+    edits = given.get("edits") or given.get("replacements") or given.get("changes")
+    if isinstance(edits, list):
+        for edit in cast("list[Json]", edits):
+            inner, _ = arguments_of(edit)
+            yield from _replaced(inner)
+        return
+    yield from _replaced(given)
+
+
+def _replaced(given: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+    old, new = _first(given, _OLD), _first(given, _NEW)
+    if old is not None or new is not None:
+        yield old or "", new or ""
+        return
+    for key in _PATCHES:
+        value = given.get(key)
+        if isinstance(value, str) and (
+            "\n@@" in value or "*** " in value or "<<<<<" in value or value.startswith(("---", "@@"))
+        ):
+            yield from _patched(value)
+            return
+    whole = _first(given, _WHOLE)
+    if whole is not None:
+        yield "", whole
+
+
+def _first(given: Mapping[str, Json], keys: tuple[str, ...]) -> str | None:
+    return next((cast("str", given[key]) for key in keys if isinstance(given.get(key), str)), None)
+
+
+def _patched(text: str) -> Iterator[tuple[str, str]]:
+    """Old and new lines of a patch, without those that stay."""
+    blocks = _HUNK.findall(text)
+    if blocks:
+        yield from blocks
+        return
+    old = [line[1:] for line in text.split("\n") if line.startswith("-") and not line.startswith("---")]
+    new = [line[1:] for line in text.split("\n") if line.startswith("+") and not line.startswith("+++")]
+    if old or new:
+        yield "\n".join(old), "\n".join(new)
+
+
+def plan_outcome(asked: Asked, told: Told, limit: int) -> str:
+    """A list of to-dos on one line: how many are done, what is being done, what is open."""
+    rows = list(_todos(asked.arguments)) or list(_checked(asked, told))
+    if not rows:
+        return cut(one_line(told.said[0]), limit) if told.said else "done"
+    done = sum(state in _DONE for state, _ in rows)
+    now = [text for state, text in rows if state in _NOW]
+    later = [text for state, text in rows if state not in _NOW and state not in _DONE]
+    head = f"{done}/{len(rows)} done"
+    line = f"{head}; now: {cut(now[0], limit // 2)}" if now else head
+    room = limit - width(line) - 8
+    return f"{line}; open: {joined(later, room, ' | ')}" if later and room > 20 else line
+
+
+def _todos(given: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+    for key in ("todos", "plan", "todoList", "todo_list", "items", "tasks"):
+        rows = given.get(key)
+        for row in cast("list[Json]", rows) if isinstance(rows, list) else []:
+            if isinstance(row, dict):
+                held = cast("dict[str, Json]", row)
+                text = next(
+                    (
+                        held[k]
+                        for k in ("content", "step", "title", "text", "description", "subject")
+                        if held.get(k)
+                    ),
+                    "",
+                )
+                if text:
+                    yield (
+                        str(held.get("status") or held.get("state") or "").lower(),
+                        one_line(plain(str(text))),
+                    )
+            elif isinstance(row, str):
+                yield "", one_line(plain(row))
+
+
+def _checked(asked: Asked, told: Told) -> Iterator[tuple[str, str]]:
+    """Markdown check boxes, in the call or in the result."""
+    texts = [v for v in asked.arguments.values() if isinstance(v, str)]
+    for mark, text in re.findall(
+        r"^\s*[-*\d.]*\s*\[([ xX~/-])\]\s*(.+)$", "\n".join([*texts, asked.raw, told.text]), re.MULTILINE
+    ):
+        yield ("done" if mark in "xX" else "in_progress" if mark in "-~/" else ""), one_line(plain(text))

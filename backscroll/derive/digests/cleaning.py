@@ -1,0 +1,132 @@
+"""Results as people would see them: without escape codes, progress bars, control characters, and without the middle.
+
+Owns: turning whatever a tool printed into bounded plain lines, measuring and cutting texts for one line of a prompt.
+Refuses: to understand what they say. Before: `vocab/part`. After: `derive/digests/telling` reads the lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+#: Characters that are looked at on either end of a result; what lies between is only counted.
+SLICE = 16_000
+_LONGEST_LINE = 2_000
+
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[PX^_][^\x1b]{0,4096}(?:\x1b\\)?|[ -/]?[0-~])"
+)
+_BACKSPACED = re.compile(r"[^\n\x08]\x08")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufff0-\ufffb]+"
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SPACES = re.compile(r"\s+")
+_WIDE = re.compile(
+    "[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\U0001f300-\U0001faff\U00020000-\U0003fffd]"
+)
+_ENCODED = re.compile(r"[A-Za-z0-9+/=_-]{400,}")
+
+
+def width(text: str) -> int:
+    """How much room a text takes; a Chinese character counts two, as on a screen and about as in tokens."""
+    return len(text) + (0 if text.isascii() else len(_WIDE.findall(text)))
+
+
+def bounded(text: str) -> str:
+    """A text of which only both ends are left where it is huge."""
+    if len(text) <= 2 * SLICE:
+        return text
+    return f"{text[:SLICE]}\n…\n{text[-SLICE:]}"
+
+
+def plain(text: str) -> str:
+    """Both ends of a text as a terminal would show them; every line break is a newline."""
+    text = bounded(text)
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    if "\x08" in text:
+        for _ in range(8):  # a spinner goes back a few characters, not hundreds
+            text, changed = _BACKSPACED.subn("", text)
+            if not changed:
+                break
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+        text = "\n".join(_overwritten(line) if "\r" in line else line for line in text.split("\n"))
+    return _SURROGATE.sub("\ufffd", _CONTROL.sub("", text))
+
+
+def _overwritten(line: str) -> str:
+    """What is left of a line that was written over and over: the last state that says anything."""
+    return next((state for state in reversed(line.split("\r")) if state.strip()), "")
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines that say something, without the space around them; absurdly long ones cut."""
+    return [line.strip()[:_LONGEST_LINE] for line in text.split("\n") if line.strip()]
+
+
+def one_line(text: str) -> str:
+    """A text on one line."""
+    return _SPACES.sub(" ", text).strip()
+
+
+def is_binary(text: str) -> bool:
+    """True for bytes that somebody took for text."""
+    head = text[:2000]
+    odd = sum(c == "\ufffd" or (c < " " and c not in "\t\n\r\x1b\x08\x0c") for c in head)
+    return odd > 8 and odd * 12 > len(head)
+
+
+def is_encoded(text: str) -> bool:
+    """True where nearly all of a text is base64 or the like, which says nothing to a reader."""
+    head = text[:4000]
+    return sum(len(run) for run in _ENCODED.findall(head)) * 10 > len(head) * 8
+
+
+def cut(text: str, limit: int) -> str:
+    """The beginning of a text, with an ellipsis where it does not fit."""
+    if width(text) <= limit:
+        return text
+    kept = _begin(text, limit - 1)
+    at = kept.rfind(" ")
+    return (kept[:at] if at > len(kept) * 2 // 3 else kept).rstrip(" ,;:|") + "…"
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Both ends of a text, with an ellipsis between: what paths and commands are told apart by stands at the end."""
+    if width(text) <= limit:
+        return text
+    tail = _begin(text[::-1], (limit - 1) * 2 // 5)[::-1]
+    return f"{_begin(text, limit - 1 - width(tail))}…{tail}"
+
+
+def _begin(text: str, limit: int) -> str:
+    """As many characters from the beginning as fit."""
+    if limit <= 0:
+        return ""
+    kept = text[:limit]
+    while kept and width(kept) > limit:
+        kept = kept[: max(0, len(kept) - max(1, (width(kept) - limit) // 2))]
+    return kept
+
+
+def joined(items: Iterable[str], limit: int, separator: str = ", ", *, total: int | None = None) -> str:
+    """As many items as fit, whole, and how many more there are; the first one is cut rather than left out."""
+    all_items: Sequence[str] = items if isinstance(items, Sequence) else list(items)
+    count = len(all_items) if total is None else total
+    out: list[str] = []
+    used = 0
+    for item in all_items:
+        more = 5 if len(out) + 1 < count else 0
+        room = limit - used - (len(separator) if out else 0) - more
+        if width(item) > room:
+            if out or room < 8:
+                break
+            out.append(cut_middle(item, room))
+            used = limit
+            continue
+        used += width(item) + (len(separator) if out else 0)
+        out.append(item)
+    left = count - len(out)
+    return separator.join(out) + (f" +{left}" if left > 0 and out else "")

@@ -1,0 +1,62 @@
+"""What a command did: how it ended, the totals of a test run, the error that matters, else the lines that say something.
+
+Owns: output of programs. Refuses: files and listings that a program printed; those are recognised by their shape and go to
+`derive/digests/source` and `derive/digests/listing`. Before: `derive/digests/trouble`.
+"""
+
+from __future__ import annotations
+
+from backscroll.derive.digests.cleaning import cut, joined, one_line, width
+from backscroll.derive.digests.cues import shapes
+from backscroll.derive.digests.salient import most_specific
+from backscroll.derive.digests.telling import Told
+from backscroll.derive.digests.trouble import error_line, troubled
+
+
+def command_outcome(told: Told, limit: int, known: str) -> str:
+    """A program's output on one line."""
+    ended = f"exit {told.exit_code}" if told.exit_code else ""
+    pieces = [ended] if ended else []
+    totals = totals_line(told)
+    failed = bool(told.exit_code) or told.is_error
+    if failed or troubled(told):
+        room = limit - sum(width(p) + 2 for p in pieces) - (min(60, width(totals)) + 2 if totals else 0)
+        trouble = error_line(told, room)
+        if trouble and one_line(trouble) != totals:
+            pieces.append(trouble)
+    if totals:
+        room = limit - sum(width(p) + 2 for p in pieces)
+        if room > 12:
+            pieces.append(cut(totals, room))
+    if len(pieces) > (1 if ended else 0):
+        return with_terms(pieces, told, limit, known)
+    return with_terms([*pieces, *last_lines(told, limit)], told, limit, known)
+
+
+def totals_line(told: Told) -> str:
+    """The line with which a test run or a checker ends; the last one that counts something."""
+    patterns = shapes("errors", "totals")
+    for line in reversed(told.said[-60:]):
+        if len(line) < 200 and any(shape.search(line) for shape in patterns):
+            return one_line(line.strip("=-─━ "))
+    return ""
+
+
+def last_lines(told: Told, limit: int) -> list[str]:
+    """The last lines that say something, as many as fit into half the room."""
+    said = told.said
+    if not said:
+        return ["no output"] if not told.size or not told.text.strip() else []
+    if len(said) == 1:
+        return [cut(one_line(said[0]), limit)]
+    return [f"{told.lines} lines", cut(one_line(said[-1]), max(40, limit // 2))]
+
+
+def with_terms(pieces: list[str], told: Told, limit: int, known: str) -> str:
+    """The pieces, and in the room that is left the strings of the result that are most likely to be used again."""
+    line = joined(pieces, limit, "; ", total=0) if pieces else ""
+    room = limit - width(line) - 2
+    if room < 16:
+        return line
+    terms = most_specific("\n".join(told.said), room, without=f"{known}\n{line}")
+    return f"{line}; {terms}" if line and terms else line or terms

@@ -1,0 +1,49 @@
+"""The tables behind the rules: names of tools, words of errors, names of fields. Data, read once."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import cast
+
+from backscroll.vocab.part import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """A shape of line and how telling it is; with `last` the last such line of a result says more than the first."""
+
+    shape: re.Pattern[str]
+    weight: int
+    last: bool = False
+
+
+@cache
+def table(name: str) -> Mapping[str, Json]:
+    """One of the tables beside this module."""
+    text = (files("backscroll.derive.digests") / f"{name}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def shapes(name: str, section: str) -> tuple[re.Pattern[str], ...]:
+    """The patterns of a section."""
+    return tuple(re.compile(shape) for shape in cast("list[str]", table(name)[section]["shapes"]))
+
+
+@cache
+def cues(name: str, section: str) -> tuple[Cue, ...]:
+    """The weighted patterns of a section, most telling first."""
+    rows = cast("list[dict[str, Json]]", table(name)[section])
+    made = [Cue(re.compile(row["shape"]), row["weight"], row.get("last", False)) for row in rows]
+    return tuple(sorted(made, key=lambda cue: -cue.weight))
+
+
+@cache
+def words(name: str, section: str, key: str) -> frozenset[str]:
+    """A set of words."""
+    return frozenset(cast("list[str]", table(name)[section][key]))

@@ -1,0 +1,128 @@
+"""One line that says what came of a call: by the kind of tool first, then by the shape of the result.
+
+Owns: which rule serves. A command that prints a file, a listing or JSON is told like a read, a search or a record, because a
+later step needs the same things of it. Before: the rules by kind. After: `derive/digest`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from backscroll.derive.digests.asking import Asked, scalars
+from backscroll.derive.digests.changing import change_outcome, plan_outcome
+from backscroll.derive.digests.cleaning import cut, joined, one_line, width
+from backscroll.derive.digests.console import command_outcome, with_terms
+from backscroll.derive.digests.fields import fields_outcome, record_outcome, rows_outcome
+from backscroll.derive.digests.listing import is_listing, listing_outcome
+from backscroll.derive.digests.source import filled, headings, is_numbered, looks_like_code, read_outcome
+from backscroll.derive.digests.telling import Told
+from backscroll.derive.digests.trouble import error_line
+
+_TITLE = re.compile(
+    r"(?im)^\W{0,4}(?:title|标题)\s*[:：]\s*(.{2,120})$|<title[^>]*>([^<]{2,160})</title>|^#\s+(.{2,120})$"
+)
+_STATUS = re.compile(r"(?i)\b(?:HTTP/\d(?:\.\d)?\s+|status(?:[ _]code)?\s*[:=]\s*)(\d{3})\b")
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`)\]}，。；]+")
+
+
+def outcome(asked: Asked, told: Told, limit: int) -> str:
+    """What came of a call, on one line of at most so many cells."""
+    known = "\n".join([asked.name, asked.raw, *scalars(dict(asked.arguments))])[:40_000]
+    line = _outcome(asked, told, limit, known)
+    extra = joined(told.media, 60) if told.media else ""
+    line = "; ".join(piece for piece in (extra, line) if piece)
+    return cut(one_line(line), limit) or "no output"
+
+
+def _outcome(asked: Asked, told: Told, limit: int, known: str) -> str:
+    if told.unreadable:
+        return f"{told.unreadable} data, {told.size} characters"
+    if not told.text.strip():
+        return (
+            f"exit {told.exit_code}, no output"
+            if told.exit_code
+            else ("" if told.media else _nothing(asked, told, limit))
+        )
+    whole = " | ".join(one_line(line) for line in told.said)
+    if whole and width(whole) <= limit and asked.kind not in ("todo", "edit", "write"):
+        code = f"exit {told.exit_code}; " if told.exit_code and str(told.exit_code) not in whole else ""
+        return code + whole  # short results say it best themselves
+    if told.is_error and asked.kind != "command":
+        return _failed(told, limit, known)
+    return _by_kind(asked, told, limit, known)
+
+
+def _nothing(asked: Asked, told: Told, limit: int) -> str:
+    return _by_kind(asked, told, limit, "") if asked.kind in ("write", "edit", "todo") else "no output"
+
+
+def _failed(told: Told, limit: int, known: str) -> str:
+    if told.value is not None:
+        return fields_outcome(told.value, limit, known)
+    line = error_line(told, limit) or cut(one_line(told.said[0]) if told.said else "failed", limit)
+    return with_terms([line], told, limit, known)
+
+
+def _by_kind(asked: Asked, told: Told, limit: int, known: str) -> str:
+    match asked.kind:
+        case "write" | "edit":
+            return change_outcome(asked, told, limit)
+        case "todo":
+            return plan_outcome(asked, told, limit)
+        case "web":
+            return _page(told, limit, known)
+        case "database":
+            return rows_outcome(told.value, told.text, limit, known) or _by_shape(told, limit, known)
+        case "read":
+            return _structured(told, limit, known) or read_outcome(told, limit, known)
+        case "search" | "list":
+            return (
+                _structured(told, limit, known)
+                or listing_outcome(told, limit, known)
+                or _by_shape(told, limit, known)
+            )
+        case "command" | "task" | "other":
+            return _by_shape(told, limit, known)
+
+
+def _structured(told: Told, limit: int, known: str) -> str:
+    return fields_outcome(told.value, limit, known) if told.value is not None else ""
+
+
+def _by_shape(told: Told, limit: int, known: str) -> str:
+    """Results of tools of which nothing is known: what they look like decides."""
+    if told.value is not None:
+        return fields_outcome(told.value, limit, known)
+    if told.exit_code or told.is_error:
+        return command_outcome(told, limit, known)
+    if is_listing(told) and (line := listing_outcome(told, limit, known)):
+        return line
+    if is_numbered(told.text):
+        return read_outcome(told, limit, known)
+    if record := record_outcome(told.text, limit, known):
+        return record
+    if table := rows_outcome(None, told.text, limit, known):
+        return table
+    if looks_like_code(told.text):
+        return read_outcome(told, limit, known)
+    if len(headings(told.text)) > 1:
+        return filled("", headings(told.text), told.text, limit, known)
+    return command_outcome(told, limit, known)
+
+
+def _page(told: Told, limit: int, known: str) -> str:
+    """A page or a list of pages: status, title, addresses, headings."""
+    if told.value is not None:
+        return fields_outcome(told.value, limit, known)
+    if record := record_outcome(told.text, limit, known):
+        return record
+    pieces: list[str] = []
+    if status := _STATUS.search(told.text[:600]):
+        pieces.append(status[1])
+    if title := _TITLE.search(told.text):
+        pieces.append(cut(one_line(next(group for group in title.groups() if group)), limit // 2))
+    addresses = [a.rstrip(".,;:") for a in dict.fromkeys(_ADDRESS.findall(told.text)) if a not in known]
+    if len(addresses) > 2:
+        room = limit - sum(width(p) + 2 for p in pieces)
+        return "; ".join([*pieces, joined(addresses, room)])
+    return filled("; ".join(pieces), headings(told.text), told.text, limit, known)

@@ -1,0 +1,64 @@
+"""Strings that mean one thing only: paths, identifiers, ids, addresses, dates, amounts. They are what gets used again.
+
+Owns: finding them in any text and choosing those that fit into a line. Refuses: what they mean. Before:
+`derive/digests/cleaning`. After: the rules by kind fill the room that is left with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from backscroll.derive.digests.cleaning import joined, width
+
+_FOUND = re.compile(
+    r"""
+    (?P<url>https?://[^\s<>"'`)\]}，。；、）】」]+)
+  | (?P<email>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)
+  | (?P<path>(?:~|\.{1,2})?/?(?:[\w@.+-]+/)+[\w@.+-]*\w(?::\d+)?)
+  | (?P<file>\b[\w-]+(?:\.[\w-]+)*\.(?:[a-z][a-z0-9]{0,4})(?::\d+)?\b(?!\())
+  | (?P<date>\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?|\d{4}年\d{1,2}月\d{1,2}日)
+  | (?P<amount>[$€£¥￥]\s?\d[\d,]*(?:\.\d+)?|\b\d[\d,]*(?:\.\d+)?\s?(?:USD|EUR|CNY|元|万元|美元)\b)
+  | (?P<id>\#\d{2,}\b|\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*\b)
+  | (?P<symbol>\b[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\b|\b[A-Za-z]\w*_\w+\b|\b[a-z]+(?:[A-Z][a-z0-9]*)+\b|\b(?:[A-Z][a-z0-9]+){2,}\b|--[a-z][\w-]{2,})
+  | (?P<quoted>“[^“”\n]{2,30}”|「[^「」\n]{2,30}」|《[^《》\n]{2,30}》|`[^`\n]{3,40}`)
+  | (?P<number>\b\d{3,}(?:\.\d+)?\b)
+    """,
+    re.VERBOSE,
+)
+_WEIGHT = {
+    "path": 9, "file": 8, "symbol": 7, "url": 7, "id": 7, "email": 8, "date": 5, "amount": 6, "quoted": 5, "number": 2,
+}  # fmt: skip
+_LONGEST = 100
+_MOST = 400
+
+
+def specific(text: str, *, without: str = "") -> list[tuple[str, float]]:
+    """Such strings of a text with how telling they are, in order, each once; those of `without` are known already."""
+    seen: dict[str, list[float]] = {}
+    for match in _FOUND.finditer(text):
+        kind, word = match.lastgroup or "", match[0].rstrip(".,;:-")
+        if kind == "quoted":
+            word = word[1:-1].strip()
+        if not 3 <= len(word) <= _LONGEST or (without and word in without):
+            continue
+        if word in seen:
+            seen[word][1] += 1
+        elif len(seen) < _MOST:
+            seen[word] = [float(_WEIGHT.get(kind, 1)), 1.0]
+    return [(word, weight + min(2.0, 0.5 * (times - 1))) for word, (weight, times) in seen.items()]
+
+
+def most_specific(text: str, limit: int, *, without: str = "", head: Iterable[str] = ()) -> str:
+    """The most telling strings of a text that fit, in the order in which they stand there."""
+    taken: list[str] = list(head)
+    ranked = sorted(enumerate(specific(text, without=without)), key=lambda row: (-row[1][1], row[0]))
+    room = limit - sum(width(word) + 2 for word in taken)
+    chosen: list[tuple[int, str]] = []
+    for place, (word, _) in ranked:
+        cost = width(word) + 2
+        if cost > room or any(word in other for _, other in chosen) or any(word in other for other in taken):
+            continue
+        room -= cost
+        chosen.append((place, word))
+    return joined([*taken, *(word for _, word in sorted(chosen))], limit)

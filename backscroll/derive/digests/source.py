@@ -1,0 +1,108 @@
+"""What a file that was read holds: how many lines of it, and the names that it defines or the headings it has.
+
+Owns: gutters of line numbers, definitions of the common programming languages, headings of documents. Refuses: JSON, which
+`derive/digests/fields` reads. Before: `derive/digests/telling`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from backscroll.derive.digests.cleaning import cut, joined, one_line, width
+from backscroll.derive.digests.salient import most_specific
+from backscroll.derive.digests.telling import Told
+
+_GUTTER = re.compile(r"^[ \t]*(\d{1,7})(?:→|\t|:(?!\d)|\|| \|)[ ]?", re.MULTILINE)
+_DEFINED = re.compile(
+    r"""^(?P<indent>[ \t]*)
+    (?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\(\w+\))?|unsafe|const|inline|virtual|override|open|data|sealed|extern)\s+)*
+    (?:
+        (?:def|class|func|fn|function|interface|struct|enum|trait|type|impl|module|namespace|object|record|protocol|macro_rules!|sub|procedure|contract)\s*\*?\s+
+        (?:\([^)\n]{1,60}\)\s*)?(?P<name>[A-Za-z_$][\w$]*)
+      | (?:const|let|var|val)\s+(?P<bound>[A-Za-z_$][\w$]*)\s*(?::[^=\n]{1,60})?=\s*(?:async\s*)?(?:function\b|\([^)\n]*\)\s*(?::[^=\n]{1,40})?=>|\w+\s*=>)
+      | (?:[\w<>\[\],.?&*:]+\s+){1,3}(?P<method>[A-Za-z_]\w*)\s*\([^;{}\n]{0,200}\)\s*(?:const\s*)?(?:throws\s+[\w.,\s]+)?\{
+      | (?P<constant>[A-Z][A-Z0-9_]{3,})\s*(?::\s*[\w\[\], |]+)?\s*=\s
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
+_NOT_NAMES = frozenset(
+    "if for while switch catch return else new throw sizeof using elif with and or not in is".split()
+)
+_HEADING = re.compile(
+    r"^[ \t]{0,3}(?:#{1,4}\s+(.{2,80}?)\s*#*|(第[一二三四五六七八九十百\d]+[章节篇条].{0,40}))$", re.MULTILINE
+)
+_SHELL_COMMENT = re.compile(r"^#!")
+
+
+def read_outcome(told: Told, limit: int, known: str) -> str:
+    """A file on one line: how much of it was read, and what it defines."""
+    text, first, last = without_gutter(told.text)
+    count = f"{told.lines} lines" if last == 0 or last < first else f"lines {first}-{last}"
+    if first == 1 and last:
+        count = f"{last} lines"
+    head = count if told.lines > 1 else ""
+    names = definitions(text) or headings(text)
+    return filled(head, names, text, limit, known)
+
+
+def filled(head: str, names: list[str], text: str, limit: int, known: str) -> str:
+    """A head, names, and in the room that is left the most specific strings of the text."""
+    room = limit - width(head) - 2
+    listed = joined(names, room) if names else ""
+    line = ": ".join(piece for piece in (head, listed) if piece)
+    room = limit - width(line) - 2
+    if not names:
+        line = f"{head}: {cut(lead(text), max(30, room // 2))}" if head else cut(lead(text), room)
+        room = limit - width(line) - 2
+    if room < 16:
+        return line
+    terms = most_specific(text, room, without=f"{known}\n{line}")
+    return f"{line}; {terms}" if terms else line
+
+
+def lead(text: str) -> str:
+    """The first line that says something."""
+    return next(
+        (one_line(line.lstrip("#>*-/ \t")) for line in text.split("\n") if re.search(r"\w{2}", line)), ""
+    )
+
+
+def without_gutter(text: str) -> tuple[str, int, int]:
+    """A text without the line numbers in front, and the first and last of them (0, 0 where there are none)."""
+    found = _GUTTER.findall(text)
+    lines = text.count("\n") + 1
+    if len(found) < 2 or len(found) * 10 < lines * 7:
+        return text, 0, 0
+    return _GUTTER.sub("", text), int(found[0]), int(found[-1])
+
+
+def is_numbered(text: str) -> bool:
+    """True where a text has line numbers in front, as tools print files."""
+    return without_gutter(text)[2] > 0
+
+
+def definitions(text: str) -> list[str]:
+    """The names that a text defines: outer ones first, then those inside, each once."""
+    rows: list[tuple[int, str]] = []
+    for found in _DEFINED.finditer(text):
+        name = found["name"] or found["bound"] or found["method"] or found["constant"]
+        if name and len(name) > 1 and name not in _NOT_NAMES:
+            rows.append((len(found["indent"].expandtabs(4)), name))
+    if not rows:
+        return []
+    outer = min(indent for indent, _ in rows)
+    ranked = [n for i, n in rows if i == outer] + [n for i, n in rows if i > outer and not n.startswith("__")]
+    return list(dict.fromkeys(ranked))
+
+
+def headings(text: str) -> list[str]:
+    """The headings of a document."""
+    if _SHELL_COMMENT.match(text):
+        return []  # `#` begins a comment there
+    found = [one_line(a or b) for a, b in _HEADING.findall(text)]
+    return list(dict.fromkeys(found)) if len(found) > 1 else []
+
+
+def looks_like_code(text: str) -> bool:
+    """True where a text defines several things, as program text does."""
+    return len(definitions(text[:12_000])) >= 3

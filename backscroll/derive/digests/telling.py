@@ -1,0 +1,156 @@
+"""A result as it is understood: its words without wrapping, how the program ended, whether it is an error.
+
+Owns: the wrappings in which tools send their output (`{"output": …, "metadata": {"exit_code": 1}}`, MCP content lists,
+fences, tags, exit lines) and what is no text at all. Refuses: to judge what matters; the rules by kind do.
+Before: `derive/digests/cleaning`. After: `derive/digests/outcome`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast
+
+from backscroll.derive.digests.cleaning import SLICE, is_binary, is_encoded, lines_of, plain
+from backscroll.derive.digests.cues import shapes
+from backscroll.formats.json_text import parsed
+from backscroll.vocab.part import Json, Media, Opaque, Text, ToolResult
+
+_FENCED = re.compile(r"\A\s*```[\w+-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+_TAGGED = re.compile(
+    r"</?(?:tool_use_error|tool_error|bash-stdout|bash-stderr|stdout|stderr|output|result|error|file_content)>"
+)
+_OUTPUTS = ("output", "stdout", "aggregated_output", "content", "text", "result")
+_EXITS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status", "code", "退出码")
+_PARSED = 400_000  # characters of JSON that are worth reading whole
+
+
+@dataclass(frozen=True)
+class Told:
+    """A result as it is understood. Without slots, because what is looked at twice is worked out once."""
+
+    text: str  # plain, bounded
+    lines: int = 0  # of the whole result
+    size: int = 0  # characters of the whole result
+    value: Json = None  # the result as JSON, where it is a mapping or a list
+    is_error: bool = False
+    exit_code: int | None = None
+    media: tuple[str, ...] = ()  # what else came: kinds of images and files
+    unreadable: str = ""  # "binary" or "encoded", where the text says nothing
+
+    @cached_property
+    def said(self) -> list[str]:
+        """The lines that say something, in order."""
+        noise = shapes("errors", "noise")
+        return [line for line in lines_of(self.text) if not any(shape.search(line) for shape in noise)]
+
+
+def told(result: ToolResult) -> Told:
+    """Understand a result."""
+    texts = [part.text for part in result.content if isinstance(part, Text)]
+    texts += [part.raw for part in result.content if isinstance(part, Opaque)]
+    media = tuple(_medium(part) for part in result.content if isinstance(part, Media))
+    out = _understood("\n".join(texts), 0)
+    return replace(out, media=media, is_error=out.is_error or result.is_error)
+
+
+def _medium(part: Media) -> str:
+    return " ".join(piece for piece in (part.media_type or "media", part.name or part.url or "") if piece)
+
+
+def _understood(text: str, depth: int) -> Told:
+    if is_binary(text):
+        return Told("", 0, len(text), unreadable="binary")
+    if len(text) < 4 * SLICE:
+        for shape in shapes("errors", "blocks"):
+            text = shape.sub("", text)
+        if fenced := _FENCED.match(text):
+            text = fenced[1]
+    value = _json(text)
+    if depth < 3 and value is not None:
+        inner = _unwrapped(value)
+        if inner is not None:
+            words, code, failed = inner
+            out = _understood(words, depth + 1)
+            code = out.exit_code if code is None else code
+            return replace(out, exit_code=code, is_error=out.is_error or failed or bool(code))
+    if is_encoded(text):
+        return Told("", 0, len(text), value, unreadable="encoded")
+    clean = plain(text)
+    tagged = _TAGGED.sub("\n", clean) if "</" in clean else clean
+    code = _exit_code(clean)
+    failed = value is None and any(shape.search(clean.lstrip()[:300]) for shape in shapes("errors", "begins"))
+    failed = failed or bool(code) or _says_error(value)
+    return Told(tagged.strip("\n"), _count(text), len(text), value, failed, code)
+
+
+def _count(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
+def _json(text: str) -> Json:
+    """The JSON value that a text is, where it is a mapping or a list."""
+    start = text.lstrip()[:1]
+    if start not in ("{", "[") or len(text) > _PARSED:
+        return None
+    value = parsed(text)
+    return cast("Json", value) if isinstance(value, dict | list) else None
+
+
+def _unwrapped(value: Json) -> tuple[str, int | None, bool] | None:
+    """The words inside a wrapping, how the program ended, and whether the wrapping says that it failed."""
+    if isinstance(value, list):
+        return _content_list(cast("list[Json]", value))
+    given = cast("Mapping[str, Json]", value)
+    inner = given.get("metadata")
+    code = _code(given) if not isinstance(inner, dict) else _code(cast("Mapping[str, Json]", inner))
+    failed = given.get("is_error") is True or given.get("isError") is True
+    if isinstance(given.get("content"), list) and (
+        found := _content_list(cast("list[Json]", given["content"]))
+    ):
+        return found[0], code, failed
+    held = [key for key in _OUTPUTS if isinstance(given.get(key), str)]
+    extra = given.get("stderr")
+    if not held and not isinstance(extra, str):
+        return None
+    if code is None and not isinstance(extra, str) and len(given) > 2:
+        return None  # a record with a field of that name, not a wrapping
+    words = cast("str", given[held[0]]) if held else ""
+    if isinstance(extra, str) and extra.strip():
+        words = f"{words}\n{extra}" if words else extra
+    return words, code, failed
+
+
+def _content_list(items: Sequence[Json]) -> tuple[str, int | None, bool] | None:
+    """Blocks as MCP and the vendors' wires send them."""
+    if not items or not all(isinstance(item, dict) and "type" in item for item in items):
+        return None
+    blocks = [cast("Mapping[str, Json]", item) for item in items]
+    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
+    return ("\n".join(texts), None, False) if len(texts) == len(blocks) else None
+
+
+def _code(given: Mapping[str, Json]) -> int | None:
+    found = next((given[key] for key in _EXITS if isinstance(given.get(key), int)), None)
+    return None if found is None or isinstance(found, bool) else cast("int", found)
+
+
+def _exit_code(text: str) -> int | None:
+    """How a program ended, where the first or last lines say so."""
+    ends = text if len(text) <= 1200 else f"{text[:400]}\n{text[-800:]}"
+    for shape in shapes("errors", "exit"):
+        if found := shape.search(ends):
+            digits = found[1]
+            return int(digits) if len(digits) <= 10 else None
+    return None
+
+
+def _says_error(value: Json) -> bool:
+    """True for a JSON answer that is itself an error."""
+    if not isinstance(value, dict):
+        return False
+    given = cast("Mapping[str, Json]", value)
+    flagged = given.get("success") is False or given.get("ok") is False or given.get("isError") is True
+    return flagged or any(given.get(key) for key in ("error", "errors", "exception", "错误"))

@@ -1,0 +1,38 @@
+"""All the words of a message as one text, for scanning: what was said, called and answered; thinking left out.
+
+Owns: the order (as the parts stand) and the form (arguments unescaped: the values, not their JSON). Refuses: reasoning,
+because nobody outside has read it, and bytes. Before: `vocab/message`. After: `derive/importance` and others look for words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backscroll.derive.digests.asking import arguments_of, scalars
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+
+
+def flat(message: Message) -> str:
+    """All the words of a message."""
+    return "\n".join(text for part in message.parts for text in _words(part) if text)
+
+
+def _words(part: Part) -> Iterator[str]:
+    match part:
+        case Text():
+            yield part.text
+        case ToolCall():
+            yield part.name
+            given, raw = arguments_of(part.arguments)
+            yield raw
+            yield from scalars(dict(given))
+        case ToolResult():
+            for inner in part.content:
+                yield from _words(inner)
+        case Media():
+            yield part.name or part.url or ""
+        case Opaque():
+            yield part.raw
+        case Reasoning():
+            return

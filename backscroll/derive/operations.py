@@ -1,0 +1,120 @@
+"""Recent operations: what tools did lately, as a list for the prompt's tail.
+
+Owns: which operations are listed, how the list is written, and the fixed sentence that takes the place of
+`{recent_operations}` in a user's own system prompt: the list itself changes at every call and would break the provider's
+cache from there on. Refuses: where the list goes; `assemble` decides. Before: `derive/digest`. After: `engine/tooling`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from typing import cast
+
+from backscroll.derive.digest import Digest, digests_of
+from backscroll.errors import InvalidInput
+from backscroll.vocab.message import Message
+from backscroll.vocab.thread import Turn
+
+PLACEHOLDER = "{recent_operations}"
+ROUNDS = 5
+MAX_SUMMARIES = 20
+
+
+@cache
+def _words() -> Mapping[str, Mapping[str, str]]:
+    text = (files("backscroll.derive") / "operations.toml").read_text(encoding="utf-8")
+    return cast("Mapping[str, Mapping[str, str]]", tomllib.loads(text))
+
+
+def _said(language: str, key: str) -> str:
+    """A sentence in a language; English where there is no other."""
+    words = _words()
+    short = language.lower().replace("_", "-").split("-")[0]
+    return words.get(short, words["en"])[key]
+
+
+def recent_operations(
+    turns: Sequence[Turn],
+    *,
+    rounds: int = ROUNDS,
+    max_summaries: int = MAX_SUMMARIES,
+    last: int | None = None,
+) -> list[Digest]:
+    """The operations of the last rounds, or with `last` the last so many; at most `max_summaries`, oldest first."""
+    for name, number in (("rounds", rounds), ("max_summaries", max_summaries), ("last", last or 0)):
+        if number < 0:
+            raise InvalidInput(f"cannot list {number} operations ({name})", hint="give a number of 0 or more")
+    chosen = turns if last is not None else (turns[-rounds:] if rounds else ())
+    limit = max_summaries if last is None else min(last, max_summaries)
+    return newest(chosen, limit)
+
+
+def newest(turns: Iterable[Turn], limit: int) -> list[Digest]:
+    """The newest operations of some turns, oldest first; no more turns are digested than needed."""
+    out: list[Digest] = []
+    for turn in reversed(list(turns)):
+        if len(out) >= limit:
+            break
+        out = digests_of(shown(turn.messages)) + out
+    return out[-limit:] if limit else []
+
+
+def shown(messages: Sequence[Message]) -> list[Message]:
+    """The messages that prompts may show."""
+    return [message for message in messages if not (message.hidden or message.deleted)]
+
+
+def render_operations(digests: Sequence[Digest], language: str = "en") -> str:
+    """The list as it stands in a prompt: a header, then one line each; the date where the day changes. Empty: nothing."""
+    if not digests:
+        return ""
+    lines = [_said(language, "header")]
+    day = ""
+    for digest in digests:
+        today, time = _moment(digest.timestamp)
+        stamp = time if today == day or not day else f"{today} {time}".strip()
+        day = today or day
+        lines.append(f"- {stamp} {digest.line}" if stamp else f"- {digest.line}")
+    return "\n".join(lines)
+
+
+def _moment(timestamp: str) -> tuple[str, str]:
+    """Day and minute of a time as it was written; nothing where it cannot be read."""
+    try:
+        when = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return "", ""
+    return when.strftime("%Y-%m-%d"), when.strftime("%H:%M")
+
+
+def pointer(language: str = "en") -> str:
+    """The fixed sentence that takes the place of the placeholder."""
+    return _said(language, "pointer")
+
+
+def with_pointer(
+    system_text: str,
+    placeholder: str = PLACEHOLDER,
+    *,
+    language: str = "en",
+    inline: bool = False,
+    operations: Sequence[Digest] = (),
+) -> tuple[str, bool]:
+    """A system prompt with its placeholder filled, and whether it had one.
+
+    By default the filling is a fixed sentence that points to the list in the tail; with `inline` it is the list itself.
+    """
+    if not placeholder or placeholder not in system_text:
+        return system_text, False
+    filling = (
+        render_operations(operations, language) or _said(language, "none") if inline else pointer(language)
+    )
+    return system_text.replace(placeholder, filling), True
+
+
+#: The English sentence; other languages through `pointer(language)`.
+POINTER = "(The recent operations are listed after the conversation.)"
