@@ -2,7 +2,8 @@
 
     BackscrollError
     ├── InvalidInput        what was passed in cannot be accepted (unknown role, bad option, ...)
-    │   └── FormatError     a file or message list is not in the shape it claims
+    │   ├── FormatError     a file or message list is not in the shape it claims
+    │   └── BudgetTooSmall  what must be in a prompt does not fit
     ├── NotFound            no thread, message, revision, event or file by that name
     │   └── Ambiguous       a short name fits several things
     ├── Conflict            somebody else changed it since you looked
@@ -51,6 +52,14 @@ class FormatError(InvalidInput):
     """A file or a message list is not in the shape it claims to be."""
 
     exit_code = 3
+
+
+class BudgetTooSmall(InvalidInput):
+    """What must be in a prompt does not fit into the budget; `minimum` is the smallest budget that would do."""
+
+    def __init__(self, message: str, *, minimum: int, hint: str = "", **facts: object) -> None:
+        super().__init__(message, hint=hint, minimum=minimum, **facts)
+        self.minimum = minimum
 
 
 class NotFound(BackscrollError):

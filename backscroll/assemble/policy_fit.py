@@ -1,0 +1,167 @@
+"""The last resort: blocks that fit a budget whatever happens.
+
+A compaction aims; this keeps the promise. What is too large is cut in the middle and says by which handle the whole is found;
+then the oldest go. Protected is what may never go: system messages, pins, the latest user message, unanswered calls. Below
+their size there is no prompt, and the error names the smallest budget that would do. Before: `assemble/view`. After: wires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from backscroll.assemble.view_meter import Meter, spelled
+from backscroll.assemble.view_pieces import GAP, arguments_of
+from backscroll.errors import BudgetTooSmall
+from backscroll.formats.json_text import dumps
+from backscroll.vocab.handle import handle_of
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.prompt import Block, Level
+
+FLOOR = 48  # tokens: nothing is cut to less before the oldest go
+HEAD = 0.6  # of what is left of a cut text stands before the gap
+
+
+def minimum_of(blocks: Sequence[Block], safe: Collection[Ref]) -> int:
+    """The smallest budget that holds what is protected. `safe` names units or messages."""
+    return sum(b.tokens for group in _groups(blocks) if _is_safe(group, safe) for b in group)
+
+
+def fit_last(blocks: Sequence[Block], budget: int, meter: Meter, safe: Collection[Ref]) -> list[Block]:
+    """The blocks, cut and thinned out until they fit. Blocks that fit are returned as they are."""
+    total = sum(b.tokens for b in blocks)
+    if total <= budget:
+        return list(blocks)
+    groups = _groups(blocks)
+    held = [_is_safe(group, safe) for group in groups]
+    least = sum(b.tokens for group, safe_one in zip(groups, held, strict=True) if safe_one for b in group)
+    if least > budget:
+        raise BudgetTooSmall(
+            f"the budget of {budget} tokens is too small: what may not be left out takes {least}",
+            minimum=least,
+            hint="give a larger budget, or unpin or shorten what is pinned",
+        )
+    cut = _cut_to(groups, held, budget, meter)
+    return [b for group in _dropped(cut, held, budget) for b in group]
+
+
+def _groups(blocks: Sequence[Block]) -> list[list[Block]]:
+    """A reply and the results of its calls stay together."""
+    out: list[list[Block]] = []
+    for block in blocks:
+        if block.role == "tool" and out and out[-1][0].role == "assistant":
+            out[-1].append(block)
+        else:
+            out.append([block])
+    return out
+
+
+def _is_safe(group: Sequence[Block], safe: Collection[Ref]) -> bool:
+    return any(b.role == "system" or (b.message is not None and b.message in safe) for b in group)
+
+
+def _cut_to(
+    groups: Sequence[list[Block]], held: Sequence[bool], budget: int, meter: Meter
+) -> list[list[Block]]:
+    """Cut what is larger than a common size, as high as the budget allows; the last unit may be twice as large."""
+    fixed = sum(b.tokens for g, safe_one in zip(groups, held, strict=True) if safe_one for b in g)
+    sizes = [
+        (b.tokens, 2 if at == len(groups) - 1 else 1)
+        for at, g in enumerate(groups)
+        if not held[at]
+        for b in g
+    ]
+    low, high = FLOOR, max((n for n, _ in sizes), default=FLOOR)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fixed + sum(min(n, middle * share) for n, share in sizes) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    out: list[list[Block]] = []
+    for at, group in enumerate(groups):
+        cap = low * (2 if at == len(groups) - 1 else 1)
+        out.append(group if held[at] else [cut_block(b, cap, meter) for b in group])
+    return out
+
+
+def _dropped(groups: Sequence[list[Block]], held: Sequence[bool], budget: int) -> list[list[Block]]:
+    """Without the oldest that do not fit."""
+    total = sum(b.tokens for g in groups for b in g)
+    out: list[list[Block]] = []
+    for group, safe_one in zip(groups, held, strict=True):
+        if total > budget and not safe_one:
+            total -= sum(b.tokens for b in group)
+        else:
+            out.append(group)
+    return out
+
+
+def cut_block(block: Block, tokens: int, meter: Meter) -> Block:
+    """The block in at most so many tokens, as far as cutting its texts and arguments can go."""
+    if block.tokens <= tokens:
+        return block
+    handle = "" if block.message is None else " " + handle_of(block.message)
+    room = tokens - meter.frame
+    parts = tuple(p for p in block.parts if not isinstance(p, Reasoning | Opaque)) or (Text(""),)
+    weights = [meter.part(p) for p in parts]
+    cap = _level(weights, room)
+    made = tuple(
+        p if n <= cap else _cut_part(p, cap, meter, handle) for p, n in zip(parts, weights, strict=True)
+    )
+    size = meter.parts(made)
+    level = block.level if block.level is Level.GIST else Level.DIGEST
+    return (
+        block if size >= block.tokens else replace(block, parts=made, level=level, tokens=size, reason="cut")
+    )
+
+
+def _level(weights: Sequence[int], room: int) -> int:
+    """The highest cap under which all weights together fit."""
+    left, many = room, len(weights)
+    for weight in sorted(weights):
+        if weight * many >= left:
+            break
+        left -= weight
+        many -= 1
+    return max(left // max(many, 1), 8)
+
+
+def _cut_part(part: Part, tokens: int, meter: Meter, handle: str) -> Part:
+    match part:
+        case Text():
+            return replace(part, text=middle_cut(part.text, tokens, meter, handle))
+        case ToolResult():
+            text = "\n".join(c.text for c in part.content if isinstance(c, Text))
+            return replace(part, content=(Text(middle_cut(text, tokens, meter, handle)),))
+        case ToolCall():
+            return replace(
+                part,
+                arguments=_cut_arguments(part, tokens - meter.count(part.name) - meter.call, meter, handle),
+            )
+        case _:
+            return Text(f"{GAP}{handle}")
+
+
+def _cut_arguments(call: ToolCall, tokens: int, meter: Meter, handle: str) -> Json:
+    value: Json = {"cut": middle_cut(spelled(arguments_of(call)), tokens - 6, meter, handle)}
+    return dumps(value) if isinstance(call.arguments, str) else value
+
+
+def middle_cut(text: str, tokens: int, meter: Meter, handle: str) -> str:
+    """Beginning and end of a text with a gap between them, in at most so many tokens."""
+    total = meter.count(text)
+    if total <= tokens:
+        return text
+    gap = f"\n{GAP}{handle}\n"
+    room = tokens - meter.count(gap)
+    length = int(len(text) * max(room, 0) / total)
+    while length > 0:
+        head = int(length * HEAD)
+        made = text[:head] + gap + text[len(text) - (length - head) :]
+        over = meter.count(made) - tokens
+        if over <= 0:
+            return made
+        length = min(length - 1, int(length * room / (room + over)) if room > 0 else 0)
+    return f"{GAP}{handle}"

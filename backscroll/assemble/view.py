@@ -1,0 +1,269 @@
+"""The history as blocks, at the resolution of the last compaction.
+
+Owns how a unit looks at each level. Deterministic and prefix-stable: with the same compaction, more units only append blocks, byte
+for byte. Calls and results fade together, so no result ever stands without its call. Wherever something is hidden its handle
+stands. Refuses to decide: `assemble/policy` does. After: `assemble/wires` spells the blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from backscroll.assemble.compaction import Compaction, Note
+from backscroll.assemble.units import Unit, is_spoken_by_user
+from backscroll.assemble.view_digest import call_lines
+from backscroll.assemble.view_meter import Meter
+from backscroll.assemble.view_pieces import Range, Slot, kept, shortened, slots_of
+from backscroll.vocab.handle import handle_of
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Media, Part, Text, ToolCall, ToolResult
+from backscroll.vocab.prompt import Block, Level, Section
+
+#: One line for every call of a unit, by call id: what stands in for its result.
+Lines: TypeAlias = Callable[[Unit], Mapping[str, str]]
+Shown: TypeAlias = "tuple[Block, ...] | str"
+Memo: TypeAlias = MutableMapping[object, Shown]
+
+CONDENSED = "Earlier, condensed; [bs:…] names the originals:"
+NOTES = "Notes from earlier: "
+
+
+def protected(units: Sequence[Unit]) -> dict[Ref, str]:
+    """Units that never fade, and why: system messages, pins, unanswered calls, the latest user message."""
+    out: dict[Ref, str] = {}
+    for unit in units:
+        if unit.role == "system":
+            out[unit.id] = "system"
+        elif unit.pinned:
+            out[unit.id] = "pinned"
+        elif unit.unanswered:
+            out[unit.id] = "unanswered"
+    for unit in reversed(units):
+        if is_spoken_by_user(unit.messages[0]):
+            out.setdefault(unit.id, "latest")
+            break
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """What rendering needs besides the units: how to count, how to put a call in a line, what was rendered before."""
+
+    meter: Meter
+    lines: Lines = call_lines
+    memo: Memo | None = None
+
+    def shown(self, unit: Unit, level: Level, keeps: Mapping[Ref, tuple[Range, ...]]) -> Shown:
+        """A unit at a level: blocks, or the text of its gist."""
+        ranges = tuple(keeps.get(r) for r in unit.revisions) if level is not Level.VERBATIM else ()
+        key = (unit.revisions, level, ranges)
+        known = None if self.memo is None else self.memo.get(key)
+        if known is not None:
+            return known
+        made = self._made(unit, level, keeps)
+        if self.memo is not None:
+            self.memo[key] = made
+        return made
+
+    def _made(self, unit: Unit, level: Level, keeps: Mapping[Ref, tuple[Range, ...]]) -> Shown:
+        if level is Level.VERBATIM:
+            return tuple(self._verbatim(m) for m in unit.messages)
+        if level is Level.DIGEST:
+            lines = self.lines(unit)
+            return tuple(self._digest(m, lines, keeps.get(m.revision)) for m in unit.messages)
+        return gist(unit, self.lines(unit), keeps)
+
+    def _verbatim(self, message: Message) -> Block:
+        section = Section.SYSTEM if message.role == "system" else Section.HISTORY
+        return Block(
+            message.role,
+            message.parts,
+            section,
+            Level.VERBATIM,
+            (message.revision,),
+            message.id,
+            message.author,
+            "kept",
+            self.meter.message(message),
+        )
+
+    def _digest(self, message: Message, lines: Mapping[str, str], ranges: tuple[Range, ...] | None) -> Block:
+        parts = tuple(_faded(message, lines, ranges))
+        block = self._verbatim(message)
+        tokens = self.meter.parts(parts)
+        if tokens >= block.tokens:  # a digest that is no shorter than what it stands for is none
+            return block
+        return replace(block, parts=parts, level=Level.DIGEST, reason="digest", tokens=tokens)
+
+
+def _faded(message: Message, lines: Mapping[str, str], ranges: tuple[Range, ...] | None) -> Iterator[Part]:
+    """The parts of a message at the level of digests."""
+    slots = slots_of(message)
+    handle = handle_of(message.id)
+    for at, part in enumerate(message.parts):
+        own = [slot for slot in slots if slot.part == at]
+        match part:
+            case Text():
+                if ranges is None or not part.text:
+                    yield part
+                else:
+                    left = kept(own[0], ranges) if own else ""
+                    whole = left == part.text
+                    yield (
+                        part
+                        if whole
+                        else replace(part, text=f"{left}\n… {handle}" if left else f"… {handle}")
+                    )
+            case ToolCall():
+                yield replace(part, arguments=shortened(part, own, ranges or ()))
+            case ToolResult():
+                text = "\n".join([lines.get(part.call_id) or "…", *_left(own, ranges or ())])
+                yield replace(part, content=(Text(f"{text} {handle}"),))
+            case Media():
+                yield Text(f"[{part.media_type} {part.name or ''}]".replace(" ]", "]") + f" {handle}")
+            case _:  # reasoning and vendors' own parts are of use only with the words they came with
+                continue
+
+
+def _left(slots: Sequence[Slot], ranges: Sequence[Range]) -> list[str]:
+    return [text for slot in slots if (text := kept(slot, ranges))]
+
+
+def gist(unit: Unit, lines: Mapping[str, str], keeps: Mapping[Ref, tuple[Range, ...]]) -> str:
+    """A unit as a few lines of text: who, what was kept of the words, one line for a call, what was kept of its result."""
+    out: list[str] = []
+    results: dict[str, list[str]] = {}
+    for message in unit.messages:
+        ranges = keeps.get(message.revision, ())
+        slots = slots_of(message)
+        for at, part in enumerate(message.parts):
+            if isinstance(part, ToolResult):
+                own = [s for s in slots if s.part == at]
+                results.setdefault(part.call_id, []).extend(_left(own, ranges))
+    for message in unit.messages:
+        ranges = keeps.get(message.revision, ())
+        slots = slots_of(message)
+        for at, part in enumerate(message.parts):
+            own = [s for s in slots if s.part == at]
+            if isinstance(part, Text):
+                out.extend(_left(own, ranges))
+            elif isinstance(part, ToolCall):
+                out.append("→ " + (lines.get(part.id) or part.name))
+                out.extend(_left(own, ranges))
+                out.extend(results.pop(part.id, ()))
+            elif isinstance(part, Media):
+                out.append(f"[{part.media_type}]")
+    for rest in results.values():  # results whose call is not here
+        out.extend(rest)
+    return f"{handle_of(unit.id, unit.last)} {unit.role}: " + "\n".join(out)
+
+
+def view(
+    units: Sequence[Unit],
+    compaction: Compaction | None,
+    lens: Lens,
+    *,
+    dead: Collection[Ref] = frozenset(),
+) -> list[Block]:
+    """The blocks of a history. `dead` are revisions that are no longer live: notes taken from them are left out."""
+    if compaction is None:
+        return [block for unit in units for block in _recent(lens.shown(unit, Level.VERBATIM, {}))]
+    return list(_Walk(units, compaction, lens, dead).blocks())
+
+
+def _recent(shown: Shown) -> Iterator[Block]:
+    assert not isinstance(shown, str)
+    for block in shown:
+        yield (
+            block
+            if block.section is Section.SYSTEM
+            else replace(block, section=Section.RECENT, reason="recent")
+        )
+
+
+class _Walk:
+    """One pass over the units. What is pending is a run of gists that will become one block."""
+
+    def __init__(
+        self, units: Sequence[Unit], compaction: Compaction, lens: Lens, dead: Collection[Ref]
+    ) -> None:
+        self.units, self.compaction, self.lens = units, compaction, lens
+        self.safe = protected(units)
+        self.notes: dict[Ref, list[Note]] = {}
+        for note in compaction.notes:
+            if note.source not in dead:
+                self.notes.setdefault(note.before, []).append(note)
+        self.run: list[tuple[str, Unit]] = []
+        self.said = False  # the line that explains condensed text
+
+    def blocks(self) -> Iterator[Block]:
+        """All blocks, in order."""
+        compaction = self.compaction
+        names = {unit.id for unit in self.units}
+        first = compaction.start
+        begun = first is None
+        old = compaction.upto is not None
+        waiting = sorted(ref for ref in self.notes if ref not in names)  # their unit is gone: by number
+        for unit in self.units:
+            begun = (
+                begun
+                or unit.id == first
+                or (first not in names and first is not None and unit.id.seq >= first.seq)
+            )
+            if compaction.upto is not None and unit.id.seq > compaction.upto.seq:
+                old = False
+            here = [ref for ref in waiting if ref.seq <= unit.id.seq]
+            waiting = waiting[len(here) :]
+            notes = [n for ref in (*here, unit.id) for n in self.notes.get(ref, ())]
+            if notes:
+                yield from self._flush(notes)
+            elif unit.id in compaction.cuts:
+                yield from self._flush(())
+            yield from self._unit(unit, begun, old)
+        rest = [n for ref in waiting for n in self.notes[ref]]
+        yield from self._flush(rest)
+
+    def _unit(self, unit: Unit, begun: bool, old: bool) -> Iterator[Block]:
+        why = self.safe.get(unit.id)
+        level = Level.VERBATIM if why else self.compaction.levels.get(unit.id, Level.VERBATIM)
+        if not why and (not begun or level >= Level.SUMMARY):
+            return
+        shown = self.lens.shown(unit, level, self.compaction.keeps)
+        if isinstance(shown, str):
+            self.run.append((shown, unit))
+            return
+        yield from self._flush(())
+        for block in shown:
+            if why:
+                yield replace(block, reason=why)
+            elif old:
+                yield block
+            else:
+                yield replace(block, section=Section.RECENT, reason="recent")
+
+    def _flush(self, notes: Sequence[Note]) -> Iterator[Block]:
+        """What was pending as one block, with the notes that stand behind it."""
+        if not self.run and not notes:
+            return
+        texts = [text for text, _ in self.run]
+        if texts and not self.said:
+            texts.insert(0, CONDENSED)
+            self.said = True
+        if notes:
+            texts.append(NOTES + "; ".join(note.text for note in notes))
+        sources = [r for _, unit in self.run for r in unit.revisions] + [note.source for note in notes]
+        parts = (Text("\n".join(texts)),)
+        reason = "gist" if self.run else "notes"
+        self.run = []
+        yield Block(
+            "user",
+            parts,
+            Section.HISTORY,
+            Level.GIST,
+            tuple(dict.fromkeys(sources)),
+            reason=reason,
+            tokens=self.lens.meter.parts(parts),
+        )

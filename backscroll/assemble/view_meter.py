@@ -1,0 +1,61 @@
+"""What a block weighs: tokens of its words, its calls and their results, and the frame around a message.
+
+Owns no tokenizer: how a text is counted is passed in, and what was counted once is passed in too (`sizes`, by revision).
+Before: `vocab/prompt`. After: `assemble/view` weighs blocks, `assemble/policy` compares them with a budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from backscroll.derive.recipe import Count
+from backscroll.formats.json_text import dumps
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+
+
+def _none() -> Mapping[Ref, int]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """How tokens are counted. `frame` is what a wire adds to every message, `call` what it adds to a call."""
+
+    count: Count
+    sizes: Mapping[Ref, int] = field(default_factory=_none)  # of whole messages, by revision, frame included
+    frame: int = 4
+    call: int = 2
+    media: int = 1100  # where nobody counted: what an image of middling size costs
+
+    def message(self, message: Message) -> int:
+        """Tokens of a message as it stands."""
+        known = self.sizes.get(message.revision)
+        return self.parts(message.parts) if known is None else known
+
+    def parts(self, parts: Sequence[Part]) -> int:
+        """Tokens of a message that consists of these parts."""
+        return self.frame + sum(self.part(part) for part in parts)
+
+    def part(self, part: Part) -> int:
+        """Tokens of one part, without the frame of its message."""
+        match part:
+            case Text() | Reasoning():
+                return self.count(part.text) if part.text else 0
+            case ToolCall():
+                return self.count(part.name) + self.count(spelled(part.arguments)) + self.call
+            case ToolResult():
+                return sum(self.part(inner) for inner in part.content)
+            case Media():
+                return self.media
+            case Opaque():
+                return self.count(part.raw)
+
+
+def spelled(arguments: Json) -> str:
+    """The arguments of a call as a wire spells them."""
+    if isinstance(arguments, str):
+        return arguments
+    return "{}" if arguments is None else dumps(arguments)

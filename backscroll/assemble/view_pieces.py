@@ -1,0 +1,148 @@
+"""A message as numbered pieces: what can be kept of it, line by line, when the rest fades.
+
+Owns one walk over all that has words in a message (texts, string arguments of calls, texts of results), always in the same
+order, so that a range of numbers written down at a compaction means the same piece for ever. Lines are pieces; a very long line
+(JSON without breaks, a paragraph) is cut after commas and full stops. Joined together the pieces are the text, byte for byte.
+Before: `vocab/message`. After: `assemble/fade` chooses pieces, `assemble/view` shows them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias, cast
+
+from backscroll.formats.json_text import NotJson, dumps, parsed
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
+
+Kind: TypeAlias = Literal["words", "argument", "result"]
+Range: TypeAlias = tuple[int, int]  # first piece, and the one after the last
+
+LONG = 240  # characters from which a line is cut into pieces
+_CUT = re.compile(r"(?s).{40,160}?(?:[,;}\]]\s*|[。；！？，]|[.!?]\s+)|.{1,200}")
+SHORT_VALUE = 160  # characters up to which an argument stands whole
+GAP = "…"
+
+
+class Slot(NamedTuple):
+    """One text of a message: where it comes from, and its first piece's number."""
+
+    kind: Kind
+    part: int  # number of the part
+    first: int
+    pieces: tuple[str, ...]
+
+
+def pieces_of(text: str) -> list[str]:
+    """The pieces of a text; joined they are the text."""
+    lines = text.splitlines(keepends=True)
+    if len(text) <= LONG or max(map(len, lines)) <= LONG:
+        return lines
+    out: list[str] = []
+    for line in lines:
+        if len(line) <= LONG:
+            out.append(line)
+        else:
+            out.extend(_CUT.findall(line))
+    return out
+
+
+def arguments_of(call: ToolCall) -> Json:
+    """The arguments as a value; text that is no JSON stays text."""
+    if not isinstance(call.arguments, str):
+        return call.arguments
+    value = parsed(call.arguments)
+    return call.arguments if isinstance(value, NotJson) else value
+
+
+def strings_in(value: Json) -> Iterator[str]:
+    """Every string of a JSON value, in order."""
+    stack: list[Json] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            stack.extend(reversed(list(cast("dict[str, Json]", item).values())))
+        elif isinstance(item, list):
+            stack.extend(reversed(cast("list[Json]", item)))
+
+
+def slots_of(message: Message) -> tuple[Slot, ...]:
+    """All texts of a message, cut into numbered pieces."""
+    out: list[Slot] = []
+    number = 0
+
+    def add(kind: Kind, part: int, text: str) -> None:
+        nonlocal number
+        cut = tuple(pieces_of(text))
+        out.append(Slot(kind, part, number, cut))
+        number += len(cut)
+
+    for at, part in enumerate(message.parts):
+        if isinstance(part, Text):
+            add("words", at, part.text)
+        elif isinstance(part, ToolCall):
+            for text in strings_in(arguments_of(part)):
+                add("argument", at, text)
+        elif isinstance(part, ToolResult):
+            for inner in part.content:
+                if isinstance(inner, Text):
+                    add("result", at, inner.text)
+    return tuple(out)
+
+
+def kept(slot: Slot, ranges: Sequence[Range]) -> str:
+    """What these ranges leave of a slot: runs of pieces to the letter, a gap sign between them."""
+    end = slot.first + len(slot.pieces)
+    runs: list[str] = []
+    last = slot.first
+    for first, stop in ranges:
+        low, high = max(first, slot.first), min(stop, end)
+        if low >= high:
+            continue
+        run = "".join(slot.pieces[low - slot.first : high - slot.first])
+        if runs and low == last:
+            runs[-1] += run
+        else:
+            runs.append(run)
+        last = high
+    return f"{GAP}\n".join(
+        run if run.endswith("\n") or run is runs[-1] else run + "\n" for run in runs
+    ).rstrip("\n")
+
+
+def joined(numbers: Sequence[int]) -> tuple[Range, ...]:
+    """Numbers in ascending order as ranges."""
+    out: list[Range] = []
+    for number in numbers:
+        if out and out[-1][1] == number:
+            out[-1] = (out[-1][0], number + 1)
+        else:
+            out.append((number, number + 1))
+    return tuple(out)
+
+
+def shortened(call: ToolCall, slots: Sequence[Slot], ranges: Sequence[Range]) -> Json:
+    """A call's arguments with long strings cut to what is kept of them; in the shape in which they came."""
+    texts = iter(slots)
+
+    def short(value: Json) -> Json:
+        if isinstance(value, str):
+            slot = next(texts)
+            if len(value) <= SHORT_VALUE:
+                return value
+            left = kept(slot, ranges)
+            return left + "\n" + GAP if left else value[: SHORT_VALUE - 40].rstrip() + GAP
+        if isinstance(value, dict):
+            return {k: short(v) for k, v in cast("dict[str, Json]", value).items()}
+        if isinstance(value, list):
+            return [short(v) for v in cast("list[Json]", value)]
+        return value
+
+    before = arguments_of(call)
+    after = short(before)
+    if not isinstance(call.arguments, str):
+        return after
+    return dumps({"cut": after}) if isinstance(before, str) else dumps(after)
