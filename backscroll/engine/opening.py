@@ -75,4 +75,4 @@ def _store_at(place: str, settings: Settings, *, remote: bool) -> Store:
         return PostgresStore(place, tenant=settings.tenant, patience=settings.patience)
     from backscroll.stores.sqlite.store import SqliteStore
 
-    return SqliteStore(Path(place), patience=settings.patience)
+    return SqliteStore(Path(place), patience=settings.patience, compress_above=settings.compress_above)

@@ -17,6 +17,7 @@ from backscroll.record.chain import DAMAGE, from_bytes
 from backscroll.record.content import decode, tools_of
 from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only
+from backscroll.stores.sqlite.packing import unpacked
 from backscroll.vocab.event import DELIBERATE, SPEAKING, Kind
 from backscroll.vocab.moment import microseconds
 
@@ -50,6 +51,18 @@ _WRONG: tuple[tuple[str, str], ...] = (
         "{0} has another role than its message",
         """SELECT n.name FROM events v JOIN events t ON t.key = v.target JOIN named n ON n.key = v.key
         WHERE v.kind IN ('edited', 'regenerated') AND v.role <> t.role AND v.body IS NOT NULL""",
+    ),
+    (
+        "something made of forgotten words is left: event {0}",
+        """SELECT n.name FROM (SELECT source AS key FROM made_from UNION SELECT source FROM replies_from
+        UNION SELECT event FROM signs UNION SELECT event FROM tokens) d JOIN events v ON v.key = d.key
+        JOIN named n ON n.key = d.key WHERE v.body IS NULL""",
+    ),
+    (
+        "something is made of an event that is missing: {0}",
+        """SELECT (d.key >> 32) || '.' || (d.key & 4294967295) FROM (SELECT source AS key FROM made_from
+        UNION SELECT source FROM replies_from UNION SELECT event FROM signs) d
+        WHERE NOT EXISTS (SELECT 1 FROM events WHERE key = d.key)""",
     ),
 )
 _NAMED = (
@@ -120,10 +133,10 @@ def _times(connection: sqlite3.Connection) -> Iterator[str]:
 def _columns(connection: sqlite3.Connection) -> Iterator[str]:
     """The columns beside an event: when and by whom it was said, with which tools, and whether it can be undone."""
     names = dict(connection.execute("SELECT no, id FROM threads"))
-    sql = "SELECT key, kind, at, head, body, said, said_us, role, tools, undoable FROM events ORDER BY key"
-    for key, kind, at, head, body, *kept in connection.execute(sql):
+    sql = "SELECT key, kind, at, head, body, unpacked, said, said_us, role, tools, undoable FROM events ORDER BY key"
+    for key, kind, at, head, body, size, *kept in connection.execute(sql):
         try:
-            right = _beside(kind, at, from_bytes(head), body, kept[2])
+            right = _beside(kind, at, from_bytes(head), unpacked(body, size), kept[2])
             differ = right != tuple(kept)
         except (*DAMAGE, BackscrollError):
             continue  # verification names what is wrong with the event itself

@@ -13,9 +13,12 @@ from backscroll.record.history import Entry, Span
 from backscroll.record.order import at_end
 from backscroll.record.ports import Bounds, RawHit, Spoken, ThreadState, Wanted
 from backscroll.stores.columns import plain
+from backscroll.stores.sqlite.accounts import AccountReader
 from backscroll.stores.sqlite.check import faults_found
+from backscroll.stores.sqlite.packing import unpacked
+from backscroll.stores.sqlite.signs import Signs
 from backscroll.vocab.event import Event, Kind
-from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.ids import LAST, Ref, parse_ref
 from backscroll.vocab.message import checked_role
 from backscroll.vocab.moment import microseconds
 
@@ -23,15 +26,17 @@ _THREAD = (
     "id, root, head, hash, about, created_at, updated_at, messages, turns, parent, fork_seq, fork_position, "
     "fork_message, forgotten"
 )
-_EVENT = "key, kind, actor, at, target, head, body, salt, seal, hash"
+_EVENT = "key, kind, actor, at, target, head, body, salt, seal, hash, unpacked"
 _ENTRY = "e.position, e.since, e.message, e.revision, e.role, e.alternative, e.alternatives, e.flags"
-_SPOKEN = "v.body, v.digest, v.said, v.actor"
-_LOW = (1 << 32) - 1
+_SPOKEN = "v.body, v.digest, v.said, v.actor, v.unpacked"
+#: The words by which SQLite knows that an index of few rows will do; they stand in the schema to the letter.
+_FEW_EVENTS = "kind NOT IN ('appended', 'aside')"
+_FEW_ENTRIES = "(e.role = 'system' OR e.flags & 4) AND NOT e.flags & 9"
 #: A common word fits half of all messages; ranking the newest few thousand of them keeps every search quick.
 RANKED = 2000
 
 
-class SqliteReader:
+class SqliteReader(AccountReader):
     """Reads through one connection."""
 
     def __init__(
@@ -39,46 +44,11 @@ class SqliteReader:
         connection: sqlite3.Connection,
         numbers: dict[str, int],
         names: dict[int, str],
+        signs: Signs,
         another: Callable[[], sqlite3.Connection],
     ) -> None:
-        self._c = connection
+        super().__init__(connection, numbers, names, signs)
         self._another = another  # one more connection, for what may not disturb this one
-        self._numbers = numbers
-        self._names = names
-
-    # -- names -----------------------------------------------------------------------------------------------
-
-    def _number(self, thread: str) -> int | None:
-        number = self._numbers.get(thread)
-        if number is None:
-            row = self._c.execute("SELECT no FROM threads WHERE id = ?", (thread,)).fetchone()
-            if row is None:
-                return None
-            number = self._learn(thread, row[0])
-        return number
-
-    def _learn(self, thread: str, number: int) -> int:
-        self._numbers[thread] = number
-        self._names[number] = thread
-        return number
-
-    def _key(self, ref: Ref) -> int | None:
-        number = self._number(ref.thread)
-        return None if number is None or ref.seq > _LOW else number << 32 | ref.seq
-
-    def _ref(self, key: int) -> Ref:
-        number = key >> 32
-        name = self._names.get(number)
-        if name is None:
-            row = self._c.execute("SELECT id FROM threads WHERE no = ?", (number,)).fetchone()
-            if row is None:
-                raise StoreCorrupt(
-                    f"something in the store belongs to thread number {number}, which is missing",
-                    hint="`backscroll verify` says what is damaged and what is not",
-                )
-            name = row[0]
-            self._learn(name, number)
-        return Ref(name, key & _LOW)
 
     # -- threads ---------------------------------------------------------------------------------------------
 
@@ -171,7 +141,18 @@ class SqliteReader:
             f"WHERE {where} ORDER BY e.position {order} LIMIT ?"
         )
         rows = self._c.execute(sql, (*values, limit)).fetchall()
-        return [(self._entry(row), Spoken(*row[8:])) for row in rows]
+        return [(self._entry(row), _spoken(row[8:])) for row in rows]
+
+    def marked(self, thread: str, bounds: Bounds) -> list[tuple[Entry, Spoken]]:
+        number = self._number(thread)
+        if number is None:
+            return []
+        where, values = self._within(number, bounds)
+        sql = (
+            f"SELECT {_ENTRY}, {_SPOKEN} FROM entries e INDEXED BY entries_marked JOIN events v ON v.key = e.revision "
+            f"WHERE {where} AND {_FEW_ENTRIES} AND v.body IS NOT NULL ORDER BY e.position"
+        )
+        return [(self._entry(row), _spoken(row[8:])) for row in self._c.execute(sql, values).fetchall()]
 
     def count(self, thread: str, bounds: Bounds, *, role: str | None = None) -> int:
         number = self._number(thread)
@@ -199,12 +180,13 @@ class SqliteReader:
     # -- events ----------------------------------------------------------------------------------------------
 
     def _event(self, row: Sequence[Any]) -> Event:
-        key, kind, actor, at, target, head, body, salt, seal, hash_ = row
+        key, kind, actor, at, target, head, body, salt, seal, hash_, size = row
         ref = self._ref(key)
         try:
             about = None if target is None else self._ref(target)
+            words = unpacked(body, size)
             return Event(
-                ref.thread, ref.seq, Kind(kind), actor, at, about, from_bytes(head), body, salt, seal, hash_
+                ref.thread, ref.seq, Kind(kind), actor, at, about, from_bytes(head), words, salt, seal, hash_
             )
         except (*DAMAGE, StoreCorrupt) as error:
             raise damaged(f"event {ref.short}", error) from error
@@ -227,7 +209,7 @@ class SqliteReader:
             return []
         order = "DESC" if newest_first else "ASC"
         sql = f"SELECT {_EVENT} FROM events WHERE key BETWEEN ? AND ? ORDER BY key {order} LIMIT ?"
-        low, high = number << 32 | max(first, 0), number << 32 | (_LOW if last is None else min(last, _LOW))
+        low, high = number << 32 | max(first, 0), number << 32 | (LAST if last is None else min(last, LAST))
         rows = self._c.execute(sql, (low, high, -1 if limit is None else limit)).fetchall()
         return [self._event(row) for row in rows]
 
@@ -246,17 +228,25 @@ class SqliteReader:
             f"SELECT {_EVENT} FROM events WHERE undoable = 1 AND actor = ? AND key >= ? AND key < ? "
             "ORDER BY key DESC LIMIT ?"
         )
-        low, high = number << 32, number << 32 | (_LOW if before is None else before)
+        low, high = number << 32, number << 32 | (LAST if before is None else before)
         return [self._event(row) for row in self._c.execute(sql, (actor, low, high, limit)).fetchall()]
 
+    def others(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
+        number = self._number(thread)
+        if number is None:
+            return []
+        low, high = number << 32 | max(first, 0), number << 32 | (LAST if last is None else min(last, LAST))
+        sql = (
+            f"SELECT {_EVENT} FROM events INDEXED BY events_others WHERE {_FEW_EVENTS} AND key BETWEEN ? AND ? "
+            "ORDER BY key"
+        )
+        return [self._event(row) for row in self._c.execute(sql, (low, high)).fetchall()]
+
     def spoken(self, revisions: Sequence[Ref]) -> dict[Ref, Spoken]:
-        out: dict[Ref, Spoken] = {}
-        for ref in revisions:
-            sql = f"SELECT {_SPOKEN} FROM events v WHERE v.key = ?"
-            row = self._c.execute(sql, (self._key(ref),)).fetchone()
-            if row is not None:
-                out[ref] = Spoken(*row)
-        return out
+        keys = self._keys(revisions)
+        sql = f"SELECT v.key, {_SPOKEN} FROM events v WHERE v.key IN (…)"
+        got = {keys[row[0]]: _spoken(row[1:]) for row in self._many(sql, list(keys))}
+        return {ref: got[ref] for ref in revisions if ref in got}
 
     # -- search ----------------------------------------------------------------------------------------------
 
@@ -298,13 +288,10 @@ class SqliteReader:
         return None if row is None else row[0]
 
     def tokens(self, revisions: Sequence[Ref], tokenizer: str) -> dict[Ref, int]:
-        out: dict[Ref, int] = {}
-        for ref in revisions:
-            sql = "SELECT count FROM tokens WHERE event = ? AND tokenizer = ?"
-            row = self._c.execute(sql, (self._key(ref), plain(tokenizer))).fetchone()
-            if row is not None:
-                out[ref] = row[0]
-        return out
+        keys = self._keys(revisions)
+        sql = "SELECT event, count FROM tokens WHERE tokenizer = ? AND event IN (…)"
+        got = {keys[key]: count for key, count in self._many(sql, list(keys), plain(tokenizer))}
+        return {ref: got[ref] for ref in revisions if ref in got}
 
     def turn_state(self, thread: str, openings: Sequence[Ref]) -> dict[Ref, tuple[str, str]]:
         number, out = self._number(thread), cast("dict[Ref, tuple[str, str]]", {})
@@ -338,8 +325,17 @@ _STATS = {
     "blobs": "SELECT count(*) FROM blobs",
     "blob_bytes": "SELECT sum(length(data)) FROM blobs",
     "indexed": "SELECT count(*) FROM words_docsize",
+    "artefacts": "SELECT count(*) FROM made",
+    "replies": "SELECT count(*) FROM replies",
+    "vectors": "SELECT count(*) FROM signs",
+    "charges": "SELECT count(*) FROM charges",
     "bytes": "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
 }
+
+
+def _spoken(row: Sequence[Any]) -> Spoken:
+    body, digest, said, actor, size = row
+    return Spoken(unpacked(body, size), digest, said, actor)
 
 
 def _whole(*numbers: object) -> None:

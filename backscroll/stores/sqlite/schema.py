@@ -80,6 +80,107 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE VIRTUAL TABLE words USING fts5 (text, event UNINDEXED, tokenize = 'ascii');
     """,
+    # What is derived from the log, and finding the few events and messages that every prompt asks for. `signs` numbers
+    # its rows for ever upwards: who has read up to a number needs to read only what came later.
+    """
+    ALTER TABLE events ADD COLUMN unpacked INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX events_others ON events (key) WHERE kind NOT IN ('appended', 'aside');
+    CREATE INDEX entries_marked ON entries (thread, position, since)
+        WHERE (role = 'system' OR flags & 4) AND NOT flags & 9;
+    CREATE TABLE made (
+        no INTEGER PRIMARY KEY,
+        key BLOB NOT NULL UNIQUE,
+        recipe TEXT NOT NULL,
+        thread INTEGER NOT NULL,
+        sources BLOB NOT NULL,
+        at TEXT NOT NULL,
+        body BLOB NOT NULL
+    );
+    CREATE INDEX made_of_made ON made (thread) WHERE sources = x'';
+    CREATE TABLE made_from (
+        source INTEGER NOT NULL, made INTEGER NOT NULL, PRIMARY KEY (source, made)
+    ) WITHOUT ROWID;
+    CREATE TABLE replies (
+        no INTEGER PRIMARY KEY,
+        key BLOB NOT NULL UNIQUE,
+        recipe TEXT NOT NULL,
+        thread INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        sources BLOB NOT NULL,
+        at TEXT NOT NULL,
+        body BLOB NOT NULL
+    );
+    CREATE INDEX replies_thread ON replies (thread);
+    CREATE TABLE replies_from (
+        source INTEGER NOT NULL, reply INTEGER NOT NULL, PRIMARY KEY (source, reply)
+    ) WITHOUT ROWID;
+    CREATE TABLE encoders (no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, size INTEGER NOT NULL);
+    CREATE TABLE signs (
+        no INTEGER PRIMARY KEY AUTOINCREMENT,
+        encoder INTEGER NOT NULL,
+        event INTEGER NOT NULL,
+        said_us INTEGER NOT NULL,
+        role INTEGER NOT NULL,
+        bits BLOB NOT NULL
+    );
+    CREATE UNIQUE INDEX signs_event ON signs (event, encoder);
+    CREATE TABLE vectors (no INTEGER PRIMARY KEY, half BLOB NOT NULL);
+    CREATE TABLE nodes (
+        thread INTEGER NOT NULL,
+        level INTEGER NOT NULL,
+        opening INTEGER NOT NULL,
+        position BLOB NOT NULL,
+        end BLOB NOT NULL,
+        version TEXT NOT NULL,
+        key BLOB NOT NULL,
+        turns INTEGER NOT NULL,
+        messages INTEGER NOT NULL,
+        PRIMARY KEY (thread, level, opening)
+    ) WITHOUT ROWID;
+    CREATE INDEX nodes_position ON nodes (thread, level, position);
+    CREATE TABLE progress (
+        recipe TEXT NOT NULL,
+        thread INTEGER NOT NULL,
+        seen INTEGER NOT NULL DEFAULT 0,
+        worker TEXT NOT NULL DEFAULT '',
+        until_us INTEGER NOT NULL DEFAULT 0,
+        afresh INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (recipe, thread)
+    ) WITHOUT ROWID;
+    CREATE TABLE charges (
+        id TEXT PRIMARY KEY,
+        at TEXT NOT NULL,
+        at_us INTEGER NOT NULL,
+        day TEXT NOT NULL,
+        model TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        purpose TEXT NOT NULL,
+        thread TEXT NOT NULL,
+        task TEXT NOT NULL,
+        turn INTEGER,
+        input INTEGER NOT NULL,
+        cached INTEGER NOT NULL,
+        written INTEGER NOT NULL,
+        output INTEGER NOT NULL,
+        reasoning INTEGER NOT NULL,
+        nano INTEGER,
+        estimated INTEGER NOT NULL
+    );
+    CREATE INDEX charges_at ON charges (at_us);
+    CREATE INDEX charges_day ON charges (day);
+    CREATE INDEX charges_thread ON charges (thread, at_us);
+    CREATE TABLE lessons (
+        thread TEXT NOT NULL,
+        at_us INTEGER NOT NULL,
+        feature TEXT NOT NULL,
+        at TEXT NOT NULL,
+        amount REAL NOT NULL,
+        PRIMARY KEY (thread, at_us, feature)
+    ) WITHOUT ROWID;
+    CREATE TABLE receipts (
+        thread INTEGER NOT NULL, no INTEGER NOT NULL, at TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (thread, no)
+    );
+    """,
 )
 
 VERSION = len(MIGRATIONS)

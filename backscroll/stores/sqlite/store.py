@@ -22,6 +22,7 @@ from backscroll.stores.sqlite.faults import FAULTS, is_busy, translated
 from backscroll.stores.sqlite.opening import connect, prepare
 from backscroll.stores.sqlite.readers import Readers
 from backscroll.stores.sqlite.rows import SqliteReader
+from backscroll.stores.sqlite.signs import Signs
 from backscroll.stores.sqlite.write import SqliteWriter
 
 T = TypeVar("T")
@@ -45,10 +46,11 @@ class SqliteStore:
 
     dialect = "fts5"
 
-    def __init__(self, path: Path, *, patience: float = 60.0) -> None:
+    def __init__(self, path: Path, *, patience: float = 60.0, compress_above: int = 4096) -> None:
         self.path = path
         self.location = str(path)
         self.patience = patience
+        self.compress_above = compress_above
         first, self.read_only = prepare(path, patience)
         self._closed = False
         self.restart()
@@ -71,6 +73,7 @@ class SqliteStore:
         self._names: dict[int, str] = {}
         self._held: dict[str, ThreadState] = {}  # rows as the last commit left them, while nobody else wrote
         self._version = -1
+        self._signs = Signs()
         # Of a file that we may only read, others can say more than we can see: every look at it is a fresh one.
         kept = {"kept": 0} if self.read_only or self._closed else {}
         self._readers = Readers(self._open, **kept)
@@ -106,7 +109,7 @@ class SqliteStore:
             with self._readers.lent() as connection:
                 connection.execute("BEGIN")
                 try:
-                    return work(SqliteReader(connection, self._numbers, self._names, self._open))
+                    return work(SqliteReader(connection, self._numbers, self._names, self._signs, self._open))
                 finally:
                     with suppress(sqlite3.Error):  # a reader has nothing to lose by rolling back
                         connection.execute("ROLLBACK")
@@ -167,7 +170,8 @@ class SqliteStore:
         if version != self._version:  # another connection has written to the file
             self._held.clear()
             self._version = version
-        writer = SqliteWriter(connection, self._numbers, self._names, self._open, self._held)
+        names = (self._numbers, self._names, self._signs, self._open, self._held)
+        writer = SqliteWriter(connection, *names, self.compress_above)
         kept = False
         try:
             for job in jobs:
@@ -186,7 +190,7 @@ class SqliteStore:
                 kept = True
         finally:
             if not kept:
-                writer.unlearn(0)
+                writer.take_back(0)
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
 
@@ -199,7 +203,7 @@ class SqliteStore:
         except Exception as error:  # noqa: BLE001 - it belongs to the caller whose work this is, and is raised there
             job.error = error
         if job.error is not None:
-            writer.unlearn(known)
+            writer.take_back(known)
 
     def _begin(self) -> sqlite3.Connection:
         self._check()  # while this one waited for its turn, somebody may have closed the store
@@ -254,6 +258,7 @@ class SqliteStore:
             return left
 
         self._readers.drop()
+        self._signs.clear()
         return self._alone(work)
 
     def backup(self, target: str) -> None:

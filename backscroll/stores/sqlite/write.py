@@ -5,20 +5,22 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable
 
-from backscroll.errors import NotFound, StoreCorrupt
+from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import to_bytes
 from backscroll.record.history import Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Logged, ThreadState
 from backscroll.stores.columns import plain
-from backscroll.stores.sqlite.rows import SqliteReader
+from backscroll.stores.sqlite.making import DerivedWriter
+from backscroll.stores.sqlite.packing import packed
+from backscroll.stores.sqlite.signs import Signs
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.moment import microseconds
 
 _HELD = 1024  # rows of threads that a writer remembers
 
 
-class SqliteWriter(SqliteReader):
+class SqliteWriter(DerivedWriter):
     """Writes through the one writing connection, which the caller has put into a transaction."""
 
     def __init__(
@@ -26,14 +28,17 @@ class SqliteWriter(SqliteReader):
         connection: sqlite3.Connection,
         numbers: dict[str, int],
         names: dict[int, str],
+        signs: Signs,
         another: Callable[[], sqlite3.Connection],
         held: dict[str, ThreadState],
+        compress_above: int,
     ) -> None:
-        super().__init__(connection, numbers, names, another)
+        super().__init__(connection, numbers, names, signs, another)
         self.added: list[str] = []
         self._held = held
+        self._above = compress_above
 
-    def unlearn(self, keep: int) -> None:
+    def take_back(self, keep: int) -> None:
         """Forget the numbers of threads that were added after the first `keep` and are being rolled back."""
         self._held.clear()
         while len(self.added) > keep:
@@ -115,9 +120,10 @@ class SqliteWriter(SqliteReader):
             )
         key = number << 32 | event.seq
         doc = self._add_words(key, logged.words) if logged.words else None
+        body, size = packed(event.body, self._above)
         self._c.execute(
             "INSERT INTO events (key, kind, actor, at, target, head, salt, body, seal, hash, digest, said, said_us, role, "
-            "tools, doc, undoable) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            "tools, doc, undoable, unpacked) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 key,
                 event.kind.value,
@@ -126,7 +132,7 @@ class SqliteWriter(SqliteReader):
                 None if event.target is None else self._key(event.target),
                 to_bytes(event.head) if logged.head is None else logged.head,
                 event.salt,
-                event.body,
+                body,
                 event.commit,
                 event.hash,
                 logged.digest,
@@ -136,6 +142,7 @@ class SqliteWriter(SqliteReader):
                 "\n" + "\n".join(map(plain, logged.tools)) + "\n" if logged.tools else "",
                 doc,
                 logged.undoable,
+                size,
             ),
         )
 
@@ -192,16 +199,13 @@ class SqliteWriter(SqliteReader):
         self._c.execute("INSERT OR REPLACE INTO origins VALUES (?, ?)", (key, thread))
 
     def set_tokens(self, counts: Iterable[tuple[Ref, str, int]]) -> None:
+        # Words that were forgotten while they were counted are not counted again.
+        sql = (
+            "INSERT OR REPLACE INTO tokens SELECT ?1, ?2, ?3 "
+            "WHERE EXISTS (SELECT 1 FROM events WHERE key = ?1 AND body IS NOT NULL)"
+        )
         rows = [(self._named(ref), plain(tokenizer), count) for ref, tokenizer, count in counts]
-        self._c.executemany("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?)", rows)
-
-    def _named(self, ref: Ref) -> int:
-        key = self._key(ref)
-        if key is None:
-            raise NotFound(
-                f"no message {ref.short} in thread {ref.thread[:8]}", hint="`backscroll show` lists them"
-            )
-        return key
+        self._c.executemany(sql, rows)
 
     def set_turn_state(self, thread: str, opening: Ref, version: str, at: str | None) -> None:
         keys = (self._number(thread), self._key(opening))
@@ -215,10 +219,12 @@ class SqliteWriter(SqliteReader):
     def erase_event(self, event: Ref) -> None:
         key = self._key(event)
         self.unindex(event)
-        self._c.execute("DELETE FROM tokens WHERE event = ?", (key,))
+        if key is not None:
+            self._unmade([key])
         self._c.execute("DELETE FROM blob_users WHERE event = ?", (key,))
         sql = (
-            "UPDATE events SET salt = NULL, body = NULL, digest = NULL, tools = '', doc = NULL WHERE key = ?"
+            "UPDATE events SET salt = NULL, body = NULL, digest = NULL, tools = '', doc = NULL, unpacked = 0 "
+            "WHERE key = ?"
         )
         self._c.execute(sql, (key,))
 

@@ -1,0 +1,72 @@
+"""Nearness of vectors: 16-bit floats in, cosines out. The arithmetic that both stores share.
+
+Owns the checks of a vector, its sign bits, and the exact score. Refuses to know where vectors lie. numpy is loaded by the
+first who asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from backscroll.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_DIGITS = 5  # of a score; what differs beyond them is rounding
+_WORD = 8  # bytes of sign bits that are compared at once
+
+
+def checked(vector: bytes, size: int | None = None) -> bytes:
+    """A vector that can be compared with others, or a clear error; `size` is the bytes that the others have."""
+    if not vector or len(vector) % 2:
+        raise InvalidInput(
+            f"not a vector: {len(vector)} bytes", hint="a vector is 16-bit floats, two bytes each"
+        )
+    if size is not None and len(vector) != size:
+        raise InvalidInput(
+            f"a vector of {len(vector) // 2} numbers among vectors of {size // 2}",
+            hint="each encoder has one length of vectors; give another one another name",
+        )
+    # All bits of the exponent set: infinite, or no number at all.
+    if any(high & 0x7C == 0x7C for high in vector[1::2]):
+        raise InvalidInput(
+            "not a vector: it holds what is no finite number", hint="look at the encoder that made it"
+        )
+    return vector
+
+
+def sign_bits(vector: bytes) -> bytes:
+    """One bit for each number, set where it is not negative; filled up to whole words."""
+    import numpy as np
+
+    high = np.frombuffer(vector, dtype=np.uint8)[1::2]
+    bits = np.packbits(high < 0x80).tobytes()
+    return bits + bytes(-len(bits) % _WORD)
+
+
+def cosines(vector: bytes, others: Sequence[bytes]) -> list[float]:
+    """How near each of the others is: 1 the same direction, -1 the opposite; 0 for a vector without one."""
+    import numpy as np
+
+    if not others:
+        return []
+    mine = _floats(vector)
+    theirs = _floats(b"".join(others)).reshape(len(others), -1)
+    lengths = np.linalg.norm(theirs, axis=1) * np.linalg.norm(mine)
+    dots = theirs @ mine
+    shares = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
+    return [round(float(share), _DIGITS) for share in np.clip(shares, -1, 1)]
+
+
+def _floats(data: bytes) -> npt.NDArray[np.float32]:
+    import numpy as np
+
+    return np.frombuffer(data, dtype="<f2").astype(np.float32)
+
+
+def rounded(score: float) -> float:
+    """A score as it is compared: two stores agree on this much of it."""
+    return round(max(-1.0, min(1.0, score)), _DIGITS)

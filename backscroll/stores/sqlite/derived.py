@@ -1,0 +1,184 @@
+"""Reading what is derived from the log: artefacts, replies, vectors, the summary tree, progress.
+
+Owns these tables' reading half of `record.ports.Reader`; `making` adds the writing half. Refuses to know recipes: to a
+store an artefact is a key, some bytes, and the revisions it goes with.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from backscroll.record.derived import Made, Node, Reply
+from backscroll.record.ports import Wanted
+from backscroll.stores.columns import plain
+from backscroll.stores.nearness import checked, cosines, sign_bits
+from backscroll.stores.sqlite.names import Names
+from backscroll.stores.sqlite.signs import Signs, Sought, best
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import ROLES, checked_role
+
+_RESCORED = 200  # vectors that are compared number by number, at the least
+_APART = 8  # threads that are looked through one by one; beyond, all of them at once
+_ROLE: dict[str, int] = {role: number for number, role in enumerate(ROLES, 1)}
+_NODE = "level, opening, position, end, version, key, turns, messages"
+
+
+def role_number(role: str) -> int:
+    """A role as the rows of `signs` hold it."""
+    return _ROLE.get(role, 0)
+
+
+def joined(keys: Iterable[int]) -> bytes:
+    """Keys of sources in their order, as one value."""
+    return b"".join(key.to_bytes(8, "big") for key in keys)
+
+
+class DerivedReader(Names):
+    """Reads what was derived."""
+
+    _keeps = True  # what is read may be remembered beyond this moment
+
+    def __init__(
+        self, connection: sqlite3.Connection, numbers: dict[str, int], names: dict[int, str], signs: Signs
+    ) -> None:
+        super().__init__(connection, numbers, names)
+        self._signs = signs
+
+    def _sources(self, data: bytes) -> tuple[Ref, ...]:
+        return tuple(self._ref(key) for (key,) in struct.iter_unpack(">q", data))
+
+    # -- artefacts and replies -------------------------------------------------------------------------------
+
+    def made(self, keys: Sequence[bytes]) -> dict[bytes, Made]:
+        sql = "SELECT key, recipe, thread, body, sources, at FROM made WHERE key IN (…)"
+        return {
+            key: Made(key, recipe, self._name(thread), body, self._sources(sources), at)
+            for key, recipe, thread, body, sources, at in self._many(sql, list(dict.fromkeys(keys)))
+        }
+
+    def reply(self, key: bytes) -> Reply | None:
+        row = self._c.execute(f"SELECT {_REPLY} FROM replies WHERE key = ?", (key,)).fetchone()
+        return None if row is None else self._reply(row)
+
+    def replies(self, thread: str) -> list[Reply]:
+        sql = f"SELECT {_REPLY} FROM replies WHERE thread = ? ORDER BY at, key"
+        return [self._reply(row) for row in self._c.execute(sql, (self._number(thread),)).fetchall()]
+
+    def _reply(self, row: Sequence[Any]) -> Reply:
+        key, recipe, thread, model, body, sources, at = row
+        return Reply(key, recipe, self._name(thread), model, body, self._sources(sources), at)
+
+    # -- vectors ---------------------------------------------------------------------------------------------
+
+    def _encoder(self, name: str) -> tuple[int, int] | None:
+        """The number of an encoder and the bytes of its vectors."""
+        sql = "SELECT no, size FROM encoders WHERE name = ?"
+        return self._c.execute(sql, (plain(name),)).fetchone()
+
+    def vectors(self, revisions: Sequence[Ref], encoder: str) -> dict[Ref, bytes]:
+        known, keys = self._encoder(encoder), self._keys(revisions)
+        if known is None:
+            return {}
+        sql = "SELECT s.event, v.half FROM signs s JOIN vectors v ON v.no = s.no WHERE s.encoder = ? AND s.event IN (…)"
+        got = {keys[key]: half for key, half in self._many(sql, list(keys), known[0])}
+        return {ref: got[ref] for ref in revisions if ref in got}
+
+    def nearest(self, vector: bytes, encoder: str, wanted: Wanted, limit: int) -> list[tuple[Ref, float]]:
+        known = self._encoder(encoder)
+        if known is None or limit <= 0:
+            checked(vector)
+            return []
+        bits = sign_bits(checked(vector, known[1]))
+        sought = self._sought(wanted)
+        if sought.threads is None or len(sought.threads) > _APART:
+            shelves = [self._signs.shelf(self._c, known[0], None, keep=self._keeps)]
+        else:
+            shelves = [self._signs.shelf(self._c, known[0], t, keep=self._keeps) for t in sought.threads]
+        most = max(_RESCORED, 4 * limit)
+        while True:
+            near = [each for shelf in shelves for each in best(shelf, bits, sought, most)]
+            exhausted = len(near) < most
+            near = sorted(near, key=lambda each: (each[0], -each[1]))[:most]
+            found = self._rescored(vector, near, wanted.tool, limit)
+            if len(found) >= limit or exhausted:
+                return found
+            most *= 8  # most of the nearest are shown by no history: look further
+
+    def _sought(self, wanted: Wanted) -> Sought:
+        threads: tuple[int, ...] | None = None
+        if wanted.threads is not None:
+            threads = tuple({n for t in wanted.threads if (n := self._number(t)) is not None})
+        if wanted.project is not None or wanted.kind is not None:
+            sql = "SELECT no FROM threads WHERE project = coalesce(?, project) AND kind = coalesce(?, kind)"
+            of = [None if text is None else plain(text) for text in (wanted.project, wanted.kind)]
+            rows = {row[0] for row in self._c.execute(sql, of)}
+            threads = tuple(sorted(rows if threads is None else rows.intersection(threads)))
+        roles = tuple(_ROLE[checked_role(role)] for role in wanted.roles)
+        return Sought(threads, roles, wanted.since_us, wanted.until_us)
+
+    def _rescored(
+        self, vector: bytes, near: Sequence[tuple[int, int, int, int]], tool: str | None, limit: int
+    ) -> list[tuple[Ref, float]]:
+        """The candidates by their exact score, as far as some history shows them now."""
+        known = {no: (event, said) for _, no, event, said in near}
+        rows = list(self._many("SELECT no, half FROM vectors WHERE no IN (…)", list(known)))
+        fit = [(no, half) for no, half in rows if len(half) == len(vector) and any(half)]
+        scored = [
+            (-score, -known[no][1], self._ref(known[no][0]), known[no][0])
+            for (no, _), score in zip(fit, cosines(vector, [half for _, half in fit]), strict=True)
+        ]
+        out: list[tuple[Ref, float]] = []
+        for score, _, ref, key in sorted(scored):
+            if self._shown(key, tool):
+                out.append((ref, -score))
+                if len(out) == limit:
+                    break
+        return out
+
+    def _shown(self, key: int, tool: str | None) -> bool:
+        """True for words that are in the index: exactly those that some history shows."""
+        row = self._c.execute("SELECT doc, tools FROM events WHERE key = ?", (key,)).fetchone()
+        return row is not None and row[0] is not None and (tool is None or f"\n{plain(tool)}\n" in row[1])
+
+    # -- the summary tree ------------------------------------------------------------------------------------
+
+    def nodes(
+        self,
+        thread: str,
+        level: int,
+        *,
+        after: bytes | None = None,
+        before: bytes | None = None,
+        newest_first: bool = False,
+        limit: int | None = None,
+    ) -> list[Node]:
+        where, values = "thread = ? AND level = ?", [self._number(thread), level]
+        bounds = [(sign, edge) for sign, edge in ((">", after), ("<", before)) if edge is not None]
+        where += "".join(f" AND position {sign} ?" for sign, _ in bounds)
+        order = "DESC" if newest_first else "ASC"
+        sql = f"SELECT {_NODE} FROM nodes WHERE {where} ORDER BY position {order}, opening {order} LIMIT ?"
+        edges = [edge for _, edge in bounds]
+        rows = self._c.execute(sql, (*values, *edges, -1 if limit is None else max(0, limit))).fetchall()
+        return [Node(thread, row[0], self._ref(row[1]), *row[2:]) for row in rows]
+
+    # -- progress --------------------------------------------------------------------------------------------
+
+    def progress(self, thread: str, recipe: str) -> int:
+        sql = "SELECT seen FROM progress WHERE recipe = ? AND thread = ?"
+        row = self._c.execute(sql, (plain(recipe), self._number(thread))).fetchone()
+        return 0 if row is None else row[0]
+
+    def behind(self, recipe: str, limit: int) -> list[tuple[str, int]]:
+        rows = self._c.execute(BEHIND.format(""), (plain(recipe), max(0, limit))).fetchall()
+        return [(self._name(number), seen) for number, seen in rows]
+
+
+_REPLY = "key, recipe, thread, model, body, sources, at"
+#: From the thread that was begun last: where somebody is at work, it is found after a few rows.
+BEHIND = (
+    "SELECT t.no, coalesce(p.seen, 0) FROM threads t LEFT JOIN progress p ON p.recipe = ? AND p.thread = t.no "
+    "WHERE t.head > coalesce(p.seen, 0){} ORDER BY t.no DESC LIMIT ?"
+)

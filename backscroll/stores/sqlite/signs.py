@@ -1,0 +1,160 @@
+"""Sign bits in memory: which vectors are worth a closer look, found in a millisecond among hundreds of thousands.
+
+Owns the rows of `signs` that were read so far, by encoder and by thread (or all threads), and reads only what came later.
+Safe for several OS threads. What it names is only a candidate: whoever asks looks the row up again in the moment that is
+being read, so that rows which are not there yet, or no longer, do no harm.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Whole: TypeAlias = npt.NDArray[np.int64]
+
+_KEPT = 64  # scopes
+_COLUMNS = "no, event, said_us, role, bits"
+_LOW = (1 << 32) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The vectors of one scope, as far as they were read; what stands behind `count` belongs to a later reader."""
+
+    last: int  # the highest number of any row that was looked at
+    count: int
+    rows: Whole  # number, event, time and role of each, by columns
+    bits: npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a candidate must fulfil, as numbers."""
+
+    threads: tuple[int, ...] | None = None
+    roles: tuple[int, ...] = ()
+    since_us: int | None = None
+    until_us: int | None = None
+
+
+class Signs:
+    """The shelves of one store in one process."""
+
+    def __init__(self) -> None:
+        self._shelves: OrderedDict[tuple[int, int | None], Shelf] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def clear(self) -> None:
+        """Begin again; after a forget nothing of it may stay in memory."""
+        with self._turn:
+            self._shelves.clear()
+
+    def shelf(self, connection: sqlite3.Connection, encoder: int, thread: int | None, *, keep: bool) -> Shelf:
+        """The vectors of a scope as the connection sees them. A writer does not `keep`: it may still be rolled back."""
+        scope = (encoder, thread)
+        with self._turn:
+            held = self._shelves.get(scope)
+            rows, last = _news(connection, encoder, thread, held)
+            if held is not None and last == held.last:
+                return held
+            made = _extended(held, rows, last, in_place=keep)
+            if keep:
+                self._shelves[scope] = made
+                self._shelves.move_to_end(scope)
+                while len(self._shelves) > _KEPT:
+                    self._shelves.popitem(last=False)
+            return made
+
+
+def _news(
+    connection: sqlite3.Connection, encoder: int, thread: int | None, held: Shelf | None
+) -> tuple[list[tuple[Any, ...]], int]:
+    """Rows of a scope that are not on its shelf yet, and how far has been looked."""
+    last: int = connection.execute("SELECT coalesce(max(no), 0) FROM signs").fetchone()[0]
+    if held is not None and last <= held.last:
+        return [], held.last
+    low = -1 if held is None else held.last
+    if thread is None:
+        sql = f"SELECT {_COLUMNS} FROM signs WHERE no > ? AND encoder = ? ORDER BY no"
+        return connection.execute(sql, (low, encoder)).fetchall(), last
+    span = (thread << 32, thread << 32 | _LOW)
+    if held is None:
+        sql = (
+            f"SELECT {_COLUMNS} FROM signs INDEXED BY signs_event WHERE event BETWEEN ? AND ? AND encoder = ?"
+        )
+        return connection.execute(sql, (*span, encoder)).fetchall(), last
+    # The plus keeps SQLite from walking through the whole thread for the few rows that are new.
+    sql = f"SELECT {_COLUMNS} FROM signs WHERE no > ? AND +event BETWEEN ? AND ? AND encoder = ? ORDER BY no"
+    return connection.execute(sql, (low, *span, encoder)).fetchall(), last
+
+
+def _extended(held: Shelf | None, rows: Sequence[tuple[Any, ...]], last: int, *, in_place: bool) -> Shelf:
+    import numpy as np
+
+    width = len(rows[0][4]) // 8 if rows else held.bits.shape[1] if held is not None else 1
+    sound = [row for row in rows if isinstance(row[4], bytes) and len(row[4]) == 8 * width]
+    count = 0 if held is None else held.count
+    whole = count + len(sound)
+    if held is None or not in_place or whole > held.rows.shape[1] or held.bits.shape[1] != width:
+        room = max(64, whole + (whole >> 1 if in_place else 0))
+        numbers = np.zeros((4, room), dtype=np.int64)
+        bits = np.zeros((room, width), dtype=np.uint64)
+        if held is not None and held.bits.shape[1] == width:
+            numbers[:, :count] = held.rows[:, :count]
+            bits[:count] = held.bits[:count]
+    else:
+        numbers, bits = held.rows, held.bits
+    if sound:
+        numbers[:, count:whole] = np.array([row[:4] for row in sound], dtype=np.int64).T
+        joined = np.frombuffer(b"".join(row[4] for row in sound), dtype="<u8")
+        bits[count:whole] = joined.reshape(len(sound), width)
+    return Shelf(last, whole, numbers, bits)
+
+
+def best(shelf: Shelf, bits: bytes, sought: Sought, most: int) -> list[tuple[int, int, int, int]]:
+    """Up to `most` of a shelf that share the most signs: (differing signs, number, event, time)."""
+    import numpy as np
+
+    rows = shelf.rows[:, : shelf.count]
+    chosen = _fitting(rows, sought)
+    mine = np.frombuffer(bits, dtype="<u8")
+    if not shelf.count or mine.shape[0] != shelf.bits.shape[1]:
+        return []
+    theirs = shelf.bits[: shelf.count] if chosen is None else shelf.bits[chosen]
+    apart: Whole = np.bitwise_count(theirs ^ mine).sum(axis=1, dtype=np.int64)
+    picked = np.arange(apart.shape[0], dtype=np.int64)
+    if most < apart.shape[0]:
+        # Among equals the newest rows, so that it does not matter in which portions the shelf was filled.
+        rank = (apart << 44) - (rows[0] if chosen is None else rows[0][chosen])
+        picked = np.argpartition(rank, most)[:most]
+    places = picked if chosen is None else chosen[picked]
+    return [
+        (int(far), int(row[0]), int(row[1]), int(row[2]))
+        for far, row in zip(apart[picked], rows[:, places].T, strict=True)
+    ]
+
+
+def _fitting(rows: Whole, sought: Sought) -> Whole | None:
+    """The places of those that fulfil what is sought; None where nothing is."""
+    import numpy as np
+
+    conditions: list[Any] = []
+    if sought.threads is not None:
+        conditions.append(np.isin(rows[1] >> 32, np.array(sought.threads, dtype=np.int64)))
+    if sought.roles:
+        conditions.append(np.isin(rows[3], np.array(sought.roles, dtype=np.int64)))
+    if sought.since_us is not None:
+        conditions.append(rows[2] >= sought.since_us)
+    if sought.until_us is not None:
+        conditions.append(rows[2] < sought.until_us)
+    if not conditions:
+        return None
+    return np.flatnonzero(np.logical_and.reduce(conditions))
