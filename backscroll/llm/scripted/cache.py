@@ -1,0 +1,94 @@
+"""The cache of a provider, as far as it can be seen from outside: how much of a prompt it knew already.
+
+Owns the arithmetic of both kinds. OpenAI keeps the beginning of every prompt by itself, in steps; Anthropic keeps what ends at a
+marked block, and looks a bounded number of blocks back for it. Pure but for its memory. Before: `asked`. After: the usage
+that `server` reports, by which prompts can be tested for a stable beginning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from backscroll.llm.scripted.asked import Asked, Piece
+
+_KEPT = 64  # prompts that are remembered per model
+_LOOK_BACK = 20  # blocks before a mark in which Anthropic finds what was kept
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Tokens of a prompt: all of them, those that the cache knew, those that it keeps from now on."""
+
+    input: int
+    cached: int = 0
+    written: int = 0
+
+
+def rough_count(text: str) -> int:
+    """Tokens of a text without any table: four bytes each."""
+    return -(-len(text.encode("utf-8", "replace")) // 4)
+
+
+class PrefixCache:
+    """What prompts began with so far, per model."""
+
+    def __init__(
+        self, count: Callable[[str], int] = rough_count, *, least: int = 1024, step: int = 128
+    ) -> None:
+        self._count = count
+        self._least = least
+        self._step = max(1, step)
+        self._prompts: dict[str, list[str]] = {}
+        self._marks: dict[str, set[bytes]] = {}
+
+    def count(self, asked: Asked) -> Counted:
+        """Tokens of a prompt, without remembering it."""
+        return Counted(sum(self._count(p.text) for p in asked.pieces))
+
+    def take(self, asked: Asked) -> Counted:
+        """Count a prompt against what is known, and remember it."""
+        if asked.wire == "anthropic":
+            return self._marked(asked.model, asked.pieces)
+        return self._automatic(asked.model, asked.pieces)
+
+    def _automatic(self, model: str, pieces: Sequence[Piece]) -> Counted:
+        text = "\n".join(p.text for p in pieces)
+        known = self._prompts.setdefault(model, [])
+        shared = max((_shared(text, old) for old in known), key=len, default="")
+        tokens = sum(self._count(p.text) for p in pieces)
+        cached = min(self._count(shared), tokens) // self._step * self._step if shared else 0
+        known.append(text)
+        del known[:-_KEPT]
+        return Counted(tokens, cached if cached >= self._least else 0)
+
+    def _marked(self, model: str, pieces: Sequence[Piece]) -> Counted:
+        known = self._marks.setdefault(model, set())
+        chain, upto = b"", 0
+        names: list[bytes] = []
+        sizes: list[int] = []
+        for piece in pieces:
+            chain = hashlib.sha256(chain + piece.text.encode("utf-8", "replace")).digest()
+            upto += self._count(piece.text)
+            names.append(chain)
+            sizes.append(upto)
+        marks = [n for n, piece in enumerate(pieces) if piece.marked and sizes[n] >= self._least]
+        read = 0
+        for mark in marks:
+            for place in range(mark, max(-1, mark - _LOOK_BACK), -1):
+                if names[place] in known:
+                    read = max(read, sizes[place])
+                    break
+        written = max(0, sizes[marks[-1]] - read) if marks else 0
+        known.update(names[mark] for mark in marks)
+        return Counted(upto, read, written)
+
+
+def _shared(one: str, other: str) -> str:
+    """What two texts begin with; by halving, because prompts are long."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one.startswith(other[:middle]) else (low, middle - 1)
+    return one[:low]

@@ -1,0 +1,242 @@
+"""A scripted model behind a real address: HTTP on the loopback interface, at a port of its own.
+
+Owns sockets and threads, all of which are gone when it is stopped, however many clients hang on it. Before: `deciding` (what to
+answer), `speak_*` (how it is spelt). After: any client.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, cast
+
+from backscroll.llm.scripted import speak_anthropic, speak_chat, speak_responses
+from backscroll.llm.scripted.asked import Asked, read_request
+from backscroll.llm.scripted.cache import rough_count
+from backscroll.llm.scripted.deciding import Decided, Service
+from backscroll.llm.scripted.scenario import Fault, Line, Scenario
+from backscroll.llm.scripted.spoken import MOMENT, fault_body
+from backscroll.vocab.part import Json
+from backscroll.vocab.prompt import Wire
+
+_ROUTES: Mapping[str, Wire] = {
+    "/chat/completions": "openai-chat",
+    "/responses": "openai-responses",
+    "/messages": "anthropic",
+}
+_SPEAKERS = {"openai-chat": speak_chat, "openai-responses": speak_responses, "anthropic": speak_anthropic}
+_LARGEST = 64_000_000  # bytes of a request
+
+
+def _wire(path: str) -> Wire | None:
+    for end, wire in _ROUTES.items():
+        if path.endswith(end):
+            return wire
+    return None
+
+
+class ScriptedServer:
+    """A server that plays a scenario; use it in a `with`."""
+
+    def __init__(
+        self,
+        scenario: Scenario | None = None,
+        *lines: Line,
+        port: int = 0,
+        count: Callable[[str], int] = rough_count,
+    ) -> None:
+        scenario = scenario or Scenario(lines=lines)
+        self.service = Service(scenario, count=count)
+        self._stopping = threading.Event()
+        self._server = _Server(("127.0.0.1", port), self.service, self._stopping)
+        self._thread: threading.Thread | None = None
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self._server.server_address[1])
+
+    @property
+    def url(self) -> str:
+        """What a client is given as its base address, whatever the wire."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def asked(self) -> list[Asked]:
+        """Every request so far."""
+        return list(self.service.asked)
+
+    def start(self) -> ScriptedServer:
+        """Begin to answer, in a thread of this process."""
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), name="scripted-model"
+        )
+        self._thread.start()
+        return self
+
+    def serve(self) -> None:
+        """Answer in this very thread, until somebody interrupts."""
+        self._server.serve_forever()
+
+    def stop(self) -> None:
+        """End every connection and every thread; a second call does nothing."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._server.shutdown()
+            self._thread.join()
+            self._thread = None
+        self._server.hang_up()
+        self._server.server_close()
+
+    def __enter__(self) -> ScriptedServer:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class _Server(ThreadingHTTPServer):
+    """Waits for its threads when it is closed, and can end the connections that they wait on."""
+
+    daemon_threads = False
+    block_on_close = True
+
+    def __init__(self, address: tuple[str, int], service: Service, stopping: threading.Event) -> None:
+        self.service = service
+        self.stopping = stopping
+        self._open: set[socket.socket] = set()
+        self._guard = threading.Lock()
+        super().__init__(address, _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Remember the connection, so that it can be ended."""
+        with self._guard:
+            self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """A connection that is over."""
+        with self._guard:
+            self._open.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        """End every connection; threads that wait for more wake up."""
+        with self._guard:
+            for connection in self._open:
+                try:
+                    connection.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    continue  # gone already
+
+
+class _Dropped(Exception):
+    """The connection ends here, in the middle of an answer."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    server: _Server  # pyright: ignore[reportIncompatibleVariableOverride] - always ours
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """A test's output is no place for a log."""
+
+    def handle(self) -> None:
+        """Answer until the other side, or the scenario, ends it."""
+        try:
+            super().handle()
+        except (_Dropped, ConnectionError):
+            self.close_connection = True
+
+    def do_GET(self) -> None:
+        """The list of models."""
+        wrong = self.server.service.welcome(self._headers())
+        if wrong is not None:
+            self._refuse("openai-chat", wrong)
+        elif not self.path.partition("?")[0].endswith("/models"):
+            self._refuse("openai-chat", Fault(404, f"Not found: {self.path}", "not_found"))
+        else:
+            names = self.server.service.scenario.models or ("scripted",)
+            data = [{"id": n, "object": "model", "created": MOMENT, "owned_by": "scripted"} for n in names]
+            self._send(200, {"object": "list", "data": data})
+
+    def do_POST(self) -> None:
+        """A call."""
+        path = self.path.partition("?")[0].rstrip("/")
+        counting = path.endswith("/count_tokens")
+        path = path.removesuffix("/count_tokens")
+        wire = _wire(path)
+        body = self._body()
+        if wire is None:
+            self._refuse("openai-chat", Fault(404, f"Not found: {self.path}", "not_found"))
+        elif body is None:
+            self._refuse(wire, Fault(400, "the body is no JSON object"))
+        elif counting:
+            self._send(200, {"input_tokens": self.server.service.tokens(read_request(wire, body))})
+        else:
+            asked = read_request(wire, body)
+            self._answer(asked, self.server.service.decide(asked, self._headers()))
+
+    def _answer(self, asked: Asked, decided: Decided) -> None:
+        line = decided.line
+        if line.delay and self.server.stopping.wait(line.delay):
+            raise _Dropped
+        if line.hang:
+            self.server.stopping.wait(line.hang)
+            raise _Dropped
+        if decided.fault is not None or decided.said is None:
+            self._refuse(asked.wire, decided.fault or Fault())
+            return
+        speaker = _SPEAKERS[asked.wire]
+        if not asked.streamed:
+            self._send(200, speaker.whole(decided.said), cut=line.cut_after)
+            return
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream; charset=utf-8")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for n, event in enumerate(speaker.events(decided.said, asked)):
+            if line.cut_after is not None and n >= line.cut_after:
+                raise _Dropped
+            data = event.encode("utf-8", "replace")
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _refuse(self, wire: Wire, fault: Fault) -> None:
+        headers = {} if fault.retry_after is None else {"retry-after": f"{fault.retry_after:g}"}
+        self._send(fault.status, fault_body(wire, fault), headers)
+
+    def _send(
+        self, status: int, body: Json, headers: Mapping[str, str] | None = None, cut: int | None = None
+    ) -> None:
+        data = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data if cut is None else data[:cut])
+        if cut is not None and cut < len(data):
+            raise _Dropped
+
+    def _body(self) -> Mapping[str, Json] | None:
+        length = self.headers.get("content-length", "")
+        if not length.isdecimal() or int(length) > _LARGEST:
+            self.close_connection = True  # what was sent cannot be skipped
+            return None
+        try:
+            read: Json = json.loads(self.rfile.read(int(length)))
+        except (ValueError, RecursionError):
+            return None
+        return cast("Mapping[str, Json]", read) if isinstance(read, dict) else None
+
+    def _headers(self) -> Mapping[str, str]:
+        return {name.lower(): value for name, value in self.headers.items()}

@@ -1,0 +1,81 @@
+"""Answers on the wire of Chat Completions, whole and in pieces. Pure. Before: `spoken`. After: `server` sends them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from backscroll.llm.scripted.asked import Asked
+from backscroll.llm.scripted.spoken import MOMENT, Spoken
+from backscroll.vocab.part import Json
+
+_FINISH: Mapping[str, str] = {
+    "stop": "stop",
+    "length": "length",
+    "tools": "tool_calls",
+    "refused": "content_filter",
+}
+
+
+def whole(said: Spoken) -> Json:
+    """The answer in one."""
+    message: dict[str, Json] = {"role": "assistant", "content": said.text or None, "refusal": None}
+    if said.reasoning:
+        message["reasoning_content"] = said.reasoning
+    if said.calls:
+        message["tool_calls"] = [
+            {
+                "id": c.id,
+                "type": "function",
+                "function": {"name": c.name, "arguments": json.dumps(dict(c.arguments), ensure_ascii=False)},
+            }
+            for c in said.calls
+        ]
+    choice = {"index": 0, "message": message, "finish_reason": _FINISH[said.finish], "logprobs": None}
+    return {**_about(said, "chat.completion"), "choices": [choice], "usage": _usage(said)}
+
+
+def events(said: Spoken, asked: Asked) -> Iterator[str]:
+    """The answer as the lines of a stream."""
+
+    def chunk(delta: Json, finish: str | None = None) -> str:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+        return _event({**_about(said, "chat.completion.chunk"), "choices": [choice]})
+
+    yield chunk({"role": "assistant", "content": ""})
+    for piece in said.pieces(said.reasoning):
+        yield chunk({"reasoning_content": piece})
+    for piece in said.pieces(said.text):
+        yield chunk({"content": piece})
+    for n, call in enumerate(said.calls):
+        begin = {
+            "index": n,
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": ""},
+        }
+        yield chunk({"tool_calls": [begin]})
+        for piece in said.pieces(json.dumps(dict(call.arguments), ensure_ascii=False)):
+            yield chunk({"tool_calls": [{"index": n, "function": {"arguments": piece}}]})
+    yield chunk({}, _FINISH[said.finish])
+    if asked.wants_usage:
+        yield _event({**_about(said, "chat.completion.chunk"), "choices": [], "usage": _usage(said)})
+    yield "data: [DONE]\n\n"
+
+
+def _event(data: Json) -> str:
+    return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+def _about(said: Spoken, kind: str) -> dict[str, Json]:
+    return {"id": f"chatcmpl-{said.number}", "object": kind, "created": MOMENT, "model": said.model}
+
+
+def _usage(said: Spoken) -> Json:
+    return {
+        "prompt_tokens": said.input,
+        "completion_tokens": said.output,
+        "total_tokens": said.input + said.output,
+        "prompt_tokens_details": {"cached_tokens": said.cached},
+        "completion_tokens_details": {"reasoning_tokens": said.thought},
+    }

@@ -1,0 +1,129 @@
+"""An answer of a scripted model before a wire spells it, and the bodies of errors.
+
+Owns filling in a line of the scenario: ids, cutting at the limit of tokens, usage. Pure. Before: `scenario`, `asked`,
+`cache`. After: `speak_chat`, `speak_responses`, `speak_anthropic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from backscroll.llm.scripted.asked import Asked
+from backscroll.llm.scripted.cache import Counted
+from backscroll.llm.scripted.scenario import Called, Fault, Line
+from backscroll.vocab.part import Json
+from backscroll.vocab.prompt import Wire
+
+#: Answers say this moment, so that the same scenario gives the same bytes.
+MOMENT = 1_700_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """One answer."""
+
+    number: int
+    model: str
+    text: str
+    reasoning: str
+    calls: tuple[Called, ...]
+    finish: str
+    input: int
+    cached: int
+    written: int
+    output: int
+    thought: int  # tokens of the reasoning, part of the output
+    chunk: int
+
+    def pieces(self, text: str) -> list[str]:
+        """A text as a stream delivers it."""
+        return [text[n : n + self.chunk] for n in range(0, len(text), self.chunk)]
+
+
+def speak(line: Line, asked: Asked, counted: Counted, number: int, count: Callable[[str], int]) -> Spoken:
+    """The answer that a line gives to a request."""
+    text = line.text
+    if line.fill:
+        text = (
+            text.replace("{last}", asked.last[1])
+            .replace("{system}", asked.system)
+            .replace("{number}", str(number))
+        )
+    finish = line.finish or ("tools" if line.calls else "stop")
+    if asked.limit and count(text) > asked.limit:
+        text, finish = _cut(text, asked.limit, count), "length"
+    calls = tuple(
+        Called(c.name, c.arguments, c.id or f"call_{number}_{n}") for n, c in enumerate(line.calls, 1)
+    )
+    thought = count(line.reasoning)
+    said = count(text) + sum(count(f"{c.name}{dict(c.arguments)}") for c in calls)
+    told: Mapping[str, int] = {
+        "input": counted.input,
+        "cached": counted.cached,
+        "written": counted.written,
+        "output": said + thought,
+        "reasoning": thought,
+        **line.usage,
+    }
+    return Spoken(
+        number=number,
+        model=asked.model or "scripted",
+        text=text,
+        reasoning=line.reasoning,
+        calls=calls,
+        finish=finish,
+        input=told["input"],
+        cached=told["cached"],
+        written=told["written"],
+        output=told["output"],
+        thought=told["reasoning"],
+        chunk=line.chunk,
+    )
+
+
+def _cut(text: str, limit: int, count: Callable[[str], int]) -> str:
+    """The longest beginning of a text with so many tokens."""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count(text[:middle]) <= limit else (low, middle - 1)
+    return text[:low]
+
+
+_ANTHROPIC_TYPES: Mapping[int, str] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+_OPENAI_CODES: Mapping[int, str] = {
+    401: "invalid_api_key",
+    404: "model_not_found",
+    429: "rate_limit_exceeded",
+}
+
+
+def fault_body(wire: Wire, fault: Fault) -> Json:
+    """What a service of that wire says with such a fault."""
+    if wire == "anthropic":
+        kind = fault.code or _ANTHROPIC_TYPES.get(fault.status, "api_error")
+        return {"type": "error", "error": {"type": kind, "message": fault.message}}
+    kind = "invalid_request_error" if fault.status < 500 else "server_error"
+    code = fault.code or _OPENAI_CODES.get(fault.status)
+    return {"error": {"message": fault.message, "type": kind, "param": None, "code": code}}
+
+
+def overflow(wire: Wire, window: int, asked: int) -> Fault:
+    """The fault for a prompt that is too long, in the words of the wire's vendor."""
+    if wire == "anthropic":
+        return Fault(400, f"prompt is too long: {asked} tokens > {window} maximum")
+    return Fault(
+        400,
+        f"This model's maximum context length is {window} tokens, but {asked} were requested.",
+        "context_length_exceeded",
+    )
