@@ -101,10 +101,7 @@ def _part(part: Part, tokenizer: Counter, figures: Mapping[str, Any], bytes_of: 
 def _call(part: ToolCall, tokenizer: Counter, figures: Mapping[str, Any]) -> int:
     arguments = part.arguments
     text = arguments if isinstance(arguments, str) else spelled(arguments)
-    if isinstance(arguments, Mapping):
-        many = len(cast("Mapping[str, Json]", arguments))
-    else:
-        many = text.count('":')  # a text that nobody wants to parse
+    many = text.count('":')  # names of arguments, and of what is inside them
     return tokenizer.count(part.name) + tokenizer.count(text) + figures["parameter"] * many
 
 

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from backscroll.llm.prices_table import PriceTable
 
 #: Where the platform of a seller stands before the name: us.anthropic.claude-…, meta.llama3-…
 _SELLER = re.compile(
@@ -68,9 +71,23 @@ def fitting(patterns: Sequence[str]) -> re.Pattern[str]:
 
 
 @cache
+def _data() -> Mapping[str, Any]:
+    return tomllib.loads((files("backscroll.llm") / "models.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def _tables() -> Mapping[str, tuple[_Row, ...]]:
-    data = tomllib.loads((files("backscroll.llm") / "models.toml").read_text(encoding="utf-8"))
-    return {name: tuple(_row(entry) for entry in rows) for name, rows in data.items()}
+    return {name: tuple(_row(entry) for entry in _data()[name]) for name in ("family", "window")}
+
+
+def local_providers() -> frozenset[str]:
+    """Names under which people run models themselves: nobody sends a bill."""
+    return frozenset(_data()["local"])
+
+
+def sold_by_amazon(model: str) -> bool:
+    """True for names as they are on Bedrock: us.anthropic.claude-…"""
+    return "/" not in model and _SELLER.match(model.strip().lower()) is not None
 
 
 def _row(entry: Mapping[str, Any]) -> _Row:
@@ -104,3 +121,20 @@ def built_in_window(model: str) -> Window | None:
     """The window of a model by our own table; None where it has no row."""
     found = _first(_tables()["window"], plain_name(model))
     return None if found is None else Window(found["window"], found["output"])
+
+
+def window_for(model: str, *, provider: str = "", table: PriceTable | None = None) -> Window:
+    """The window of a model: by a person's own table, ours, or the one beside the listed prices."""
+    known = built_in_window(model)
+    own = None if table is None else table.sized(model, provider)
+    if own is not None and own.window is not None:
+        usual = known.output if known else UNKNOWN_OUTPUT
+        return Window(own.window, min(own.max_output or usual, own.window))
+    if known is not None:
+        return known
+    from backscroll.llm.prices import listed_window  # a megabyte of prices: only for names we do not know
+
+    listed = listed_window(model, provider)
+    if listed:
+        return Window(listed, min(UNKNOWN_OUTPUT, listed))
+    return Window(UNKNOWN_WINDOW, UNKNOWN_OUTPUT, known=False)

@@ -1,0 +1,185 @@
+"""The tokens of a call, however its vendor reports them.
+
+Owns one way of counting: `input` is the whole prompt, with what was read from the cache and written to it; `output` is the
+whole answer, with its reasoning. Anthropic reports a prompt without what was cached, the OpenAI wires with it; Gemini and
+Grok report an answer without its reasoning. Refuses money (`llm/prices`) and storing (`engine/costing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from math import isfinite
+from typing import Any, cast
+
+from backscroll.errors import InvalidInput
+
+_DETAILS_IN = ("prompt_tokens_details", "input_tokens_details")
+_DETAILS_OUT = ("completion_tokens_details", "output_tokens_details")
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What a call took and gave."""
+
+    input: int = 0  # the whole prompt
+    cached: int = 0  # of these, read from the cache
+    written: int = 0  # of these, written to the cache
+    written_long: int = 0  # of the written ones, those that stay for an hour
+    output: int = 0  # the whole answer
+    reasoning: int = 0  # of these, thinking
+    estimated: bool = False  # nobody reported them
+    cost: float | None = None  # US dollars, where the seller says what it charged
+
+    def __post_init__(self) -> None:
+        for name in ("input", "cached", "written", "written_long", "output", "reasoning"):
+            value: Any = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise InvalidInput(
+                    f"{name} tokens: {value!r} is not a whole number", hint="give numbers of 0 or more"
+                )
+            if value < 0:
+                raise InvalidInput(f"{name} tokens: {value} is negative", hint="give numbers of 0 or more")
+        if self.cached + self.written > self.input or self.written_long > self.written:
+            raise InvalidInput(
+                f"{self.cached} cached and {self.written} written tokens do not fit into a prompt of {self.input}",
+                hint="`input` counts the whole prompt, cached and written tokens included",
+            )
+        if self.reasoning > self.output:
+            raise InvalidInput(
+                f"{self.reasoning} tokens of reasoning do not fit into an answer of {self.output}",
+                hint="`output` counts the whole answer, reasoning included",
+            )
+
+
+def tokens_of(usage: object) -> Tokens:
+    """The tokens of a call from the `usage` of an answer: a mapping, an object of an SDK, or tokens already."""
+    if isinstance(usage, Tokens):
+        return usage
+    told = _mapping(usage)
+    if told is None:
+        return Tokens(estimated=True)
+    if told.get("known") is False:
+        return Tokens(estimated=True)
+    if isinstance(told.get("usage"), Mapping) and "input" not in told:
+        told = cast("Mapping[str, Any]", told["usage"])
+    if "input" in told or "output" in told:
+        return _own(told)
+    if any(name in told for name in ("promptTokenCount", "candidatesTokenCount", "prompt_token_count")):
+        return _gemini(told)
+    if any(name in told for name in ("prompt_eval_count", "eval_count")):
+        return _fitted(_whole(told, "prompt_eval_count"), 0, 0, 0, _whole(told, "eval_count"), 0)
+    if "prompt_tokens" not in told and "input_tokens" in told and _is_anthropic(told):
+        return _anthropic(told)
+    return _openai(told)
+
+
+def _own(told: Mapping[str, Any]) -> Tokens:
+    """Tokens under our own names, from a client of ours or from a program that uses the library."""
+    names = ("input", "cached", "written", "written_long", "output", "reasoning")
+    counts = {name: _whole(told, name) for name in names}
+    return Tokens(**counts, estimated=bool(told.get("estimated", False)), cost=_cost(told))
+
+
+def _is_anthropic(told: Mapping[str, Any]) -> bool:
+    names = ("cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation")
+    return any(name in told for name in names)
+
+
+def _anthropic(told: Mapping[str, Any]) -> Tokens:
+    cached = _whole(told, "cache_read_input_tokens")
+    spans = _inner(told, ("cache_creation",))
+    long = _whole(spans, "ephemeral_1h_input_tokens")
+    written = _whole(told, "cache_creation_input_tokens") or long + _whole(spans, "ephemeral_5m_input_tokens")
+    prompt = _whole(told, "input_tokens") + cached + written
+    thought = _whole(_inner(told, _DETAILS_OUT), "reasoning_tokens", "thinking_tokens")
+    return _fitted(prompt, cached, written, min(long, written), _whole(told, "output_tokens"), thought, told)
+
+
+def _openai(told: Mapping[str, Any]) -> Tokens:
+    prompt = _whole(told, "prompt_tokens", "input_tokens")
+    answer = _whole(told, "completion_tokens", "output_tokens")
+    inside, outside = _inner(told, _DETAILS_IN), _inner(told, _DETAILS_OUT)
+    cached = _whole(inside, "cached_tokens") or _whole(
+        told, "prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens"
+    )
+    written = _whole(inside, "cache_write_tokens", "cache_creation_tokens") or _whole(
+        told, "cache_creation_input_tokens", "cache_write_tokens"
+    )
+    thought = _whole(outside, "reasoning_tokens")
+    if thought and (thought > answer or _whole(told, "total_tokens") == prompt + answer + thought):
+        answer += thought  # told apart from the answer
+    return _fitted(prompt, cached, written, 0, answer, thought, told)
+
+
+def _gemini(told: Mapping[str, Any]) -> Tokens:
+    prompt = _whole(told, "promptTokenCount", "prompt_token_count")
+    prompt += _whole(told, "toolUsePromptTokenCount", "tool_use_prompt_token_count")
+    thought = _whole(told, "thoughtsTokenCount", "thoughts_token_count")
+    answer = _whole(told, "candidatesTokenCount", "candidates_token_count") + thought
+    cached = _whole(told, "cachedContentTokenCount", "cached_content_token_count")
+    return _fitted(prompt, cached, 0, 0, answer, thought, told)
+
+
+def _fitted(
+    prompt: int,
+    cached: int,
+    written: int,
+    long: int,
+    answer: int,
+    thought: int,
+    told: Mapping[str, Any] | None = None,
+) -> Tokens:
+    """A vendor's figures; where parts are more than the whole, the whole is taken to be their sum."""
+    whole = max(prompt, cached + written)
+    cost = _cost(told or {})
+    return Tokens(whole, cached, written, long, max(answer, thought), thought, cost=cost)
+
+
+def _cost(told: Mapping[str, Any]) -> float | None:
+    """What the seller says it charged (OpenRouter and its kin do)."""
+    value = told.get("cost")
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value >= 0
+    return float(cast("float", value)) if usable else None
+
+
+def _inner(told: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
+    for name in names:
+        found = _mapping(told.get(name))
+        if found is not None:
+            return found
+    return {}
+
+
+def _whole(told: Mapping[str, Any], *names: str) -> int:
+    """The first of these that is there; what is null counts as nothing."""
+    for name in names:
+        value = told.get(name)
+        if value is None:
+            continue
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not isfinite(value) or value != int(value):
+            raise InvalidInput(
+                f"{name} tokens: {value!r} is not a whole number", hint="give numbers of 0 or more"
+            )
+        if value < 0:
+            raise InvalidInput(f"{name} tokens: {value} is negative", hint="give numbers of 0 or more")
+        return int(value)
+    return 0
+
+
+def _mapping(value: object) -> Mapping[str, Any] | None:
+    """What an SDK gives as an object, as a mapping."""
+    if value is None or isinstance(value, Mapping):
+        return cast("Mapping[str, Any] | None", value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return cast("Mapping[str, Any]", dump())
+    if hasattr(value, "__dict__") and not isinstance(value, type):
+        return vars(value)
+    raise InvalidInput(
+        f"the usage of a call cannot be read from {type(value).__name__}",
+        hint="give the `usage` of the answer, or a dictionary with input and output",
+    )

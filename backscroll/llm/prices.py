@@ -1,0 +1,169 @@
+"""What calls cost: the prices of a model on a day, and what a number of tokens comes to.
+
+Owns the order in which prices are looked for: a person's own table, then `genai-prices` (loaded when first asked), then
+nobody knows, which is None and never nought. Money is counted in billionths of a US dollar, in whole numbers. Refuses to
+remember calls (`engine/costing`). Before: `llm/prices_table`, `llm/ledger`. After: `engine/costing`, `assemble/policy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from backscroll.llm.ledger import Tokens
+from backscroll.llm.prices_table import PRICES, PriceTable, Row, Step
+from backscroll.llm.windows import family_of, local_providers, plain_name, sold_by_amazon
+
+if TYPE_CHECKING:
+    from genai_prices.types import PriceCalculation
+
+_NONE = PriceTable()
+#: What `genai-prices` calls them.
+_LISTED = {
+    "input": "input_mtok",
+    "cached": "cache_read_mtok",
+    "written": "cache_write_mtok",
+    "written_long": "cache_write_1h_mtok",
+    "output": "output_mtok",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Prices in US dollars per million tokens; above a size of the prompt, those of a step are for all of it."""
+
+    prices: Mapping[str, Decimal]
+    above: tuple[Step, ...] = ()
+    source: str = ""  # the person's table, or genai-prices
+
+    def at(self, prompt: int) -> Mapping[str, Decimal]:
+        """The prices for a prompt of this size."""
+        held = self.prices
+        for step in self.above:
+            if prompt > step.tokens:
+                held = step.prices
+        return held
+
+    def nano(self, tokens: Tokens) -> int:
+        """What a call costs, in billionths of a US dollar."""
+        held = self.at(tokens.input)
+        plain = held["input"]
+        written = held.get("written", plain)
+        owed = (
+            (tokens.input - tokens.cached - tokens.written) * plain
+            + tokens.cached * held.get("cached", plain)
+            + (tokens.written - tokens.written_long) * written
+            + tokens.written_long * held.get("written_long", written)
+            + tokens.output * held["output"]
+        )
+        return int((owed * 1000).quantize(Decimal(1), rounding=ROUND_HALF_UP))
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """For weighing: what a token costs where a plain token of the prompt costs 1."""
+
+    read: float = 0.1
+    write: float = 1.25
+    output: float = 5.0
+    known: bool = False  # False: what is usual with this vendor
+    per_million: float | None = None  # US dollars for a million plain tokens; None: nobody knows
+
+
+def rates_for(
+    model: str, *, provider: str = "", at: datetime | None = None, table: PriceTable = _NONE
+) -> Rates | None:
+    """The prices of a model at a moment (None: now); None where nobody knows them."""
+    moment = at or datetime.now(UTC)
+    own = table.priced(model, provider, moment.date())
+    if own is not None:
+        return _own(own, table.path)
+    if not model.strip() or provider.strip().lower() in local_providers():
+        return None
+    # A price changes by the hour at most, so calls within an hour share one lookup.
+    return _listed_rates(model, provider, moment.replace(minute=0, second=0, microsecond=0))
+
+
+def price_for(
+    model: str, *, provider: str = "", at: datetime | None = None, table: PriceTable = _NONE
+) -> Price:
+    """Relative prices for deciding what pays; where nobody knows the price, what is usual with the vendor."""
+    found = rates_for(model, provider=provider, at=at, table=table)
+    family = family_of(model)
+    if found is None or not found.prices["input"]:
+        return Price(family.read, family.write, family.output)
+    plain = found.prices["input"]
+    written = found.prices.get("written", plain)
+    return Price(
+        float(found.prices.get("cached", plain) / plain),
+        float(written / plain),
+        float(found.prices["output"] / plain),
+        known=True,
+        per_million=float(plain),
+    )
+
+
+def listed_window(model: str, provider: str = "") -> int | None:
+    """The window of a model as it stands beside its listed price."""
+    found = _found(model, provider, datetime.now(UTC)) if model.strip() else None
+    return None if found is None else found.model.context_window
+
+
+def _own(row: Row, path: str) -> Rates:
+    return Rates(row.prices, row.above, path)
+
+
+@lru_cache(maxsize=512)
+def _listed_rates(model: str, provider: str, at: datetime) -> Rates | None:
+    found = _found(model, provider, at)
+    if found is None:
+        return None
+    listed = {
+        name: value for name in PRICES if (value := getattr(found.model_price, _LISTED[name])) is not None
+    }
+    if "input" not in listed or "output" not in listed:
+        return None  # priced by pictures or minutes; of tokens nobody knows
+    sizes = sorted({tier.start for value in listed.values() for tier in getattr(value, "tiers", ())})
+    steps = tuple(Step(size, {name: _at(value, size) for name, value in listed.items()}) for size in sizes)
+    return Rates({name: _at(value, None) for name, value in listed.items()}, steps, "genai-prices")
+
+
+def _at(value: Any, size: int | None) -> Decimal:
+    """A listed price for prompts above a size; None: of the smallest."""
+    if isinstance(value, Decimal):
+        return value
+    held: Decimal = value.base
+    for tier in value.tiers:
+        if size is not None and size >= tier.start:
+            held = tier.price
+    return held
+
+
+def _found(model: str, provider: str, at: datetime) -> PriceCalculation | None:
+    from genai_prices import Usage, calc_price
+
+    nothing = Usage(input_tokens=0)
+    for seller, name in _spellings(model.strip(), provider.strip()):
+        try:
+            return calc_price(nothing, name, provider_id=seller, genai_request_timestamp=at)
+        except LookupError:
+            continue  # it is not listed under this spelling
+    return None
+
+
+def _spellings(model: str, provider: str) -> Iterator[tuple[str | None, str]]:
+    """Who sells it under which name, the most exact first."""
+    if provider:
+        yield provider, model
+    seller, slash, rest = model.partition("/")
+    if slash and seller and rest:
+        yield seller, rest
+    if sold_by_amazon(model):
+        yield "aws", model
+    yield None, model
+    if plain_name(model) != model:
+        yield None, plain_name(model)

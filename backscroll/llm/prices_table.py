@@ -1,0 +1,230 @@
+"""A person's own table of prices and windows: a TOML file that wins over everything built in.
+
+Owns reading and checking it: an error names the file, the line and the field. Refuses to guess: a row is right or refused.
+Before: the setting `prices`. After: `llm/prices`, `llm/windows`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from functools import lru_cache
+from math import isfinite
+from pathlib import Path
+from typing import Any, cast
+
+from backscroll.errors import InvalidInput
+from backscroll.llm.windows import fitting, plain_name
+
+#: US dollars for a million tokens.
+PRICES = ("input", "cached", "written", "written_long", "output")
+_NUMBERS = ("window", "max_output")
+_KNOWN = ("match", "provider", "since", "above", *PRICES, *_NUMBERS)
+_ROW = re.compile(r"\s*\[\[\s*model\s*\]\]")
+_HINT = "every row is a [[model]] with `match` and prices in US dollars per million tokens; docs/costs.md shows one"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Prices from a size of the prompt on."""
+
+    tokens: int
+    prices: Mapping[str, Decimal]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the table says about the models that fit."""
+
+    fits: re.Pattern[str]
+    provider: str
+    since: date | None
+    prices: Mapping[str, Decimal]
+    above: tuple[Step, ...]
+    window: int | None
+    max_output: int | None
+    line: int
+
+    def about(self, model: str, provider: str) -> bool:
+        """True where this row speaks about a model; its name may be given with or without who sells it."""
+        if self.provider and self.provider != provider.strip().lower():
+            return False
+        return bool(self.fits.match(model.strip().lower()) or self.fits.match(plain_name(model)))
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """The rows in the order of the file; the first that fits wins."""
+
+    path: str = ""
+    rows: tuple[Row, ...] = ()
+
+    def priced(self, model: str, provider: str, at: date) -> Row | None:
+        """The row with the prices of a model on a day."""
+        fitting_rows = (r for r in self.rows if r.prices and r.about(model, provider))
+        return next((r for r in fitting_rows if r.since is None or r.since <= at), None)
+
+    def sized(self, model: str, provider: str = "") -> Row | None:
+        """The row with the window of a model."""
+        return next((r for r in self.rows if r.window and r.about(model, provider)), None)
+
+
+def price_table(path: str) -> PriceTable:
+    """The table in a file; an empty path is an empty table. Read again only when the file has changed."""
+    if not path:
+        return PriceTable()
+    place = Path(path).expanduser()
+    try:
+        stamp = place.stat()
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot read the price table {place}: {error.strerror}",
+            hint="correct the setting `prices`, or unset it",
+        ) from error
+    return _read(place, stamp.st_mtime_ns, stamp.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read(place: Path, _changed: int, _size: int) -> PriceTable:
+    try:
+        text = place.read_text(encoding="utf-8-sig")
+        data = tomllib.loads(text)
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot read the price table {place}: {error.strerror}",
+            hint="correct the setting `prices`, or unset it",
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"the price table {place} is not UTF-8: byte {error.start}", hint="save it as UTF-8"
+        ) from error
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"the price table {place} is not TOML: {error}", hint=_HINT) from error
+    return parsed_table(str(place), text, data)
+
+
+def parsed_table(path: str, text: str, data: Mapping[str, Any]) -> PriceTable:
+    """The table that a TOML document holds."""
+    reader = _Reader(path, text)
+    for name in data:
+        if name != "model":
+            raise reader.wrong(-1, name, "an unknown field")
+    rows = data.get("model", [])
+    if not isinstance(rows, list):
+        raise reader.wrong(-1, "model", "write it as [[model]]")
+    return PriceTable(path, tuple(reader.row(n, row) for n, row in enumerate(cast("list[Any]", rows))))
+
+
+class _Reader:
+    """Reads the rows of one file, and knows where in it they stand."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.lines = text.splitlines()
+        self.starts = [n for n, line in enumerate(self.lines) if _ROW.match(line)]
+
+    def wrong(self, row: int, field: str, what: str) -> InvalidInput:
+        """The error for a field of a row; row -1 is outside of all rows."""
+        return InvalidInput(
+            f"price table {self.path}, line {self.line(row, field)}, {field}: {what}",
+            hint=_HINT,
+            file=self.path,
+            field=field,
+        )
+
+    def line(self, row: int, field: str = "") -> int:
+        """The line of a field, or of its row where the field is not written out; counted from 1."""
+        begin = self.starts[row] if 0 <= row < len(self.starts) else 0
+        end = self.starts[row + 1] if 0 <= row + 1 < len(self.starts) else len(self.lines)
+        outer = re.escape(field.partition(".")[0])
+        names = re.compile(rf"""\s*(?:\[+\s*(?:model\.)?)?["']?{outer}["']?\s*[=\].]""")
+        for number in range(begin, end):
+            if field and names.match(self.lines[number]):
+                return number + 1
+        return begin + 1
+
+    def row(self, n: int, entry: Any) -> Row:
+        """One row, checked."""
+        if not isinstance(entry, dict):
+            raise self.wrong(n, "model", "write it as [[model]]")
+        given = cast("dict[str, Any]", entry)
+        for name in given:
+            if name not in _KNOWN:
+                raise self.wrong(n, name, "an unknown field")
+        prices = self.prices(n, given)
+        if not prices and "window" not in given:
+            raise self.wrong(n, "match", "the row says neither prices nor a window")
+        for name in ("input", "output"):
+            if prices and name not in prices:
+                raise self.wrong(n, name, "is missing")
+        provider = given.get("provider", "")
+        if not isinstance(provider, str):
+            raise self.wrong(n, "provider", "is not a text")
+        return Row(
+            fitting(self.patterns(n, given)),
+            provider.strip().lower(),
+            self.since(n, given.get("since")),
+            prices,
+            self.above(n, given, prices),
+            self.number(n, given, "window"),
+            self.number(n, given, "max_output"),
+            self.line(n),
+        )
+
+    def patterns(self, n: int, given: Mapping[str, Any]) -> Sequence[str]:
+        match = given.get("match")
+        names: list[Any] = match if isinstance(match, list) else [match]
+        if not names or not all(isinstance(name, str) and name.strip() for name in names):
+            raise self.wrong(n, "match", "is not the name of a model, or a list of names")
+        return [name.strip() for name in names]
+
+    def prices(self, n: int, given: Mapping[str, Any], inside: str = "") -> dict[str, Decimal]:
+        out: dict[str, Decimal] = {}
+        for name in PRICES:
+            value = given.get(name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+                raise self.wrong(n, inside + name, "is not a number")
+            if value < 0:
+                raise self.wrong(n, inside + name, "is negative")
+            out[name] = Decimal(str(value))
+        return out
+
+    def above(self, n: int, given: Mapping[str, Any], base: Mapping[str, Decimal]) -> tuple[Step, ...]:
+        steps = given.get("above", [])
+        if not isinstance(steps, list) or (steps and not base):
+            raise self.wrong(n, "above", "is not a list of prices above a number of tokens")
+        out: list[Step] = []
+        for step in cast("list[Any]", steps):
+            if not isinstance(step, dict):
+                raise self.wrong(n, "above", "is not a list of prices above a number of tokens")
+            entry = cast("dict[str, Any]", step)
+            for name in entry:
+                if name != "tokens" and name not in PRICES:
+                    raise self.wrong(n, f"above.{name}", "an unknown field")
+            tokens = self.number(n, entry, "tokens", "above.")
+            if tokens is None:
+                raise self.wrong(n, "above.tokens", "is missing")
+            out.append(Step(tokens, {**base, **self.prices(n, entry, "above.")}))
+        return tuple(sorted(out, key=lambda s: s.tokens))
+
+    def number(self, n: int, given: Mapping[str, Any], name: str, inside: str = "") -> int | None:
+        value = given.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise self.wrong(n, inside + name, "is not a whole number of tokens")
+        return value
+
+    def since(self, n: int, value: Any) -> date | None:
+        if value is None or isinstance(value, date):
+            return value.date() if isinstance(value, datetime) else value
+        try:
+            return date.fromisoformat(str(value))
+        except ValueError as error:
+            raise self.wrong(n, "since", "is not a date such as 2026-11-01") from error
