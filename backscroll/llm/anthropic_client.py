@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from backscroll.errors import CutShort, MissingExtra
 from backscroll.llm.anthropic_client_events import Heard, reply_of, server_sent
-from backscroll.llm.client import Done, Reply, Request, StreamEvent
+from backscroll.llm.client import Done, Reply, Request, StreamEvent, sendable
 from backscroll.llm.client_faults import refused, timed_out
 from backscroll.llm.openai_client import cut_short, unreachable
 from backscroll.llm.providers import Provider
@@ -134,5 +134,4 @@ _JSON: Mapping[str, str] = {"content-type": "application/json"}
 
 
 def _bytes(body: Mapping[str, Json]) -> bytes:
-    """The request as it goes out; half a character (a lone surrogate) cannot, and becomes a question mark."""
-    return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+    return json.dumps(sendable(dict(body)), ensure_ascii=False).encode()

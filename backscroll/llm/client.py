@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, cast
 
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
@@ -118,3 +118,14 @@ class Client(Protocol):
     def close(self) -> None:
         """Let go of connections."""
         ...
+
+
+def sendable(value: Json) -> Json:
+    """JSON that can be sent: half a character (a lone surrogate) cannot, and becomes a question mark."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {sendable(k): sendable(v) for k, v in cast("Mapping[str, Json]", value).items()}
+    if isinstance(value, list | tuple):
+        return [sendable(v) for v in cast("list[Json]", value)]
+    return value

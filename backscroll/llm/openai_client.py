@@ -34,7 +34,7 @@ def open_sdk(provider: Provider, key: str) -> OpenAI:
 
 @contextmanager
 def our_errors(provider: Provider, model: str, *, streaming: bool = False) -> Generator[None]:
-    """Whatever goes wrong inside, in our words."""
+    """Whatever goes wrong inside, in our words; `streaming` once an answer has begun."""
     import httpx2
     import openai
 
@@ -43,7 +43,7 @@ def our_errors(provider: Provider, model: str, *, streaming: bool = False) -> Ge
     except openai.APITimeoutError as error:
         raise timed_out(provider.name, provider.timeout) from error
     except openai.APIConnectionError as error:
-        raise unreachable(provider) from error
+        raise (cut_short(provider) if streaming else unreachable(provider)) from error
     except openai.APIStatusError as error:
         body: Json = error.body if error.body is not None else error.response.text
         headers = dict(error.response.headers)

@@ -19,6 +19,7 @@ from backscroll.llm.client import (
     StreamEvent,
     TextDelta,
     Usage,
+    sendable,
 )
 from backscroll.llm.client_faults import in_stream
 from backscroll.llm.openai_client import cut_short, number, open_sdk, our_errors, plain
@@ -70,11 +71,10 @@ class ChatClient:
             "stream_options": {"include_usage": True},
         }
         heard = _Heard()
+        with our_errors(self._provider, body["model"]):
+            stream = cast("Any", self._sdk.chat.completions).create(**body)
         # Closed on every way out, so that no connection is left when the reader stops early.
-        with (
-            our_errors(self._provider, body["model"], streaming=True),
-            cast("Any", self._sdk.chat.completions).create(**body) as chunks,
-        ):
+        with our_errors(self._provider, body["model"], streaming=True), stream as chunks:
             for chunk in chunks:
                 yield from heard.take(plain(chunk))
         if not heard.finish:
@@ -86,9 +86,9 @@ class ChatClient:
         self._sdk.close()
 
     def _body(self, request: Request) -> dict[str, Json]:
-        messages = [dict(m) for m in request.messages]
+        messages = sendable([dict(m) for m in request.messages])
         if request.system:
-            messages.insert(0, {"role": "system", "content": request.system})
+            messages.insert(0, {"role": "system", "content": sendable(request.system)})
         # Vendors imitate the older name of the limit; OpenAI's newer models take only the newer one.
         at_home = (urlsplit(self._provider.address).hostname or "").endswith("openai.com")
         limit = "max_completion_tokens" if at_home else "max_tokens"

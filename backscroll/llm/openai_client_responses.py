@@ -19,6 +19,7 @@ from backscroll.llm.client import (
     StreamEvent,
     TextDelta,
     Usage,
+    sendable,
 )
 from backscroll.llm.client_faults import in_stream
 from backscroll.llm.openai_client import cut_short, mappings, number, open_sdk, our_errors, plain
@@ -58,10 +59,9 @@ class ResponsesClient:
         body: dict[str, Json] = {**self._body(request), "stream": True}
         last: dict[str, Json] | None = None
         names: dict[int, tuple[str, str]] = {}
-        with (
-            our_errors(self._provider, body["model"], streaming=True),
-            cast("Any", self._sdk.responses).create(**body) as events,
-        ):
+        with our_errors(self._provider, body["model"]):
+            stream = cast("Any", self._sdk.responses).create(**body)
+        with our_errors(self._provider, body["model"], streaming=True), stream as events:
             for heard in events:
                 event = cast("dict[str, Json]", plain(heard))
                 if event.get("type") in _LAST:
@@ -81,12 +81,12 @@ class ResponsesClient:
     def _body(self, request: Request) -> dict[str, Json]:
         body: dict[str, Json] = {
             "model": request.model or self._provider.model,
-            "input": [dict(m) for m in request.messages],
+            "input": sendable([dict(m) for m in request.messages]),
             "max_output_tokens": request.max_tokens,
             "store": False,
         }
         if request.system:
-            body["instructions"] = request.system
+            body["instructions"] = sendable(request.system)
         if request.tools:
             body["tools"] = [dict(t) for t in request.tools]
         if request.temperature is not None:
