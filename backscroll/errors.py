@@ -13,6 +13,7 @@
     │   ├── StoreCorrupt    the file is damaged, or is no store at all
     │   └── StoreTooNew     written by a newer program; left untouched
     ├── MissingExtra        an optional part is not installed
+    ├── BudgetExceeded      a limit on money would be passed; the call was not made
     └── ModelError          a model, or the service it runs at, could not do it
         ├── KeyRefused      there is no key, or the service does not take it
         ├── ModelUnknown    the service has no such model
@@ -110,6 +111,12 @@ class MissingExtra(BackscrollError):
     """An optional part of Backscroll is needed for this and not installed."""
 
     exit_code = 10
+
+
+class BudgetExceeded(BackscrollError):
+    """A limit on money is reached, or the call would pass it; nothing was spent."""
+
+    exit_code = 11
 
 
 class ModelError(BackscrollError):

@@ -177,10 +177,10 @@ class _Reader:
 
     def patterns(self, n: int, given: Mapping[str, Any]) -> Sequence[str]:
         match = given.get("match")
-        names: list[Any] = match if isinstance(match, list) else [match]
+        names = cast("list[Any]", match if isinstance(match, list) else [match])
         if not names or not all(isinstance(name, str) and name.strip() for name in names):
             raise self.wrong(n, "match", "is not the name of a model, or a list of names")
-        return [name.strip() for name in names]
+        return [str(name).strip() for name in names]
 
     def prices(self, n: int, given: Mapping[str, Any], inside: str = "") -> dict[str, Decimal]:
         out: dict[str, Decimal] = {}
