@@ -1,0 +1,356 @@
+"""What tools did in a thread: the recent operations, and every use with its full result, by tool, target, turn or words.
+
+Owns: finding uses through the search index or one turn, so that a long history is not read for a few of them. Only live
+messages count: after an edit or a delete the same question has another answer. Refuses: what a digest says
+(`derive/digest`), how the list is written (`derive/operations`). Before: `engine/reading`. After: `surfaces`, `engine/prompting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from backscroll.derive.digest import Digest, digests_of
+from backscroll.derive.digests.asking import plain_name
+from backscroll.derive.flat import flat
+from backscroll.derive.operations import shown
+from backscroll.engine.lineage import View, reach
+from backscroll.engine.reading import message_of
+from backscroll.engine.result_memory import ResultMemory, memory_of, result_text
+from backscroll.errors import InvalidInput
+from backscroll.recall.query import Phrase, Query, Term, parse_query
+from backscroll.recall.words import index_words
+from backscroll.record.history import FORGOTTEN, Entry
+from backscroll.record.ports import Reader, Spoken, Wanted
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+_PAGE = 64
+_TURNS = 5  # turns in which calls without any answer are looked for
+_HITS = 3_000  # candidates of one search; stores rank no more than about so many
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """One use of a tool: its digest, what was asked, and the full result when it is wanted."""
+
+    digest: Digest
+    arguments: Json
+    turn: int  # the number of the turn it stands in
+    _revision: Ref | None = field(repr=False, default=None)
+    _memory: ResultMemory | None = field(repr=False, compare=False, default=None)
+
+    @property
+    def result(self) -> str:
+        """All the words of the result, read from the store unless they are at hand; empty where there is none yet."""
+        if self._revision is None or self._memory is None:
+            return ""
+        return self._memory.text(self._revision, self.digest.call_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A use that fits, with where it stands."""
+
+    digest: Digest
+    arguments: Json
+    position: bytes
+    revision: Ref | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a search for uses asks for; a use has to fit all of it."""
+
+    tool: str | None
+    target: Query | None
+    text: Query | None
+
+    def fits(self, digest: Digest, call: str, result: str) -> bool:
+        """True where a use is what was asked for; `call` and `result` are all their words."""
+        if self.tool is not None and not same_tool(self.tool, digest.tool_name):
+            return False
+        if self.target is not None and not _holds(self.target, f"{digest.target}\n{call}"):
+            return False
+        return self.text is None or _holds(self.text, f"{call}\n{result}")
+
+
+def same_tool(wanted: str, name: str) -> bool:
+    """True where a name means this tool: the same, or the same but for capitals and the server in front."""
+    return wanted == name or wanted.casefold() == name.casefold() or plain_name(wanted) == plain_name(name)
+
+
+# -- recent operations -------------------------------------------------------------------------------------------
+
+
+def operations(thread: Thread, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
+    """What tools did in the last rounds, or the last so many operations; oldest first, at most `max_summaries`.
+
+    Reads back from the end only as far as needed: a turn of hundreds of steps is not read whole for twenty lines.
+    """
+    settings = thread.engine.settings
+    rounds = settings.operations_rounds if rounds is None else rounds
+    for name, number in (("rounds", rounds), ("last", last or 0)):
+        if number < 0:
+            raise InvalidInput(f"cannot list {number} operations ({name})", hint="give a number of 0 or more")
+    limit = settings.max_summaries if last is None else last
+    if limit == 0 or (last is None and rounds == 0):
+        return []
+    return thread.store.read(
+        lambda reader: _recent(_view(thread, reader), limit, rounds if last is None else None)
+    )
+
+
+def _view(thread: Thread, reader: Reader) -> View:
+    state = reader.thread(thread.id)
+    if state is None:
+        thread.engine.resolve(thread.id)  # says what is wrong
+    assert state is not None
+    return View(reader, state)
+
+
+def _recent(view: View, limit: int, rounds: int | None) -> list[Digest]:
+    """The newest operations of a view. Results stand after their calls, so going back meets them first."""
+    waiting = view.count(role="tool") if rounds is None else None
+    taken: list[Message] = []
+    calls = turns = 0
+    for message in _backwards(view):
+        taken.append(message)
+        if not message.hidden:
+            calls += sum(isinstance(part, ToolCall) for part in message.parts)
+        if message.role == "tool" and waiting is not None:
+            waiting -= 1
+        if message.role == "user":
+            turns += 1
+            if rounds is not None and turns >= rounds:
+                break
+            if waiting is not None and waiting <= 0 and turns >= _TURNS:
+                break  # no tool has answered before this
+        if calls >= limit and message.role == "assistant":
+            break
+    return digests_of(shown(taken[::-1]))[-limit:]
+
+
+def _backwards(view: View, before: bytes | None = None) -> Iterator[Message]:
+    """Live messages from the end, a page at a time."""
+    while rows := view.page(_PAGE, before=before, newest_first=True):
+        yield from (message_of(*row) for row in rows if _readable(row))
+        before = rows[-1][0].position
+        if len(rows) < _PAGE:
+            return
+
+
+def _readable(row: tuple[Entry, Spoken]) -> bool:
+    return row[1].body is not None and not row[0].flags & FORGOTTEN
+
+
+# -- tool history ------------------------------------------------------------------------------------------------
+
+
+def tool_history(
+    thread: Thread,
+    *,
+    tool: str | None = None,
+    target: str | None = None,
+    turn: int | None = None,
+    text: str | None = None,
+    limit: int = 20,
+) -> list[ToolUse]:
+    """Uses of tools that fit everything asked for, the newest first.
+
+    `tool` is a name (capitals and a server in front do not matter), `target` words of what it was aimed at, `text` a
+    search in call and result as `search` understands it, `turn` the number of a turn.
+    """
+    if limit < 0:
+        raise InvalidInput(f"cannot list {limit} tool calls", hint="give a number of 0 or more")
+    asked = _Asked(_given(tool), _query(target), _query(text))
+    if limit == 0:
+        return []
+    if turn is not None:
+        steps = iter([thread.turn(turn).messages])
+        return thread.store.read(lambda reader: _uses(thread, _view(thread, reader), steps, asked, limit))
+    return thread.store.read(
+        lambda reader: _uses(
+            thread, (view := _view(thread, reader)), _candidates(thread, view, asked), asked, limit
+        )
+    )
+
+
+def _given(text: str | None) -> str | None:
+    return text.strip() or None if text is not None else None
+
+
+def _query(text: str | None) -> Query | None:
+    return parse_query(text) if text is not None and text.strip() else None
+
+
+def _uses(
+    thread: Thread, view: View, steps: Iterator[Sequence[Message]], asked: _Asked, limit: int
+) -> list[ToolUse]:
+    found: dict[tuple[Ref, str, Ref | None], _Found] = {}
+    for step in steps:
+        for use in _fitting(step, asked):
+            found.setdefault((use.digest.call, use.digest.call_id, use.digest.result), use)
+        if len(found) >= limit and asked.text is None and asked.target is None and asked.tool is None:
+            break  # only this walk goes strictly back; what the index finds comes in any order
+    ordered = sorted(found.values(), key=lambda use: use.position, reverse=True)
+    # A step gives its calls in order; the newest first means the last of parallel calls too.
+    return _numbered(thread, view, _latest_first(ordered)[:limit])
+
+
+def _latest_first(uses: Sequence[_Found]) -> list[_Found]:
+    """Uses by position, the last call of a message before its first."""
+    out: list[_Found] = []
+    group: list[_Found] = []
+    for use in uses:
+        if group and group[0].position != use.position:
+            out += group[::-1]
+            group = []
+        group.append(use)
+    return out + group[::-1]
+
+
+def _fitting(step: Sequence[Message], asked: _Asked) -> Iterator[_Found]:
+    """The uses in some messages that fit."""
+    live = [message for message in step if not message.deleted]
+    by_id = {message.id: message for message in live}
+    for digest in digests_of(live):
+        home = by_id[digest.call]
+        call = next((p for p in home.parts if isinstance(p, ToolCall) and p.id == digest.call_id), None)
+        answer = None if digest.result is None else by_id[digest.result]
+        told = "" if answer is None else result_text(answer.content, digest.call_id)
+        words = "" if call is None else flat(_only(home, call))
+        if asked.fits(digest, words, told):
+            revision = None if answer is None else answer.revision
+            yield _Found(digest, None if call is None else call.arguments, home.position, revision)
+
+
+def _only(message: Message, call: ToolCall) -> Message:
+    """A message reduced to one of its calls."""
+    return replace(message, content=replace(message.content, parts=(call,), author=None))
+
+
+def _numbered(thread: Thread, view: View, uses: Sequence[_Found]) -> list[ToolUse]:
+    """The uses with the numbers of their turns, counted from the end, where the newest stand."""
+    out: list[ToolUse] = []
+    memory = memory_of(thread.engine)
+    number, edge = view.state.turns, None
+    for use in uses:
+        if edge is None or use.position != edge:
+            number -= view.count(role="user", after=use.position, upto=edge)
+            edge = use.position
+        out.append(ToolUse(use.digest, use.arguments, number, use.revision, memory))
+    return out
+
+
+# -- candidates --------------------------------------------------------------------------------------------------
+
+
+def _candidates(thread: Thread, view: View, asked: _Asked) -> Iterator[Sequence[Message]]:
+    """Steps that may hold what was asked for; through the index wherever there is a word to look for."""
+    if asked.text is not None:
+        hits = _hits(thread, view, asked.text, None) or _hits(thread, view, asked.text.relaxed(), None)
+    elif asked.target is not None:
+        hits = _hits(thread, view, asked.target, None)
+    elif asked.tool is not None and (named := _word_of(asked.tool)) is not None:
+        hits = _hits(thread, view, named, asked.tool) or _hits(thread, view, named, None)
+    else:
+        return _every_step(view)
+    return _steps_around(view, hits)
+
+
+def _word_of(tool: str) -> Query | None:
+    """A query for the name of a tool; None where it has no letter or digit."""
+    try:
+        return parse_query(f'"{plain_name(tool).replace(chr(34), " ")}"')
+    except InvalidInput:
+        return None
+
+
+def _hits(thread: Thread, view: View, query: Query, tool: str | None) -> list[Ref]:
+    """Messages of assistants and tools that the index finds in this thread and its past."""
+    logs = tuple(log for log, _ in reach(view.reader, view.state))
+    wanted = Wanted(logs, roles=("assistant", "tool"), tool=tool)
+    expression = query.to_fts5() if thread.store.dialect == "fts5" else query.to_tsquery()
+    return [hit.message for hit in view.reader.search(expression, wanted, _HITS)]
+
+
+def _steps_around(view: View, hits: Iterable[Ref]) -> Iterator[Sequence[Message]]:
+    """The steps in which messages stand, each once."""
+    seen: set[Ref] = set()
+    for hit in hits:
+        entry = view.entry(hit)
+        if entry is None or not entry.live or hit in seen:
+            continue
+        step = _step(view, entry)
+        seen.update(message.id for message in step)
+        yield step
+
+
+def _step(view: View, entry: Entry) -> list[Message]:
+    """A reply with the results that follow it, given any message of it."""
+    own = message_of(entry, view.reader.spoken([entry.revision])[entry.revision])
+    before: list[Message] = []
+    if entry.role == "tool":
+        for message in _near(lambda edge: view.page(8, before=edge, newest_first=True), entry.position):
+            if message.role == "user":
+                break
+            before.append(message)
+            if message.role == "assistant" and _answers(message, own):
+                break
+    after: list[Message] = []
+    for message in _near(lambda edge: view.page(8, after=edge), entry.position):
+        if message.role != "tool":
+            break
+        after.append(message)
+    return [*before[::-1], own, *after]
+
+
+def _near(page: Callable[[bytes], list[tuple[Entry, Spoken]]], edge: bytes) -> Iterator[Message]:
+    while rows := page(edge):
+        yield from (message_of(*row) for row in rows if _readable(row))
+        edge = rows[-1][0].position
+
+
+def _answers(reply: Message, result: Message) -> bool:
+    """True where a message asks for what another one answers."""
+    asked = {part.id for part in reply.parts if isinstance(part, ToolCall)}
+    return any(isinstance(part, ToolResult) and part.call_id in asked for part in result.parts)
+
+
+def _every_step(view: View) -> Iterator[Sequence[Message]]:
+    """All steps that have to do with tools, the newest first."""
+    step: list[Message] = []
+    for message in _backwards(view):
+        step.append(message)
+        if message.role == "tool":
+            continue
+        if any(isinstance(p, ToolCall | ToolResult) for m in step for p in m.parts):
+            yield step[::-1]
+        step = []
+    if step:
+        yield step[::-1]
+
+
+# -- words -------------------------------------------------------------------------------------------------------
+
+
+def _holds(query: Query, text: str) -> bool:
+    """True where a text has what a query asks for, by the rules of the index."""
+    words = f" {index_words(text)} "
+    wanted = all(any(_has(term, words) for term in group) for group in query.groups)
+    return wanted and not any(_has(term, words) for term in query.excluded)
+
+
+def _has(term: Term, words: str) -> bool:
+    return any(_stands(phrase, words) for phrase in term.phrases)
+
+
+def _stands(phrase: Phrase, words: str) -> bool:
+    row = " " + " ".join(phrase.words)
+    return (row if phrase.prefix else row + " ") in words
