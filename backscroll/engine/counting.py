@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from backscroll.errors import StoreError
-from backscroll.llm.calibration import Calibration, calibrated, corrected, key_of, restored
+from backscroll.llm.calibration import Calibration, calibrated, key_of, restored
 from backscroll.llm.overhead import message_tokens
 from backscroll.llm.tokens import Tokenizer, tokenizer_for
 from backscroll.llm.windows import plain_name
@@ -153,8 +153,3 @@ def observe(engine: Engine, model: str, *, counted: int, reported: int) -> Calib
         return after
 
     return engine.store.write(work)
-
-
-def estimate(engine: Engine, model: str, tokens: int) -> int:
-    """A count of ours as the vendor would count it."""
-    return corrected(tokens, correction(engine, model))

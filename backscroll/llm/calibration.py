@@ -67,11 +67,6 @@ def calibrated(before: Calibration, *, counted: int, reported: int) -> Calibrati
     )
 
 
-def corrected(tokens: int, ratio: float) -> int:
-    """A count as the vendor would count it."""
-    return ceil(tokens * ratio)
-
-
 def key_of(model: str) -> str:
     """Under which name a model's ratio is kept."""
     return f"calibration:{model}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from math import ceil
@@ -126,8 +125,3 @@ def _of_family(family: Family) -> Tokenizer:
 def tokenizer_for(model: str = "") -> Tokenizer:
     """The tokenizer of a model: o200k where no model is named; an unknown one is estimated by o200k and says so."""
     return _of_family(family_of(model)) if model.strip() else named_tokenizer("o200k")
-
-
-def total(texts: Sequence[str], tokenizer: Tokenizer) -> int:
-    """The tokens of several texts."""
-    return sum(tokenizer.count(text) for text in texts)

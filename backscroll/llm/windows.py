@@ -111,11 +111,6 @@ def family_of(model: str) -> Family:
     return Family(**found)
 
 
-def families() -> tuple[Family, ...]:
-    """All families, in the order in which they are tried."""
-    return tuple(Family(**row.values) for row in _tables()["family"])
-
-
 @lru_cache(maxsize=512)
 def built_in_window(model: str) -> Window | None:
     """The window of a model by our own table; None where it has no row."""

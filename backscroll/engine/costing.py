@@ -1,0 +1,246 @@
+"""The ledger: every model call with its tokens, its price on the day, its purpose, and what it was for.
+
+Owns writing calls down, summing them, and the limits on money. A call is always written down: one whose price nobody knows
+has none, one that failed is there too. Refuses prices (`llm/prices`) and shapes of usage (`llm/ledger`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from backscroll.engine.means import zoned
+from backscroll.errors import InvalidInput
+from backscroll.llm.calibration import calibrated, key_of, restored
+from backscroll.llm.ledger import Tokens, tokens_of
+from backscroll.llm.limits import Limit, Verdict, in_nano, judged
+from backscroll.llm.prices import Price, Rates, price_for, rates_for
+from backscroll.llm.prices_table import PriceTable, price_table
+from backscroll.llm.tokens import tokenizer_for
+from backscroll.llm.windows import Window, plain_name, window_for
+from backscroll.record.derived import Charge, Spent
+from backscroll.vocab.ids import THREAD_ID
+from backscroll.vocab.moment import microseconds
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.thread import Thread
+    from backscroll.record.ports import Writer
+
+#: By what calls can be summed.
+GROUPS = ("model", "provider", "purpose", "thread", "task", "turn", "day")
+FAILED = "failed"
+_LONGEST = 100  # characters of a purpose, a provider, a task
+
+
+def prices_of(engine: Engine) -> PriceTable:
+    """The person's own table of prices, or an empty one."""
+    return price_table(engine.settings.prices)
+
+
+def window_of(engine: Engine, model: str = "") -> Window:
+    """The window of a model (default: the one in the settings)."""
+    return window_for(model or engine.settings.model, table=prices_of(engine))
+
+
+def price_of(engine: Engine, model: str = "", *, provider: str = "") -> Price:
+    """Relative prices of a model (default: the one in the settings), for deciding what pays."""
+    at = datetime.fromisoformat(engine.means.now())
+    return price_for(model or engine.settings.model, provider=provider, at=at, table=prices_of(engine))
+
+
+# -- writing down ------------------------------------------------------------------------------------------------
+
+
+def record_call(
+    engine: Engine,
+    *,
+    model: str,
+    usage: object,
+    purpose: str,
+    thread: Thread | str | None = None,
+    task: str | None = None,
+    turn: int | None = None,
+    provider: str = "",
+    at: str | datetime | None = None,
+    counted: int | None = None,
+) -> Charge:
+    """Write a call down. `usage` is what the vendor reported, in its own shape; None where it reported nothing.
+
+    With `counted` (the tokens of the prompt as we counted them) the estimate for this model learns from the report.
+    """
+    tokens = tokens_of(usage)
+    said = _moment(engine, at)
+    charge = Charge(
+        id=engine.means.random(16).hex(),
+        at=said,
+        at_us=microseconds(said),
+        model=_name(model, "model"),
+        purpose=_name(purpose, "purpose", needed=True),
+        input=tokens.input,
+        cached=tokens.cached,
+        written=tokens.written,
+        output=tokens.output,
+        reasoning=tokens.reasoning,
+        nano=_owed(engine, model, provider, purpose, tokens, datetime.fromisoformat(said)),
+        provider=_name(provider, "provider"),
+        thread=_thread(engine, thread),
+        task=_name(task or "", "task"),
+        turn=_turn(turn),
+        estimated=tokens.estimated,
+        day=said[:10],
+    )
+    learns = counted is not None and not tokens.estimated and not tokenizer_for(model).exact
+
+    def work(tx: Writer) -> Charge:
+        tx.charge(charge)
+        if learns:
+            key = key_of(plain_name(model))
+            before = restored(tx.meta(key))
+            after = calibrated(before, counted=counted or 0, reported=tokens.input)
+            if after != before:
+                tx.set_meta(key, after.to_json())
+        return charge
+
+    return engine.store.write(work)
+
+
+def _owed(
+    engine: Engine, model: str, provider: str, purpose: str, tokens: Tokens, at: datetime
+) -> int | None:
+    if tokens.cost is not None:
+        return in_nano(tokens.cost)
+    if tokens.estimated and not tokens.input and not tokens.output:
+        # A call that failed before anything was said is not billed; of one that succeeded nobody knows.
+        return 0 if purpose == FAILED else None
+    try:
+        table = prices_of(engine)
+    except InvalidInput:
+        # The call was made and must be on the ledger; `cost` and `check_limits` tell about the broken table.
+        return None
+    found = rates_for(model, provider=provider, at=at, table=table)
+    return None if found is None else found.nano(tokens)
+
+
+def _moment(engine: Engine, at: str | datetime | None) -> str:
+    try:
+        return zoned(at) or engine.means.now()
+    except ValueError as error:
+        raise InvalidInput(
+            f"not a time: {at!r}", hint="give an ISO 8601 time such as 2026-11-01T12:00"
+        ) from error
+
+
+def _name(text: str, what: str, *, needed: bool = False) -> str:
+    if needed and not text.strip():
+        raise InvalidInput(
+            f"the {what} of a call is empty", hint="say what the call is for: answer, summary …"
+        )
+    return text.strip()[:_LONGEST]
+
+
+def _turn(turn: int | None) -> int | None:
+    if turn is not None and turn < 0:
+        raise InvalidInput(f"there is no turn {turn}", hint="turns count from 0")
+    return turn
+
+
+def _thread(engine: Engine, thread: Thread | str | None) -> str:
+    if thread is None:
+        return ""
+    if not isinstance(thread, str):
+        return thread.id
+    # A full id is taken as it is: a call is written down also where its thread is gone by now.
+    return thread if THREAD_ID.fullmatch(thread) else engine.resolve(thread)
+
+
+# -- summing -----------------------------------------------------------------------------------------------------
+
+
+def spending(
+    engine: Engine,
+    by: str | Sequence[str] = (),
+    *,
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+    thread: Thread | str | None = None,
+) -> list[Spent]:
+    """Sums over the ledger, `until` included; without `by` one sum over everything."""
+    groups = (by,) if isinstance(by, str) else tuple(by)
+    for name in groups:
+        if name not in GROUPS:
+            raise InvalidInput(f"costs are not summed by {name!r}", hint=f"use one of {', '.join(GROUPS)}")
+    first, last = _span(engine, since, until)
+    only = None if thread is None else _thread(engine, thread)
+    return engine.store.read(lambda reader: reader.spent(groups, thread=only, since_us=first, until_us=last))
+
+
+def calls(
+    engine: Engine,
+    *,
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+    thread: Thread | str | None = None,
+    limit: int = 100,
+) -> list[Charge]:
+    """The calls themselves, newest first."""
+    if limit < 0:
+        raise InvalidInput(f"cannot read {limit} calls", hint="give a number of 0 or more")
+    first, last = _span(engine, since, until)
+    only = None if thread is None else _thread(engine, thread)
+    return engine.store.read(
+        lambda reader: reader.charges(thread=only, since_us=first, until_us=last, limit=limit)
+    )
+
+
+def _span(
+    engine: Engine, since: str | datetime | None, until: str | datetime | None
+) -> tuple[int | None, int | None]:
+    first = None if since is None else microseconds(_moment(engine, since))
+    last = None if until is None else microseconds(_moment(engine, until)) + 1  # a store leaves the end out
+    return first, last
+
+
+# -- limits ------------------------------------------------------------------------------------------------------
+
+
+def limits_of(engine: Engine, thread: Thread | str | None = None) -> tuple[Limit, ...]:
+    """The limits in force, with what was spent under them so far."""
+    settings, out = engine.settings, list[Limit]()
+    if settings.thread_limit and thread is not None:
+        name = _thread(engine, thread)
+        out.append(_limit(engine, "thread", settings.thread_limit, thread=name))
+    if settings.day_limit:
+        out.append(_limit(engine, "day", settings.day_limit, day=engine.means.now()[:10]))
+    return tuple(out)
+
+
+def _limit(
+    engine: Engine, scope: str, allowed: float, *, thread: str | None = None, day: str | None = None
+) -> Limit:
+    sums = engine.store.read(lambda reader: reader.spent((), thread=thread, day=day))
+    spent, unpriced = (sums[0].nano, sums[0].unpriced) if sums else (0, 0)
+    return Limit("thread" if scope == "thread" else "day", in_nano(allowed), spent, unpriced)
+
+
+def check_limits(engine: Engine, thread: Thread | str | None = None, expected: float | None = 0.0) -> Verdict:
+    """Whether a call may be made that is expected to cost so many US dollars (None: nobody knows).
+
+    `verdict.state` is ok, warn or stop; `verdict.enforced()` raises `BudgetExceeded` where it is stop.
+    """
+    nano = None if expected is None else in_nano(expected)
+    return judged(limits_of(engine, thread), nano, engine.settings.warn_at)
+
+
+def expected_cost(
+    engine: Engine, model: str, *, input: int, output: int = 0, cached: int = 0, provider: str = ""
+) -> float | None:
+    """What a call would cost in US dollars; None where nobody knows the price."""
+    rates = _rates(engine, model, provider)
+    return None if rates is None else rates.nano(Tokens(input=input, cached=cached, output=output)) / 1e9
+
+
+def _rates(engine: Engine, model: str, provider: str) -> Rates | None:
+    at = datetime.fromisoformat(engine.means.now())
+    return rates_for(model, provider=provider, at=at, table=prices_of(engine))

@@ -1,0 +1,95 @@
+"""Limits on money: whether a call may be made.
+
+Owns the verdict over what is spent, what the call is expected to cost, and what is allowed. Refuses to read a ledger
+(`engine/costing` does). A call whose price nobody knows is stopped only by what is already spent, and the verdict says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from backscroll.errors import BudgetExceeded, InvalidInput
+
+State: TypeAlias = Literal["ok", "warn", "stop"]
+NANO = 1_000_000_000  # in a US dollar
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit with what was spent under it, in billionths of a US dollar."""
+
+    scope: Literal["thread", "day"]
+    allowed: int
+    spent: int
+    unpriced: int = 0  # calls under it whose price nobody knows
+
+    @property
+    def left(self) -> int:
+        """What may still be spent."""
+        return max(0, self.allowed - self.spent)
+
+    def state(self, expected: int, warn_at: float) -> State:
+        """What a call that is expected to cost this much would do to it."""
+        after = self.spent + expected
+        if self.spent >= self.allowed or after > self.allowed:
+            return "stop"
+        return "warn" if after >= warn_at * self.allowed else "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a call may be made, and by which limits that was judged."""
+
+    state: State
+    limits: tuple[Limit, ...] = ()
+    expected: int | None = 0  # None: nobody knows what the call costs
+    reached: Limit | None = None  # the limit that warns or stops
+
+    def enforced(self) -> Verdict:
+        """The verdict itself; where it says stop, an error instead."""
+        if self.state != "stop" or self.reached is None:
+            return self
+        limit, spent = dollars(self.reached.allowed), dollars(self.reached.spent)
+        what = (
+            f"this thread has cost {spent} of {limit}"
+            if self.reached.scope == "thread"
+            else f"today's calls have cost {spent} of {limit}"
+        )
+        if self.expected:
+            what = f"{what}, and the next call would cost about {dollars(self.expected)}"
+        hint = (
+            "raise the setting `thread_limit`, or set it to 0 for no limit"
+            if self.reached.scope == "thread"
+            else "raise the setting `day_limit`, set it to 0 for no limit, or go on tomorrow"
+        )
+        raise BudgetExceeded(
+            what, hint=hint, scope=self.reached.scope, allowed=self.reached.allowed, spent=self.reached.spent
+        )
+
+
+def judged(limits: Sequence[Limit], expected: int | None, warn_at: float) -> Verdict:
+    """The strictest of all limits decides."""
+    if expected is not None and expected < 0:
+        raise InvalidInput("a call cannot be expected to cost less than nothing", hint="give 0 or more")
+    for state in ("stop", "warn"):
+        for limit in limits:
+            if limit.state(expected or 0, warn_at) == state:
+                return Verdict(state, tuple(limits), expected, limit)
+    return Verdict("ok", tuple(limits), expected)
+
+
+def dollars(nano: int) -> str:
+    """An amount for people: cents as cents, and what is smaller with two digits that say something."""
+    value = nano / NANO
+    if value == 0 or value >= 0.995:
+        return f"${value:,.2f}"
+    if value >= 0.01:
+        return f"${value:.3f}".removesuffix("0")
+    return f"${value:.6f}" if value >= 0.000001 else "<$0.000001"
+
+
+def in_nano(amount: float) -> int:
+    """US dollars in billionths."""
+    return round(amount * NANO)
