@@ -1,0 +1,354 @@
+"""What one stretch of messages says about essentials: what it opens and what it settles. Local, so that an edit re-derives little.
+
+Words are read by the cues of their sentences, tool calls by their digests: an error that a tool reports is open until the same
+tool succeeds at the same target; a list of to-dos replaces the list before it. Before: `derive/sentences_cues`,
+`derive/digest`. After: `derive/essentials` folds the marks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from backscroll.derive.clusters import pieces
+from backscroll.derive.digest import Digest, digests_of
+from backscroll.derive.digests.asking import Asked, asked, scalars
+from backscroll.derive.essentials import Close, Essential, Findings, Kind, Mark, fold
+from backscroll.derive.sentences import Sentence
+from backscroll.derive.sentences_cues import CODE, ID, NUMBER, Marked, box_text, ids_in, marked, paths_in
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json, ToolCall
+
+LONGEST = 320  # characters of an essential; longer sentences are cut in their middle
+_NAME = 120
+_BARE = 40  # characters of a heading that says nothing without what follows
+_WIDE = 400_000  # characters of one message that are read; the rest of a dump is data
+_STRONG = re.compile(r"decid|decision|chose|opted|agreed|settled|决定|采用|改用|敲定|选用|商定")
+_HARD = re.compile(r"must|never|forbidden|not allowed|under no circumstances|必须|禁止|不得|严禁|务必")
+_STILL = re.compile(r"still|fail|remain|unresolved|not (?:yet )?(?:fixed|working)|失败|报错|仍|无法|没有解决")
+_LOUD = re.compile(
+    r"^[^\n]{0,200}?(?:\b\w*(?:Error|Exception)\b|\b(?:error|fatal|panic)\b|错误|异常)[^\n]{0,240}$",
+    re.MULTILINE,
+)
+_QUIET = frozenset({"grep", "rg", "egrep", "diff", "test", "cmp", "which", "pgrep"})  # they fail to say no
+_SCRIPTS = frozenset(
+    {"python", "python3", "node", "bash", "sh", "ruby", "perl", "java", "uv", "npx", "deno", "bun", "php"}
+)
+_RUN = frozenset({"run", "exec", "x"})
+_TITLES = ("content", "step", "title", "description", "text", "task", "name", "subject")
+_FINISHED = frozenset(
+    {
+        "completed",
+        "complete",
+        "done",
+        "finished",
+        "cancelled",
+        "canceled",
+        "skipped",
+        "closed",
+        "已完成",
+        "完成",
+    }
+)
+_ID_KEY = re.compile(r"(?:^|_|[a-z])(?:ids?|Ids?|ID|number|email|sha|hash|uuid|code|ticket|order|account)$")
+_ACTED: Mapping[str, float] = {"edit": 1.0, "write": 1.0, "command": 0.5, "read": 0.6, "database": 0.5}
+
+
+def findings(messages: Sequence[Message], digests: Sequence[Digest] | None = None) -> Findings:
+    """What these messages leave open and settle; a reply must stand with the results of its calls."""
+    done = digests_of(messages) if digests is None else digests
+    return fold(marks(messages, done))
+
+
+def marks(messages: Sequence[Message], digests: Sequence[Digest]) -> Iterator[Mark]:
+    """What the messages say, in order."""
+    revisions = {m.id: m.revision for m in messages}
+    waiting = list(digests)
+    for message in messages:
+        if message.role in ("user", "assistant"):
+            yield from _words(message)
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                yield from _call(message, part)
+        ended = [d for d in waiting if (d.result or d.call) == message.id and d.result is not None]
+        for digest in ended:
+            yield from _outcome(digest, revisions.get(message.id, message.revision))
+        waiting = [d for d in waiting if d not in ended]
+
+
+# -- words -------------------------------------------------------------------------------------------------------
+
+
+def _words(message: Message) -> Iterator[Mark]:
+    text = message.text
+    if not text.strip():
+        return
+    user = message.role == "user"
+    yield Close("question/assistant" if user else "question/user")
+    pieces_ = marked(text[:_WIDE])
+    if not user and any("todo" in p.cues and p.sentence.shape != "code" for p in pieces_):
+        yield Close("todo/next")  # a reply that says what comes next replaces what the last one said
+    for index, piece in enumerate(pieces_):
+        if piece.sentence.shape == "code":
+            if user:
+                yield from _pasted(message, piece.sentence)
+            continue
+        following = pieces_[index + 1] if index + 1 < len(pieces_) else None
+        yield from _sentence(message, piece, following, user=user)
+    if user:
+        yield from _named(message, text[:_WIDE], paths_in, Kind.PATH, 0.8)
+    yield from _named(message, text[:_WIDE], ids_in, Kind.ID, 0.9 if user else 0.5)
+
+
+def _named(message: Message, text: str, find: object, kind: Kind, weight: float) -> Iterator[Mark]:
+    found = cast("list[str]", find(text)) if callable(find) else []
+    for name in found[:40]:
+        yield Essential(kind, name, message.revision, message.id, kind.value, name, weight)
+
+
+def _sentence(message: Message, piece: Marked, following: Marked | None, *, user: bool) -> Iterator[Mark]:
+    cues, text = piece.cues, piece.text
+    if cues & {"box", "ticked"}:
+        yield from _box(message, piece)
+        return
+    yield from _settled(piece, user=user)
+    asks = "question" in cues
+    if "todo" in cues and not asks:
+        whole = _with_items(message, piece, following)
+        yield _essential(
+            Kind.TODO, whole, message, "todo/said" if user else "todo/next", _name(text), 1.2 if user else 1.0
+        )
+    elif "constraint" in cues and not asks and (user or _HARD.search(text.lower())):
+        whole = _with_items(message, piece, following)
+        if len(whole) > _BARE or not whole.endswith((":", "：", "*")):
+            yield _essential(
+                Kind.CONSTRAINT, whole, message, "constraint", _name(whole), 1.3 if user else 0.6
+            )
+    decided = ("decision" in cues or (user and "contrast" in cues)) and not asks
+    if decided:
+        reasoned = "reason" in cues or _gives_reason(following)
+        if user or (reasoned and "filler" not in cues) or _STRONG.search(text.lower()):
+            yield _decision(message, piece, following, weight=1.2 if user else 0.8)
+    if "error" in cues and not decided:
+        yield from _trouble(message, piece, user=user)
+    if asks:
+        group = "question/user" if user else "question/assistant"
+        yield _essential(Kind.QUESTION, text, message, group, _name(text), 1.0)
+
+
+def _box(message: Message, piece: Marked) -> Iterator[Mark]:
+    what = box_text(piece.text)
+    if "ticked" in piece.cues:
+        yield Close("todo/box", _name(what))
+        yield Close("todo", _name(what))
+    else:
+        yield _essential(Kind.TODO, what, message, "todo/box", _name(what), 1.4)
+
+
+def _settled(piece: Marked, *, user: bool) -> Iterator[Mark]:
+    """What a sentence says is over."""
+    cues = piece.cues
+    if "done" in cues and "todo" not in cues:
+        yield Close("todo", _name(piece.text))
+    if "success" in cues and not cues & {"error", "question"}:
+        yield Close("error/told")
+        if user:
+            yield Close("error/said")
+
+
+def _with_items(message: Message, piece: Marked, following: Marked | None) -> str:
+    """A sentence that announces a list is nothing without it."""
+    text = message.text
+    if (
+        not piece.text.rstrip("* ").endswith((":", "："))
+        or following is None
+        or following.sentence.shape != "item"
+    ):
+        return piece.text
+    end = piece.sentence.end
+    for other in marked(text[:_WIDE]):
+        if other.sentence.start < piece.sentence.end:
+            continue
+        if other.sentence.shape != "item" or other.sentence.end - piece.sentence.start > LONGEST:
+            break
+        end = other.sentence.end
+    return text[piece.sentence.start : end]
+
+
+def _gives_reason(following: Marked | None) -> bool:
+    return following is not None and "reason" in following.cues and following.sentence.shape == "prose"
+
+
+def _decision(message: Message, piece: Marked, following: Marked | None, *, weight: float) -> Essential:
+    """A decision together with its reason, which may be the next sentence."""
+    text = piece.text
+    if "reason" not in piece.cues and following is not None and _gives_reason(following):
+        both = message.text[piece.sentence.start : following.sentence.end]
+        text = both if len(both) <= LONGEST else text
+    return _essential(Kind.DECISION, text, message, "decision", _name(text), weight)
+
+
+def _trouble(message: Message, piece: Marked, *, user: bool) -> Iterator[Mark]:
+    text = piece.text
+    settled = piece.cues & {"done", "success"}
+    if user:
+        vague = "question" in piece.cues and not (NUMBER.search(text) or CODE.search(text) or ID.search(text))
+        if not settled and not vague:
+            yield _essential(Kind.ERROR, text, message, "error/said", _name(text), 1.0)
+    elif not settled and "question" not in piece.cues and _STILL.search(text.lower()):
+        yield _essential(Kind.ERROR, text, message, "error/told", _name(text), 0.6)
+
+
+def _pasted(message: Message, fence: Sentence) -> Iterator[Mark]:
+    """An error in a block that a user pasted: its last loud line."""
+    loud = [m[0].strip() for m in _LOUD.finditer(fence.text[-8000:])]
+    if loud:
+        yield _essential(Kind.ERROR, loud[-1], message, "error/said", _name(loud[-1]), 1.1)
+
+
+# -- tools -------------------------------------------------------------------------------------------------------
+
+
+def _call(message: Message, call: ToolCall) -> Iterator[Mark]:
+    wanted = asked(call.name, call.arguments)
+    yield from _list(message, wanted)
+    weight = _ACTED.get(wanted.kind)
+    if weight is not None:
+        source = (
+            wanted.target
+            if wanted.kind in ("read", "edit", "write")
+            else "\n".join(scalars(dict(wanted.arguments)))[:4000]
+        )
+        found = paths_in(source)
+        if wanted.kind in ("read", "edit", "write") and source and not found and " " not in source:
+            found = [source]  # a name without slash or suffix, or in another script
+        for path in [p for p in found if not p.startswith("/dev/")][:6]:
+            yield Essential(Kind.PATH, path, message.revision, message.id, "path", path, weight)
+    elif wanted.kind in ("other", "web", "task"):
+        for name in list(dict.fromkeys(_ids(wanted)))[:12]:
+            yield Essential(Kind.ID, name, message.revision, message.id, "id", name, 0.8)
+
+
+def _ids(wanted: Asked) -> Iterator[str]:
+    for key, value in wanted.arguments.items():
+        for text in scalars(value):
+            if len(text) <= 80 and _ID_KEY.search(key) and text.strip() and "\n" not in text:
+                yield text.strip()
+            elif len(text) <= 400:
+                yield from ids_in(text)
+
+
+def _list(message: Message, wanted: Asked) -> Iterator[Mark]:
+    """A list of to-dos that a tool keeps; the latest one wins."""
+    items = next((v for v in wanted.arguments.values() if _is_list(v)), None)
+    progress = wanted.arguments.get("task_progress")
+    if wanted.kind != "todo" and items is None and not isinstance(progress, str):
+        return
+    rows: list[tuple[str, bool]] = []
+    if items is not None:
+        rows = [(_title(row), _finished(row)) for row in cast("list[Mapping[str, Json]]", items)]
+    else:
+        text = progress if isinstance(progress, str) else "\n".join(scalars(dict(wanted.arguments)))
+        rows = [
+            (box_text(p.text), "ticked" in p.cues) for p in marked(text[:_WIDE]) if p.cues & {"box", "ticked"}
+        ]
+    if not rows and wanted.kind != "todo":
+        return
+    if wanted.arguments.get("merge") is not True and (rows or items is not None):
+        yield Close("todo/list")
+    for what, finished in rows:
+        if finished:
+            yield Close("todo/list", _name(what))
+        elif what:
+            yield _essential(Kind.TODO, what, message, "todo/list", _name(what), 1.5)
+
+
+def _is_list(value: Json) -> bool:
+    if not isinstance(value, list) or not value:
+        return False
+    rows = cast("list[Json]", value)
+    return all(
+        isinstance(row, dict) and "status" in row and _title(cast("Mapping[str, Json]", row)) for row in rows
+    )
+
+
+def _title(row: Mapping[str, Json]) -> str:
+    return next((str(row[k]).strip() for k in _TITLES if isinstance(row.get(k), str) and row[k].strip()), "")
+
+
+def _finished(row: Mapping[str, Json]) -> bool:
+    return str(row.get("status", "")).strip().lower().replace("-", "_") in _FINISHED
+
+
+def _outcome(digest: Digest, revision: Ref) -> Iterator[Mark]:
+    name = f"{digest.tool_name}|{_aim(digest)}"
+    failed = digest.is_error or bool(digest.exit_code)
+    if not failed:
+        yield Close("error/tool", name)
+        return
+    if digest.kind == "search" or (digest.exit_code == 1 and _program(digest.target) in _QUIET):
+        return
+    text = (
+        f"{digest.tool_name} {digest.target}: {digest.summary}"
+        if digest.target
+        else f"{digest.tool_name}: {digest.summary}"
+    )
+    home = digest.result or digest.call
+    yield Essential(Kind.ERROR, _cut(text), revision, home, "error/tool", name, 1.0)
+
+
+def _aim(digest: Digest) -> str:
+    """What a call was aimed at, so that a later success is recognised as one of the same thing."""
+    if digest.kind == "command":
+        return command_name(digest.target)
+    return digest.target if digest.kind in ("read", "write", "edit", "list", "web") else ""
+
+
+def _program(command: str) -> str:
+    return command_name(command).split(" ")[0]
+
+
+def command_name(command: str) -> str:
+    """A command without its place, its settings and its options: what two runs of the same thing have in common."""
+    last = re.split(r"&&|;|\|\||\n", command.strip())
+    parts = [
+        p.strip()
+        for p in last
+        if p.strip() and not re.match(r"\s*(?:cd|export|source|set|echo)\b", p.strip())
+    ]
+    words = (parts[0] if parts else command).split("|")[0].split()
+    while words and ("=" in words[0] or words[0] in ("sudo", "time", "env", "timeout")) and len(words) > 1:
+        words = words[1:]
+    if not words:
+        return ""
+    program = words[0].rsplit("/", 1)[-1]
+    rest = words[1:]
+    if program in _SCRIPTS and rest[:1] == ["-m"] and len(rest) > 1:
+        return rest[1]
+    plain = [w for w in rest if not w.startswith("-")]
+    if program in _SCRIPTS:
+        if plain and plain[0] in _RUN and len(plain) > 1:
+            return command_name(" ".join(plain[1:]))
+        return f"{program} {plain[0]}" if plain else program
+    named = [w for w in plain[:2] if re.fullmatch(r"[a-z][a-z0-9:_-]*", w)]
+    if not named or named[0] != (plain[0] if plain else ""):
+        return program
+    return " ".join([program, *(named if named[0] in _RUN else named[:1])])
+
+
+def _essential(kind: Kind, text: str, message: Message, group: str, name: str, weight: float) -> Essential:
+    return Essential(kind, _cut(text), message.revision, message.id, group, name, weight)
+
+
+def _cut(text: str) -> str:
+    text = text.strip()
+    if len(text) <= LONGEST:
+        return text
+    return text[: LONGEST * 3 // 4].rstrip() + " … " + text[-LONGEST // 4 :].lstrip()
+
+
+def _name(text: str) -> str:
+    """Which to-do (constraint, …) it is, however it is spelled: its telling words in order of the alphabet."""
+    return " ".join(sorted(pieces(text)))[:_NAME] or text.strip()[:_NAME]

@@ -1,0 +1,310 @@
+"""Gists: a few verbatim sentences and digests that stand in for a step, a turn, or a piece of a long turn.
+
+Owns the nouns (`Line`, `Gist`), and the choice of what a gist says. Extractive: every word is quoted, so nothing is invented;
+essentials go first, and what does not fit is counted beside the handle. Refuses hidden messages and system messages (the
+latter are always shown in full). Before: `derive/importance`, `derive/essentials_reading`, `derive/digest`. After:
+`derive/summary`, `engine/tree`; `derive/model_gist` makes the same noun with a model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from backscroll.derive.clusters import likeness, pieces
+from backscroll.derive.digest import Digest, digests_of
+from backscroll.derive.essentials import Close, Essential, Findings, Kind
+from backscroll.derive.essentials_reading import findings
+from backscroll.derive.gist_writing import Item, clipped, counted_rest, labels, listed, taken
+from backscroll.derive.importance import weigh_sentence
+from backscroll.derive.recipe import Count, Recipe
+from backscroll.derive.sentences import rough_count
+from backscroll.derive.sentences_cues import Marked, marked
+from backscroll.formats.language import language_of
+from backscroll.vocab.handle import handle_of
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.thread import Turn
+
+#: How gists are made by rules; the version goes up whenever the same messages would give another gist.
+RECIPE = Recipe("gist", 1)
+LIMIT = 200  # tokens of a gist
+_WIDE = 60_000  # characters of one message that may be quoted
+_CODE = 48  # tokens of a block of code that is quoted
+_ALIKE = 0.8
+_SPACE = re.compile(r"\s+")
+_TOOL: Mapping[str, float] = {
+    "edit": 1.3,
+    "write": 1.3,
+    "command": 0.8,
+    "task": 0.8,
+    "other": 0.7,
+    "database": 0.7,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One quoted sentence, and where it stands."""
+
+    text: str
+    source: Ref  # the revision
+    message: Ref
+    role: str
+    label: str  # who says it: a name, or empty for the plain role
+    score: float
+
+
+def _none() -> Mapping[Kind, int]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Gist:
+    """What stands in for some messages."""
+
+    text: str
+    sources: tuple[Ref, ...]  # revisions it rests on
+    essentials: tuple[Essential, ...] = ()  # what is open at its end and must survive
+    lines: tuple[Line, ...] = ()  # what it quotes, for the summaries above it
+    closes: tuple[Close, ...] = ()  # what it settles of what came before
+    more: Mapping[Kind, int] = field(default_factory=_none)  # essentials that could not be carried on
+    first: Ref | None = None
+    last: Ref | None = None
+    messages: int = 0
+    turns: int = 0
+
+    @property
+    def findings(self) -> Findings:
+        """Its essentials in the shape that can be joined with others."""
+        return Findings(self.essentials, self.closes, self.more)
+
+    @property
+    def handle(self) -> str:
+        """The handle of the originals; empty where there are none."""
+        return "" if self.first is None else handle_of(self.first, self.last)
+
+
+def shown(messages: Iterable[Message]) -> list[Message]:
+    """The messages that may be quoted."""
+    return [m for m in messages if not m.hidden and not m.deleted and m.role != "system"]
+
+
+def inputs_of(messages: Iterable[Message]) -> list[str]:
+    """What a gist depends on, for its key."""
+    return [
+        f"{m.id} {m.revision} {m.role} {m.digest} {m.at} {int(m.pinned)} {m.author or ''}"
+        for m in shown(messages)
+    ]
+
+
+def gist_unit(
+    messages: Sequence[Message],
+    *,
+    limit_tokens: int = 80,
+    count: Count = rough_count,
+    digests: Sequence[Digest] | None = None,
+    weights: Mapping[str, float] | None = None,
+) -> str:
+    """The gist of a user message, or of a reply with the results of its calls; ends with its handle."""
+    return gist_messages(
+        messages, limit_tokens=limit_tokens, count=count, digests=digests, weights=weights, named=False
+    ).text
+
+
+def gist_turn(
+    turn: Turn,
+    *,
+    limit_tokens: int = LIMIT,
+    count: Count = rough_count,
+    digests: Sequence[Digest] | None = None,
+) -> Gist:
+    """The gist of a turn."""
+    return gist_messages(turn.messages, limit_tokens=limit_tokens, count=count, digests=digests)
+
+
+def gist_messages(
+    messages: Sequence[Message],
+    *,
+    limit_tokens: int = LIMIT,
+    count: Count = rough_count,
+    digests: Sequence[Digest] | None = None,
+    weights: Mapping[str, float] | None = None,
+    named: bool = True,
+) -> Gist:
+    """The gist of any stretch of messages; `named`: say who speaks."""
+    said = shown(messages)
+    if not said:
+        return Gist("", ())
+    done = digests_of(said) if digests is None else list(digests)
+    found = findings(said, done)
+    lines, items = _sentences(said, found, count, weights)
+    tools = _operations(done, found, count)
+    words = labels(language_of(" ".join(m.text[:400] for m in said if m.role != "tool")))
+    handle = handle_of(said[0].id, said[-1].id)
+    rest = _facts(found, items, tools, count)
+    room = max(0, limit_tokens - count(handle) - 2)
+    text, chosen = "", set[int]()
+    for share in (1.0, 0.88, 0.74, 0.6, 0.45):  # labels and gaps cost too; rarely a second try is needed
+        chosen = taken([*items, *tools, *rest], int(room * share))
+        text = _written(said, items, tools, rest, chosen, words, named=named)
+        left = counted_rest(found, words, told=text)
+        if left:
+            text = f"{text}\n{left}" if text else left
+        if count(text) <= room:
+            break
+    text = clipped(text, room, count)
+    kept = [lines[i.order] for i in items if i.order in chosen]
+    quoted = tuple(dict.fromkeys(m.revision for m in said))
+    full = f"{text} {handle}" if text and "\n" not in text else f"{text}\n{handle}" if text else handle
+    turns = sum(1 for m in said if m.role == "user")
+    return Gist(
+        full if count(full) <= limit_tokens else (handle if count(handle) <= limit_tokens else ""),
+        quoted, found.open, tuple(kept), found.closes, found.more, said[0].id, said[-1].id, len(said), turns,
+    )  # fmt: skip
+
+
+def _sentences(
+    said: Sequence[Message], found: Findings, count: Count, weights: Mapping[str, float] | None
+) -> tuple[dict[int, Line], list[Item]]:
+    """Every sentence that may be quoted, with what it is worth."""
+    urgent: dict[Ref, list[Essential]] = {}
+    for essential in found.open:
+        if essential.kind not in (Kind.PATH, Kind.ID) and essential.group not in ("todo/list", "error/tool"):
+            urgent.setdefault(essential.message, []).append(essential)
+    lines: dict[int, Line] = {}
+    items: list[Item] = []
+    asked, user_seen = False, False
+    final = next((m.id for m in reversed(said) if m.role == "assistant" and m.text.strip()), None)
+    for message in said:
+        if message.role == "tool" or not message.text.strip():
+            continue
+        times = _learned(message, weights)
+        found_here = marked(message.text[:_WIDE])
+        for index, piece in enumerate(found_here):
+            text = _quoted(piece, count)
+            score = weigh_sentence(
+                piece,
+                role=message.role,
+                first=index == 0,
+                last=index == len(found_here) - 1,
+                answers=asked and index < 2,
+            ).value
+            score = score * times if score > 0 else score
+            if message.role == "user" and not user_seen and len(text) > 12 and "filler" not in piece.cues:
+                score, user_seen = score + 1, True
+            score += 0.4 * (message.id == final) + 2 * message.pinned
+            # What is open now may be settled later: the line hands on what it is worth without that.
+            order = len(lines)
+            lines[order] = Line(
+                text, message.revision, message.id, message.role, message.author or "", round(score, 3)
+            )
+            bound = tuple(
+                e for e in urgent.get(message.id, ()) if e.text in piece.text or piece.text in e.text
+            )
+            if bound:
+                score += 3 + max(e.weight for e in bound)
+            items.append(
+                Item(order, text, score, count(text), bound, pieces(text) if len(text) > 24 else frozenset())
+            )
+        asked = message.role == "user" and any("question" in p.cues for p in found_here)
+    return lines, _distinct(items)
+
+
+def _learned(message: Message, weights: Mapping[str, float] | None) -> float:
+    if not weights:
+        return 1.0
+    from backscroll.derive.learning import factor, features_of
+
+    return factor(features_of(message), weights)
+
+
+def _quoted(piece: Marked, count: Count) -> str:
+    if piece.sentence.shape != "code":
+        return _SPACE.sub(" ", piece.text) if piece.sentence.shape == "prose" else piece.text
+    return clipped(piece.text, _CODE, count)
+
+
+def _distinct(items: list[Item]) -> list[Item]:
+    """Of sentences that say the same only the weightiest may be chosen."""
+    if len(items) > 400:
+        return items  # a dump; what repeats itself there loses by its scores
+    best = sorted(items, key=lambda i: (-i.score, i.order))
+    held: list[Item] = []
+    for item in best:
+        if (
+            item.bound
+            or not item.pieces
+            or not any(likeness(item.pieces, h.pieces) >= _ALIKE for h in held[:40])
+        ):
+            held.append(item)
+    return sorted(held, key=lambda i: i.order)
+
+
+def _operations(digests: Sequence[Digest], found: Findings, count: Count) -> list[Item]:
+    failing = {(e.message, e.name) for e in found.open if e.group == "error/tool"}
+    homes = {message for message, _ in failing}
+    out: list[Item] = []
+    for number, digest in enumerate(digests):
+        home = digest.result or digest.call
+        failed = digest.is_error or bool(digest.exit_code)
+        score = _TOOL.get(digest.kind, 0.45) + (0.5 if failed else 0.0) + 0.2 * (number + 1) / len(digests)
+        bound = (
+            tuple(e for e in found.open if e.group == "error/tool" and e.message == home)
+            if home in homes and failed
+            else ()
+        )
+        text = f"- {digest.line}"
+        out.append(Item(1_000_000 + number, text, score + (3 if bound else 0), count(text), bound))
+    return out
+
+
+def _facts(found: Findings, items: Sequence[Item], tools: Sequence[Item], count: Count) -> list[Item]:
+    """Essentials that no sentence and no operation speaks of: lists of to-dos, paths, ids."""
+    spoken = {id(e) for i in (*items, *tools) for e in i.bound}
+    base = {Kind.TODO: 5.0, Kind.ERROR: 3.6, Kind.PATH: 1.0, Kind.ID: 0.9}
+    out: list[Item] = []
+    for number, essential in enumerate(found.open):
+        if id(essential) not in spoken:
+            score = base.get(essential.kind, 3.0) + essential.weight
+            out.append(
+                Item(2_000_000 + number, essential.text, score, count(essential.text) + 1, (essential,))
+            )
+    return out
+
+
+def _written(
+    said: Sequence[Message],
+    items: Sequence[Item],
+    tools: Sequence[Item],
+    rest: Sequence[Item],
+    chosen: set[int],
+    words: Mapping[str, str],
+    *,
+    named: bool,
+) -> str:
+    """The text: who said what, what was done, what is open."""
+    out: list[str] = []
+    order = 0
+    by_order = {i.order: i for i in items}
+    for message in said:
+        if message.role == "tool" or not message.text.strip():
+            continue
+        size = len(marked(message.text[:_WIDE]))
+        kept = [by_order[n] for n in range(order, order + size) if n in chosen and n in by_order]
+        joined = ""
+        for item in kept:
+            gap = "" if not joined else ("\n" if "\n" in item.text or item.text[:1] in "-*|#" else " ")
+            skipped = " …" if joined and item.order - 1 not in chosen else ""
+            joined += skipped + gap + item.text
+        order += size
+        if joined:
+            label = message.author or words.get(message.role, message.role)
+            out.append(f"{label}{words['colon']}{joined}" if named else joined)
+    told = [i for i in tools if i.order in chosen]
+    out += [i.text for i in told]
+    if len(told) < len(tools) and chosen:
+        out.append(words["operations"].format(n=len(tools) - len(told)))
+    out += listed([e for i in rest if i.order in chosen for e in i.bound], words, told="\n".join(out))
+    return "\n".join(out)

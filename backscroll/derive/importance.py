@@ -1,0 +1,159 @@
+"""Importance: how much a sentence or a message is worth keeping, and why.
+
+Owns the weighing of signs (role, decisions, constraints, errors, identifiers and numbers, questions and their answers, pins);
+the numbers are in `importance.toml`. What depends on later turns (references) or on age (recency) is passed in, and frozen by
+whoever uses the score. Learned weights multiply what a feature of the message calls for. Before: `derive/sentences_cues`.
+After: `derive/gist`, `assemble/policy`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from math import log1p
+from typing import NamedTuple, cast
+
+from backscroll.derive.digest import Digest
+from backscroll.derive.sentences_cues import CODE, ID, NUMBER, Marked, marked, paths_in
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import ToolCall, ToolResult
+
+_SHORT, _LONG = 12, 500  # bytes below which a sentence says little, above which it is a paragraph
+_WIDE = 100_000
+
+
+class Score(NamedTuple):
+    """A number, and what it is the sum of."""
+
+    value: float
+    reasons: tuple[str, ...] = ()
+
+
+@cache
+def _weights() -> Mapping[str, Mapping[str, float]]:
+    raw = resources.files("backscroll.derive").joinpath("importance.toml").read_text(encoding="utf-8")
+    return cast("Mapping[str, Mapping[str, float]]", tomllib.loads(raw))
+
+
+def weigh_sentence(
+    piece: Marked, *, role: str = "assistant", first: bool = False, last: bool = False, answers: bool = False
+) -> Score:
+    """What a sentence is worth, with reasons; `answers`: it stands right after a question."""
+    table = _weights()
+    cue, sign = table["cue"], table["sign"]
+    total = table["role"].get(role, 0.5)
+    reasons = [role]
+    for kind in sorted(piece.cues):
+        if kind in cue:
+            total += cue[kind]
+            reasons.append(kind)
+    for name in _signs(piece, first=first, last=last, answers=answers):
+        total += sign[name]
+        reasons.append(name)
+    return Score(round(total, 4), tuple(reasons))
+
+
+def _signs(piece: Marked, *, first: bool, last: bool, answers: bool) -> list[str]:
+    text, shape = piece.text, piece.sentence.shape
+    out = [name for name, on in (("first", first), ("last", last), ("answer", answers)) if on]
+    if shape in ("code", "heading", "row"):
+        out.append(shape)
+    if shape != "code":
+        if paths_in(text):
+            out.append("path")
+        if ID.search(text):
+            out.append("id")
+        elif NUMBER.search(text):
+            out.append("number")
+        if CODE.search(text):
+            out.append("name")
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if not any(c.isalnum() for c in text[:200]):
+        out.append("empty")
+    elif size < _SHORT:
+        out.append("short")
+    elif size > _LONG:
+        out.append("long")
+    return out
+
+
+def score_sentence(text: str, *, role: str = "assistant") -> float:
+    """What a sentence is worth, by itself."""
+    scores = [weigh_sentence(piece, role=role).value for piece in marked(text[:_WIDE])]
+    return max(scores, default=0.0)
+
+
+def weigh_message(
+    message: Message,
+    *,
+    digests: Sequence[Digest] = (),
+    referenced: int = 0,
+    recency: float = 0.0,
+    weights: Mapping[str, float] | None = None,
+) -> Score:
+    """What a message is worth, with reasons.
+
+    `digests` are those of its calls or results; `referenced` counts later mentions of it; `recency` goes from 0 (old) to
+    1 (newest); `weights` are learned factors by feature (`derive/learning`).
+    """
+    table = _weights()["message"]
+    best = _best_sentence(message)
+    total, reasons = best.value, list(best.reasons)
+    if message.pinned:
+        total += table["pinned"]
+        reasons.append("pinned")
+    if any(d.is_error or d.exit_code for d in digests) or _failed(message):
+        total += table["error"]
+        reasons.append("failed")
+    if any(d.kind in ("edit", "write") for d in digests):
+        total += table["change"]
+        reasons.append("change")
+    if referenced > 0:
+        total += table["referenced"] * log1p(referenced)
+        reasons.append(f"referenced {referenced}×")
+    if recency > 0:
+        total += table["recent"] * min(1.0, recency)
+        reasons.append("recent")
+    if weights:
+        from backscroll.derive.learning import factor, features_of
+
+        times = factor(features_of(message), weights)
+        if times != 1.0:
+            total *= times
+            reasons.append(f"learned ×{times:.2f}")
+    return Score(round(total, 4), tuple(reasons))
+
+
+def score_message(
+    message: Message,
+    *,
+    digests: Sequence[Digest] = (),
+    referenced: int = 0,
+    recency: float = 0.0,
+    weights: Mapping[str, float] | None = None,
+) -> float:
+    """What a message is worth."""
+    return weigh_message(
+        message, digests=digests, referenced=referenced, recency=recency, weights=weights
+    ).value
+
+
+def _best_sentence(message: Message) -> Score:
+    pieces = marked(message.text[:_WIDE]) if message.role != "tool" else ()
+    if not pieces:
+        base = _weights()["role"].get(message.role, 0.5)
+        calls = any(isinstance(p, ToolCall | ToolResult) for p in message.parts)
+        return Score(base if calls else base / 2, (message.role,))
+    scores = [
+        weigh_sentence(p, role=message.role, first=i == 0, last=i == len(pieces) - 1)
+        for i, p in enumerate(pieces)
+    ]
+    best = max(scores, key=lambda s: s.value)
+    several = sum(1 for s in scores if s.value > 1.5)
+    return Score(best.value + 0.1 * log1p(several), best.reasons)
+
+
+def _failed(message: Message) -> bool:
+    return any(isinstance(p, ToolResult) and p.is_error for p in message.parts)

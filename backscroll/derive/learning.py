@@ -1,0 +1,75 @@
+"""Learning: what is asked for again after it was condensed is worth more the next time, and so is its like.
+
+Owns the features by which messages are alike and the arithmetic from lessons to weights: bounded on both sides, fading as
+newer lessons come, the same for the same lessons. Refuses the log of lessons (`engine/learning` keeps it). After:
+`derive/importance` multiplies by these weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp
+
+from backscroll.derive.digests.asking import kind_of
+from backscroll.derive.sentences_cues import CODE, marked, paths_in
+from backscroll.record.derived import Lesson
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Media, Text, ToolCall, ToolResult
+
+LOWEST, HIGHEST = 0.5, 2.0
+_HALF = 200  # lessons after which one counts half
+_PULL = 0.15  # how much one fresh lesson moves a weight
+_WIDE = 20_000
+_TOLD = ("error", "constraint", "decision", "todo", "question", "finding", "preference")
+
+
+def features_of(message: Message) -> tuple[str, ...]:
+    """What a message is like: who says it, which kind of tool, which kind of content."""
+    out = [f"role:{message.role}"]
+    text = message.text[:_WIDE]
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            out.append(f"tool:{kind_of(part.name, part.arguments)}")
+        elif isinstance(part, ToolResult):
+            if part.name:
+                out.append(f"tool:{kind_of(part.name)}")
+            if part.is_error:
+                out.append("content:error")
+            text += "\n" + "\n".join(p.text[:2000] for p in part.content if isinstance(p, Text))
+        elif isinstance(part, Media):
+            out.append("content:media")
+    cues = (
+        {cue for piece in marked(text[:_WIDE]) for cue in piece.cues}
+        if message.role != "tool"
+        else set[str]()
+    )
+    out += [f"content:{name}" for name in _TOLD if name in cues]
+    if "```" in text or CODE.search(text):
+        out.append("content:code")
+    if paths_in(text[:4000]):
+        out.append("content:path")
+    if any(c.isdigit() for c in text[:4000]):
+        out.append("content:number")
+    return tuple(dict.fromkeys(out))
+
+
+def weights(lessons: Sequence[Lesson]) -> dict[str, float]:
+    """Factors by feature, from lessons newest first; what was never learned is missing and counts as 1."""
+    pulls: dict[str, float] = {}
+    for age, lesson in enumerate(lessons):
+        amount = max(-1.0, min(1.0, lesson.amount))
+        pulls[lesson.feature] = pulls.get(lesson.feature, 0.0) + amount * _PULL * 0.5 ** (age / _HALF)
+    return {feature: round(_squeezed(pull), 4) for feature, pull in sorted(pulls.items())}
+
+
+def _squeezed(pull: float) -> float:
+    """From any pull to a factor between the bounds; no pull gives 1."""
+    if pull >= 0:
+        return 1 + (HIGHEST - 1) * (1 - exp(-pull))
+    return 1 - (1 - LOWEST) * (1 - exp(pull))
+
+
+def factor(features: Iterable[str], learned: Mapping[str, float]) -> float:
+    """What the learned weights make of a message with these features: the mean of those that are known."""
+    known = [learned[f] for f in features if f in learned]
+    return max(LOWEST, min(HIGHEST, sum(known) / len(known))) if known else 1.0

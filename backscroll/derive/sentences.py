@@ -1,0 +1,200 @@
+"""Sentences: where a text may be cut without breaking what it says, in English, Chinese and mixtures of both.
+
+Owns the cutting: prose into sentences, lists into items, tables into rows, code fences whole. Nothing is lost: what lies
+between two pieces is white space. Refuses judgement; `derive/importance` judges. Before: the words of a message. After:
+`derive/sentences_cues` marks what a sentence is about.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+from typing import Literal, NamedTuple, TypeAlias
+
+Shape: TypeAlias = Literal["prose", "item", "heading", "row", "code"]
+
+LONGEST = 1200  # characters; a longer sentence is cut where it breathes
+_LONG_LINE = 48  # a line at least this long may be one that an editor wrapped
+
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+•·▪◦]|\d{1,3}[.)、）]|[(（]\d{1,3}[)）]|[一二三四五六七八九十]{1,3}[、.）)])[ \t\u3000]*(?=\S)"
+)
+_SPACED_ITEM = re.compile(r"[ \t]*(?:[-*+•·▪◦]|\d{1,3}[.)])[ \t\u3000]")
+_HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|【[^】\n]{1,40}】[ \t]*$)")
+_ROW = re.compile(r"[ \t]*\|")
+_END = re.compile(
+    r"(?P<wide>[。！？｡]+[\"'”’」』）)\]】》]*|…{2,}[\"'”’」』）)]*)"
+    r"|(?P<mark>[!?]+[\"'”’)\]]*)"
+    r"|(?P<stop>\.+[\"'”’)\]]*)(?=\s|$)"
+    r"|(?P<line>\n)"
+)
+_BREATH = re.compile(r"[,;，；、：:]\s*|\s+")
+_LAST_WORD = re.compile(r"([^\W\d_](?:[\w.]*))\.$")
+
+
+class Sentence(NamedTuple):
+    """A piece of a text: `text[start:end]`, without white space around it."""
+
+    start: int
+    end: int
+    text: str
+    shape: Shape = "prose"
+
+
+@cache
+def _abbreviations() -> frozenset[str]:
+    import tomllib
+
+    raw = resources.files("backscroll.derive").joinpath("cues_en.toml").read_text(encoding="utf-8")
+    return frozenset(tomllib.loads(raw)["abbreviations"])
+
+
+def rough_count(text: str) -> int:
+    """About how many tokens a text has, for any vocabulary: by its bytes, so that Chinese counts as what it costs."""
+    return len(text.encode("utf-8", "surrogatepass")) * 5 // 18 + 1
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Cut a text into pieces, in order. Every character that is no white space is in exactly one of them."""
+    out: list[Sentence] = []
+    for start, end, shape in _blocks(text):
+        if shape == "prose":
+            out += _prose(text, start, end)
+        else:
+            out += _trimmed(text, start, end, shape)
+    return out
+
+
+def _blocks(text: str) -> list[tuple[int, int, Shape]]:
+    """Runs of lines of one shape; prose runs are cut further."""
+    out: list[tuple[int, int, Shape]] = []
+    at, size = 0, len(text)
+    prose: int | None = None  # where a run of plain lines began
+    while at < size:
+        line_end = text.find("\n", at)
+        after = size if line_end < 0 else line_end + 1
+        fence = _FENCE.match(text, at)
+        if fence:
+            prose = _close(out, prose, at)
+            end = _fence_end(text, after, fence[1])
+            out.append((at, end, "code"))
+            at = end
+            continue
+        line = text[at:after]
+        shape = _shape(line)
+        if shape is None:
+            if not line.strip():
+                prose = _close(out, prose, at)
+            elif prose is None:
+                if out and out[-1][2] == "item" and out[-1][1] == at and line[:2].isspace():
+                    out[-1] = (out[-1][0], after, "item")  # an indented line goes on with its item
+                else:
+                    prose = at
+        else:
+            prose = _close(out, prose, at)
+            out.append((at, after, shape))
+        at = after
+    _close(out, prose, size)
+    return out
+
+
+def _close(out: list[tuple[int, int, Shape]], prose: int | None, at: int) -> None:
+    if prose is not None and at > prose:
+        out.append((prose, at, "prose"))
+
+
+def _shape(line: str) -> Shape | None:
+    if _HEADING.match(line):
+        return "heading"
+    if _ROW.match(line):
+        return "row"
+    if _SPACED_ITEM.match(line) or (
+        _ITEM.match(line) and line.lstrip()[0] not in "-*+•·▪◦" and "、" in line[:8]
+    ):
+        return "item"
+    return None
+
+
+def _fence_end(text: str, at: int, mark: str) -> int:
+    """Behind the line that closes a fence; the end of the text where none does."""
+    while at < len(text):
+        line_end = text.find("\n", at)
+        after = len(text) if line_end < 0 else line_end + 1
+        line = text[at:after].strip()
+        if len(line) >= len(mark) and not line.strip(mark[0]):
+            return after
+        at = after
+    return len(text)
+
+
+def _prose(text: str, start: int, end: int) -> list[Sentence]:
+    out: list[Sentence] = []
+    begin = start
+    for found in _END.finditer(text, start, end):
+        cut = found.end()
+        if cut <= begin:
+            continue
+        if found["line"] is not None:
+            if not _line_ends(text, begin, found.start(), end):
+                continue
+        elif (found["mark"] is not None and not _mark_ends(text, cut, end)) or (
+            found["stop"] is not None and not _stop_ends(text, begin, found.start(), cut, end)
+        ):
+            continue
+        out += _trimmed(text, begin, cut, "prose")
+        begin = cut
+    return out + _trimmed(text, begin, end, "prose")
+
+
+def _mark_ends(text: str, cut: int, end: int) -> bool:
+    """`!` and `?` end a sentence before a space and before a letter of a script without spaces; not inside an address."""
+    return cut >= end or text[cut].isspace() or text[cut] > "\u2e7f"
+
+
+def _stop_ends(text: str, begin: int, dot: int, cut: int, end: int) -> bool:
+    rest = cut
+    while rest < end and text[rest] in " \t":
+        rest += 1
+    if rest >= end or text[rest] == "\n":
+        return True
+    if (
+        text[rest].islower() or text[begin:dot].strip(" \t\n*_(#>").isdigit()
+    ):  # the number of an item is no sentence
+        return False
+    word = _LAST_WORD.search(text, max(begin, dot - 24), dot + 1)
+    if word is None:
+        return True
+    last = word[1].lower()
+    return not (last in _abbreviations() or (len(last) == 1 and last != "i"))
+
+
+def _line_ends(text: str, begin: int, at: int, end: int) -> bool:
+    """A line break ends a sentence unless it looks as if an editor had wrapped the line."""
+    following = text[at + 1 : min(end, at + 2)]
+    return not (
+        following.islower()
+        and at - text.rfind("\n", begin - 1 if begin else 0, at) > _LONG_LINE
+        and text[at - 1] not in ":："
+    )
+
+
+def _trimmed(text: str, start: int, end: int, shape: Shape) -> list[Sentence]:
+    """The piece without white space around it; several where it is too long to be one."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start == end:
+        return []
+    if end - start <= LONGEST or shape == "code":
+        return [Sentence(start, end, text[start:end], shape)]
+    out: list[Sentence] = []
+    while end - start > LONGEST:
+        cut = start + LONGEST
+        for breath in _BREATH.finditer(text, start + LONGEST // 2, cut):
+            cut = breath.end()
+        out += _trimmed(text, start, cut, shape)
+        start = cut
+    return out + _trimmed(text, start, end, shape)

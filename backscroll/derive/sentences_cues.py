@@ -1,0 +1,213 @@
+"""Cues: what a sentence is about (a decision, a constraint, an error …), told by phrases and shapes.
+
+Owns the reading of the cue tables (`cues_en.toml`, `cues_zh.toml`) and the shapes that need no table: paths, ids, addresses,
+numbers, names of code. Both languages are looked for in every text, because people mix them. Refuses weights: those are in
+`derive/importance`. Before: `derive/sentences`. After: `derive/importance`, `derive/essentials`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from importlib import resources
+from typing import NamedTuple
+
+from backscroll.derive.sentences import Sentence, sentences
+from backscroll.vocab.part import Json
+
+#: Kinds of cues, in the order in which they win where two begin at the same place.
+KINDS = (
+    "done", "todo", "constraint", "decision", "success", "error", "finding", "correction", "reason", "preference", "need",
+    "contrast",     "filler",
+)  # fmt: skip
+
+_HAN = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff]")
+URL = re.compile(r"https?://[^\s<>\"'`，。；、）)\]】》]+")
+_EXT = (
+    "py|pyi|js|mjs|cjs|ts|tsx|jsx|java|go|rs|c|cc|cpp|cxx|h|hpp|cs|md|mdx|rst|toml|json|jsonl|ya?ml|txt|sh|bash|sql|html?|css|"
+    "scss|csv|tsv|ipynb|rb|php|kt|kts|swift|vue|svelte|xml|ini|cfg|conf|lock|log|db|sqlite|proto|scala|lua|pl|r|tex|docx?|"
+    "xlsx?|pptx?|pdf|png|jpe?g|gif|svg|gradle|properties|env|patch|diff|zip|tar|gz|pony|dart|ex|exs|clj|hs|ml|zig"
+)
+PATH = re.compile(
+    r"(?<![\w/.:@-])(?:"
+    r"(?:~|\.{1,2}|[A-Za-z]:)?[\\/](?:[A-Za-z0-9_.@+~-]+[\\/])*[A-Za-z0-9_.@+~-]*[A-Za-z0-9_]"
+    rf"|(?:[A-Za-z0-9_.@+-]+/)+[A-Za-z0-9_@+-]+\.(?:{_EXT})"
+    r"|(?:[A-Za-z0-9_.@+-]+/){2,}[A-Za-z0-9_.@+-]*[A-Za-z0-9_]"
+    rf"|[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*\.(?:{_EXT})"
+    r")(?![A-Za-z0-9_/])"
+)
+_NO_PATH = re.compile(r"[\d/.\\-]+|/\w{0,2}|[nN]/[aA]|[a-z]+/[a-z]+/[a-z]+")
+ID = re.compile(
+    r"(?<![A-Za-z0-9_./-])(?:"
+    r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+    r"|[\w.+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]"
+    r"|#[A-Za-z]?\d{1,12}"
+    r"|(?=[0-9a-f]{0,39}[a-f])(?=[0-9a-f]{0,39}\d)[0-9a-f]{7,40}"
+    r"|[A-Z][A-Z0-9]{1,9}-\d{1,9}"
+    r"|[a-z]+(?:_[a-z0-9]+)*_\d{2,}"
+    r"|(?=[A-Z0-9]{0,11}[A-Z])(?=[A-Z0-9]{0,11}\d)[A-Z0-9]{5,12}"
+    r"|\d{6,20}"
+    r")(?![A-Za-z0-9_-])"
+)
+NUMBER = re.compile(r"\d")
+CODE = re.compile(r"`[^`\n]{1,120}`|\b[A-Za-z]+_[A-Za-z0-9_]+\b|\b[a-z]+[A-Z][A-Za-z0-9]+\b|\b\w+\(\)")
+_QUESTION = re.compile(r"[?？]\s*[\"'”’」』）)]*\s*$")
+_QUESTION_ZH = re.compile(
+    r"(?:吗|呢|什么|怎么|为什么|如何|哪里|哪个|哪些|是否|能不能|可不可以|多少|几点)[^。！]{0,40}$"
+)
+_BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])?\s*\[(?P<tick>[ xX✓✔√~/-])\]\s*(?P<what>.+)", re.DOTALL)
+
+
+class Marked(NamedTuple):
+    """A sentence with what it is about."""
+
+    sentence: Sentence
+    cues: frozenset[str]  # kinds of `KINDS`, and question, box, ticked
+
+    @property
+    def text(self) -> str:
+        """The words, as they were written."""
+        return self.sentence.text
+
+
+class Phrases(NamedTuple):
+    """The phrases of one kind that begin alike."""
+
+    kind: str
+    clause: bool  # only where a clause begins
+    pattern: re.Pattern[str]
+
+
+class Table(NamedTuple):
+    """The phrases of one language, found by how they begin: most words of a text begin like none of them."""
+
+    start: re.Pattern[str]
+    width: int  # how many characters of a beginning are compared
+    phrases: Mapping[
+        str, tuple[re.Pattern[str], tuple[Phrases, ...]]
+    ]  # one pattern for all of them, then each
+    lead_in: tuple[str, ...]
+
+
+@cache
+def tables() -> tuple[Table, Table]:
+    """English and Chinese."""
+    return _table("cues_en.toml", spaced=True), _table("cues_zh.toml", spaced=False)
+
+
+def _table(name: str, *, spaced: bool) -> Table:
+    raw = resources.files("backscroll.derive").joinpath(name).read_text(encoding="utf-8")
+    data: Mapping[str, Json] = tomllib.loads(raw)
+    width = 2 if spaced else 1
+    alike: dict[str, dict[tuple[str, bool], list[str]]] = {}
+    for kind in KINDS:
+        for clause in (False, True):
+            for phrase in data[kind]["clause" if clause else "anywhere"]:
+                key = phrase[:width].lower()
+                alike.setdefault(key, {}).setdefault((kind, clause), []).append(
+                    phrase.lower() if spaced else phrase
+                )
+    after = r"(?![a-z0-9_])" if spaced else ""
+    phrases: dict[str, tuple[re.Pattern[str], tuple[Phrases, ...]]] = {}
+    for key, kinds in alike.items():
+        each = tuple(
+            Phrases(kind, clause, re.compile(f"(?:{'|'.join(list_)}){after}"))
+            for (kind, clause), list_ in kinds.items()
+        )
+        either = re.compile(f"(?:{'|'.join(p for list_ in kinds.values() for p in list_)}){after}")
+        phrases[key] = (either, each)
+    firsts = "".join(sorted({re.escape(key[0]) for key in phrases}))
+    start = re.compile(rf"(?<![a-z0-9_'])[{firsts}]" if spaced else f"[{firsts}]")
+    return Table(start, width, phrases, tuple(data["lead_in"]))
+
+
+def lowered(text: str) -> str:
+    """Lower case, character by character, so that places stay what they are; apostrophes as one."""
+    low = text.lower()
+    if len(low) != len(text):  # a few letters have lower cases of two characters
+        low = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    return low.replace("’", "'")
+
+
+_OPENING = frozenset(".!?;:,，。！？；：、\n\r\t(（\"'“‘*>-—–…[【]】)）•`")
+
+
+def _begins_clause(low: str, at: int, table: Table, *, led: bool = False) -> bool:
+    """True after punctuation, at the beginning of a line, and after a word that leads in (`please`)."""
+    before = at
+    while before and low[before - 1] in " \u3000":
+        before -= 1
+    if not before or low[before - 1] in _OPENING:
+        return True
+    if led:
+        return False
+    for word in table.lead_in:
+        if low.endswith(word, 0, before):
+            return _begins_clause(low, before - len(word), table, led=True)
+    return False
+
+
+def hits(text: str) -> Iterator[tuple[int, str]]:
+    """Where a cue of which kind begins."""
+    english, chinese = tables()
+    low = lowered(text)
+    for table in (english, chinese) if _HAN.search(text) else (english,):
+        width, phrases = table.width, table.phrases
+        for found in table.start.finditer(low):
+            at = found.start()
+            alike = phrases.get(low[at : at + width])
+            if alike is None or not alike[0].match(low, at):
+                continue
+            for kind, clause, pattern in alike[1]:
+                if pattern.match(low, at) and (not clause or _begins_clause(low, at, table)):
+                    yield at, kind
+
+
+@lru_cache(maxsize=128)
+def marked(text: str) -> tuple[Marked, ...]:
+    """The sentences of a text, each with what it is about. Code is left unread: its words are no one's decisions."""
+    pieces = sentences(text)
+    if not pieces:
+        return ()
+    found: list[set[str]] = [set() for _ in pieces]
+    starts = [p.start for p in pieces]
+    for at, kind in hits(text):
+        index = bisect_right(starts, at) - 1
+        if index >= 0 and at < pieces[index].end and pieces[index].shape != "code":
+            found[index].add(kind)
+    out: list[Marked] = []
+    for piece, cues in zip(pieces, found, strict=True):
+        out.append(Marked(piece, frozenset(cues if piece.shape == "code" else cues | _shapes(piece))))
+    return tuple(out)
+
+
+def _shapes(piece: Sentence) -> set[str]:
+    out: set[str] = set()
+    if _QUESTION.search(piece.text) or (piece.text[-1] not in "。！.!" and _QUESTION_ZH.search(piece.text)):
+        out.add("question")
+    box = _BOX.match(piece.text)
+    if box:
+        out.add("box" if box["tick"] in " ~/-" else "ticked")
+    return out
+
+
+def box_text(text: str) -> str:
+    """What stands behind a check box."""
+    box = _BOX.match(text)
+    return box["what"].strip() if box else text.strip()
+
+
+def paths_in(text: str) -> list[str]:
+    """File paths in a text, in order, each once; what only looks like one (`and/or`, dates, fractions) is left out."""
+    plain = URL.sub(" ", text) if "://" in text else text
+    found = (m[0] for m in PATH.finditer(plain)) if ("/" in plain or "." in plain or "\\" in plain) else ()
+    return list(dict.fromkeys(p for p in found if not _NO_PATH.fullmatch(p)))
+
+
+def ids_in(text: str) -> list[str]:
+    """Ids in a text (tickets, hashes, orders, addresses of mail, long numbers), in order, each once."""
+    plain = URL.sub(" ", text) if "://" in text else text
+    return list(dict.fromkeys(m[0] for m in ID.finditer(plain)))

@@ -1,0 +1,261 @@
+"""Summaries: what stands in for a span of turns, made from their gists or from the summaries below.
+
+Extractive, like gists: essentials that are still open at the end of the span come first, then the weightiest quotations, one
+of each kind of thing that was said several times, spread over the span, in the order of time and each with its handle. What
+does not fit is counted beside the handle of the whole. Before: `derive/gist`. After: `derive/tree`, `engine/tree`, crops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from backscroll.derive.clusters import clusters
+from backscroll.derive.essentials import Essential, Findings, Kind, join
+from backscroll.derive.gist import LIMIT as GIST_LIMIT
+from backscroll.derive.gist import Gist, Line, gist_messages, shown
+from backscroll.derive.gist_writing import NAMED, clipped, counted_rest, flat, labels, says
+from backscroll.derive.recipe import Count, Recipe
+from backscroll.derive.sentences import rough_count
+from backscroll.derive.spans import cut, rank
+from backscroll.formats.language import language_of
+from backscroll.vocab.handle import handle_of
+from backscroll.vocab.message import Message
+
+#: How summaries are made by rules; the version goes up whenever the same inputs would give another summary.
+RECIPE = Recipe("summary", 1)
+LIMITS: Mapping[int, int] = {1: 400, 2: 600}  # tokens by level
+TOP_LIMIT = 700  # tokens of the levels above
+_SHARE = 0.62  # of the room that open essentials other than names may fill before anything else comes
+_NAMES = 0.78  # up to which names may go on
+_LINES = 48  # quotations that a summary hands on to the one above
+
+
+@dataclass(frozen=True, slots=True)
+class Summary(Gist):
+    """What stands in for a span."""
+
+    level: int = 1
+
+
+def limit_of(level: int) -> int:
+    """How many tokens a summary of a level may have."""
+    return LIMITS.get(level, TOP_LIMIT)
+
+
+class _Room:
+    """Lines that were chosen so far, and how many tokens are left."""
+
+    def __init__(self, limit: int, count: Count) -> None:
+        self.limit, self.count = limit, count
+        self.used = 0
+
+    def take(self, text: str, upto: float = 1.0) -> bool:
+        """Take a text if it fits below a share of the room."""
+        cost = self.count(text) + 1
+        if self.used + cost > self.limit * upto:
+            return False
+        self.used += cost
+        return True
+
+
+def summarise(
+    children: Sequence[Gist],
+    *,
+    limit_tokens: int | None = None,
+    count: Count = rough_count,
+    level: int = 1,
+    language: str = "",
+) -> Summary:
+    """One summary of what several gists or summaries speak of, in order."""
+    kids = [c for c in children if c.first is not None]
+    if not kids:
+        return Summary("", (), level=level)
+    limit = limit_of(level) if limit_tokens is None else limit_tokens
+    found = join([c.findings for c in kids])
+    lines = _chosen_lines(kids)
+    spoken = language or language_of(
+        " ".join(line.text for line, _ in lines[:60]) or " ".join(e.text for e in found.open[:40])
+    )
+    first, last = kids[0].first, kids[-1].last
+    assert first is not None
+    handle = handle_of(first, last)
+    text, said, quoted = _written(found, lines, limit, count, labels(spoken), handle)
+    sources = tuple(dict.fromkeys([*(e.source for e in said), *(line.source for line in quoted)]))
+    kept = sorted((line for line, _ in lines), key=lambda li: -li.score)[:_LINES]
+    carried = sorted(kept, key=lambda li: (li.message.seq, li.message.thread))
+    return Summary(
+        text, sources, found.open, tuple(carried), found.closes, found.more, first, last,
+        sum(c.messages for c in kids), sum(c.turns for c in kids), level,
+    )  # fmt: skip
+
+
+def _chosen_lines(kids: Sequence[Gist]) -> list[tuple[Line, int]]:
+    """One line of each cluster with the child it stands in, in order of time; what was said often weighs more."""
+    pool = [(line, place) for place, kid in enumerate(kids) for line in kid.lines]
+    out: list[tuple[int, Line, int]] = []
+    for group in clusters([line.text for line, _ in pool]):
+        best = max(group, key=lambda i: (pool[i][0].score, i))
+        line, place = pool[best]
+        more = min(1.0, 0.15 * (len(group) - 1))
+        out.append((best, _weighing(line, line.score + more), place))
+    return [(line, place) for _, line, place in sorted(out, key=lambda row: row[0])]
+
+
+def _weighing(line: Line, score: float) -> Line:
+    return line if score == line.score else Line(
+        line.text, line.source, line.message, line.role, line.label, round(score, 3)
+    )  # fmt: skip
+
+
+def _written(
+    found: Findings,
+    lines: Sequence[tuple[Line, int]],
+    limit: int,
+    count: Count,
+    words: Mapping[str, str],
+    handle: str,
+) -> tuple[str, list[Essential], list[Line]]:
+    """The text, the essentials it says and the lines it quotes."""
+    whole = max(0, limit - count(handle) - 2)
+    said: list[Essential] = []
+    quoted: list[Line] = []
+    text = ""
+    for share in (0.9, 0.78, 0.64, 0.5, 0.36):  # labels cost too, and so does saying what is missing
+        room = _Room(int(whole * share), count)
+        said = _urgent(found, room, _SHARE, words)
+        said += _names(found, room, _NAMES)
+        quoted = _quoted(lines, said, room, words)
+        known = {id(e) for e in said}
+        said += [e for e in _urgent(found, room, 1.0, words, known) if id(e) not in known]
+        text = "\n".join([*_sections(said, words), *_spoken(quoted, words)])
+        rest = counted_rest(found, words, told=text)
+        text = f"{text}\n{rest} {handle}".strip() if rest else f"{text}\n{handle}".strip()
+        if count(text) <= limit:
+            return text, said, quoted
+    body = clipped("\n".join([*_sections(said, words), *_spoken(quoted, words)]), whole - 12, count)
+    text = f"{body}\n{counted_rest(found, words, told=body)} {handle}".strip()
+    if count(text) <= limit:
+        return text, said, quoted
+    return (handle if count(handle) <= limit else ""), [], []
+
+
+def _order(found: Findings) -> list[Essential]:
+    """Open essentials other than names: by kind and weight, the newest first among equals."""
+    kinds = {kind: number for number, kind in enumerate(Kind)}
+    rows = [
+        (kinds[e.kind], -e.weight, -place, e) for place, e in enumerate(found.open) if e.kind not in NAMED
+    ]
+    return [e for *_, e in sorted(rows, key=lambda row: row[:3])]
+
+
+def _urgent(
+    found: Findings, room: _Room, share: float, words: Mapping[str, str], known: set[int] | None = None
+) -> list[Essential]:
+    """Kinds take turns, so that fifty to-dos leave room for the one decision."""
+    queues: dict[Kind, list[Essential]] = {}
+    for essential in _order(found):
+        if known is None or id(essential) not in known:
+            queues.setdefault(essential.kind, []).append(essential)
+    out: list[Essential] = []
+    while queues:
+        for kind in [k for k in Kind if k in queues]:
+            essential = queues[kind].pop(0)
+            if room.take(_bullet(essential, words), share):
+                out.append(essential)
+            if not queues[kind]:
+                del queues[kind]
+    place = {id(e): n for n, e in enumerate(found.open)}
+    return sorted(out, key=lambda e: place[id(e)])
+
+
+def _names(found: Findings, room: _Room, share: float) -> list[Essential]:
+    rows = [(-e.weight, -place, e) for place, e in enumerate(found.open) if e.kind in NAMED]
+    chosen = [e for *_, e in sorted(rows, key=lambda row: row[:2]) if room.take(e.text, share)]
+    place = {id(e): n for n, e in enumerate(found.open)}
+    return sorted(chosen, key=lambda e: place[id(e)])
+
+
+def _quoted(
+    lines: Sequence[tuple[Line, int]], said: Sequence[Essential], room: _Room, words: Mapping[str, str]
+) -> list[Line]:
+    """Lines for the rest of the room: the best of each child first, then by weight."""
+    told = flat("\n".join(e.text for e in said))
+    free = [
+        (n, line, place)
+        for n, (line, place) in enumerate(lines)
+        if flat(line.text) not in told and line.score > 0
+    ]
+    best: dict[int, int] = {}
+    for n, line, place in free:
+        if place not in best or line.score > lines[best[place]][0].score:
+            best[place] = n
+    leading = set(best.values())
+    ranked = sorted(free, key=lambda row: (row[0] not in leading, -row[1].score, -row[0]))
+    chosen = {n for n, line, _ in ranked if room.take(_line(line, words))}
+    return [line for n, line, _ in free if n in chosen]
+
+
+def _bullet(essential: Essential, words: Mapping[str, str]) -> str:
+    return (
+        f"{words[essential.kind.value]}{words['colon']}{flat(essential.text)} {handle_of(essential.message)}"
+    )
+
+
+def _line(line: Line, words: Mapping[str, str]) -> str:
+    label = line.label or words.get(line.role, line.role)
+    return f"- {label}{words['colon']}{flat(line.text)} {handle_of(line.message)}"
+
+
+def _sections(said: Sequence[Essential], words: Mapping[str, str]) -> Iterator[str]:
+    for kind in Kind:
+        found = [e for e in said if e.kind is kind]
+        if not found:
+            continue
+        if kind in NAMED:
+            yield f"{words[kind.value]}{words['colon']}{words['comma'].join(e.text for e in found)}"
+        elif len(found) == 1:
+            yield _bullet(found[0], words)
+        else:
+            yield f"{words[kind.value]}{words['colon']}".rstrip()
+            yield from (f"- {flat(e.text)} {handle_of(e.message)}" for e in found)
+
+
+def _spoken(quoted: Sequence[Line], words: Mapping[str, str]) -> Iterator[str]:
+    """Quotations in order; several of one message stand on one line."""
+    at = 0
+    while at < len(quoted):
+        line, end = quoted[at], at + 1
+        texts = [flat(line.text)]
+        while end < len(quoted) and quoted[end].message == line.message:
+            texts.append(flat(quoted[end].text))
+            end += 1
+        label = line.label or words.get(line.role, line.role)
+        yield f"- {label}{words['colon']}{' … '.join(texts)} {handle_of(line.message)}"
+        at = end
+
+
+def summarise_messages(
+    messages: Sequence[Message], *, limit_tokens: int | None = None, count: Count = rough_count
+) -> Summary:
+    """One summary of any stretch of messages, shorter than they are; empty where that is not possible."""
+    said = shown(messages)
+    limit = LIMITS[1] if limit_tokens is None else limit_tokens
+    gists = [gist_messages(piece, limit_tokens=GIST_LIMIT, count=count) for piece in cut(said, _opens)]
+    made = summarise(gists, limit_tokens=limit, count=count)
+    originals = sum(count(m.text) for m in said if m.text) + sum(1 for m in said if not m.text)
+    results = sum(len(str(m.parts)) // 4 for m in said if not m.text)
+    if not made.text or count(made.text) < originals + results:
+        return made
+    short = max(0, (originals + results) * 3 // 4)
+    return summarise(gists, limit_tokens=short, count=count)
+
+
+def _opens(message: Message) -> bool:
+    return rank(message.role, message.id) >= 0
+
+
+def told_by(text: str, essentials: Sequence[Essential]) -> list[Essential]:
+    """Which essentials a text says; what a model left out can be found by this."""
+    known = flat(text)
+    return [e for e in essentials if says(known, e)]
