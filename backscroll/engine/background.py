@@ -33,10 +33,9 @@ Step = Callable[["Engine", str, int], int]
 
 def steps(engine: Engine) -> Sequence[Step]:
     """What there is to do for a thread, cheapest first."""
-    from backscroll.engine.counting import count_pending
     from backscroll.engine.tree import catch_up
 
-    out: list[Step] = [count_pending, catch_up]
+    out: list[Step] = [catch_up]
     if engine.settings.encoder != "none":
         from backscroll.engine.embedding import embed_pending
 

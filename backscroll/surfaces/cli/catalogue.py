@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 
 #: The commands by what they are for, in the order of the help page.
 SECTIONS: Mapping[str, Sequence[str]] = {
-    "read": ("threads", "show", "search", "log", "revisions", "diff"),
+    "read": ("threads", "show", "search", "log", "revisions", "diff", "tools"),
     "bring": ("import", "export", "sync", "new", "append"),
     "change": (
         "edit", "regenerate", "choose", "insert", "move", "delete", "restore", "hide", "unhide", "pin", "unpin",
         "undo", "redo", "fork", "rename", "tag", "untag",
     ),
-    "keep": ("verify", "backup", "restore-backup", "forget", "stats", "doctor"),
+    "prompt": ("context", "prompt", "expand", "crop", "uncrop", "compact", "work"),
+    "keep": ("verify", "backup", "restore-backup", "forget", "cost", "stats", "doctor"),
     "more": ("config", "demo", "completion"),
 }  # fmt: skip
 
@@ -22,6 +23,7 @@ MODULES: Mapping[str, str] = {
     "show": "show",
     "search": "search",
     "log": "log",
+    "tools": "tools",
     "revisions": "comparing",
     "diff": "comparing",
     "import": "importing",
@@ -47,11 +49,19 @@ MODULES: Mapping[str, str] = {
     "tag": "describing",
     "untag": "describing",
     "verify": "checking",
+    "cost": "cost",
     "stats": "checking",
     "doctor": "checking",
     "backup": "keeping",
     "restore-backup": "keeping",
     "forget": "forgetting",
+    "context": "context",
+    "prompt": "context",
+    "expand": "cropping",
+    "crop": "cropping",
+    "uncrop": "cropping",
+    "compact": "cropping",
+    "work": "working",
     "config": "configuring",
     "demo": "demo",
     "completion": "completion",

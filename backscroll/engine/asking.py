@@ -1,0 +1,136 @@
+"""What a caller asks for when asking for a prompt: checked once, with everything looked up that depends on the model.
+
+Owns the arithmetic of the budget: it counts everything that is sent (tools, messages) and the room for the answer. Refuses
+budgets that cannot work, with what would. After: `engine/prompting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from backscroll.assemble.marks import Prices
+from backscroll.assemble.view_meter import Meter
+from backscroll.errors import BudgetTooSmall, InvalidInput
+from backscroll.llm.overhead import frame_tokens, message_tokens, tools_tokens
+from backscroll.llm.tokens import Tokenizer, tokenizer_for
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json, Part, ToolResult
+from backscroll.vocab.prompt import Wire, checked_wire
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request for a prompt."""
+
+    budget: int  # tokens of everything, as we count them
+    reserve: int
+    wire: Wire
+    model: str
+    tokenizer: Tokenizer
+    tools: tuple[Mapping[str, Json], ...]
+    tools_tokens: int
+    prices: Prices
+
+    @property
+    def room(self) -> int:
+        """What is left for messages."""
+        return self.budget - self.reserve - self.tools_tokens - frame_tokens(self.wire)
+
+
+def asked(
+    engine: Engine,
+    budget: int | None,
+    *,
+    model: str | None = None,
+    tools: Sequence[Mapping[str, Json]] = (),
+    reserve: int | None = None,
+    wire: str | None = None,
+) -> Ask:
+    """Check a request, and look up what depends on its model."""
+    settings = engine.settings
+    way = checked_wire(settings.wire if wire is None else wire)
+    name = settings.model if model is None else model
+    tokenizer = tokenizer_for(name)
+    whole = _budget(engine, budget, name)
+    kept = _reserve(engine, reserve, whole)
+    given = tuple(tools)
+    spent = tools_tokens(given, tokenizer, way)
+    ask = Ask(whole, kept, way, name, tokenizer, given, spent, _prices(engine, name))
+    if ask.room <= 0:
+        least = spent + kept + frame_tokens(way) + 1
+        raise BudgetTooSmall(
+            f"the tools ({spent} tokens) and the room for the answer ({kept}) leave nothing of a budget of {whole}",
+            minimum=least,
+            hint=f"the least that can work is {least}; fewer tools or a smaller reserve help too",
+        )
+    return ask
+
+
+def _budget(engine: Engine, budget: Any, model: str) -> int:
+    from backscroll.engine.counting import usable
+
+    if budget is None:
+        budget = engine.settings.budget or _window(engine, model)
+    if isinstance(budget, bool) or not isinstance(budget, int):
+        raise InvalidInput(f"not a budget: {budget!r}", hint="give a whole number of tokens")
+    if budget <= 0:
+        raise InvalidInput(f"cannot build a prompt in {budget} tokens", hint="give a budget of 1 or more")
+    return usable(engine, model, budget) if model else budget
+
+
+def _window(engine: Engine, model: str) -> int:
+    from backscroll.llm.prices_table import price_table
+    from backscroll.llm.windows import window_for
+
+    if not model:
+        raise InvalidInput(
+            "neither a budget nor a model is given", hint="prompt(budget=32000), or set `model` or `budget`"
+        )
+    window = window_for(model, table=price_table(engine.settings.prices))
+    if not window.known:
+        raise InvalidInput(
+            f"the window of the model {model!r} is not known",
+            hint="give a budget, or put the model into your table of prices",
+        )
+    return window.tokens
+
+
+def _reserve(engine: Engine, reserve: Any, budget: int) -> int:
+    if reserve is None:
+        return min(engine.settings.reserve, budget // 4)
+    if isinstance(reserve, bool) or not isinstance(reserve, int) or cast("int", reserve) < 0:
+        raise InvalidInput(f"not a reserve: {reserve!r}", hint="give a whole number of 0 or more tokens")
+    return reserve
+
+
+def _prices(engine: Engine, model: str) -> Prices:
+    if not model:
+        return Prices()
+    from backscroll.llm.prices_table import price_table
+    from backscroll.llm.prices import price_for
+
+    found = price_for(model, table=price_table(engine.settings.prices))
+    return Prices(found.read, found.write, found.output)
+
+
+@dataclass(frozen=True, slots=True)
+class WireMeter(Meter):
+    """Weighs blocks as the wire of a request does."""
+
+    ask: Ask | None = None
+
+    def parts(self, parts: Sequence[Part]) -> int:
+        """Tokens of a message that consists of these parts, with all that the wire puts around it."""
+        assert self.ask is not None
+        role = "tool" if any(isinstance(p, ToolResult) for p in parts) else "user"
+        return message_tokens(parts, role, self.ask.tokenizer, self.ask.wire)
+
+
+def meter_of(ask: Ask, sizes: Mapping[Ref, int]) -> WireMeter:
+    """A meter for a request; `sizes` are the tokens of whole messages, by revision."""
+    return WireMeter(ask.tokenizer.count, sizes, ask=ask)

@@ -1,0 +1,242 @@
+"""Compacting: when the past is condensed, what is written down about it, and what it would bring.
+
+A compaction is an event like any other: it can be undone, and nothing is lost by it. Rules decide and make it, so a prompt
+never waits for a model; what models write (summaries of the tree) is used where it is there. Before: `assemble/policy`.
+After: `engine/prompting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from backscroll.assemble.compaction import Reason
+from backscroll.assemble.fade_trail import Trail
+from backscroll.assemble.marks import decide
+from backscroll.assemble.policy import compact as condensed
+from backscroll.assemble.receipt import Receipt
+from backscroll.assemble.units import Unit
+from backscroll.assemble.view import protected
+from backscroll.derive.essentials import Kind
+from backscroll.engine.composing import Bound, Composer, Frozen, weight
+from backscroll.engine.pen import Pen
+from backscroll.vocab.event import Event
+from backscroll.vocab.event import Kind as Happened
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.moment import microseconds
+from backscroll.vocab.prompt import Level
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+#: Under which name the engine compacts by itself: an undo of the user's never takes that back by accident.
+ACTOR = "backscroll"
+LOW = 0.4  # of the room, where the settings say nothing
+#: Essentials that bind whoever goes on; paths and ids are kept by notes and pieces.
+BINDING = frozenset({Kind.TODO, Kind.ERROR, Kind.CONSTRAINT, Kind.DECISION, Kind.QUESTION})
+_BOUND = 0.06  # of the room, at the most, for what is still open and binding
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionReport:
+    """What a compaction did, or would do."""
+
+    event: int | None  # None: only rehearsed, or nothing to gain
+    reason: str
+    before: int  # tokens of the messages of a prompt
+    after: int
+    digested: int  # units of which tool results were put in a line
+    condensed: int  # units that are shown as a line or two
+    summed_up: int  # units that only summaries speak for
+    cost_now: float  # of writing the new prompt once, in plain input tokens
+    saves_per_call: float  # in plain input tokens
+    pays_back_after: int | None  # calls; None: never
+
+    @property
+    def saved(self) -> int:
+        """Tokens that every later prompt is smaller."""
+        return max(0, self.before - self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A compaction that was made, not yet written down."""
+
+    frozen: Frozen
+    after: bytes | None  # position before which only summaries speak
+    units: tuple[Unit, ...]  # what is left in the window
+    before: int
+    now: int
+
+
+def due(composer: Composer, tokens: int, last: Receipt | None, room: int) -> Reason | None:
+    """Whether to compact before this call, and why."""
+    thread, ask = composer.thread, composer.ask
+    settings = thread.engine.settings
+    frozen = composer.frozen
+    if not composer.sheet.reached or (frozen is None and composer.edge is not None):
+        return "must"  # there is more than was read
+    kept = frozen.compaction.after if frozen is not None else (settings.low or LOW) * room
+    calls = _calls_since(composer)
+    base = kept if frozen is not None else 0
+    growth = max(1.0, (tokens - base) / max(1, calls))
+    idle = 0.0
+    if last is not None:
+        idle = (microseconds(thread.engine.means.now()) - microseconds(last.at)) / 1_000_000
+    return decide(
+        tokens,
+        room,
+        growth,
+        kept,
+        ask.prices,
+        idle_seconds=idle,
+        cache_seconds=settings.cache_minutes * 60,
+        settings=settings,
+    )
+
+
+def _calls_since(composer: Composer) -> int:
+    """Replies since the last compaction: about as many calls as were made."""
+    upto = None if composer.frozen is None else composer.frozen.compaction.upto
+    return sum(u.role == "assistant" and (upto is None or u.id.seq > upto.seq) for u in composer.units)
+
+
+def made(composer: Composer, reason: Reason, room: int) -> Made | None:
+    """A compaction of what the sheet shows; None where it would not make the prompt smaller."""
+    settings = composer.thread.engine.settings
+    frozen = composer.frozen
+    before = weight(composer.blocks(frozen))
+    target = int((settings.low or LOW) * room)
+    outside = weight(composer.blocks(None, ()))
+    far_room = int(settings.share_summaries * room) if composer.edge is not None else 0
+    bound = bound_of(composer, int(_BOUND * room))
+    trail = Trail(composer.lens.meter).extend(composer.units)
+    found = condensed(
+        composer.units,
+        None if frozen is None else frozen.compaction,
+        composer.lens,
+        target=max(1, target - outside - far_room),
+        reason=reason,
+        trail=trail,
+    )
+    if found is None:
+        return None
+    gone = _leading_gone(composer.units, found.levels)
+    left = tuple(composer.units[gone:])
+    after = composer.units[gone - 1].messages[-1].position if gone else composer.edge
+    shown = {u.id for u in left}
+    pruned = replace(found, levels={k: v for k, v in found.levels.items() if k in shown})
+    whole = {r for u in left if u.id not in pruned.levels for r in u.revisions}  # what is shown needs no reminder
+    still = tuple(b for b in bound if b.source not in whole)
+    wanted = Frozen(pruned, far_nodes(composer, after, int(settings.share_summaries * room)), still)
+    now = weight(composer.blocks(wanted, left))
+    if now >= before:
+        return None
+    return Made(replace(wanted, compaction=replace(pruned, before=before, after=now)), after, left, before, now)
+
+
+def _leading_gone(units: Sequence[Unit], levels: Mapping[Ref, Level]) -> int:
+    """How many units at the beginning are not shown any more."""
+    safe = protected(units)
+    count = 0
+    for unit in units:
+        if unit.id in safe or levels.get(unit.id, Level.VERBATIM) < Level.SUMMARY:
+            break
+        count += 1
+    return count
+
+
+def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tuple[int, Ref], ...]:
+    """The nodes of the summary tree that speak for all that stands before a position."""
+    if before is None or room <= 0:
+        return ()
+    from backscroll.engine.tree import catch_up, far_summaries
+
+    thread = composer.thread
+    catch_up(thread.engine, thread.id, limit=_AT_ONCE)
+    found = far_summaries(thread, before, room, composer.ask.tokenizer.count)
+    return tuple((f.level, f.opening) for f in found)
+
+
+_AT_ONCE = 400  # turns that are summed up on the spot; more is background work, and the next compaction has it
+
+
+def bound_of(composer: Composer, room: int) -> tuple[Bound, ...]:
+    """What of the window is still open and binding, newest first as far as it fits, in order."""
+    from backscroll.derive.essentials import essentials
+
+    messages = [m for unit in composer.units for m in unit.messages]
+    earlier = composer.frozen.bound if composer.frozen is not None else ()
+    carried = [b for b in earlier if b.source not in composer.dead]
+    fresh = [Bound(e.kind.value, e.text, e.source) for e in essentials(messages) if e.kind in BINDING]
+    out: list[Bound] = []
+    known: set[str] = set()
+    for item in (*reversed(fresh), *reversed(carried)):
+        cost = composer.ask.tokenizer.count(item.text) + 3
+        if item.text in known or cost > room:
+            continue
+        known.add(item.text)
+        room -= cost
+        out.append(item)
+    return tuple(reversed(out))
+
+
+def write_down(thread: Thread, found: Made, actor: str = ACTOR) -> Event:
+    """Write a compaction into the log."""
+
+    def work(pen: Pen) -> Event:
+        frozen = found.frozen
+        head = {
+            "after": None if found.after is None else found.after.hex(),
+            "reason": frozen.compaction.reason,
+            "before": found.before,
+            "now": found.now,
+            "sources": sorted({str(_message(pen, source)) for source in frozen.sources()}),
+        }
+        return pen.write(Happened.COMPACTED, head=head, body=frozen.to_json())
+
+    return thread.as_actor(actor).stroke(work)
+
+
+def _message(pen: Pen, revision: Ref) -> Ref:
+    event = pen.tx.event(revision)
+    return revision if event is None or event.message is None else event.message
+
+
+def compact(
+    thread: Thread, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
+) -> CompactionReport:
+    """Condense the past now; see `Thread.compact`."""
+    from backscroll.engine.asking import asked
+    from backscroll.engine.prompting import composed
+
+    ask = asked(thread.engine, budget, model=model)
+    composer = composed(thread, ask)
+    found = made(composer, "asked", ask.room)
+    if found is None:
+        tokens = weight(composer.blocks(composer.frozen))
+        return CompactionReport(None, "asked", tokens, tokens, 0, 0, 0, 0.0, 0.0, None)
+    event = None if dry_run else write_down(thread, found, thread.actor).seq
+    return report_of(composer, found, event)
+
+
+def report_of(composer: Composer, found: Made, event: int | None) -> CompactionReport:
+    """What a compaction brings: counted in plain input tokens, with the prices of the model."""
+    prices = composer.ask.prices
+    levels = found.frozen.compaction.levels.values()
+    saved = found.before - found.now
+    cost = found.now * (prices.write - prices.read)
+    per_call = saved * prices.read
+    return CompactionReport(
+        event,
+        found.frozen.compaction.reason,
+        found.before,
+        found.now,
+        sum(level is Level.DIGEST for level in levels),
+        sum(level is Level.GIST for level in levels),
+        len(composer.units) - len(found.units) + sum(level >= Level.SUMMARY for level in levels),
+        cost,
+        per_call,
+        None if per_call <= 0 else max(1, round(cost / per_call)),
+    )

@@ -1,0 +1,232 @@
+"""Composing: the stable part of a prompt, from the sheet and the compaction in force.
+
+Owns what stands before the volatile tail: system messages, pins, summaries of the far past, what is still open and binding,
+then the history at the resolution that was chosen at the last compaction. Between two compactions it only grows at its
+end. Before: `engine/sheet`, `assemble/view`. After: `engine/prompting` adds the tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from backscroll.assemble.compaction import Compaction
+from backscroll.assemble.policy_fit import fit_last
+from backscroll.assemble.units import Unit, units_of
+from backscroll.assemble.view import Lens, protected, view
+from backscroll.derive.operations import with_pointer
+from backscroll.engine.asking import Ask, meter_of
+from backscroll.engine.lineage import View
+from backscroll.engine.sheet import Sheet
+from backscroll.errors import BudgetTooSmall, StoreCorrupt
+from backscroll.record.chain import from_bytes
+from backscroll.record.history import HIDDEN
+from backscroll.vocab.event import Event
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json, Text
+from backscroll.vocab.prompt import Block, Level, Section
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+BINDING = "Still open and binding, from earlier:"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Something that no compaction may lose: its words, and the revision they stand in."""
+
+    kind: str
+    text: str
+    source: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A compaction as it was written down, with what stands beside it."""
+
+    compaction: Compaction
+    far: tuple[tuple[int, Ref], ...] = ()  # nodes of the summary tree that speak for what is before the window
+    bound: tuple[Bound, ...] = ()
+    event: int | None = None  # None: not written yet
+
+    def to_json(self) -> dict[str, Json]:
+        """The sealed body of the event."""
+        return {
+            "compaction": self.compaction.to_json(),
+            "far": [[level, str(opening)] for level, opening in self.far],
+            "bound": [[b.kind, b.text, str(b.source)] for b in self.bound],
+        }
+
+    def sources(self) -> tuple[Ref, ...]:
+        """Revisions of which words stand in the body."""
+        return (*(n.source for n in self.compaction.notes), *(b.source for b in self.bound))
+
+
+def frozen_of(event: Event) -> Frozen:
+    """The compaction that an event wrote down."""
+    assert event.body is not None
+    body = cast("Mapping[str, Json]", from_bytes(event.body))
+    try:
+        return Frozen(
+            Compaction.from_json(body["compaction"]),
+            tuple((int(level), _opening(name)) for level, name in body["far"]),
+            tuple(Bound(str(k), str(t), parse_ref(s)) for k, t, s in body["bound"]),
+            event.seq,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreCorrupt(
+            f"compaction {event.id.short} is damaged", hint="undo it, or compact again; no message is touched"
+        ) from error
+
+
+def _opening(name: str) -> Ref:
+    """The opening of a node; sequence 0 is the very beginning, which no message has."""
+    thread, _, seq = name.rpartition(".")
+    return Ref(thread, int(seq))
+
+
+class Composer:
+    """Puts the stable part of one prompt together."""
+
+    def __init__(self, thread: Thread, ask: Ask, sheet: Sheet, view_now: View) -> None:
+        from backscroll.engine.counting import counts_for
+
+        self.thread, self.ask, self.sheet = thread, ask, sheet
+        engine = thread.engine
+        real = [m for m in (*sheet.marked, *sheet.window) if "backscroll" not in m.content.metadata]
+        sizes = counts_for(engine, real, ask.tokenizer, ask.wire)
+        self.meter = meter_of(ask, sizes)
+        shelf = engine.memo.shelf(f"view:{ask.tokenizer.name}:{ask.wire}")
+        self.lens = Lens(self.meter, memo=shelf)
+        self.units: list[Unit] = list(units_of(sheet.window))
+        self.frozen = None if sheet.compaction is None else frozen_of(sheet.compaction)
+        if self.frozen is not None and not sheet.reached:
+            # So much was added since that the window does not reach back: what was chosen then is out of sight.
+            self.frozen = None
+        self.edge = sheet.edge
+        self.dead = self._dead(view_now)
+        self.language = thread.info.language
+
+    def _dead(self, now: View) -> frozenset[Ref]:
+        """Revisions of which words are written down, but which are not to be seen any more."""
+        if self.frozen is None:
+            return frozenset()
+        crops = self.sheet.crops
+        out: set[Ref] = set()
+        for source in set(self.frozen.sources()):
+            event = now.reader.event(source)
+            message = None if event is None else event.message
+            if message is None:
+                out.add(source)
+            elif message in self.sheet.touched:
+                entry = now.entry(message)
+                if entry is None or not entry.live or entry.flags & HIDDEN or entry.revision != source:
+                    out.add(source)
+            if message is not None and any(crop.holds(message) for crop in crops):
+                out.add(source)
+        return frozenset(out)
+
+    # -- blocks ----------------------------------------------------------------------------------------------
+
+    def blocks(self, frozen: Frozen | None, units: Sequence[Unit] | None = None) -> list[Block]:
+        """The stable part under a compaction."""
+        shown = self.units if units is None else units
+        compaction = None if frozen is None else frozen.compaction
+        history = view(shown, compaction, self.lens, dead=self.dead)
+        before = [*self._marked(), *self._far(frozen), *self._bound(frozen)]
+        return [self._filled(block) for block in (*before, *history)]
+
+    def _marked(self) -> Iterable[Block]:
+        """System messages and pins that stand before the window."""
+        for section in (Section.SYSTEM, Section.MEMORY):
+            for message in self.sheet.marked:
+                if (message.role == "system") == (section is Section.SYSTEM):
+                    yield self._whole(message, section, "system" if section is Section.SYSTEM else "pinned")
+
+    def _whole(self, message: Message, section: Section, reason: str) -> Block:
+        parts = message.parts
+        role = message.role
+        if section is Section.MEMORY and role != "user":
+            # Out of its place a pinned answer or result is told, not replayed: its call is not here.
+            from backscroll.derive.flat import flat
+
+            parts, role = (Text(f"[pinned, {message.role}] {flat(message)}"),), "user"
+        tokens = self.meter.message(message) if parts is message.parts else self.meter.parts(parts)
+        return Block(
+            role, parts, section, Level.VERBATIM, (message.revision,), message.id, message.author, reason, tokens
+        )
+
+    def _far(self, frozen: Frozen | None) -> Iterable[Block]:
+        if frozen is None or not frozen.far:
+            return
+        from backscroll.engine.tree import node_summaries
+
+        found = node_summaries(self.thread, frozen.far)
+        if not found:
+            return
+        text = "\n\n".join(f"{f.handle} {f.text}".strip() for f in found)
+        parts = (Text(text),)
+        sources = tuple(dict.fromkeys(s for f in found for s in f.sources))
+        yield Block(
+            "user",
+            parts,
+            Section.SUMMARIES,
+            Level.SUMMARY,
+            sources,
+            reason="far past",
+            tokens=self.meter.parts(parts),
+        )
+
+    def _bound(self, frozen: Frozen | None) -> Iterable[Block]:
+        alive = [b for b in frozen.bound if b.source not in self.dead] if frozen is not None else []
+        if not alive:
+            return
+        parts = (Text("\n".join([BINDING, *(f"- {b.text}" for b in alive)])),)
+        sources = tuple(dict.fromkeys(b.source for b in alive))
+        yield Block(
+            "user",
+            parts,
+            Section.SUMMARIES,
+            Level.GIST,
+            sources,
+            reason="open and binding",
+            tokens=self.meter.parts(parts),
+        )
+
+    def _filled(self, block: Block) -> Block:
+        """A system text with its placeholder for recent operations filled."""
+        if block.role != "system" or not any("{recent_operations}" in p.text for p in block.parts if isinstance(p, Text)):
+            return block
+        inline = self.thread.engine.settings.operations_inline
+        digests = self.thread.operations() if inline else []
+        parts = tuple(
+            replace(p, text=with_pointer(p.text, language=self.language, inline=inline, operations=digests)[0])
+            if isinstance(p, Text)
+            else p
+            for p in block.parts
+        )
+        reason = "system, with the list of recent operations in place" if inline else block.reason
+        return replace(block, parts=parts, tokens=self.meter.parts(parts), reason=reason)
+
+    # -- the last resort -------------------------------------------------------------------------------------
+
+    def fitted(self, blocks: Sequence[Block], room: int) -> list[Block]:
+        """Blocks that fit, whatever it takes; refuses where what is protected does not fit."""
+        safe = {*protected(self.units), *(m.id for m in self.sheet.marked)}
+        try:
+            return fit_last(list(blocks), room, self.meter, safe)
+        except BudgetTooSmall as error:
+            least = self.ask.budget - self.ask.room + error.minimum
+            raise BudgetTooSmall(
+                f"a budget of {self.ask.budget} tokens is too small: what must be in the prompt takes {least}",
+                minimum=least,
+                hint=f"give at least {least}; or unpin, crop or shorten what is pinned, or offer fewer tools",
+            ) from error
+
+
+def weight(blocks: Iterable[Block]) -> int:
+    """Tokens of some blocks."""
+    return sum(block.tokens for block in blocks)

@@ -1,0 +1,188 @@
+"""Prompting: the messages to send now, within the budget, valid, with the cache kept warm, and the receipt.
+
+The order of things: read the sheet, compose the stable part, compact where it must be, pays or is free, add the tail, spell
+it on the wire, mend what a wire would refuse, write the receipt. Everything is decided by the pure rooms; this module reads,
+writes and keeps the account. Before: `engine/sheet`, `engine/composing`, `engine/compacting`, `engine/tail`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from backscroll.assemble.receipt import (
+    Difference,
+    Item,
+    Money,
+    Receipt,
+    compare,
+    item_of,
+    receipt_from_bytes,
+    warnings_for,
+    with_cached,
+)
+from backscroll.assemble.validity.repair import repair
+from backscroll.assemble.wires.shape import Rendered
+from backscroll.assemble.wires.render import render
+from backscroll.engine.asking import Ask, asked
+from backscroll.engine.compacting import ACTOR, Made, due, made, write_down
+from backscroll.engine.composing import Composer, weight
+from backscroll.engine.lineage import View
+from backscroll.engine.reading import History
+from backscroll.engine.sheet import read_sheet
+from backscroll.engine.tail import Tail, tail_of
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+from backscroll.vocab.prompt import TAIL, Block, Level
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+__all__ = ["Difference", "Item", "Money", "Prompt", "Receipt", "compare", "composed", "prompt", "receipts"]
+
+#: Receipts that are kept of each thread.
+KEPT = 20
+_TRIES = 4  # how often the blocks are fitted again when the wire turns out to need more
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What to send, and why."""
+
+    messages: list[dict[str, Json]]
+    system: Json  # Anthropic's top-level system text, or the instructions of the Responses wire; None: in the messages
+    tools: tuple[Mapping[str, Json], ...]
+    wire: str
+    receipt: Receipt
+    blocks: tuple[Block, ...]
+
+    @property
+    def request(self) -> dict[str, Json]:
+        """The body of the request, without model and sampling parameters."""
+        body: dict[str, Json] = {"input" if self.wire == "openai-responses" else "messages": self.messages}
+        if self.system is not None:
+            body["instructions" if self.wire == "openai-responses" else "system"] = self.system
+        if self.tools:
+            body["tools"] = list(self.tools)
+        return body
+
+
+def prompt(
+    thread: Thread,
+    budget: int | None = None,
+    *,
+    model: str | None = None,
+    tools: Sequence[Mapping[str, Json]] = (),
+    reserve: int | None = None,
+    wire: str | None = None,
+    recall: bool | None = None,
+    dry_run: bool = False,
+    as_of: int | None = None,
+) -> Prompt:
+    """Build the prompt; see `Thread.prompt`. A prompt as of an earlier event is a rehearsal and writes nothing."""
+    engine = thread.engine
+    ask = asked(engine, budget, model=model, tools=tools, reserve=reserve, wire=wire)
+    quiet = dry_run or as_of is not None
+    if not quiet:
+        engine.worker()
+    last = next(iter(receipts(thread, 1)), None)
+    composer = composed(thread, ask, as_of)
+    wanted = engine.settings.recall if recall is None else recall
+    job = _Job(composer, last, recall=wanted and as_of is None, quiet=quiet)
+    done = job.done()
+    if not quiet:
+        body = done.receipt.to_bytes()
+        engine.store.write(lambda tx: tx.keep_receipt(thread.id, done.receipt.at, body, KEPT))
+    return done
+
+
+def composed(thread: Thread, ask: Ask, as_of: int | None = None) -> Composer:
+    """Read what a prompt needs, and get ready to compose it."""
+    from backscroll.engine.cropping import summarised_again
+
+    engine = thread.engine
+    shelf = engine.memo.shelf("standing", 256)
+    known = shelf.get(thread.id) if as_of is None else None
+
+    def read(view: View) -> Composer:
+        sheet = read_sheet(view, 2 * ask.room, summarised_again(thread), known)
+        return Composer(thread, ask, sheet, view)
+
+    composer = History(thread.store, thread.id, as_of).reading(read)
+    if as_of is None:
+        shelf[thread.id] = composer.sheet.standing
+    return composer
+
+
+def receipts(thread: Thread, limit: int = KEPT) -> list[Receipt]:
+    """The accounts of the last prompts, newest first."""
+    rows = thread.store.read(lambda reader: reader.receipts(thread.id, limit))
+    return [receipt_from_bytes(row) for row in rows]
+
+
+class _Job:
+    """One prompt in the making."""
+
+    def __init__(self, composer: Composer, last: Receipt | None, *, recall: bool, quiet: bool) -> None:
+        self.composer, self.ask, self.last = composer, composer.ask, last
+        self.recall, self.quiet = recall, quiet
+        self.compaction: dict[str, Json] = {}
+
+    def done(self) -> Prompt:
+        """The prompt."""
+        stable = self.composer.blocks(self.composer.frozen)
+        tail = self._tail(stable)
+        tokens = weight(stable)
+        room = self.ask.room - weight(tail.blocks)
+        reason = due(self.composer, tokens, self.last, room)
+        if reason is not None:
+            found = made(self.composer, reason, self.ask.room)
+            if found is not None:
+                stable = self._compacted(found)
+                tail = self._tail(stable)
+        return self._spelled(stable, tail)
+
+    def _compacted(self, found: Made) -> list[Block]:
+        composer = self.composer
+        facts = {"reason": found.frozen.compaction.reason, "before": found.before, "after": found.now}
+        if not self.quiet:
+            facts["event"] = write_down(composer.thread, found, ACTOR).seq
+        self.compaction = facts
+        composer.units = list(found.units)
+        composer.edge = found.after
+        return composer.blocks(found.frozen)
+
+    def _tail(self, stable: Sequence[Block]) -> Tail:
+        shown = {s for b in stable if b.level is Level.VERBATIM for s in b.sources}
+        free = max(self.ask.room - weight(stable), int(0.25 * self.ask.room))
+        return tail_of(self.composer, free, shown, recall=self.recall)
+
+    def _spelled(self, stable: Sequence[Block], tail: Tail) -> Prompt:
+        """Fit, render and mend; a wire may need a little more than its blocks do, so this may take a second try."""
+        ask = self.ask
+        room = ask.room
+        blocks: list[Block] = []
+        for attempt in range(_TRIES):
+            kept = tail.blocks if attempt < 2 else ()  # what is volatile goes before anything else does
+            blocks = self._fitted([*stable, *kept], room)
+            rendered = self._rendered(blocks)
+            need = self._counted(rendered)
+            if need <= ask.room:
+                return self._prompt(blocks, rendered, tail, need)
+            room -= need - ask.room
+        blocks = self._fitted(list(stable), room)
+        rendered = self._rendered(blocks)
+        return self._prompt(blocks, rendered, tail, self._counted(rendered))
+
+    def _fitted(self, blocks: list[Block], room: int) -> list[Block]:
+        return self.composer.fitted(blocks, room)
+
+    def _rendered(self, blocks: Sequence[Block]) -> Rendered:
+        raise NotImplementedError
+
+    def _counted(self, rendered: Rendered) -> int:
+        raise NotImplementedError
+
+    def _prompt(self, blocks: Sequence[Block], rendered: Rendered, tail: Tail, need: int) -> Prompt:
+        raise NotImplementedError

@@ -1,0 +1,102 @@
+"""The tail: what a prompt says after the newest message, anew at every call.
+
+Recent operations and recalled details. It stands behind everything that a provider may cache, so it can change without
+costing anything but itself. Text in it is data from earlier, and says so. Before: `engine/tooling`, `engine/recalling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from backscroll.assemble.units import is_spoken_by_user
+from backscroll.assemble.view_meter import Meter
+from backscroll.derive.operations import render_operations
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Text
+from backscroll.vocab.prompt import Block, Level, Section
+
+if TYPE_CHECKING:
+    from backscroll.derive.digest import Digest
+    from backscroll.engine.composing import Composer
+    from backscroll.engine.thread import Thread
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The blocks, and why details were recalled or not."""
+
+    blocks: tuple[Block, ...]
+    why: str
+
+
+def operations_block(thread: Thread, meter: Meter, room: int, language: str) -> Block | None:
+    """What tools did lately, as many of the newest as fit."""
+    digests = list(thread.operations())
+    while digests:
+        block = _operations(digests, meter, language)
+        if block.tokens <= room:
+            return block
+        digests = digests[max(1, len(digests) // 4) :]
+    return None
+
+
+def _operations(digests: list[Digest], meter: Meter, language: str) -> Block:
+    parts = (Text(render_operations(digests, language)),)
+    sources = tuple(dict.fromkeys(d.call for d in digests))
+    return Block(
+        "user",
+        parts,
+        Section.OPERATIONS,
+        Level.DIGEST,
+        sources,
+        reason="recent operations",
+        tokens=meter.parts(parts),
+    )
+
+
+def tail_of(composer: Composer, room: int, shown: Collection[Ref], *, recall: bool) -> Tail:
+    """The tail of a prompt, within `room` tokens. `shown` are revisions that the prompt has in full anyway."""
+    thread, ask = composer.thread, composer.ask
+    settings = thread.engine.settings
+    blocks: list[Block] = []
+    if not settings.operations_inline:
+        most = min(room, int(settings.share_operations * ask.room))
+        block = operations_block(thread, composer.meter, most, composer.language)
+        if block is not None:
+            blocks.append(block)
+            room -= block.tokens
+    why = "recall is off"
+    if recall:
+        most = min(room, int(settings.share_recalled * ask.room))
+        recalled, why = _recalled(composer, most, shown)
+        if recalled is not None:
+            blocks.append(recalled)
+    return Tail(tuple(blocks), why)
+
+
+def _recalled(composer: Composer, room: int, shown: Collection[Ref]) -> tuple[Block | None, str]:
+    # For the whole turn, not only its first call: the question stands until it is answered.
+    window = composer.sheet.window
+    newest = next((m for m in reversed(window) if is_spoken_by_user(m)), None)
+    if newest is None or not newest.text.strip():
+        return None, "there is nothing to look for"
+    if room < 60:
+        return None, "there is no room for recalled details"
+    from backscroll.engine.recalling import recall_for_prompt
+
+    frame = composer.meter.parts((Text(""),))
+    found = recall_for_prompt(
+        composer.thread, newest, room - frame, composer.ask.tokenizer.count, exclude=frozenset(shown)
+    )
+    if found is None or not found.items:
+        return None, "nothing older is needed, or nothing good enough was found"
+    parts = (Text(found.text),)
+    tokens = composer.meter.parts(parts)
+    if tokens > room:
+        return None, "there is no room for recalled details"
+    block = Block(
+        "user", parts, Section.RECALLED, Level.VERBATIM, found.sources, reason="the newest message asks for it", tokens=tokens
+    )
+    return block, f"{len(found.items)} details recalled"
