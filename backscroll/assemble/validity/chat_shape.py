@@ -1,0 +1,255 @@
+"""OpenAI Chat messages one by one: each an object with a role, a content of its kind, calls of their shape.
+
+Owns: what can be judged without the neighbours. Refuses: pairing; `chat` does that. Before: `draft`. After: `chat`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from backscroll.assemble.validity.draft import Draft, Entry, is_aborted, is_empty, minted, words_of
+from backscroll.assemble.validity.names import is_tool_name, tool_name
+from backscroll.formats.json_text import dumps
+from backscroll.formats.rows import as_array, as_object, as_text, without
+from backscroll.vocab.part import Json
+
+ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
+_ALIASES: Final = {
+    "human": "user",
+    "ai": "assistant",
+    "model": "assistant",
+    "bot": "assistant",
+    "gpt": "assistant",
+}
+_MEDIA: Final = {"image_url": "image", "input_audio": "sound", "file": "file"}
+#: Parts of other wires; anything else that we do not know may be a newer part of this one.
+_FOREIGN: Final = {
+    "input_text", "output_text", "tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document",
+    "input_image", "input_file", "function_call", "function_call_output", "reasoning", "summary_text",
+}  # fmt: skip
+_LONGEST_NAME: Final = 64
+
+
+def shaped(draft: Draft, entry: Entry) -> Entry | None:
+    """The entry as a message of the right shape; the same one where it is; None where nothing is left of it."""
+    entry = _as_message(draft, entry)
+    message = as_object(entry.message)
+    if message is None:
+        return None
+    role = message["role"]
+    if role == "assistant":
+        return _reply(draft, entry, message)
+    if role in ("tool", "function"):
+        return _result(draft, entry, message)
+    content = content_of(draft, entry, message.get("content"), role)
+    if content is None:
+        draft.note("V4", draft.at(entry), "a message without content", "it was removed")
+        return None
+    return _with(entry, message, content)
+
+
+def _with(entry: Entry, message: Mapping[str, Json], content: Json) -> Entry:
+    if "content" in message and content is message["content"]:
+        return entry
+    return Entry({**message, "content": content}, entry.origins)
+
+
+def _as_message(draft: Draft, entry: Entry) -> Entry:
+    message = as_object(entry.message)
+    if message is None or (not message):
+        if is_empty(entry.message):
+            draft.note(
+                "S1", draft.at(entry), "an entry that is no message and says nothing", "it was removed"
+            )
+            return Entry(None, entry.origins)
+        draft.note("S1", draft.at(entry), "an entry that is no message", "its words became the user's")
+        return Entry({"role": "user", "content": words_of(entry.message)}, entry.origins)
+    role = message.get("role")
+    if isinstance(role, str) and role in ROLES:
+        return entry
+    wanted = _ALIASES.get(role.lower(), "user") if isinstance(role, str) else "user"
+    draft.note(
+        "S1",
+        draft.at(entry),
+        "a message with a role that this wire does not know",
+        f"the role is now {wanted}",
+    )
+    if "content" not in message:
+        return Entry({"role": wanted, "content": dumps(without(message, "role"))}, entry.origins)
+    return Entry({**without(message, "role"), "role": wanted}, entry.origins)
+
+
+# -- contents --------------------------------------------------------------------------------------------------
+
+
+def content_of(draft: Draft, entry: Entry, content: Json, role: str) -> Json:
+    """The content as text or a list of parts; None where there is nothing in it."""
+    if content is None or isinstance(content, str):
+        return content or None
+    items = as_array(content)
+    if items is None:
+        draft.note(
+            "S2", draft.at(entry, ".content"), "a content that is neither text nor a list", "it became a list"
+        )
+        items = [content]
+    out: list[Json] = []
+    for number, item in enumerate(items):
+        part = _part(item, role)
+        where = draft.at(entry, f".content[{number}]")
+        if part is None:
+            draft.note("V4", where, "a part that says nothing", "it was removed")
+            continue
+        if part is not item:
+            draft.note(
+                "S2",
+                where,
+                "a part that may not stand here",
+                "it became text, or the shape that the wire has",
+            )
+        out.append(part)
+    if not out:
+        return None
+    same = len(out) == len(items) and all(a is b for a, b in zip(out, items, strict=True))
+    return content if same and items is content else out
+
+
+def _part(item: Json, role: str) -> Json:
+    data = as_object(item)
+    if data is None:
+        return None if is_empty(item) else {"type": "text", "text": words_of(item)}
+    kind = as_text(data.get("type"))
+    if kind == "text":
+        text = data.get("text")
+        return (item if text else None) if isinstance(text, str) else _text(text, data)
+    if kind == "refusal":
+        refusal = data.get("refusal")
+        right = role == "assistant" and isinstance(refusal, str) and refusal
+        return item if right else _text(refusal, data)
+    if kind in _MEDIA:
+        return _media(item, data, role)
+    if not kind or kind in _FOREIGN:
+        return _text(data.get("text"), data)
+    return item
+
+
+def _text(text: Json, data: Mapping[str, Json]) -> Json:
+    words = words_of(text) if not is_empty(text) else dumps(without(data, "type"))
+    return (
+        None
+        if is_empty(text) and is_empty(without(data, "type", "text", "refusal"))
+        else {"type": "text", "text": words}
+    )
+
+
+def _media(item: Json, data: Mapping[str, Json], role: str) -> Json:
+    kind = as_text(data["type"])
+    if role != "user":
+        return {"type": "text", "text": f"[{_MEDIA[kind]}]"}
+    inner = as_object(data.get(kind))
+    if kind == "image_url" and isinstance(data.get(kind), str) and data[kind]:
+        return {**data, "image_url": {"url": data[kind]}}
+    needed = {"image_url": ("url",), "input_audio": ("data", "format"), "file": ()}[kind]
+    if inner and all(isinstance(inner.get(key), str) and inner[key] for key in needed):
+        return item
+    return {"type": "text", "text": f"[{_MEDIA[kind]}]"}
+
+
+# -- replies and results ---------------------------------------------------------------------------------------
+
+
+def _reply(draft: Draft, entry: Entry, message: Mapping[str, Json]) -> Entry | None:
+    if is_aborted(message):
+        draft.note(
+            "V6", draft.at(entry), "a reply that did not come to its end", "it was removed with its calls"
+        )
+        calls = (as_object(call) or {} for call in as_array(message.get("tool_calls")) or [])
+        draft.aborted |= {as_text(call.get("id")) for call in calls} - {""}
+        return None
+    out = dict(message)
+    calls = _calls(draft, entry, message)
+    if calls is not message.get("tool_calls"):
+        out["tool_calls"] = calls
+    if not calls:
+        out.pop("tool_calls", None)
+    if "function_call" in message and _legacy(draft, entry, message["function_call"]) is None:
+        del out["function_call"]
+    asks = bool(calls) or "function_call" in out or bool(message.get("refusal")) or bool(message.get("audio"))
+    content = content_of(draft, entry, message.get("content"), "assistant")
+    if content is None and not asks:
+        rule = "C3" if message.get("content") is None else "V4"
+        draft.note(rule, draft.at(entry), "a reply without content and without calls", "it was removed")
+        return None
+    if content is None and message.get("content") not in (None, ""):
+        out["content"] = None
+    elif content is not None and content is not message.get("content"):
+        out["content"] = content
+    same = out.keys() == message.keys() and all(out[key] is message[key] for key in out)
+    return entry if same else Entry(out, entry.origins)
+
+
+def _legacy(draft: Draft, entry: Entry, call: Json) -> Json:
+    data = as_object(call) or {}
+    if isinstance(data.get("name"), str) and data["name"] and isinstance(data.get("arguments"), str):
+        return call
+    if call is not None:
+        draft.note("S3", draft.at(entry, ".function_call"), "a call that cannot be read", "it was removed")
+    else:
+        draft.note("S3", draft.at(entry, ".function_call"), "an empty field for a call", "it was removed")
+    return None
+
+
+def _calls(draft: Draft, entry: Entry, message: Mapping[str, Json]) -> Json:
+    if "tool_calls" not in message:
+        return None
+    calls = as_array(message["tool_calls"])
+    if not calls:
+        draft.note(
+            "C3", draft.at(entry, ".tool_calls"), "a list of calls with no call in it", "it was removed"
+        )
+        return None
+    out = [_call(draft, draft.at(entry, f".tool_calls[{n}]"), call, n) for n, call in enumerate(calls)]
+    left = [call for call in out if call is not None]
+    same = len(left) == len(calls) and all(a is b for a, b in zip(left, calls, strict=True))
+    return calls if same else left
+
+
+def _call(draft: Draft, where: str, call: Json, number: int) -> Json:
+    data = as_object(call)
+    key, said = ("custom", "input") if data and data.get("type") == "custom" else ("function", "arguments")
+    inner = as_object(data.get(key)) if data else None
+    if data is None or inner is None or not isinstance(inner.get("name"), str) or not inner["name"]:
+        draft.note("S3", where, "a call that names no tool", "it was removed")
+        return None
+    asked, out = dict(inner), dict(data)
+    if data.get("type") not in ("function", "custom"):
+        draft.note("S3", where, "a call that does not say what kind of call it is", "it is a function's")
+        out["type"] = "function"
+    if not is_tool_name(inner["name"], _LONGEST_NAME):
+        draft.note(
+            "S3", where, "a tool's name with letters that the wire does not allow", "the name was changed"
+        )
+        asked["name"] = tool_name(inner["name"])
+    if not isinstance(inner.get(said), str):
+        draft.note("S3", where, "arguments that are no text", "they were written as JSON text")
+        asked[said] = dumps(inner[said]) if inner.get(said) is not None else "{}" if key == "function" else ""
+    if not isinstance(data.get("id"), str) or not data["id"]:
+        draft.note("S3", where, "a call without an id", "it got one")
+        out["id"] = f"call_{minted(asked['name'], asked[said], str(number))[:24]}"
+    if asked != inner:
+        out[key] = asked
+    return call if out == data else out
+
+
+def _result(draft: Draft, entry: Entry, message: Mapping[str, Json]) -> Entry:
+    """A result may be empty, but it has to be text."""
+    content = message.get("content")
+    if content == "":
+        return entry
+    mended = content_of(draft, entry, content, "tool")
+    if mended is None:
+        draft.note(
+            "S2", draft.at(entry, ".content"), "a result without content", "its content is an empty text"
+        )
+        mended = ""
+    return _with(entry, message, mended)

@@ -1,0 +1,120 @@
+"""A prompt while it is looked at and mended.
+
+Owns: entries with the places they came from, and the list of what was found. One walk both finds and mends, so that what
+`check` reports and what `repair` does can never differ. Refuses: changing a message in place: what is right stays the very
+same object. Before: `rules`, `clean`. After: `chat`, `responses`, `anthropic`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from backscroll.assemble.validity.rules import Change, Flaw, rules
+from backscroll.formats.json_text import dumps
+from backscroll.vocab.part import Json
+
+#: What stands in for a result that nobody has.
+NO_RESULT = "no result was recorded: interrupted"
+#: What stands before a reply where a wire wants the user to begin.
+OPENING = "(the conversation begins)"
+#: What stands after a reply where a wire wants the user to have the last word.
+GO_ON = "(continue)"
+#: Ways to say that a reply did not come to its end.
+ABORTED = frozenset(
+    {
+        "aborted",
+        "cancelled",
+        "canceled",
+        "error",
+        "errored",
+        "failed",
+        "incomplete",
+        "in_progress",
+        "interrupted",
+    }
+)
+_ENDINGS = ("status", "stop_reason", "finish_reason", "stopReason")
+
+
+class Entry(NamedTuple):
+    """One wire message and the places in the given list that it came from (none: it was added)."""
+
+    message: Json
+    origins: tuple[int, ...]
+
+
+def _no_changes() -> list[Change]:
+    return []
+
+
+def _no_flaws() -> list[Flaw]:
+    return []
+
+
+def _no_entries() -> list[Entry]:
+    return []
+
+
+def _no_ids() -> set[str]:
+    return set()
+
+
+@dataclass(slots=True)
+class Draft:
+    """A prompt on the table. Steps replace `entries`, `system`, `tools` and `options`; they change nothing in place."""
+
+    list_name: str  # what the wire calls its list: messages, input
+    entries: list[Entry] = field(default_factory=_no_entries)
+    system: Json = None
+    tools: Sequence[Json] | None = None  # None: not told
+    model: str | None = None
+    options: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    same_model: bool = (
+        True  # False: another model made the replies, so its proofs of thinking are worth nothing
+    )
+    changes: list[Change] = field(default_factory=_no_changes)
+    remarks: list[Flaw] = field(default_factory=_no_flaws)  # what cannot be mended here
+    aborted: set[str] = field(default_factory=_no_ids)  # calls of replies that were taken out
+
+    def note(self, rule: str, where: str, what: str, did: str) -> None:
+        """Something is wrong, and was mended."""
+        self.changes.append(Change(rules()[rule], where, what, did))
+
+    def remark(self, rule: str, where: str, what: str) -> None:
+        """Something is wrong that only the sender can mend."""
+        found = rules()[rule]
+        self.remarks.append(Flaw(found, where, what, found.hint))
+
+    def at(self, entry: Entry, path: str = "") -> str:
+        """Where an entry stood in the given list."""
+        place = f"[{entry.origins[0]}]" if entry.origins else ""
+        return f"{self.list_name}{place}{path}"
+
+
+def words_of(value: Json) -> str:
+    """Any value as words: text as it is, everything else as JSON."""
+    return value if isinstance(value, str) else "" if value is None else dumps(value)
+
+
+def is_empty(value: Json) -> bool:
+    """True for what says nothing at all."""
+    return value is None or value in ("", [], {})
+
+
+def is_aborted(message: Mapping[str, Json]) -> bool:
+    """True for a reply that says that it did not come to its end."""
+    return any(isinstance(end := message.get(key), str) and end.lower() in ABORTED for key in _ENDINGS)
+
+
+def minted(*seed: str) -> str:
+    """Hex digits that depend on the seed alone."""
+    return hashlib.sha256(dumps(list(seed)).encode()).hexdigest()
+
+
+def orphan_text(id: str, content: str) -> str:
+    """A result whose call is not there, as words."""
+    name = f" {id}" if id else ""
+    return f"[result of a tool call that is not part of this prompt{name}]\n{content}"

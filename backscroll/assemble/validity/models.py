@@ -1,0 +1,65 @@
+"""What a model's name tells about the prompts it takes.
+
+Owns: reading vendor and version out of names as providers and routers spell them. Refuses: guessing; an unknown name has no
+demands. Before: nothing. After: the checks of each wire.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CLAUDE_NEW = re.compile(r"claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-opus-4-6-20260101
+_CLAUDE_OLD = re.compile(r"claude-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-3-5-sonnet-20241022
+_GPT = re.compile(r"(?:^|[/.:])gpt-(\d+)(?:\.(\d+))?(?![\d])")
+_GEMINI = re.compile(r"gemini-(\d+)(?:\.(\d+))?(?![\d])")
+_MISTRAL = re.compile(
+    r"(?:^|[/.:])(?:(?:open-)?(?:mi[sx]tral|codestral|devstral|magistral|ministral|pixtral))"
+)
+
+
+def _version(found: re.Match[str] | None) -> tuple[int, int] | None:
+    return (int(found[1]), int(found[2] or 0)) if found else None
+
+
+def claude(model: str | None) -> tuple[int, int] | None:
+    """The version of a Claude model; None where it is none, or does not say."""
+    name = (model or "").lower()
+    return _version(_CLAUDE_NEW.search(name) or _CLAUDE_OLD.search(name))
+
+
+def gpt(model: str | None) -> tuple[int, int] | None:
+    """The version of a GPT model; None where it is none."""
+    return _version(_GPT.search((model or "").lower()))
+
+
+def gemini(model: str | None) -> tuple[int, int] | None:
+    """The version of a Gemini model; None where it is none."""
+    return _version(_GEMINI.search((model or "").lower()))
+
+
+def is_mistral(model: str | None) -> bool:
+    """True for the models of Mistral."""
+    return bool(_MISTRAL.search((model or "").lower()))
+
+
+def is_deepseek(model: str | None) -> bool:
+    """True for the models of DeepSeek."""
+    return "deepseek" in (model or "").lower()
+
+
+def refuses_prefill(model: str | None) -> bool:
+    """True for Claude models that do not go on with a reply which was begun for them."""
+    version = claude(model)
+    return version is not None and version >= (4, 6)
+
+
+def takes_prefill(model: str | None) -> bool:
+    """True for Claude models that are known to go on with a reply which was begun for them."""
+    version = claude(model)
+    return version is not None and version < (4, 6)
+
+
+def takes_system_messages(model: str | None) -> bool:
+    """True for Claude models that take a system message in the middle of a conversation."""
+    version = claude(model)
+    return version is not None and version >= (4, 8)

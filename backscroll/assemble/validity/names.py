@@ -1,0 +1,64 @@
+"""Ids of calls and names of tools as the wires allow them.
+
+Owns: one new id for each call whose own is not allowed or was used before, always the same one for the same call, never one
+for two. Refuses: clocks and chance: a new id depends on the old one and on how often it came before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from backscroll.assemble.validity.draft import minted
+
+_NAME_LETTERS = re.compile(r"[^a-zA-Z0-9_-]")
+_NINE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+#: Any text, as long as the services of OpenAI take it.
+CHAT_ID = re.compile(r".{1,40}", re.DOTALL)
+RESPONSES_ID = re.compile(r".{1,64}", re.DOTALL)
+PLAIN_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
+
+
+class Ids:
+    """Gives every call of a prompt an id of its own, in the order of the prompt."""
+
+    def __init__(self, allowed: re.Pattern[str], taken: Iterable[str]) -> None:
+        self._allowed = allowed
+        self._seen: Counter[str] = Counter()
+        self._used = {id for id in taken if allowed.fullmatch(id)}
+
+    def next(self, given: str) -> str:
+        """The id for the next call with this id: its own where that is allowed and new."""
+        times = self._seen[given]
+        self._seen[given] += 1
+        if times == 0 and self._allowed.fullmatch(given):
+            return given
+        attempt = 0
+        while (made := self._made(given, times, attempt)) in self._used:
+            attempt += 1
+        self._used.add(made)
+        return made
+
+    def _made(self, given: str, times: int, attempt: int) -> str:
+        digits = minted(given, str(times), *([str(attempt)] if attempt else []))
+        if self._allowed is MISTRAL_ID:
+            number, out = int(digits, 16), ""
+            for _ in range(9):
+                number, rest = divmod(number, len(_NINE))
+                out += _NINE[rest]
+            return out
+        return f"call_{digits[:24]}"
+
+
+def is_tool_name(name: str, longest: int) -> bool:
+    """True for a name that a tool may have on the wires."""
+    return 0 < len(name) <= longest and not _NAME_LETTERS.search(name)
+
+
+def tool_name(name: str) -> str:
+    """A name that a tool may have, and that no other name becomes."""
+    plain = _NAME_LETTERS.sub("_", name)[:50]
+    return f"{plain}_{minted(name)[:8]}"

@@ -1,0 +1,152 @@
+"""A prompt's blocks as the messages of a wire.
+
+Owns: `render`, the one way from blocks to what is sent: spelled, mended, the tail at the end. Blocks that are added later
+change nothing before the newest message, so a provider's cache keeps hitting. Refuses: choosing blocks. Before:
+`vocab/prompt`, `assemble/validity`. After: `assemble/fit`, `engine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+from backscroll.assemble.validity import Repaired, repair
+from backscroll.assemble.validity.clean import clean_text
+from backscroll.assemble.validity.draft import GO_ON, minted, words_of
+from backscroll.assemble.validity.models import gpt, takes_prefill
+from backscroll.assemble.wires import anthropic, openai_chat, openai_responses
+from backscroll.assemble.wires.shape import Breakpoint, Rendered, SameModel, Speller, block_kinds
+from backscroll.formats.media import no_blobs
+from backscroll.formats.rows import as_array
+from backscroll.formats.shape import Blobs
+from backscroll.vocab.part import Json
+from backscroll.vocab.prompt import TAIL, Block, Section, Wire, checked_wire
+
+__all__ = ["Breakpoint", "Rendered", "SameModel", "render"]
+
+Spelling: TypeAlias = Callable[[Block, Speller], list[dict[str, Json]]]
+Joining: TypeAlias = Callable[[list[dict[str, Json]], str], tuple[list[dict[str, Json]], bool]]
+
+_WIRES: Final[Mapping[Wire, tuple[Spelling, Joining]]] = {
+    "openai-chat": (openai_chat.spelled, openai_chat.with_tail),
+    "openai-responses": (openai_responses.spelled, openai_responses.with_tail),
+    "anthropic": (anthropic.spelled, anthropic.with_tail),
+}
+#: Sections whose ends are good places for a cache mark.
+_CLOSING: Final = (Section.MEMORY, Section.SUMMARIES, Section.HISTORY)
+
+
+def render(
+    blocks: Sequence[Block],
+    wire: str,
+    *,
+    tools: Sequence[Json] | None = None,
+    blobs: Blobs = no_blobs,
+    model: str | None = None,
+    same_model: SameModel = False,
+    explicit_cache: bool = False,
+) -> Rendered:
+    """The prompt as the wire wants it.
+
+    `tools=None` means that the caller sends whatever tools there are; an empty list that there are none, in which case the
+    Anthropic wire gets calls and results in words. `same_model` says whose thinking may be sent back with its proof.
+    `explicit_cache` asks for cache points on OpenAI's wires, for models that take them; Anthropic's marks are always given.
+    """
+    chosen = checked_wire(wire)
+    spell, join = _WIRES[chosen]
+    how = Speller(blobs, model, same_model)
+    tail = tuple(n for n, block in enumerate(blocks) if block.section in TAIL)
+    leading = _leading(blocks, chosen)
+    raw: list[Json] = []
+    sources: list[int] = []
+    for n, block in enumerate(blocks):
+        if n in leading or block.section in TAIL:
+            continue
+        spelled = spell(block, how)
+        raw += spelled
+        sources += [n] * len(spelled)
+    mended = repair(raw, chosen, system=_system(blocks, leading, chosen), tools=tools, model=model)
+    messages, origins = _with_last_word(chosen, mended, model, sources)
+    stable = max(0, len(messages) - 1)
+    points = _points(chosen, blocks, messages, origins, mended, tools, explicit_cache and _explicit(model))
+    words = "\n\n".join(text for n in tail if (text := clean_text(blocks[n].text)).strip())
+    if words:
+        messages, joined = join(messages, words)
+        origins = [*origins[:-1], (*origins[-1], *tail)] if joined else [*origins, tail]
+    key = _cache_key(blocks, mended.system)
+    return Rendered(
+        chosen, messages, mended.system, origins, tuple(sorted(leading)), points, stable, tail, key,
+        tuple(mended.changes), mended.tools,
+    )  # fmt: skip
+
+
+def _leading(blocks: Sequence[Block], wire: Wire) -> set[int]:
+    """Blocks that stand beside the messages: the system blocks before anything else was said."""
+    out: set[int] = set()
+    for n, block in enumerate(blocks):
+        if block.role != "system" or wire == "openai-chat" or block.section in TAIL:
+            break
+        if wire == "openai-responses" and block.section is not Section.SYSTEM:
+            break  # instructions are for what stays; memory and summaries are items, so that they can be cached apart
+        out.add(n)
+    return out
+
+
+def _system(blocks: Sequence[Block], leading: set[int], wire: Wire) -> Json:
+    texts = [text for n in sorted(leading) if (text := blocks[n].text).strip()]
+    if not texts:
+        return None
+    return [{"type": "text", "text": text} for text in texts] if wire == "anthropic" else "\n\n".join(texts)
+
+
+def _with_last_word(
+    wire: Wire, mended: Repaired, model: str | None, sources: Sequence[int]
+) -> tuple[list[dict[str, Json]], list[tuple[int, ...]]]:
+    """The messages with their blocks; on Anthropic's wire the user asks to go on, unless the model is known to do so."""
+    origins = [tuple(dict.fromkeys(sources[n] for n in places)) for places in mended.origins]
+    messages = list(mended.messages)
+    if wire == "anthropic" and messages[-1]["role"] == "assistant" and not takes_prefill(model):
+        messages.append({"role": "user", "content": [{"type": "text", "text": GO_ON}]})
+        origins.append(())
+    return messages, origins
+
+
+def _explicit(model: str | None) -> bool:
+    version = gpt(model)
+    return version is not None and version >= (5, 6)
+
+
+def _points(
+    wire: Wire,
+    blocks: Sequence[Block],
+    messages: Sequence[dict[str, Json]],
+    origins: Sequence[tuple[int, ...]],
+    mended: Repaired,
+    tools: Sequence[Json] | None,
+    explicit: bool,
+) -> tuple[Breakpoint, ...]:
+    sections = [blocks[places[-1]].section if places else None for places in origins]
+    ends = [
+        n for n, (here, after) in enumerate(pairwise([*sections, None])) if here in _CLOSING and here != after
+    ]
+    if wire == "anthropic":
+        return anthropic.breakpoints(messages, mended.system, tools, ends)
+    if not explicit:
+        return ()
+    first = [n for n, here in enumerate(sections) if here == Section.SYSTEM][-1:]
+    newest = range(len(messages) - 1, -1, -1)
+    allowed = [
+        n
+        for n in (*first, *ends, *newest)
+        if messages[n].get("role") in ("system", "developer", "user", "tool")
+    ]
+    chosen = sorted({*allowed[: len(first) + len(ends)][:2], *[n for n in newest if n in allowed][:1]})
+    return tuple(Breakpoint("messages", n, max(0, len(block_kinds(messages[n])) - 1)) for n in chosen)
+
+
+def _cache_key(blocks: Sequence[Block], system: Json) -> str:
+    """The same for all prompts of a thread, so that a provider sends them to the same machine."""
+    thread = next((source.thread for block in blocks for source in block.sources), None)
+    seed = thread or words_of(as_array(system) or system)
+    return f"bs-{minted(seed)[:24]}"

@@ -1,0 +1,135 @@
+"""Blocks as messages of the Anthropic wire, and where its cache marks go.
+
+Owns: one block as its message, contents always as a list, so that a message that grows keeps its beginning. Thinking goes along
+only with its signature and to the model that made it. Refuses: validity; `assemble/validity` joins what belongs together
+and mends what a history alone cannot promise. Before: `parts`. After: `wires.render`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from backscroll.assemble.wires.parts import (
+    PICTURES,
+    arguments_object,
+    arguments_text,
+    found,
+    in_words,
+    opaque_words,
+)
+from backscroll.assemble.wires.shape import Breakpoint, Speller, block_kinds
+from backscroll.formats.json_text import parsed
+from backscroll.formats.media import to_base64
+from backscroll.formats.rows import as_array, as_object
+from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.prompt import Block
+
+VENDOR: Final = "anthropic"
+_APART: Final = 15  # blocks between two marks; a mark looks back twenty
+_MOST: Final = 4
+_KEPT: Final = ("redacted_thinking",)  # vendor's blocks that go back as they came
+
+
+def spelled(block: Block, how: Speller) -> list[dict[str, Json]]:
+    """The message of one block; a system block in the middle is the validity engine's business."""
+    role = "user" if block.role == "tool" else block.role
+    blocks = [done for part in block.parts if (done := _block(part, block, role, how)) is not None]
+    if role != "user":
+        results = [b for b in blocks if b["type"] == "tool_result"]
+        others = [b for b in blocks if b["type"] != "tool_result"]
+        return [*_message(role, others), *_message("user", results)]
+    return _message(role, blocks)
+
+
+def _message(role: str, blocks: list[dict[str, Json]]) -> list[dict[str, Json]]:
+    return [{"role": role, "content": blocks}] if blocks else []
+
+
+def _block(part: Part, block: Block, role: str, how: Speller) -> dict[str, Json] | None:
+    match part:
+        case Text():
+            return _text(part.text)
+        case Reasoning():
+            ours = not part.extra or VENDOR in part.extra
+            if role != "assistant" or not part.signature or not ours or not how.proves(block):
+                return None
+            return {"type": "thinking", "thinking": part.text, "signature": part.signature}
+        case ToolCall() if role == "assistant":
+            return {"type": "tool_use", "id": part.id, "name": part.name, "input": arguments_object(part)}
+        case ToolCall():
+            return _text(f"[{part.name}] {arguments_text(part)}")
+        case ToolResult():
+            return _result(part, how)
+        case Media():
+            return _media(part, role, how)
+        case Opaque():
+            if part.vendor == VENDOR and part.kind in _KEPT:
+                return as_object(parsed(part.raw)) if role == "assistant" and how.proves(block) else None
+            return _text(opaque_words(part))
+
+
+def _text(words: str) -> dict[str, Json] | None:
+    return {"type": "text", "text": words} if words.strip() else None
+
+
+def _result(result: ToolResult, how: Speller) -> dict[str, Json]:
+    items: list[dict[str, Json]] = []
+    for part in result.content:
+        done = _media(part, "user", how) if isinstance(part, Media) else _text(_words(part))
+        items += [done] if done is not None else []
+    plain = len(items) == 1 and items[0]["type"] == "text"
+    content: Json = items[0]["text"] if plain else items or ""
+    failed = {"is_error": True} if result.is_error else {}
+    return {"type": "tool_result", "tool_use_id": result.call_id, "content": content, **failed}
+
+
+def _words(part: Text | Opaque) -> str:
+    return part.text if isinstance(part, Text) else part.raw
+
+
+def _media(part: Media, role: str, how: Speller) -> dict[str, Json] | None:
+    seen = found(part, how.blobs)
+    if role == "user" and seen.data is not None and seen.media_type in (*PICTURES, "application/pdf"):
+        kind = "document" if seen.media_type == "application/pdf" else "image"
+        source = {"type": "base64", "media_type": seen.media_type, "data": to_base64(seen.data)}
+        return {"type": kind, "source": source}
+    if role == "user" and seen.url is not None and seen.media_type.startswith("image/"):
+        return {"type": "image", "source": {"type": "url", "url": seen.url}}
+    return _text(in_words(part, seen))
+
+
+def with_tail(messages: list[dict[str, Json]], tail: str) -> tuple[list[dict[str, Json]], bool]:
+    """The tail as the last text of the last message where that is the user's, else as a message; True where it was joined."""
+    text = {"type": "text", "text": tail}
+    last = messages[-1] if messages else {}
+    if last.get("role") != "user":
+        return [*messages, {"role": "user", "content": [text]}], False
+    return [*messages[:-1], {**last, "content": [*(as_array(last["content"]) or []), text]}], True
+
+
+def breakpoints(
+    messages: Sequence[dict[str, Json]], system: Json, tools: Sequence[Json] | None, ends: Sequence[int]
+) -> tuple[Breakpoint, ...]:
+    """Where the marks go: behind system (or tools), at the ends of stable sections, behind the newest message, and between.
+
+    `messages` are those without the tail, `ends` the indexes of messages that close a stable section.
+    """
+    points: list[Breakpoint] = []
+    blocks = as_array(system)
+    if blocks:
+        points.append(Breakpoint("system", 0, len(blocks) - 1))
+    elif tools:
+        points.append(Breakpoint("tools", 0, len(tools) - 1))
+    flat = [
+        (n, m)
+        for n, message in enumerate(messages)
+        for m, kind in enumerate(block_kinds(message))
+        if "thinking" not in kind
+    ]
+    if not flat:
+        return tuple(points)
+    last_of = {n: (n, m) for n, m in flat}
+    wanted = [flat[-1], *(last_of[n] for n in reversed(ends) if n in last_of), *flat[-1 - _APART :: -_APART]]
+    chosen = list(dict.fromkeys(wanted))[: _MOST - len(points)]
+    return (*points, *(Breakpoint("messages", n, m) for n, m in sorted(chosen)))

@@ -1,0 +1,113 @@
+"""Blocks as messages of the OpenAI Chat wire.
+
+Owns: one block as its messages, text as text wherever that is all there is. Thinking stays out, except for models that want it
+in a field of its own. Refuses: validity; `assemble/validity` mends what a history alone cannot promise. Before: `parts`.
+After: `wires.render`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from backscroll.assemble.validity.models import is_deepseek
+from backscroll.assemble.wires.parts import (
+    PICTURES,
+    arguments_text,
+    found,
+    in_words,
+    opaque_words,
+    result_text,
+    split,
+)
+from backscroll.assemble.wires.shape import Speller
+from backscroll.formats.media import to_base64, to_data_url
+from backscroll.formats.rows import as_array
+from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall
+from backscroll.vocab.prompt import Block
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
+
+
+def spelled(block: Block, how: Speller) -> list[dict[str, Json]]:
+    """The messages of one block."""
+    results, rest = split(block.parts)
+    role = "user" if block.role == "tool" else block.role
+    said = _said(block, role, rest, how)
+    told = [
+        {"role": "tool", "tool_call_id": result.call_id, "content": result_text(result, how.blobs)}
+        for result in results
+    ]
+    return [*said, *told] if role == "assistant" else [*told, *said]
+
+
+def _said(block: Block, role: str, parts: list[Part], how: Speller) -> list[dict[str, Json]]:
+    if not parts:
+        return []
+    calls = [_call(part) for part in parts if isinstance(part, ToolCall)] if role == "assistant" else []
+    content = _content(parts, role, how)
+    out: dict[str, Json] = {"role": role, "content": content}
+    if calls and not content:
+        out["content"] = None
+    if block.author is not None and role in ("user", "assistant") and _NAME.fullmatch(block.author):
+        out["name"] = block.author
+    thoughts = [part.text for part in parts if isinstance(part, Reasoning) and part.text]
+    if role == "assistant" and thoughts and is_deepseek(how.model) and how.proves(block):
+        out["reasoning_content"] = "\n\n".join(thoughts)
+    return [{**out, "tool_calls": calls} if calls else out]
+
+
+def _call(call: ToolCall) -> dict[str, Json]:
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": arguments_text(call)},
+    }
+
+
+def _content(parts: list[Part], role: str, how: Speller) -> Json:
+    """Text where there is nothing but text; a list where attachments stand between."""
+    items: list[dict[str, Json]] = []
+    for part in parts:
+        match part:
+            case Text():
+                items.append({"type": "text", "text": part.text})
+            case Media():
+                items.append(_media(part, role, how))
+            case Opaque():
+                items.append({"type": "text", "text": opaque_words(part)})
+            case ToolCall() if role != "assistant":
+                items.append({"type": "text", "text": f"[{part.name}] {arguments_text(part)}"})
+            case _:
+                pass  # thinking; calls have a place of their own
+    items = [item for item in items if item["type"] != "text" or item["text"]]
+    if all(item["type"] == "text" for item in items):
+        return "\n".join(item["text"] for item in items)
+    return items
+
+
+def _media(part: Media, role: str, how: Speller) -> dict[str, Json]:
+    seen = found(part, how.blobs)
+    if role == "user" and seen.data is not None:
+        if seen.media_type in PICTURES:
+            return {"type": "image_url", "image_url": {"url": to_data_url(seen.media_type, seen.data)}}
+        if seen.media_type in _SOUNDS:
+            sound = {"data": to_base64(seen.data), "format": _SOUNDS[seen.media_type]}
+            return {"type": "input_audio", "input_audio": sound}
+        if seen.media_type == "application/pdf":
+            file = {"filename": part.name or "file.pdf", "file_data": to_data_url(seen.media_type, seen.data)}
+            return {"type": "file", "file": file}
+    if role == "user" and seen.url is not None and seen.media_type.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": seen.url}}
+    return {"type": "text", "text": in_words(part, seen)}
+
+
+def with_tail(messages: list[dict[str, Json]], tail: str) -> tuple[list[dict[str, Json]], bool]:
+    """The tail as a part of the last message where that is the user's, else as a message; True where it was joined."""
+    text = {"type": "text", "text": tail}
+    last = messages[-1] if messages else {}
+    if last.get("role") != "user":
+        return [*messages, {"role": "user", "content": [text]}], False
+    content = last["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else as_array(content) or []
+    return [*messages[:-1], {**last, "content": [*parts, text]}], True

@@ -1,0 +1,121 @@
+"""Blocks as items of the OpenAI Responses wire.
+
+Owns: one block as its items, in the order of its parts: reasoning directly before what it led to. Reasoning goes along only
+where it is sealed and the model is the same. Refuses: validity; `assemble/validity` mends what a history alone cannot promise.
+Before: `parts`. After: `wires.render`.
+"""
+
+from __future__ import annotations
+
+from backscroll.assemble.wires.parts import (
+    PICTURES,
+    arguments_text,
+    found,
+    in_words,
+    opaque_words,
+    result_text,
+)
+from backscroll.assemble.wires.shape import Speller
+from backscroll.formats.media import to_data_url
+from backscroll.formats.rows import as_array, as_object, as_text
+from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.prompt import Block
+
+_VENDORS = ("openai-responses", "codex", "openai")
+
+
+def spelled(block: Block, how: Speller) -> list[dict[str, Json]]:
+    """The items of one block."""
+    role = {"tool": "user", "system": "developer"}.get(block.role, block.role)
+    out: list[dict[str, Json]] = []
+    said: list[dict[str, Json]] = []
+    for part in block.parts:
+        item = _item(part, block, role, how)
+        if item is None:
+            content = _content(part, role, how)
+            said += [content] if content is not None else []
+            continue
+        out += _message(role, said)
+        said = []
+        out.append(item)
+    return [*out, *_message(role, said)]
+
+
+def _message(role: str, said: list[dict[str, Json]]) -> list[dict[str, Json]]:
+    return [{"type": "message", "role": role, "content": said}] if said else []
+
+
+def _item(part: Part, block: Block, role: str, how: Speller) -> dict[str, Json] | None:
+    """What is an item of its own; None for what is part of a message."""
+    match part:
+        case ToolCall() if role == "assistant":
+            call = {"type": "function_call", "call_id": part.id, "name": part.name}
+            return {**call, "arguments": arguments_text(part)}
+        case ToolResult():
+            return {"type": "function_call_output", "call_id": part.call_id, "output": _output(part, how)}
+        case Reasoning() if role == "assistant" and how.proves(block):
+            return _sealed(part)
+        case _:
+            return None
+
+
+def _sealed(part: Reasoning) -> dict[str, Json] | None:
+    facts = next((as_object(part.extra[v]) for v in _VENDORS if as_object(part.extra.get(v))), None) or {}
+    sealed = as_text(facts.get("encrypted_content"))
+    if not sealed:
+        return None
+    summary = [item for item in as_array(facts.get("summary")) or [] if as_object(item) is not None]
+    id = {"id": facts["id"]} if as_text(facts.get("id")) else {}
+    return {"type": "reasoning", **id, "summary": summary, "encrypted_content": sealed}
+
+
+def _output(result: ToolResult, how: Speller) -> Json:
+    """Text, or a list where there are pictures in it."""
+    if not any(isinstance(part, Media) for part in result.content):
+        return result_text(result, how.blobs)
+    items = [_content(part, "user", how) for part in result.content]
+    return [item for item in items if item is not None] or ""
+
+
+def _content(part: Part, role: str, how: Speller) -> dict[str, Json] | None:
+    kind = "output_text" if role == "assistant" else "input_text"
+    match part:
+        case Text():
+            words = part.text
+        case Media():
+            picture = _picture(part, role, how)
+            if picture is not None:
+                return picture
+            words = in_words(part, found(part, how.blobs))
+        case Opaque():
+            words = opaque_words(part)
+        case ToolCall():
+            words = f"[{part.name}] {arguments_text(part)}"
+        case _:
+            words = ""
+    return {"type": kind, "text": words} if words else None
+
+
+def _picture(part: Media, role: str, how: Speller) -> dict[str, Json] | None:
+    seen = found(part, how.blobs)
+    if role != "user":
+        return None
+    if seen.data is not None and seen.media_type in PICTURES:
+        return {"type": "input_image", "image_url": to_data_url(seen.media_type, seen.data), "detail": "auto"}
+    if seen.data is not None and seen.media_type == "application/pdf":
+        file = to_data_url(seen.media_type, seen.data)
+        return {"type": "input_file", "filename": part.name or "file.pdf", "file_data": file}
+    if seen.url is not None and seen.media_type.startswith("image/"):
+        return {"type": "input_image", "image_url": seen.url, "detail": "auto"}
+    return None
+
+
+def with_tail(messages: list[dict[str, Json]], tail: str) -> tuple[list[dict[str, Json]], bool]:
+    """The tail as a part of the last item where that is the user's message, else as an item; True where it was joined."""
+    text = {"type": "input_text", "text": tail}
+    last = messages[-1] if messages else {}
+    if last.get("role") != "user":
+        return [*messages, {"type": "message", "role": "user", "content": [text]}], False
+    content = last["content"]
+    parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else as_array(content) or []
+    return [*messages[:-1], {**last, "content": [*parts, text]}], True

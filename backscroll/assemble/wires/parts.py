@@ -1,0 +1,95 @@
+"""Parts as every wire can say them: arguments as JSON, attachments by their bytes or their name, the rest in words.
+
+Owns: what the three wires share in spelling a part. Refuses: shapes of a wire. Before: `formats/media`. After: one module
+per wire.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from backscroll.formats.json_text import dumps, parsed
+from backscroll.formats.media import bytes_of, from_data_url
+from backscroll.formats.media_type import media_type
+from backscroll.formats.readable import label_of, readable_part
+from backscroll.formats.rows import as_object
+from backscroll.formats.shape import Blobs
+from backscroll.vocab.part import Json, Media, Opaque, Part, Text, ToolCall, ToolResult
+
+#: Pictures that every wire takes.
+PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_READABLE: Final = ("text/", "application/json", "application/xml", "application/x-yaml", "application/toml")
+_WEB: Final = re.compile(r"https?://", re.IGNORECASE)
+
+
+class Found(NamedTuple):
+    """An attachment with its real type and its bytes, or an address on the web, or neither."""
+
+    media_type: str
+    data: bytes | None
+    url: str | None
+
+
+def found(part: Media, blobs: Blobs) -> Found:
+    """What there is of an attachment."""
+    data, kind = bytes_of(part, blobs), part.media_type
+    inside = from_data_url(part.url) if data is None and part.url else None
+    if inside is not None:
+        kind, data = inside
+    if data is not None and (kind.endswith("/*") or "/" not in kind):
+        kind = media_type("", part.name or "", data)
+    url = part.url if data is None and part.url and _WEB.match(part.url) else None
+    return Found(kind, data, url)
+
+
+def in_words(part: Media, seen: Found) -> str:
+    """An attachment as words: a text file with its text, anything else by its name."""
+    label = f"[{label_of(part)}]"
+    if seen.data is not None and seen.media_type.startswith(_READABLE):
+        try:
+            return f"{label}\n{seen.data.decode('utf-8')}"
+        except UnicodeDecodeError:
+            return label
+    return label
+
+
+def opaque_words(part: Opaque) -> str:
+    """A vendor's part in words: what could not be taken apart is shown as it is, a mere trace by its name."""
+    return part.raw if part.kind in ("message", "output", "result", "content") else readable_part(part)
+
+
+def arguments_object(call: ToolCall) -> dict[str, Json]:
+    """The arguments of a call as a JSON object."""
+    given = call.arguments
+    value = as_object(parsed(given)) if isinstance(given, str) else as_object(given)
+    if value is not None:
+        return value
+    return {} if given in (None, "") else {"arguments": given}
+
+
+def arguments_text(call: ToolCall) -> str:
+    """The arguments of a call as the text of a JSON object; as they came where they are one."""
+    if isinstance(call.arguments, str) and as_object(parsed(call.arguments)) is not None:
+        return call.arguments
+    return dumps(arguments_object(call))
+
+
+def result_text(result: ToolResult, blobs: Blobs) -> str:
+    """A result as text."""
+    words: list[str] = []
+    for part in result.content:
+        if isinstance(part, Text):
+            words.append(part.text)
+        elif isinstance(part, Media):
+            words.append(in_words(part, found(part, blobs)))
+        else:
+            words.append(part.raw)
+    return "\n".join(words)
+
+
+def split(parts: Sequence[Part]) -> tuple[list[ToolResult], list[Part]]:
+    """Results, and everything else."""
+    results = [part for part in parts if isinstance(part, ToolResult)]
+    return results, [part for part in parts if not isinstance(part, ToolResult)]

@@ -1,0 +1,99 @@
+"""What a rendered prompt is, on every wire.
+
+Owns: the messages, the system text beside them, which blocks each message came from, where a provider may be told to cache.
+Marks for the cache are kept beside the messages, so that two prompts can be compared byte for byte; `marked` puts them in.
+Before: `vocab/prompt`. After: one module per wire, `wires.render`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from backscroll.assemble.validity.rules import Change
+from backscroll.formats.rows import as_array, as_object
+from backscroll.formats.shape import Blobs
+from backscroll.vocab.part import Json
+from backscroll.vocab.prompt import Block, Wire
+
+#: Whether the proofs of a reply's thinking may be sent back: yes or no for all, or asked block by block.
+SameModel: TypeAlias = bool | Callable[[Block], bool]
+
+_MARKS: Final[dict[str, tuple[str, Json]]] = {
+    "anthropic": ("cache_control", {"type": "ephemeral"}),
+    "openai-chat": ("prompt_cache_breakpoint", {"mode": "explicit"}),
+    "openai-responses": ("prompt_cache_breakpoint", {"mode": "explicit"}),
+}
+
+
+class Breakpoint(NamedTuple):
+    """A place behind which a provider may be told to cache: the end of a block."""
+
+    part: Literal["tools", "system", "messages"]
+    message: int  # index of the message; 0 for tools and system
+    block: int  # index of the block in it, of the tool, of the block of the system text
+
+
+class Speller(NamedTuple):
+    """What a wire needs to know beside the blocks."""
+
+    blobs: Blobs
+    model: str | None
+    same_model: SameModel
+
+    def proves(self, block: Block) -> bool:
+        """True where signatures and sealed reasoning of this block may be sent back."""
+        return self.same_model if isinstance(self.same_model, bool) else self.same_model(block)
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A prompt as a wire wants it."""
+
+    wire: Wire
+    messages: list[dict[str, Json]]
+    system: (
+        Json  # Anthropic: the system prompt, a list of text blocks; Responses: the instructions; Chat: None
+    )
+    origins: list[
+        tuple[int, ...]
+    ]  # for each message the indexes of the blocks that it came from; empty: added
+    system_origins: tuple[int, ...]
+    breakpoints: tuple[Breakpoint, ...]
+    stable: int  # so many messages come again byte for byte when more is said; the newest one may still grow
+    tail: tuple[int, ...]  # indexes of the blocks of the tail
+    cache_key: str  # a suggestion for `prompt_cache_key`
+    changes: tuple[Change, ...]  # what had to be mended
+    tools: Sequence[Json] | None = None
+
+    def marked(self) -> Rendered:
+        """The same with the marks for the cache put in: where the wire has such marks and they were asked for."""
+        key, value = _MARKS[self.wire]
+        messages, system, tools = list(self.messages), self.system, self.tools
+        for point in self.breakpoints:
+            if point.part == "tools":
+                tools = _put(list(tools or ()), point.block, key, value)
+            elif point.part == "system":
+                system = _put(list(as_array(system) or ()), point.block, key, value)
+            else:
+                message = messages[point.message]
+                blocks = _as_blocks(message.get("content"))
+                messages[point.message] = {**message, "content": _put(blocks, point.block, key, value)}
+        return replace(self, messages=messages, system=system, tools=tools)
+
+
+def _put(blocks: list[Json], place: int, key: str, value: Json) -> list[Json]:
+    return [{**block, key: value} if n == place else block for n, block in enumerate(blocks)]
+
+
+def _as_blocks(content: Json) -> list[Json]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(as_array(content) or ())
+
+
+def block_kinds(message: dict[str, Json]) -> list[str]:
+    """The kinds of the blocks of a message, a text counting as one."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return ["text"]
+    return [str((as_object(block) or {}).get("type")) for block in as_array(content) or []]
