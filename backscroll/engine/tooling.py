@@ -252,7 +252,7 @@ def _numbered(thread: Thread, view: View, uses: Sequence[_Found]) -> list[ToolUs
 
 
 def _candidates(thread: Thread, view: View, asked: _Asked) -> Iterator[Sequence[Message]]:
-    """Steps that may hold what was asked for; through the index wherever there is a word to look for."""
+    """Messages that may hold what was asked for; through the index wherever there is a word to look for."""
     if asked.text is not None:
         hits = _hits(thread, view, asked.text, None) or _hits(thread, view, asked.text.relaxed(), None)
     elif asked.target is not None:
@@ -260,8 +260,8 @@ def _candidates(thread: Thread, view: View, asked: _Asked) -> Iterator[Sequence[
     elif asked.tool is not None and (named := _word_of(asked.tool)) is not None:
         hits = _hits(thread, view, named, asked.tool) or _hits(thread, view, named, None)
     else:
-        return _every_step(view)
-    return _steps_around(view, hits)
+        return _every_block(view)
+    return _blocks_around(view, hits)
 
 
 def _word_of(tool: str) -> Query | None:
@@ -280,35 +280,41 @@ def _hits(thread: Thread, view: View, query: Query, tool: str | None) -> list[Re
     return [hit.message for hit in view.reader.search(expression, wanted, _HITS)]
 
 
-def _steps_around(view: View, hits: Iterable[Ref]) -> Iterator[Sequence[Message]]:
-    """The steps in which messages stand, each once."""
+def _blocks_around(view: View, hits: Iterable[Ref]) -> Iterator[Sequence[Message]]:
+    """The blocks in which messages stand, each once."""
     seen: set[Ref] = set()
     for hit in hits:
         entry = view.entry(hit)
         if entry is None or not entry.live or hit in seen:
             continue
-        step = _step(view, entry)
+        step = _block(view, entry)
         seen.update(message.id for message in step)
         yield step
 
 
-def _step(view: View, entry: Entry) -> list[Message]:
-    """A reply with the results that follow it, given any message of it."""
-    own = message_of(entry, view.reader.spoken([entry.revision])[entry.revision])
-    before: list[Message] = []
-    if entry.role == "tool":
-        for message in _near(lambda edge: view.page(8, before=edge, newest_first=True), entry.position):
-            if message.role == "user":
-                break
-            before.append(message)
-            if message.role == "assistant" and _answers(message, own):
-                break
-    after: list[Message] = []
+def _block(view: View, entry: Entry) -> list[Message]:
+    """The messages around one in which every call has its result and every result its call, where the turn has them.
+
+    Some tools write parallel calls as replies of their own, before any of the results.
+    """
+    block = [message_of(entry, view.reader.spoken([entry.revision])[entry.revision])]
     for message in _near(lambda edge: view.page(8, after=edge), entry.position):
-        if message.role != "tool":
+        if message.role == "user" or (message.role != "tool" and not _open(block)[0]) or len(block) > _PAGE:
             break
-        after.append(message)
-    return [*before[::-1], own, *after]
+        block.append(message)
+    for message in _near(lambda edge: view.page(8, before=edge, newest_first=True), entry.position):
+        if message.role == "user" or not _open(block)[1] or len(block) > 2 * _PAGE:
+            break
+        block.insert(0, message)
+    return block
+
+
+def _open(messages: Iterable[Message]) -> tuple[set[str], set[str]]:
+    """Calls without result, and results without call."""
+    parts = [part for message in messages for part in message.parts]
+    asked = {part.id for part in parts if isinstance(part, ToolCall)}
+    told = {part.call_id for part in parts if isinstance(part, ToolResult)}
+    return asked - told, told - asked
 
 
 def _near(page: Callable[[bytes], list[tuple[Entry, Spoken]]], edge: bytes) -> Iterator[Message]:
@@ -317,24 +323,22 @@ def _near(page: Callable[[bytes], list[tuple[Entry, Spoken]]], edge: bytes) -> I
         edge = rows[-1][0].position
 
 
-def _answers(reply: Message, result: Message) -> bool:
-    """True where a message asks for what another one answers."""
-    asked = {part.id for part in reply.parts if isinstance(part, ToolCall)}
-    return any(isinstance(part, ToolResult) and part.call_id in asked for part in result.parts)
-
-
-def _every_step(view: View) -> Iterator[Sequence[Message]]:
-    """All steps that have to do with tools, the newest first."""
-    step: list[Message] = []
+def _every_block(view: View) -> Iterator[Sequence[Message]]:
+    """All messages that have to do with tools, the newest first, cut where no result waits for its call."""
+    block: list[Message] = []
+    waiting: set[str] = set()
+    used = False
     for message in _backwards(view):
-        step.append(message)
-        if message.role == "tool":
-            continue
-        if any(isinstance(p, ToolCall | ToolResult) for m in step for p in m.parts):
-            yield step[::-1]
-        step = []
-    if step:
-        yield step[::-1]
+        block.append(message)
+        waiting |= {part.call_id for part in message.parts if isinstance(part, ToolResult)}
+        waiting -= {part.id for part in message.parts if isinstance(part, ToolCall)}
+        used = used or any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
+        if message.role != "tool" and (not waiting or message.role == "user"):
+            if used:
+                yield block[::-1]
+            block, waiting, used = [], set(), False
+    if used:
+        yield block[::-1]
 
 
 # -- words -------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -212,6 +213,24 @@ class TestHistory:
             ("a.py", "alpha words")
         ]
         assert [u.digest.target for u in tool_history(made, tool="Read")] == ["b.py", "a.py"]
+
+    @pytest.mark.parametrize(
+        "asked", [{}, {"tool": "Read"}, {"target": "a.py"}, {"text": "alpha"}, {"turn": 1}]
+    )
+    def test_parallel_calls_in_replies_of_their_own(
+        self, engine: backscroll.Engine, asked: dict[str, Any]
+    ) -> None:
+        """Claude Code writes each parallel call as a message, and the results after all of them."""
+        made = engine.create()
+        made.append("user", "both")
+        for name in ("a", "b", "c"):
+            made.append("assistant", [ToolCall(name, "Read", {"file_path": f"{name}.py"})])
+        for name, words in (("b", "beta"), ("a", "alpha"), ("c", "gamma")):
+            made.append("tool", [ToolResult(name, (Text(words),))])
+        made.append("assistant", "done")
+        uses = {u.digest.target: u.result for u in tool_history(made, **asked)}
+        assert uses["a.py"] == "alpha"
+        assert all(u.digest.tool_name == "Read" for u in tool_history(made, **asked))
 
     def test_a_fork_finds_uses_of_its_past_and_not_of_its_siblings(self, thread: backscroll.Thread) -> None:
         fork = thread.fork()
