@@ -38,6 +38,11 @@ def checked(vector: bytes, size: int | None = None) -> bytes:
     return vector
 
 
+def directed(vector: bytes) -> bool:
+    """True unless every number is zero, with either sign: such a vector is near to nothing."""
+    return any(vector[0::2]) or any(high & 0x7F for high in vector[1::2])
+
+
 def sign_bits(vector: bytes) -> bytes:
     """One bit for each number, set where it is not negative; filled up to whole words."""
     import numpy as np

@@ -34,6 +34,10 @@ STATS: dict[str, tuple[str, Callable[[str], tuple[Any, ...]]]] = {
     "blobs": ("SELECT count(*) FROM backscroll_blobs WHERE tenant = %s", _own),
     "blob_bytes": ("SELECT sum(length(data))::bigint FROM backscroll_blobs WHERE tenant = %s", _own),
     "indexed": ("SELECT count(*) FROM backscroll_words WHERE tenant = %s", _own),
+    "artefacts": ("SELECT count(*) FROM backscroll_made WHERE tenant = %s", _own),
+    "replies": ("SELECT count(*) FROM backscroll_replies WHERE tenant = %s", _own),
+    "vectors": ("SELECT count(*) FROM backscroll_vectors WHERE tenant = %s", _own),
+    "charges": ("SELECT count(*) FROM backscroll_charges WHERE tenant = %s", _own),
     "bytes": (
         "SELECT sum(pg_total_relation_size(name::regclass))::bigint FROM unnest(%s::text[]) AS n (name)",
         _all_tables,
@@ -74,6 +78,22 @@ _WRONG: tuple[tuple[str, str], ...] = (
         + _ABSENT.format(
             table="backscroll_events", how="o.root = w.root AND o.thread = w.thread AND o.seq = w.seq"
         ),
+    ),
+    *(
+        (
+            "something made of forgotten words is left: event {0}.{1}",
+            f"SELECT w.thread::text, w.seq FROM {table} w WHERE w.tenant = %s AND "
+            + _ABSENT.format(
+                table="backscroll_events",
+                how="o.root = w.root AND o.thread = w.thread AND o.seq = w.seq AND o.body IS NOT NULL",
+            ),
+        )
+        for table in (
+            "backscroll_made_from",
+            "backscroll_replies_from",
+            "backscroll_vectors",
+            "backscroll_tokens",
+        )
     ),
     (
         "two open states of one message: {0}.{1} in {2}",

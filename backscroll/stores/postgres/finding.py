@@ -31,7 +31,7 @@ _SAME = "{0}.tenant = w.tenant AND {0}.root = w.root AND {0}.{1} = w.thread"
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class Part:
     """A condition with its values, what has to be joined for it, and the time it is about."""
 
     where: str
@@ -51,7 +51,7 @@ def found(
 ) -> list[RawHit]:
     """The best hits of a query, best first."""
     fits, phrases = _condition(query, tenant)
-    filters = _filters(wanted, root)
+    filters = narrowed(wanted, root)
     if wanted.threads is None and _is_common(session, tenant, fits, filters):
         # The same question asked of a function has no index to go by, so the server walks from the newest down.
         by_function = fits.where.replace("w.words @@ %s::tsquery", "ts_match_vq(w.words, %s::tsquery)")
@@ -73,7 +73,7 @@ def found(
     ]
 
 
-def _is_common(session: Session, tenant: str, fits: _Part, filters: _Part) -> bool:
+def _is_common(session: Session, tenant: str, fits: Part, filters: Part) -> bool:
     """True where walking down from the newest message gets to enough hits sooner than collecting all of them would.
 
     The planner cannot tell: it keeps no statistics of words. A look at the newest few hundred messages can. With a share
@@ -90,19 +90,19 @@ def _is_common(session: Session, tenant: str, fits: _Part, filters: _Part) -> bo
     return looked < _LOOK or (fitting / looked) ** 2 * (every or _ASSUMED) > RANKED
 
 
-def _condition(query: str, tenant: str) -> tuple[_Part, list[str]]:
+def _condition(query: str, tenant: str) -> tuple[Part, list[str]]:
     """What a row of the index must fulfil, and the phrases that were asked for."""
     tree = parsed(query)
     mark = quoted(tenant_mark(tenant))
     loose = None if tree is None else loosened(tree)
     if tree is None or loose is None:
-        return _Part("w.words @@ %s::tsquery", (f"{mark} & ({query})",)), []
+        return Part("w.words @@ %s::tsquery", (f"{mark} & ({query})",)), []
     exact, values = spelled_out(tree, "w.spelled")
     where = (
         f"w.words @@ %s::tsquery AND CASE WHEN w.spelled IS NULL THEN w.words @@ %s::tsquery ELSE {exact} END"
     )
     loosely = f"{mark} & (({loose}) | {quoted(OVERFULL)})"
-    return _Part(where, (loosely, query, *values)), [*map(written, asked_for(tree))]
+    return Part(where, (loosely, query, *values)), [*map(written, asked_for(tree))]
 
 
 def _score(query: str, phrases: list[str]) -> tuple[str, str, list[object]]:
@@ -122,7 +122,8 @@ def _score(query: str, phrases: list[str]) -> tuple[str, str, list[object]]:
     return score, weights, [phrases]
 
 
-def _filters(wanted: Wanted, root: Callable[[str], str | None]) -> _Part:
+def narrowed(wanted: Wanted, root: Callable[[str], str | None]) -> Part:
+    """The filters of a search as conditions on a table `w` that names tenant, root, thread, seq, time and role."""
     joins, where, values = "", ["true"], list[object]()
     if wanted.tool is not None:
         joins += f" JOIN backscroll_events v ON {_SAME.format('v', 'thread')} AND v.seq = w.seq"
@@ -148,4 +149,4 @@ def _filters(wanted: Wanted, root: Callable[[str], str | None]) -> _Part:
             values.append(value)
     since = _EVER[0] if wanted.since_us is None else wanted.since_us
     until = _EVER[1] if wanted.until_us is None else wanted.until_us
-    return _Part(" AND ".join(where), tuple(values), joins, since, until)
+    return Part(" AND ".join(where), tuple(values), joins, since, until)

@@ -20,7 +20,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from backscroll.errors import InvalidInput, StoreError, StoreTooNew
 from backscroll.stores.postgres.faults import hopeless, translated, turned_away, unreachable
-from backscroll.stores.postgres.schema import MIGRATIONS, VERSION
+from backscroll.stores.postgres.schema import HALF, MIGRATIONS, VERSION
 
 OLDEST_SERVER = 130000
 _MIGRATING = 0x42534352  # "BSCR": the advisory lock that only one migrating process holds
@@ -148,13 +148,21 @@ def reach(place: Address, deadline: float, *, known: bool) -> Connection:
         pause = min(0.5, pause * 2)
 
 
-def prepare(place: Address) -> None:
-    """Check the server and bring the tables to the current version; several processes may do so at once."""
+def prepare(place: Address) -> int:
+    """Check the server and bring the tables to the current version; several processes may do so at once.
+
+    Gives the number under which the server knows the type of vectors; 0 where they are plain bytes.
+    """
     connection = reach(place, time.monotonic() + place.patience, known=False)
     try:
         _check_server(connection, place)
         if _version(connection, place) < VERSION:
             _migrate(connection, place)
+        row = connection.execute(
+            "SELECT a.atttypid::bigint FROM pg_catalog.pg_attribute a WHERE a.attrelid = 'backscroll_vectors'::regclass "
+            "AND a.attname = 'half' AND a.atttypid <> 'bytea'::regtype"
+        ).fetchone()
+        return 0 if row is None else row[0]
     except psycopg.Error as error:
         raise translated(error, place.location) from error
     finally:
@@ -204,6 +212,31 @@ def _migrate(connection: Connection, place: Address) -> None:
                 "CREATE TABLE IF NOT EXISTS backscroll_schema "
                 "(version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
             )
+        half = _type_of_vectors(connection)
         for number, script in enumerate(MIGRATIONS[found:], found + 1):
-            connection.execute(script.encode())  # without values, a script may hold many statements
+            # Without values, a script may hold many statements.
+            connection.execute(script.replace(HALF, half).encode())
             connection.execute("INSERT INTO backscroll_schema (version) VALUES (%s)", (number,))
+
+
+def _type_of_vectors(connection: Connection) -> str:
+    """`halfvec`, where pgvector is there or may be brought in; `bytea` where it is not, or is too old to know the type."""
+    there = "SELECT pg_catalog.to_regtype('halfvec') IS NOT NULL"
+    offered = "SELECT count(*) FROM pg_catalog.pg_available_extensions WHERE name = 'vector' AND installed_version IS NULL"
+    if not _says(connection, there) and _says(connection, offered):
+        try:
+            with connection.transaction():
+                connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        except psycopg.Error as error:
+            if error.sqlstate is None or not error.sqlstate.startswith(_NOT_FOR_US):
+                raise
+    return "halfvec" if _says(connection, there) else "bytea"
+
+
+#: No permission, files of the extension missing or of another version, made by somebody else at this very moment.
+_NOT_FOR_US = ("42501", "58P01", "0A", "22023", "23505", "42710", "XX000")
+
+
+def _says(connection: Connection, sql: str) -> bool:
+    row = connection.execute(sql.encode()).fetchone()
+    return bool(row and row[0])

@@ -6,74 +6,30 @@ changes, and is remembered once seen.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from backscroll.record.history import Entry, Span
 from backscroll.record.order import at_end
 from backscroll.record.ports import Bounds, RawHit, Spoken, ThreadState, Wanted
 from backscroll.stores.columns import plain
+from backscroll.stores.postgres.accounts import AccountReader
 from backscroll.stores.postgres.check import STATS, faults_found
 from backscroll.stores.postgres.columns import ENTRY, EVENT, SPOKEN, THREAD, entry_of, event_of, thread_of
 from backscroll.stores.postgres.finding import found
-from backscroll.stores.postgres.session import Session
+from backscroll.stores.postgres.names import EACH, KEYS
 from backscroll.stores.postgres.text import hour
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import THREAD_ID, Ref
 from backscroll.vocab.moment import microseconds
 
-T = TypeVar("T")
 _OWN = "e.tenant = %s AND e.root = %s AND e.thread = %s"
 _LOG = "v.tenant = %s AND v.root = %s AND v.thread = %s"
-_KEYS = "unnest(%s::uuid[], %s::bigint[]) AS k (thread, seq)"
-#: Looks each row up by its whole key. Without it a planner that knows too little reads a family to find one event.
-_EACH = "OFFSET 0"
 _SPANS = 4096
-_MOST_ROOTS = 200_000
 _LAST = (1 << 63) - 1
 
 
-class Roots(dict[str, str]):
-    """Thread -> root, for threads that are known to be there. Safe to share: each item is set once, to one value."""
-
-    def learn(self, thread: str, root: str) -> None:
-        """Remember; the size is bounded by starting over, which costs less than keeping count of use."""
-        if len(self) >= _MOST_ROOTS:
-            self.clear()
-        self[thread] = root
-
-
-class PostgresReader:
+class PostgresReader(AccountReader):
     """Reads through one session."""
-
-    def __init__(self, session: Session, tenant: str, roots: Roots) -> None:
-        self._s = session
-        self._tenant = tenant
-        self._roots = roots
-
-    # -- names -----------------------------------------------------------------------------------------------
-
-    def _root(self, thread: str) -> str | None:
-        root = self._roots.get(thread)
-        if root is None and THREAD_ID.fullmatch(thread):
-            sql = "SELECT root FROM backscroll_directory WHERE tenant = %s AND thread = %s"
-            row = self._s.ask_one(sql, self._tenant, thread)
-            if row is not None:
-                root = row[0]
-                self._learn(thread, row[0])
-        return root
-
-    def _learn(self, thread: str, root: str) -> None:
-        self._roots.learn(thread, root)
-
-    def _by_root(self, refs: Iterable[Ref]) -> dict[str, list[Ref]]:
-        out: defaultdict[str, list[Ref]] = defaultdict(list)
-        for ref in refs:
-            root = self._root(ref.thread)
-            if root is not None:
-                out[root].append(ref)
-        return out
 
     # -- threads ---------------------------------------------------------------------------------------------
 
@@ -170,10 +126,23 @@ class PostgresReader:
         sql = (
             f"SELECT {ENTRY}, {SPOKEN} FROM backscroll_entries e CROSS JOIN LATERAL (SELECT * FROM backscroll_events v "
             "WHERE v.tenant = e.tenant AND v.root = e.root AND v.thread = e.revision_thread AND v.seq = e.revision_seq "
-            f"{_EACH}) v WHERE {where} ORDER BY e.position {order} LIMIT %s"
+            f"{EACH}) v WHERE {where} ORDER BY e.position {order} LIMIT %s"
         )
         rows = self._s.ask(sql, *values, max(0, limit))
         return [(entry_of(row), Spoken(*row[10:])) for row in rows]
+
+    def marked(self, thread: str, bounds: Bounds) -> list[tuple[Entry, Spoken]]:
+        root = self._root(thread)
+        if root is None:
+            return []
+        where, values = self._within(root, thread, bounds)
+        sql = (
+            f"SELECT {ENTRY}, {SPOKEN} FROM backscroll_entries e CROSS JOIN LATERAL (SELECT * FROM backscroll_events v "
+            "WHERE v.tenant = e.tenant AND v.root = e.root AND v.thread = e.revision_thread AND v.seq = e.revision_seq "
+            f"{EACH}) v WHERE {where} AND (e.role = 'system' OR e.flags & 4 <> 0) AND e.flags & 9 = 0 "
+            "AND v.body IS NOT NULL ORDER BY e.position"
+        )
+        return [(entry_of(row), Spoken(*row[10:])) for row in self._s.ask(sql, *values)]
 
     def count(self, thread: str, bounds: Bounds, *, role: str | None = None) -> int:
         root = self._root(thread)
@@ -270,23 +239,23 @@ class PostgresReader:
         rows = self._s.ask(sql, self._tenant, root, thread, plain(actor), end, max(0, limit))
         return [event_of(row) for row in rows]
 
+    def others(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
+        root = self._root(thread)
+        if root is None:
+            return []
+        sql = (
+            f"SELECT {EVENT} FROM backscroll_events v WHERE {_LOG} AND v.seq BETWEEN %s AND %s "
+            "AND v.kind NOT IN ('appended', 'aside') ORDER BY v.seq"
+        )
+        span = (max(first, 0), _LAST if last is None else min(last, _LAST))
+        return [event_of(row) for row in self._s.ask(sql, self._tenant, root, thread, *span)]
+
     def spoken(self, revisions: Sequence[Ref]) -> dict[Ref, Spoken]:
         sql = (
-            f"SELECT v.thread, v.seq, {SPOKEN} FROM {_KEYS} CROSS JOIN LATERAL (SELECT * FROM backscroll_events v "
-            f"WHERE v.tenant = %s AND v.root = %s AND v.thread = k.thread AND v.seq = k.seq {_EACH}) v"
+            f"SELECT v.thread, v.seq, {SPOKEN} FROM {KEYS} CROSS JOIN LATERAL (SELECT * FROM backscroll_events v "
+            f"WHERE v.tenant = %s AND v.root = %s AND v.thread = k.thread AND v.seq = k.seq {EACH}) v"
         )
         return self._looked_up(sql, revisions, lambda row: Spoken(*row))
-
-    def _looked_up(
-        self, sql: str, refs: Sequence[Ref], made: Callable[[tuple[Any, ...]], T], *more: object
-    ) -> dict[Ref, T]:
-        """What a statement over `_KEYS` gives for each name, in the order of the names."""
-        got: dict[Ref, T] = {}
-        for root, names in self._by_root(refs).items():
-            threads, numbers = [ref.thread for ref in names], [ref.seq for ref in names]
-            for row in self._s.ask(sql, threads, numbers, self._tenant, root, *more):
-                got[Ref(row[0], row[1])] = made(row[2:])
-        return {ref: got[ref] for ref in refs if ref in got}
 
     # -- search ----------------------------------------------------------------------------------------------
 
@@ -328,9 +297,9 @@ class PostgresReader:
 
     def tokens(self, revisions: Sequence[Ref], tokenizer: str) -> dict[Ref, int]:
         sql = (
-            f"SELECT n.thread, n.seq, n.count FROM {_KEYS} CROSS JOIN LATERAL (SELECT * FROM backscroll_tokens n "
+            f"SELECT n.thread, n.seq, n.count FROM {KEYS} CROSS JOIN LATERAL (SELECT * FROM backscroll_tokens n "
             "WHERE n.tenant = %s AND n.root = %s AND n.thread = k.thread AND n.seq = k.seq AND n.tokenizer = %s "
-            f"{_EACH}) n"
+            f"{EACH}) n"
         )
         return self._looked_up(sql, revisions, lambda row: row[0], plain(tokenizer))
 
@@ -339,9 +308,9 @@ class PostgresReader:
         if root is None or not openings:
             return {}
         sql = (
-            f"SELECT n.opening_thread, n.opening_seq, n.version, n.processed_at FROM {_KEYS} "
+            f"SELECT n.opening_thread, n.opening_seq, n.version, n.processed_at FROM {KEYS} "
             "CROSS JOIN LATERAL (SELECT * FROM backscroll_turns n WHERE n.tenant = %s AND n.root = %s AND n.thread = %s "
-            f"AND n.opening_thread = k.thread AND n.opening_seq = k.seq {_EACH}) n"
+            f"AND n.opening_thread = k.thread AND n.opening_seq = k.seq {EACH}) n"
         )
         names, numbers = [ref.thread for ref in openings], [ref.seq for ref in openings]
         rows = self._s.ask(sql, names, numbers, self._tenant, root, thread)

@@ -7,6 +7,7 @@ transaction of one thread leaves it, except for attached bytes. There is no sequ
 - Words lie in `bytea`, which alone holds every text (`text` refuses NUL, `jsonb` lone surrogates as well).
 - Text in keys is compared byte by byte (`COLLATE "C"`): an index must survive an upgrade of the server's locales.
 - Columns that hold words, or hashes of them, keep no statistics: `forget` could not reach the planner's samples.
+- Vectors are `halfvec` where the extension pgvector was there (or could be created) when the tables were made.
 - `active` is the hour of the last change. It is what listings are indexed by: the exact time changes with every append, and
   a row whose indexed columns stay as they are is updated without touching an index.
 - Where two indexes look equally good, as they do while tables are small, the planner takes the newer one. So the one that
@@ -14,6 +15,9 @@ transaction of one thread leaves it, except for attached bytes. There is no sequ
 """
 
 from __future__ import annotations
+
+#: Stands in a script for the type of a vector: `halfvec` where the extension pgvector can be had, else plain bytes.
+HALF = "<half>"
 
 MIGRATIONS: tuple[str, ...] = (
     """
@@ -151,6 +155,147 @@ MIGRATIONS: tuple[str, ...] = (
         ALTER COLUMN project SET STATISTICS 0;
     ALTER TABLE backscroll_words ALTER COLUMN words SET STATISTICS 0, ALTER COLUMN spelled SET STATISTICS 0;
     """,
+    # What is derived from the log, and finding the few events and messages that every prompt asks for. Artefacts are
+    # looked up by their keys alone, so they are spread by them; which of them go with a revision lies with the revision.
+    f"""
+    CREATE INDEX backscroll_events_others ON backscroll_events (tenant, root, thread, seq)
+        WHERE kind NOT IN ('appended', 'aside');
+    CREATE INDEX backscroll_entries_marked ON backscroll_entries (tenant, root, thread, position)
+        WHERE (role = 'system' OR flags & 4 <> 0) AND flags & 9 = 0;
+    CREATE TABLE backscroll_made (
+        tenant text COLLATE "C" NOT NULL,
+        key bytea NOT NULL,
+        thread uuid NOT NULL,
+        recipe text COLLATE "C" NOT NULL,
+        at text NOT NULL,
+        source_roots uuid[] NOT NULL,
+        source_threads uuid[] NOT NULL,
+        source_seqs bigint[] NOT NULL,
+        body bytea NOT NULL,
+        PRIMARY KEY (tenant, key)
+    );
+    CREATE INDEX backscroll_made_of_made ON backscroll_made (tenant, thread) WHERE source_seqs = '{{}}';
+    CREATE TABLE backscroll_made_from (
+        tenant text COLLATE "C" NOT NULL,
+        root uuid NOT NULL,
+        thread uuid NOT NULL,
+        seq bigint NOT NULL,
+        key bytea NOT NULL,
+        PRIMARY KEY (tenant, root, thread, seq, key)
+    );
+    CREATE TABLE backscroll_replies (
+        tenant text COLLATE "C" NOT NULL,
+        key bytea NOT NULL,
+        thread uuid NOT NULL,
+        recipe text COLLATE "C" NOT NULL,
+        model text COLLATE "C" NOT NULL,
+        at text NOT NULL,
+        source_roots uuid[] NOT NULL,
+        source_threads uuid[] NOT NULL,
+        source_seqs bigint[] NOT NULL,
+        body bytea NOT NULL,
+        PRIMARY KEY (tenant, key)
+    );
+    CREATE INDEX backscroll_replies_thread ON backscroll_replies (tenant, thread);
+    CREATE TABLE backscroll_replies_from (
+        tenant text COLLATE "C" NOT NULL,
+        root uuid NOT NULL,
+        thread uuid NOT NULL,
+        seq bigint NOT NULL,
+        key bytea NOT NULL,
+        PRIMARY KEY (tenant, root, thread, seq, key)
+    );
+    CREATE TABLE backscroll_encoders (
+        tenant text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, size bigint NOT NULL, PRIMARY KEY (tenant, name)
+    );
+    CREATE TABLE backscroll_vectors (
+        tenant text COLLATE "C" NOT NULL,
+        root uuid NOT NULL,
+        thread uuid NOT NULL,
+        seq bigint NOT NULL,
+        said_us bigint NOT NULL,
+        encoder text COLLATE "C" NOT NULL,
+        role text COLLATE "C" NOT NULL,
+        half {HALF} NOT NULL,
+        PRIMARY KEY (tenant, root, thread, seq, encoder)
+    );
+    CREATE TABLE backscroll_nodes (
+        tenant text COLLATE "C" NOT NULL,
+        root uuid NOT NULL,
+        thread uuid NOT NULL,
+        level bigint NOT NULL,
+        opening_thread uuid NOT NULL,
+        opening_seq bigint NOT NULL,
+        turns bigint NOT NULL,
+        messages bigint NOT NULL,
+        position bytea NOT NULL,
+        ends bytea NOT NULL,
+        version text NOT NULL,
+        key bytea NOT NULL,
+        PRIMARY KEY (tenant, root, thread, level, opening_thread, opening_seq)
+    );
+    CREATE INDEX backscroll_nodes_position ON backscroll_nodes (tenant, root, thread, level, position);
+    CREATE TABLE backscroll_progress (
+        tenant text COLLATE "C" NOT NULL,
+        root uuid NOT NULL,
+        thread uuid NOT NULL,
+        recipe text COLLATE "C" NOT NULL,
+        seen bigint NOT NULL DEFAULT 0,
+        until_us bigint NOT NULL DEFAULT 0,
+        worker text NOT NULL DEFAULT '',
+        afresh boolean NOT NULL DEFAULT false,
+        PRIMARY KEY (tenant, root, thread, recipe)
+    ) WITH (fillfactor = 50);
+    CREATE TABLE backscroll_charges (
+        tenant text COLLATE "C" NOT NULL,
+        id text COLLATE "C" NOT NULL,
+        at text NOT NULL,
+        at_us bigint NOT NULL,
+        day text COLLATE "C" NOT NULL,
+        model text COLLATE "C" NOT NULL,
+        provider text COLLATE "C" NOT NULL,
+        purpose text COLLATE "C" NOT NULL,
+        thread text COLLATE "C" NOT NULL,
+        task text COLLATE "C" NOT NULL,
+        turn bigint,
+        input bigint NOT NULL,
+        cached bigint NOT NULL,
+        written bigint NOT NULL,
+        output bigint NOT NULL,
+        reasoning bigint NOT NULL,
+        nano bigint,
+        estimated boolean NOT NULL,
+        PRIMARY KEY (tenant, id)
+    );
+    CREATE INDEX backscroll_charges_day ON backscroll_charges (tenant, day);
+    CREATE INDEX backscroll_charges_thread ON backscroll_charges (tenant, thread, at_us);
+    CREATE INDEX backscroll_charges_at ON backscroll_charges (tenant, at_us);
+    CREATE TABLE backscroll_lessons (
+        tenant text COLLATE "C" NOT NULL,
+        thread text COLLATE "C" NOT NULL,
+        at_us bigint NOT NULL,
+        feature text COLLATE "C" NOT NULL,
+        at text NOT NULL,
+        amount double precision NOT NULL,
+        PRIMARY KEY (tenant, thread, at_us, feature)
+    );
+    CREATE TABLE backscroll_receipts (
+        tenant text COLLATE "C" NOT NULL,
+        root uuid NOT NULL,
+        thread uuid NOT NULL,
+        no bigint NOT NULL,
+        at text NOT NULL,
+        body bytea NOT NULL,
+        PRIMARY KEY (tenant, root, thread, no)
+    );
+    ALTER TABLE backscroll_made ALTER COLUMN key SET STATISTICS 0, ALTER COLUMN body SET STATISTICS 0;
+    ALTER TABLE backscroll_made_from ALTER COLUMN key SET STATISTICS 0;
+    ALTER TABLE backscroll_replies ALTER COLUMN key SET STATISTICS 0, ALTER COLUMN body SET STATISTICS 0;
+    ALTER TABLE backscroll_replies_from ALTER COLUMN key SET STATISTICS 0;
+    ALTER TABLE backscroll_vectors ALTER COLUMN half SET STATISTICS 0, ALTER COLUMN half SET STORAGE MAIN;
+    ALTER TABLE backscroll_nodes ALTER COLUMN key SET STATISTICS 0, ALTER COLUMN version SET STATISTICS 0;
+    ALTER TABLE backscroll_receipts ALTER COLUMN body SET STATISTICS 0;
+    """,
 )
 
 VERSION = len(MIGRATIONS)
@@ -163,7 +308,18 @@ DISTRIBUTED_BY: dict[str, str] = {
     "backscroll_words": "root",
     "backscroll_tokens": "root",
     "backscroll_turns": "root",
+    "backscroll_made_from": "root",
+    "backscroll_replies_from": "root",
+    "backscroll_vectors": "root",
+    "backscroll_nodes": "root",
+    "backscroll_progress": "root",
+    "backscroll_receipts": "root",
     "backscroll_directory": "thread",
+    "backscroll_made": "key",
+    "backscroll_replies": "key",
+    "backscroll_encoders": "name",
+    "backscroll_charges": "id",
+    "backscroll_lessons": "thread",
     "backscroll_blobs": "digest",
     "backscroll_blob_users": "digest",
     "backscroll_origins": "key",

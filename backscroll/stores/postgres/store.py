@@ -21,9 +21,10 @@ from backscroll.errors import StoreError
 from backscroll.record.ports import Reader, Writer
 from backscroll.stores.postgres.faults import collided, cut_off, translated
 from backscroll.stores.postgres.fence import ended
+from backscroll.stores.postgres.names import Roots
 from backscroll.stores.postgres.opening import Connection, address, prepare, reach
 from backscroll.stores.postgres.pool import Pool
-from backscroll.stores.postgres.rows import PostgresReader, Roots
+from backscroll.stores.postgres.rows import PostgresReader
 from backscroll.stores.postgres.session import BEGIN_READ, BEGIN_WRITE, Session
 from backscroll.stores.postgres.upkeep import facts_of, scrubbed
 from backscroll.stores.postgres.write import Crowded, PostgresWriter
@@ -46,7 +47,7 @@ class PostgresStore:
         self.location = self._address.location
         self.tenant = tenant
         self.patience = patience
-        prepare(self._address)
+        self._halfvec = prepare(self._address)
         self._roots = Roots()
         self._pool = Pool(lambda deadline: reach(self._address, deadline, known=True), _CONNECTIONS)
         self._busy = threading.local()
@@ -72,7 +73,7 @@ class PostgresStore:
         with self._pool.lent(deadline) as connection:
             session = Session(connection, BEGIN_READ)
             try:
-                return work(PostgresReader(session, self.tenant, self._roots))
+                return work(PostgresReader(session, self.tenant, self._roots, self._halfvec))
             except psycopg.Error as error:
                 if (
                     (cut_off(error) or connection.closed)
@@ -121,7 +122,7 @@ class PostgresStore:
         results: list[T] = []  # filled once the work is done and COMMIT may be on its way
         with self._pool.lent(deadline) as connection:
             session = Session(connection, BEGIN_WRITE)
-            writer = PostgresWriter(session, self.tenant, self._roots, together)
+            writer = PostgresWriter(session, self.tenant, self._roots, self._halfvec, together)
             try:
                 results.append(work(writer))
                 session.commit()
@@ -179,7 +180,12 @@ class PostgresStore:
 
     def facts(self) -> Mapping[str, str]:
         """For `doctor`."""
-        return {**self._alone(facts_of), "path": self.location, "tenant": self.tenant}
+        vectors = (
+            "compared by the server (pgvector)"
+            if self._halfvec
+            else "compared here: the server has no pgvector"
+        )
+        return {**self._alone(facts_of), "vectors": vectors, "path": self.location, "tenant": self.tenant}
 
     def _alone(self, work: Callable[[Connection], T]) -> T:
         """Run something outside of any transaction."""

@@ -16,12 +16,24 @@ from enum import Enum
 import psycopg
 from psycopg import sql
 
+from backscroll.stores.postgres.making import SCRUB_BYTES, SCRUB_WORDS
 from backscroll.stores.postgres.opening import Connection
 from backscroll.stores.postgres.schema import DISTRIBUTED_BY
-from backscroll.stores.postgres.write import SCRUB_BYTES, SCRUB_WORDS
 
 _HOLD_WORDS: dict[str, tuple[str, ...]] = {
-    SCRUB_WORDS: ("backscroll_words", "backscroll_events", "backscroll_threads", "backscroll_tokens"),
+    SCRUB_WORDS: (
+        "backscroll_words",
+        "backscroll_events",
+        "backscroll_threads",
+        "backscroll_tokens",
+        "backscroll_made",
+        "backscroll_made_from",
+        "backscroll_replies",
+        "backscroll_replies_from",
+        "backscroll_vectors",
+        "backscroll_nodes",
+        "backscroll_receipts",
+    ),
     SCRUB_BYTES: ("backscroll_blobs", "backscroll_blob_users"),
 }
 _TRY_SECONDS = 2.0

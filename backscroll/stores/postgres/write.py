@@ -8,7 +8,6 @@ all of it locked. Attached bytes and origins are shared between families; their 
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -21,15 +20,13 @@ from backscroll.record.order import at_end
 from backscroll.record.ports import Logged, ThreadState
 from backscroll.stores.columns import plain
 from backscroll.stores.postgres.columns import THREAD, thread_of
-from backscroll.stores.postgres.rows import PostgresReader, Roots
+from backscroll.stores.postgres.making import SCRUB_BYTES, SCRUB_WORDS, DerivedWriter
+from backscroll.stores.postgres.names import Roots
 from backscroll.stores.postgres.session import Session
 from backscroll.stores.postgres.text import hour, indexable, tenant_mark
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.moment import microseconds
-
-#: Where a transaction notes that words were erased but their pages not yet rewritten; `scrub` takes it away.
-SCRUB_WORDS, SCRUB_BYTES = "scrub: words", "scrub: bytes"
 
 
 class Crowded(Exception):
@@ -40,27 +37,22 @@ class Crowded(Exception):
         self.root = root
 
 
-class PostgresWriter(PostgresReader):
+class PostgresWriter(DerivedWriter):
     """Writes through one session. What is new is known to the others only once it is committed."""
 
-    def __init__(self, session: Session, tenant: str, roots: Roots, together: frozenset[str]) -> None:
-        super().__init__(session, tenant, roots)
+    def __init__(
+        self, session: Session, tenant: str, roots: Roots, halfvec: int, together: frozenset[str]
+    ) -> None:
+        super().__init__(session, tenant, roots, halfvec)
         self._together = together
         self._held: dict[str, ThreadState] = {}
         self._mark = tenant_mark(tenant)
-        self._due: set[str] = set()
         self.learned: dict[str, str] = {}
         self.last: Event | None = None  # by which to find out whether a commit arrived
         self.added: str | None = None
 
     def _root(self, thread: str) -> str | None:
         return self.learned.get(thread) or super()._root(thread)
-
-    def _home(self, thread: str) -> str:
-        root = self._root(thread)
-        if root is None:
-            raise LookupError(f"thread {thread} is not in the store")
-        return root
 
     # -- threads ---------------------------------------------------------------------------------------------
 
@@ -293,14 +285,16 @@ class PostgresWriter(PostgresReader):
         self._s.tell(sql, self._tenant, key, thread)
 
     def set_tokens(self, counts: Iterable[tuple[Ref, str, int]]) -> None:
+        # Words that were forgotten while they were counted are not counted again.
         sql = (
-            "INSERT INTO backscroll_tokens (tenant, root, thread, seq, tokenizer, count) VALUES (%s, %s, %s, %s, %s, %s) "
+            "INSERT INTO backscroll_tokens (tenant, root, thread, seq, tokenizer, count) "
+            "SELECT v.tenant, v.root, v.thread, v.seq, %s, %s FROM backscroll_events v "
+            "WHERE v.tenant = %s AND v.root = %s AND v.thread = %s AND v.seq = %s AND v.body IS NOT NULL FOR SHARE "
             "ON CONFLICT (tenant, root, thread, seq, tokenizer) DO UPDATE SET count = excluded.count"
         )
-        for ref, tokenizer, count in sorted(
-            counts
-        ):  # always in one order, so that two writers cannot block each other
-            self._s.tell(sql, self._tenant, self._home(ref.thread), *ref, plain(tokenizer), count)
+        # Always in one order, so that two writers cannot block each other.
+        for ref, tokenizer, count in sorted(counts):
+            self._s.tell(sql, plain(tokenizer), count, self._tenant, self._named(ref), *ref)
 
     def set_turn_state(self, thread: str, opening: Ref, version: str, at: str | None) -> None:
         root = self._home(thread)
@@ -318,25 +312,20 @@ class PostgresWriter(PostgresReader):
         )
         self._s.tell(sql, self._tenant, root, thread, *opening, version, at)
 
-    def set_meta(self, key: str, value: str) -> None:
-        sql = (
-            "INSERT INTO backscroll_meta (tenant, key, value) VALUES (%s, %s, %s) "
-            "ON CONFLICT (tenant, key) DO UPDATE SET value = excluded.value"
-        )
-        self._s.tell(sql, self._tenant, key, value)
-
     def erase_event(self, event: Ref) -> None:
         root = self._root(event.thread)
         if root is None:
             return
         where = "WHERE tenant = %s AND root = %s AND thread = %s AND seq = %s"
         key = (self._tenant, root, *event)
-        self._s.tell(f"DELETE FROM backscroll_words {where}", *key)
-        self._s.tell(f"DELETE FROM backscroll_tokens {where}", *key)
-        users = "DELETE FROM backscroll_blob_users WHERE tenant = %s AND thread = %s AND seq = %s"
-        self._s.tell(users, self._tenant, *event)
+        # First the words: whoever is storing something made of them is waited for here, and found below.
         sets = "salt = NULL, body = NULL, digest = NULL, tools = '{}'"
         self._s.tell(f"UPDATE backscroll_events SET {sets} {where}", *key)
+        self._s.tell(f"DELETE FROM backscroll_words {where}", *key)
+        for sql, values in self._unmaking(root, [event]):
+            self._s.tell(sql, *values)
+        users = "DELETE FROM backscroll_blob_users WHERE tenant = %s AND thread = %s AND seq = %s"
+        self._s.tell(users, self._tenant, *event)
         self._scrub_later(SCRUB_WORDS)
 
     def erase_blob(self, digest: str) -> None:
@@ -345,11 +334,6 @@ class PostgresWriter(PostgresReader):
                 f"DELETE FROM {table} WHERE tenant = %s AND digest = %s", self._tenant, plain(digest)
             )
         self._scrub_later(SCRUB_BYTES)
-
-    def _scrub_later(self, what: str) -> None:
-        if what not in self._due:
-            self._due.add(what)
-            self.set_meta(what, secrets.token_hex(8))
 
     # -- a commit that was cut off ---------------------------------------------------------------------------
 

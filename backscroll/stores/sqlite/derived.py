@@ -14,7 +14,7 @@ from typing import Any
 from backscroll.record.derived import Made, Node, Reply
 from backscroll.record.ports import Wanted
 from backscroll.stores.columns import plain
-from backscroll.stores.nearness import checked, cosines, sign_bits
+from backscroll.stores.nearness import checked, cosines, directed, sign_bits
 from backscroll.stores.sqlite.names import Names
 from backscroll.stores.sqlite.signs import Signs, Sought, best
 from backscroll.vocab.ids import Ref
@@ -88,10 +88,10 @@ class DerivedReader(Names):
 
     def nearest(self, vector: bytes, encoder: str, wanted: Wanted, limit: int) -> list[tuple[Ref, float]]:
         known = self._encoder(encoder)
-        if known is None or limit <= 0:
-            checked(vector)
+        checked(vector, None if known is None else known[1])
+        if known is None or limit <= 0 or not directed(vector):
             return []
-        bits = sign_bits(checked(vector, known[1]))
+        bits = sign_bits(vector)
         sought = self._sought(wanted)
         if sought.threads is None or len(sought.threads) > _APART:
             shelves = [self._signs.shelf(self._c, known[0], None, keep=self._keeps)]
@@ -125,7 +125,7 @@ class DerivedReader(Names):
         """The candidates by their exact score, as far as some history shows them now."""
         known = {no: (event, said) for _, no, event, said in near}
         rows = list(self._many("SELECT no, half FROM vectors WHERE no IN (…)", list(known)))
-        fit = [(no, half) for no, half in rows if len(half) == len(vector) and any(half)]
+        fit = [(no, half) for no, half in rows if len(half) == len(vector) and directed(half)]
         scored = [
             (-score, -known[no][1], self._ref(known[no][0]), known[no][0])
             for (no, _), score in zip(fit, cosines(vector, [half for _, half in fit]), strict=True)

@@ -1,0 +1,219 @@
+"""Reading what is derived from the log: artefacts, replies, vectors, the summary tree, progress.
+
+Owns these tables' reading half of `record.ports.Reader`; `making` adds the writing half. Vectors are compared by the server
+where it has pgvector, else here, number by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+from psycopg.adapt import Buffer, Dumper
+from psycopg.pq import Format
+
+from backscroll.record.derived import Made, Node, Reply
+from backscroll.record.ports import Wanted
+from backscroll.stores.columns import plain
+from backscroll.stores.nearness import checked, cosines, directed, rounded
+from backscroll.stores.postgres.finding import narrowed
+from backscroll.stores.postgres.names import EACH, KEYS, Names, Roots
+from backscroll.stores.postgres.session import Session
+from backscroll.vocab.ids import Ref
+
+_COMPARED = 200  # vectors whose words are looked for in the index, at the least
+_READ = 8192  # vectors that are compared at a time where the server cannot do it
+_MADE = "key, recipe, thread, body, source_threads, source_seqs, at"
+_REPLY = "key, recipe, thread, model, body, source_threads, source_seqs, at"
+_NODE = "level, opening_thread, opening_seq, position, ends, version, key, turns, messages"
+_NEAR = tuple[Ref, int, float]  # revision, time, score
+
+
+class Half(bytes):
+    """A vector on its way to a server that has the type `halfvec`."""
+
+
+class _HalfDumper(Dumper):
+    """As pgvector reads it: how many numbers, nothing, then the numbers, high bytes first."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: Half) -> Buffer:
+        turned = bytearray(len(obj))
+        turned[0::2], turned[1::2] = obj[1::2], obj[0::2]
+        return (len(obj) // 2).to_bytes(2, "big") + b"\0\0" + bytes(turned)
+
+
+def from_server(data: bytes) -> bytes:
+    """The vector that `halfvec_send` gives, low bytes first."""
+    turned = bytearray(len(data) - 4)
+    turned[0::2], turned[1::2] = data[5::2], data[4::2]
+    return bytes(turned)
+
+
+class DerivedReader(Names):
+    """Reads what was derived."""
+
+    def __init__(self, session: Session, tenant: str, roots: Roots, halfvec: int) -> None:
+        super().__init__(session, tenant, roots)
+        self._halfvec = halfvec  # the server's number for the type of vectors; 0: they are plain bytes
+        if halfvec:
+            dumper = type("HalfDumper", (_HalfDumper,), {"oid": halfvec})
+            session.connection.adapters.register_dumper(Half, dumper)
+
+    # -- artefacts and replies -------------------------------------------------------------------------------
+
+    def made(self, keys: Sequence[bytes]) -> dict[bytes, Made]:
+        if not keys:
+            return {}
+        sql = f"SELECT {_MADE} FROM backscroll_made WHERE tenant = %s AND key = ANY(%s::bytea[])"
+        rows = self._s.ask(sql, self._tenant, list(dict.fromkeys(keys)))
+        return {
+            key: Made(key, recipe, thread, body, _sources(threads, numbers), at)
+            for key, recipe, thread, body, threads, numbers, at in rows
+        }
+
+    def reply(self, key: bytes) -> Reply | None:
+        sql = f"SELECT {_REPLY} FROM backscroll_replies WHERE tenant = %s AND key = %s"
+        row = self._s.ask_one(sql, self._tenant, key)
+        return None if row is None else _reply(row)
+
+    def replies(self, thread: str) -> list[Reply]:
+        if self._root(thread) is None:
+            return []
+        sql = f'SELECT {_REPLY} FROM backscroll_replies WHERE tenant = %s AND thread = %s ORDER BY at COLLATE "C", key'
+        return [_reply(row) for row in self._s.ask(sql, self._tenant, thread)]
+
+    # -- vectors ---------------------------------------------------------------------------------------------
+
+    def _size(self, encoder: str) -> int | None:
+        """The bytes of an encoder's vectors."""
+        sql = "SELECT size FROM backscroll_encoders WHERE tenant = %s AND name = %s"
+        row = self._s.ask_one(sql, self._tenant, plain(encoder))
+        return None if row is None else row[0]
+
+    def vectors(self, revisions: Sequence[Ref], encoder: str) -> dict[Ref, bytes]:
+        sql = (
+            f"SELECT w.thread, w.seq, {self._sent} FROM {KEYS} CROSS JOIN LATERAL (SELECT * FROM backscroll_vectors w "
+            "WHERE w.tenant = %s AND w.root = %s AND w.thread = k.thread AND w.seq = k.seq AND w.encoder = %s "
+            f"{EACH}) w"
+        )
+        return self._looked_up(sql, revisions, lambda row: self._read(row[0]), plain(encoder))
+
+    @property
+    def _sent(self) -> str:
+        return "halfvec_send(w.half)" if self._halfvec else "w.half"
+
+    def _read(self, data: bytes) -> bytes:
+        return from_server(data) if self._halfvec else data
+
+    def nearest(self, vector: bytes, encoder: str, wanted: Wanted, limit: int) -> list[tuple[Ref, float]]:
+        size = self._size(encoder)
+        checked(vector, size)
+        if size is None or limit <= 0 or not directed(vector):
+            return []
+        most = max(_COMPARED, 4 * limit)
+        while True:
+            near = (self._by_server if self._halfvec else self._by_hand)(vector, encoder, wanted, most)
+            shown = self._shown(near)
+            fit = sorted((-score, -said, ref) for ref, said, score in near if ref in shown)
+            if len(fit) >= limit or len(near) < most:
+                return [(ref, -score) for score, _, ref in fit[:limit]]
+            most *= 8  # most of the nearest are shown by no history: look further
+
+    def _by_server(self, vector: bytes, encoder: str, wanted: Wanted, most: int) -> list[_NEAR]:
+        part = narrowed(wanted, self._root)
+        sql = (
+            f"SELECT w.thread, w.seq, w.said_us, 1 - (w.half <=> %s) FROM backscroll_vectors w{part.joins} "
+            f"WHERE w.tenant = %s AND w.encoder = %s AND {part.where} ORDER BY w.half <=> %s, w.said_us DESC LIMIT %s"
+        )
+        half = Half(vector)
+        rows = self._s.ask(sql, half, self._tenant, plain(encoder), *part.values, half, most)
+        # A vector of nothing but zeros has no direction; the server says so by what is no number.
+        return [(Ref(*row[:2]), row[2], rounded(row[3])) for row in rows if isfinite(row[3])]
+
+    def _by_hand(self, vector: bytes, encoder: str, wanted: Wanted, most: int) -> list[_NEAR]:
+        part = narrowed(wanted, self._root)
+        sql = (
+            f"SELECT w.thread, w.seq, w.said_us, w.half, w.root FROM backscroll_vectors w{part.joins} "
+            f"WHERE w.tenant = %s AND w.encoder = %s AND {part.where} AND (w.root, w.thread, w.seq) > (%s, %s, %s) "
+            "ORDER BY w.root, w.thread, w.seq LIMIT %s"
+        )
+        edge: tuple[object, ...] = ("0" * 32, "0" * 32, -1)
+        best: list[_NEAR] = []
+        while rows := self._s.ask(sql, self._tenant, plain(encoder), *part.values, *edge, _READ):
+            edge = (rows[-1][4], rows[-1][0], rows[-1][1])
+            fit = [row for row in rows if len(row[3]) == len(vector) and directed(row[3])]
+            scores = cosines(vector, [row[3] for row in fit])
+            best += [(Ref(*row[:2]), row[2], score) for row, score in zip(fit, scores, strict=True)]
+            best = sorted(best, key=lambda each: (-each[2], -each[1]))[:most]
+        return best
+
+    def _shown(self, near: Sequence[_NEAR]) -> set[Ref]:
+        """Those whose words are in the index: exactly those that some history shows."""
+        sql = (
+            f"SELECT k.thread, k.seq FROM {KEYS} CROSS JOIN LATERAL (SELECT 1 FROM backscroll_words w "
+            f"WHERE w.tenant = %s AND w.root = %s AND w.thread = k.thread AND w.seq = k.seq {EACH}) w"
+        )
+        return set(self._looked_up(sql, [each[0] for each in near], lambda _: True))
+
+    # -- the summary tree ------------------------------------------------------------------------------------
+
+    def nodes(
+        self,
+        thread: str,
+        level: int,
+        *,
+        after: bytes | None = None,
+        before: bytes | None = None,
+        newest_first: bool = False,
+        limit: int | None = None,
+    ) -> list[Node]:
+        root = self._root(thread)
+        if root is None:
+            return []
+        where = "tenant = %s AND root = %s AND thread = %s AND level = %s"
+        values: list[object] = [self._tenant, root, thread, level]
+        for sign, edge in ((">", after), ("<", before)):
+            if edge is not None:
+                where += f" AND position {sign} %s"
+                values.append(edge)
+        order = "DESC" if newest_first else "ASC"
+        sql = (
+            f"SELECT {_NODE} FROM backscroll_nodes WHERE {where} "
+            f"ORDER BY position {order}, opening_thread {order}, opening_seq {order} LIMIT %s::bigint"
+        )
+        rows = self._s.ask(sql, *values, None if limit is None else max(0, limit))
+        return [Node(thread, row[0], Ref(row[1], row[2]), *row[3:]) for row in rows]
+
+    # -- progress --------------------------------------------------------------------------------------------
+
+    def progress(self, thread: str, recipe: str) -> int:
+        root = self._root(thread)
+        if root is None:
+            return 0
+        sql = "SELECT seen FROM backscroll_progress WHERE tenant = %s AND root = %s AND thread = %s AND recipe = %s"
+        row = self._s.ask_one(sql, self._tenant, root, thread, plain(recipe))
+        return 0 if row is None else row[0]
+
+    def behind(self, recipe: str, limit: int) -> list[tuple[str, int]]:
+        sql = BEHIND.format(columns="t.id, coalesce(p.seen, 0)", where="")
+        return [(row[0], row[1]) for row in self._s.ask(sql, plain(recipe), self._tenant, max(0, limit))]
+
+
+#: From the thread that changed last: where somebody is at work, it is found after a few rows.
+BEHIND = (
+    "SELECT {columns} FROM backscroll_threads t LEFT JOIN backscroll_progress p ON p.tenant = t.tenant "
+    "AND p.root = t.root AND p.thread = t.id AND p.recipe = %s WHERE t.tenant = %s AND t.head > coalesce(p.seen, 0)"
+    "{where} ORDER BY t.active DESC, t.id LIMIT %s"
+)
+
+
+def _sources(threads: Sequence[str], numbers: Sequence[int]) -> tuple[Ref, ...]:
+    return tuple(Ref(*pair) for pair in zip(threads, numbers, strict=True))
+
+
+def _reply(row: Sequence[Any]) -> Reply:
+    key, recipe, thread, model, body, threads, numbers, at = row
+    return Reply(key, recipe, thread, model, body, _sources(threads, numbers), at)
