@@ -42,7 +42,13 @@ def _wordllama() -> Encoder:
     return WordLlamaEncoder()
 
 
-_KNOWN: dict[str, Callable[[], Encoder]] = {"wordllama": _wordllama}
+def _minilm() -> Encoder:
+    from backscroll.llm.minilm import MiniLMEncoder
+
+    return MiniLMEncoder()
+
+
+_KNOWN: dict[str, Callable[[], Encoder]] = {"wordllama": _wordllama, "minilm": _minilm}
 
 
 def register_encoder(name: str, make: Callable[[], Encoder]) -> None:
