@@ -84,14 +84,13 @@ def _budget(engine: Engine, budget: Any, model: str) -> int:
 
 
 def _window(engine: Engine, model: str) -> int:
-    from backscroll.llm.prices_table import price_table
-    from backscroll.llm.windows import window_for
+    from backscroll.engine.costing import window_of
 
     if not model:
         raise InvalidInput(
             "neither a budget nor a model is given", hint="prompt(budget=32000), or set `model` or `budget`"
         )
-    window = window_for(model, table=price_table(engine.settings.prices))
+    window = window_of(engine, model)
     if not window.known:
         raise InvalidInput(
             f"the window of the model {model!r} is not known",
@@ -111,10 +110,9 @@ def _reserve(engine: Engine, reserve: Any, budget: int) -> int:
 def _prices(engine: Engine, model: str) -> Prices:
     if not model:
         return Prices()
-    from backscroll.llm.prices_table import price_table
-    from backscroll.llm.prices import price_for
+    from backscroll.engine.costing import price_of
 
-    found = price_for(model, table=price_table(engine.settings.prices))
+    found = price_of(engine, model)
     return Prices(found.read, found.write, found.output)
 
 

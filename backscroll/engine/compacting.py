@@ -127,13 +127,17 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     after = composer.units[gone - 1].messages[-1].position if gone else composer.edge
     shown = {u.id for u in left}
     pruned = replace(found, levels={k: v for k, v in found.levels.items() if k in shown})
-    whole = {r for u in left if u.id not in pruned.levels for r in u.revisions}  # what is shown needs no reminder
+    whole = {
+        r for u in left if u.id not in pruned.levels for r in u.revisions
+    }  # what is shown needs no reminder
     still = tuple(b for b in bound if b.source not in whole)
     wanted = Frozen(pruned, far_nodes(composer, after, int(settings.share_summaries * room)), still)
     now = weight(composer.blocks(wanted, left))
     if now >= before:
         return None
-    return Made(replace(wanted, compaction=replace(pruned, before=before, after=now)), after, left, before, now)
+    return Made(
+        replace(wanted, compaction=replace(pruned, before=before, after=now)), after, left, before, now
+    )
 
 
 def _leading_gone(units: Sequence[Unit], levels: Mapping[Ref, Level]) -> int:
@@ -159,7 +163,9 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
     return tuple((f.level, f.opening) for f in found)
 
 
-_AT_ONCE = 400  # turns that are summed up on the spot; more is background work, and the next compaction has it
+_AT_ONCE = (
+    400  # turns that are summed up on the spot; more is background work, and the next compaction has it
+)
 
 
 def bound_of(composer: Composer, room: int) -> tuple[Bound, ...]:

@@ -48,7 +48,9 @@ class Frozen:
     """A compaction as it was written down, with what stands beside it."""
 
     compaction: Compaction
-    far: tuple[tuple[int, Ref], ...] = ()  # nodes of the summary tree that speak for what is before the window
+    far: tuple[
+        tuple[int, Ref], ...
+    ] = ()  # nodes of the summary tree that speak for what is before the window
     bound: tuple[Bound, ...] = ()
     event: int | None = None  # None: not written yet
 
@@ -156,7 +158,15 @@ class Composer:
             parts, role = (Text(f"[pinned, {message.role}] {flat(message)}"),), "user"
         tokens = self.meter.message(message) if parts is message.parts else self.meter.parts(parts)
         return Block(
-            role, parts, section, Level.VERBATIM, (message.revision,), message.id, message.author, reason, tokens
+            role,
+            parts,
+            section,
+            Level.VERBATIM,
+            (message.revision,),
+            message.id,
+            message.author,
+            reason,
+            tokens,
         )
 
     def _far(self, frozen: Frozen | None) -> Iterable[Block]:
@@ -198,12 +208,16 @@ class Composer:
 
     def _filled(self, block: Block) -> Block:
         """A system text with its placeholder for recent operations filled."""
-        if block.role != "system" or not any("{recent_operations}" in p.text for p in block.parts if isinstance(p, Text)):
+        if block.role != "system" or not any(
+            "{recent_operations}" in p.text for p in block.parts if isinstance(p, Text)
+        ):
             return block
         inline = self.thread.engine.settings.operations_inline
         digests = self.thread.operations() if inline else []
         parts = tuple(
-            replace(p, text=with_pointer(p.text, language=self.language, inline=inline, operations=digests)[0])
+            replace(
+                p, text=with_pointer(p.text, language=self.language, inline=inline, operations=digests)[0]
+            )
             if isinstance(p, Text)
             else p
             for p in block.parts

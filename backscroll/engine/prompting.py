@@ -22,9 +22,7 @@ from backscroll.assemble.receipt import (
     warnings_for,
     with_cached,
 )
-from backscroll.assemble.validity.repair import repair
-from backscroll.assemble.wires.shape import Rendered
-from backscroll.assemble.wires.render import render
+from backscroll.assemble.wires import Rendered, render
 from backscroll.engine.asking import Ask, asked
 from backscroll.engine.compacting import ACTOR, Made, due, made, write_down
 from backscroll.engine.composing import Composer, weight
@@ -32,9 +30,8 @@ from backscroll.engine.lineage import View
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
 from backscroll.engine.tail import Tail, tail_of
-from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
-from backscroll.vocab.prompt import TAIL, Block, Level
+from backscroll.vocab.prompt import Block, Level
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -43,6 +40,7 @@ __all__ = ["Difference", "Item", "Money", "Prompt", "Receipt", "compare", "compo
 
 #: Receipts that are kept of each thread.
 KEPT = 20
+_MENDED, _LAST_WORD = 32, 8  # tokens that mending one thing, and asking to go on, can add at the most
 _TRIES = 4  # how often the blocks are fitted again when the wire turns out to need more
 
 
@@ -56,6 +54,7 @@ class Prompt:
     wire: str
     receipt: Receipt
     blocks: tuple[Block, ...]
+    cache_key: str = ""  # a suggestion for `prompt_cache_key`: the same for all prompts of a thread
 
     @property
     def request(self) -> dict[str, Json]:
@@ -167,22 +166,87 @@ class _Job:
             kept = tail.blocks if attempt < 2 else ()  # what is volatile goes before anything else does
             blocks = self._fitted([*stable, *kept], room)
             rendered = self._rendered(blocks)
-            need = self._counted(rendered)
+            need = counted(blocks, rendered)
             if need <= ask.room:
-                return self._prompt(blocks, rendered, tail, need)
+                return self._prompt(blocks, rendered, tail)
             room -= need - ask.room
         blocks = self._fitted(list(stable), room)
-        rendered = self._rendered(blocks)
-        return self._prompt(blocks, rendered, tail, self._counted(rendered))
+        return self._prompt(blocks, self._rendered(blocks), tail)
 
     def _fitted(self, blocks: list[Block], room: int) -> list[Block]:
         return self.composer.fitted(blocks, room)
 
     def _rendered(self, blocks: Sequence[Block]) -> Rendered:
-        raise NotImplementedError
+        ask, engine = self.ask, self.composer.thread.engine
+        models = {m.id: m.content.metadata.get("model") for m in self.composer.sheet.window}
 
-    def _counted(self, rendered: Rendered) -> int:
-        raise NotImplementedError
+        def same_model(block: Block) -> bool:
+            return bool(ask.model) and block.message is not None and models.get(block.message) == ask.model
 
-    def _prompt(self, blocks: Sequence[Block], rendered: Rendered, tail: Tail, need: int) -> Prompt:
-        raise NotImplementedError
+        return render(
+            blocks,
+            ask.wire,
+            tools=ask.tools or None,
+            blobs=engine.blob,
+            model=ask.model or None,
+            same_model=same_model,
+        )
+
+    def _prompt(self, blocks: Sequence[Block], rendered: Rendered, tail: Tail) -> Prompt:
+        ask, composer = self.ask, self.composer
+        items, cached = with_cached([item_of(b) for b in blocks], self.last)
+        tokens = counted(blocks, rendered)
+        shown = {b.message for b in blocks if b.message is not None}
+        receipt = Receipt(
+            thread=composer.thread.id,
+            event=composer.sheet.head,
+            at=composer.thread.engine.means.now(),
+            wire=ask.wire,
+            model=ask.model,
+            tokenizer=ask.tokenizer.name,
+            exact=ask.tokenizer.exact,
+            budget=ask.budget,
+            reserve=ask.reserve,
+            tools=ask.tools_tokens,
+            tokens=tokens,
+            items=items,
+            messages=composer.sheet.messages,
+            left_out=max(0, composer.sheet.messages - len(shown)),
+            compaction=self.compaction,
+            cached=cached,
+            money=_money(composer, tokens + ask.tools_tokens, cached),
+            recall=tail.why,
+            repairs=tuple(dict.fromkeys(change.rule.id for change in rendered.changes)),
+        )
+        receipt = replace(receipt, warnings=warnings_for(receipt.usage))
+        marked = rendered.marked()
+        tools = tuple(marked.tools) if marked.tools is not None else ask.tools
+        return Prompt(
+            marked.messages, marked.system, tools, ask.wire, receipt, tuple(blocks), rendered.cache_key
+        )
+
+
+def counted(blocks: Sequence[Block], rendered: Rendered) -> int:
+    """Tokens of the messages: what the blocks weigh, and as much as mending can have added."""
+    return weight(blocks) + _MENDED * len(rendered.changes) + _LAST_WORD
+
+
+def _money(composer: Composer, tokens: int, cached: int) -> Money:
+    ask = composer.ask
+    if not ask.model:
+        return Money()
+    from datetime import datetime
+
+    from backscroll.engine.costing import prices_of
+    from backscroll.llm.ledger import Tokens
+    from backscroll.llm.prices import rates_for
+
+    engine = composer.thread.engine
+    at = datetime.fromisoformat(engine.means.now())
+    rates = rates_for(ask.model, at=at, table=prices_of(engine))
+    if rates is None:
+        return Money()
+    return Money(
+        warm=rates.nano(Tokens(input=tokens, cached=cached, written=tokens - cached)),
+        cold=rates.nano(Tokens(input=tokens, written=tokens)),
+    )

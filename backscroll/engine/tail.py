@@ -97,6 +97,12 @@ def _recalled(composer: Composer, room: int, shown: Collection[Ref]) -> tuple[Bl
     if tokens > room:
         return None, "there is no room for recalled details"
     block = Block(
-        "user", parts, Section.RECALLED, Level.VERBATIM, found.sources, reason="the newest message asks for it", tokens=tokens
+        "user",
+        parts,
+        Section.RECALLED,
+        Level.VERBATIM,
+        found.sources,
+        reason="the newest message asks for it",
+        tokens=tokens,
     )
     return block, f"{len(found.items)} details recalled"

@@ -101,7 +101,11 @@ def compact_command(
         said(session, asdict(report), t("cropping.nothing_to_gain", tokens=number(report.before)))
         return
     lines = [
-        t("cropping.would_compact" if dry_run else "cropping.compacted", before=number(report.before), after=number(report.after)),
+        t(
+            "cropping.would_compact" if dry_run else "cropping.compacted",
+            before=number(report.before),
+            after=number(report.after),
+        ),
         t(
             "cropping.how",
             digested=number(report.digested),
@@ -134,5 +138,3 @@ def expand_command(session: Session, thread: str, handle: str) -> None:
                 screen.json_line(shapes.of_message(message, place, found.id))
             else:
                 screen.lines(narrator.message(message, place))
-
-

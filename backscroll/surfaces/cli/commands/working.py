@@ -26,7 +26,12 @@ def work_command(session: Session, follow: bool) -> None:
                 time.sleep(_REST)
                 worker.run()
         done = worker.progress
-        document = {"threads": done.threads, "made": done.made, "failed": done.failed, "error": done.last_error}
+        document = {
+            "threads": done.threads,
+            "made": done.made,
+            "failed": done.failed,
+            "error": done.last_error,
+        }
     if screen.as_json:
         screen.json(document)
         return
