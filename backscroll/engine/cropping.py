@@ -31,6 +31,7 @@ from backscroll.engine.sheet import CropMark, Row, Summarised, crop_marks, stand
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
 from backscroll.record.ports import Spoken
+from backscroll.record.turns import into_turns
 from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import Handle, parse_handle
 from backscroll.vocab.ids import Ref, parse_ref
@@ -246,7 +247,7 @@ def _words(thread: Thread, cut: Cut, summary: str | None) -> tuple[str, int]:
     tokenizer = tokenizer_for(thread.engine.settings.model)
     sizes = counts_for(thread.engine, cut.messages, tokenizer, thread.engine.settings.wire)
     tokens = sum(sizes.values())
-    words = summary.strip() if summary is not None else made_summary(cut.messages, tokenizer.count)
+    words = summary.strip() if summary is not None else made_summary(cut.messages, tokenizer.count, tokens)
     if summary is not None and not words:
         raise InvalidInput("the summary is empty", hint="leave it out, and one is made")
     if summary is not None and tokenizer.count(words) >= tokens:
@@ -257,11 +258,15 @@ def _words(thread: Thread, cut: Cut, summary: str | None) -> tuple[str, int]:
     return words, tokens
 
 
-def made_summary(messages: Sequence[Message], count: Count) -> str:
-    """A summary by rules; shorter than what it stands for, or nothing."""
-    from backscroll.derive.summary import summarise_messages
+def made_summary(messages: Sequence[Message], count: Count, tokens: int | None = None) -> str:
+    """A summary by rules, clearly shorter than what it stands for."""
+    from backscroll.derive.gist import gist_turn
+    from backscroll.derive.summary import summarise
 
-    return summarise_messages(messages, limit_tokens=SUMMARY_TOKENS, count=count).text
+    limit = SUMMARY_TOKENS if tokens is None else min(SUMMARY_TOKENS, tokens // 2)
+    turns = into_turns(messages[0].id.thread, messages)
+    text = summarise([gist_turn(turn, count=count) for turn in turns], limit_tokens=limit, count=count).text
+    return text if tokens is None or count(text) < tokens else ""
 
 
 def summarised_again(thread: Thread) -> Summarised:
