@@ -1,0 +1,133 @@
+"""What a model is asked for a recipe, and all that is needed to use its answer: the first of the two pure halves.
+
+Owns the nouns (`Ask`, `Plan`) and the frame around the data: a conversation may hold text that looks like instructions, so it
+stands inside a frame whose name occurs nowhere in it, and the model is told that it is data. The texts of the prompts are
+files (`prompts/*.toml`). Refuses: calling anybody. Before: `derive/gist`, `derive/summary` (the rule-made stand-in). After:
+`engine/modelling` makes the call, `derive/model_fold` reads the answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Generic, TypeVar, cast
+
+from backscroll.derive.gist import Gist
+from backscroll.derive.recipe import Recipe
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+
+G = TypeVar("G", bound=Gist)
+
+#: The shape of the answer.
+SCHEMA: Mapping[str, Json] = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+#: Of the tokens that an artefact may have, those that the model's own words may fill; the rest is for what is kept verbatim.
+PROSE = 0.6
+#: JSON around the words, and reasoning that some models count as part of the answer.
+_SLACK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request: plain messages that are right on every wire."""
+
+    system: str
+    messages: tuple[Mapping[str, str], ...]
+    max_tokens: int
+    schema: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Generic[G]):
+    """What to ask, and the rule-made artefact that stands until, and unless, the answer can be used."""
+
+    recipe: Recipe
+    key: bytes  # of the artefact; the first reply is kept under it too
+    ask: Ask
+    stand_in: G
+    sources: tuple[Ref, ...]  # every revision that the model gets to see
+    limit: int  # tokens of the artefact
+    given: str  # the data as the model sees it
+    frame: str  # the name of the frame around it
+    language: str
+
+    @property
+    def again_key(self) -> bytes:
+        """The key of the reply to the second try."""
+        return Recipe(f"{self.recipe.name}:again", self.recipe.version).key([self.key.hex()])
+
+
+def prompt_text(name: str, language: str, part: str, **facts: object) -> str:
+    """A text of `prompts/`, filled in."""
+    table = _prompts(name)
+    return table["zh" if language == "zh" else "en"][part].format(**facts)
+
+
+@cache
+def _prompts(name: str) -> Mapping[str, Mapping[str, str]]:
+    raw = resources.files("backscroll.derive").joinpath(f"prompts/{name}.toml").read_text(encoding="utf-8")
+    return cast("Mapping[str, Mapping[str, str]]", tomllib.loads(raw))
+
+
+def frame_name(text: str) -> str:
+    """A name that does not occur in a text; the same text has the same."""
+    seed = text.encode("utf-8", "surrogatepass")
+    while True:
+        seed = hashlib.sha256(seed).digest()
+        name = f"data-{seed.hex()[:10]}"
+        if name not in text:
+            return name
+
+
+def plan(
+    kind: str,
+    recipe: Recipe,
+    rule_key: bytes,
+    stand_in: G,
+    given: str,
+    *,
+    limit: int,
+    language: str,
+    sources: Sequence[Ref] = (),
+) -> Plan[G]:
+    """Ask for one artefact. `rule_key` is the key of the rule-made one: it names the same inputs."""
+    kept = "\n".join(f"- {e.text}" for e in stand_in.essentials)
+    frame = frame_name(f"{given}\n{kept}")
+    words = max(40, int(limit * PROSE))
+    system = prompt_text(kind, language, "system", frame=frame, limit=words)
+    body = f"<{frame}>\n{given}\n</{frame}>"
+    if kept:
+        body += f"\n\n<kept>\n<{frame}>\n{kept}\n</{frame}>\n</kept>"
+    body += f"\n\n{prompt_text(kind, language, 'user')}"
+    return Plan(
+        recipe=recipe,
+        key=recipe.key([rule_key.hex()]),
+        ask=Ask(system, ({"role": "user", "content": body},), words * 2 + _SLACK, SCHEMA),
+        stand_in=stand_in,
+        sources=tuple(dict.fromkeys([*sources, *stand_in.sources, *(e.source for e in stand_in.essentials)])),
+        limit=limit,
+        given=given,
+        frame=frame,
+        language=language,
+    )
+
+
+def again(planned: Plan[G], answer: str, why: str) -> Ask:
+    """Ask once more, with what was wrong the first time."""
+    complaint = prompt_text("again", planned.language, "user", why=why)
+    more: tuple[Mapping[str, str], ...] = (
+        # An empty message is refused by some wires.
+        {"role": "assistant", "content": answer.strip() or "…"},
+        {"role": "user", "content": complaint},
+    )
+    asked = planned.ask
+    return Ask(asked.system, (*asked.messages, *more), asked.max_tokens, asked.schema)

@@ -1,0 +1,101 @@
+"""What a model answered, as an artefact: the second of the two pure halves.
+
+Owns the checks: the answer must hold words, fit, and not leak its frame; marks that lead nowhere are taken out; essentials that
+it lost are appended verbatim, and what finds no room is counted beside the handle. An answer that cannot be used raises
+`FormatError` with a reason that a model understands. Before: `derive/model_ask`. After: `engine/modelling` keeps the artefact.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import cast
+
+from backscroll.derive.essentials import Essential, Findings
+from backscroll.derive.gist_writing import counted_rest, labels, listed
+from backscroll.derive.model_ask import G, Plan
+from backscroll.derive.recipe import Count
+from backscroll.derive.summary import told_by
+from backscroll.errors import FormatError
+from backscroll.vocab.handle import IN_TEXT
+from backscroll.vocab.part import Json
+
+_FENCE = re.compile(r"\A```[a-zA-Z]*\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
+_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_BLANK = re.compile(r"[ \t]+(?=\n|\Z)|\n{3,}")
+#: An answer somewhat too long is still better than none; beyond this it is asked for again.
+_LENIENT = 1.25
+
+
+def fold(planned: Plan[G], answer: str, count: Count, *, whole: bool = True) -> G:
+    """The artefact from an answer; `whole` is False where the answer was cut at its limit of tokens."""
+    if not whole:
+        raise FormatError(f"the answer was cut off; it may have {planned.limit} tokens at the most")
+    words = _known_marks(_words_of(answer), planned)
+    if planned.frame in words or "<kept>" in words:
+        raise FormatError("the answer repeats the frame around the data")
+    text = _with_essentials(planned, words, count)
+    if count(text) > planned.limit * _LENIENT:
+        raise FormatError(f"the answer has {count(words)} tokens and is too long for {planned.limit}")
+    return replace(planned.stand_in, text=text, sources=planned.sources)
+
+
+def _words_of(answer: str) -> str:
+    """The words in an answer: JSON as asked for, in a fence, with thoughts before it; or plain words."""
+    bare = _THOUGHT.sub("", answer).strip()
+    fenced = _FENCE.match(bare)
+    bare = fenced[1].strip() if fenced else bare
+    if bare.startswith("{"):
+        bare = _from_json(bare)
+    words = _BLANK.sub(lambda m: "\n\n" if m[0].startswith("\n") else "", _CONTROL.sub("", bare)).strip()
+    if not any(c.isalnum() for c in words):
+        raise FormatError("the answer holds no words")
+    return words
+
+
+def _from_json(text: str) -> str:
+    try:
+        told: Json = json.loads(text, strict=False)
+    except (ValueError, RecursionError) as error:
+        raise FormatError("the answer is no valid JSON") from error
+    words = cast("dict[str, Json]", told).get("text")
+    if not isinstance(words, str):
+        raise FormatError("the answer has no field text that is a string")
+    return words
+
+
+def _known_marks(words: str, planned: Plan[G]) -> str:
+    """The words without marks that stood nowhere in what the model was given: they would lead astray."""
+    known = {
+        *IN_TEXT.findall(planned.given),
+        *IN_TEXT.findall(planned.stand_in.text),
+        planned.stand_in.handle,
+    }
+    return IN_TEXT.sub(lambda mark: mark[0] if mark[0] in known else "", words).replace("  ", " ")
+
+
+def _with_essentials(planned: Plan[G], words: str, count: Count) -> str:
+    """The words, then verbatim what they lost as far as there is room, then how much more there is, then the handle."""
+    stand_in, terms = planned.stand_in, labels(planned.language)
+    found = Findings(stand_in.essentials, (), stand_in.more)
+    told = {id(e) for e in told_by(words, stand_in.essentials)}
+    lost = [e for e in stand_in.essentials if id(e) not in told]
+
+    def written(kept: list[Essential]) -> str:
+        body = "\n".join([words, *listed(kept, terms, told=words)])
+        rest = counted_rest(found, terms, told=body)
+        end = " ".join(filter(None, (rest, stand_in.handle)))
+        return f"{body}\n{end}" if "\n" in body or rest else f"{body} {end}".rstrip()
+
+    # The weightiest of them; their order stays that of the conversation.
+    ranked = sorted(
+        range(len(lost)), key=lambda n: (list(type(lost[n].kind)).index(lost[n].kind), -lost[n].weight, n)
+    )
+    low, high = 0, len(ranked)
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = count(written([lost[n] for n in sorted(ranked[:middle])])) <= planned.limit
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return written([lost[n] for n in sorted(ranked[:low])])

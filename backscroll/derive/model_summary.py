@@ -1,0 +1,63 @@
+"""Summaries of spans and of what is cropped, written by a model: the plans. Same noun as the rule-made ones (`derive/summary`).
+
+Owns what the model gets to see: for a span the texts of the gists or summaries below, in order; for a crop the messages
+themselves, or their gists where they are too many. Before: `derive/summary`, `derive/model_gist`. After: `engine/modelling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backscroll.derive.gist import Gist
+from backscroll.derive.model_ask import Plan, plan
+from backscroll.derive.model_gist import INPUT, planned_messages
+from backscroll.derive.recipe import Count, Recipe
+from backscroll.derive.summary import LIMITS, Summary, limit_of
+from backscroll.formats.language import language_of
+from backscroll.vocab.message import Message
+
+#: Names and versions under which replies and artefacts are kept; a version goes up when prompts or folding change.
+SPAN, CROP, VERSION = "summary:model", "crop:model", 1
+
+
+def recipe(model: str, level: int = 1) -> Recipe:
+    """How a model makes summaries of a level."""
+    return Recipe(SPAN, VERSION, {"limit": limit_of(level), "input": INPUT}, model)
+
+
+def crop_recipe(model: str) -> Recipe:
+    """How a model makes what stands in for cropped messages."""
+    return Recipe(CROP, VERSION, {"input": INPUT}, model)
+
+
+def plan_summary(
+    children: Sequence[Gist], stand_in: Summary, rule_key: bytes, *, model: str, count: Count
+) -> Plan[Summary] | None:
+    """What to ask for the summary of a span, given the gists or summaries below; None where there is nothing to merge."""
+    told = [c for c in children if c.text.strip()]
+    given = "\n\n".join(c.text for c in told)
+    if len(told) < 2 or count(given) <= count(stand_in.text) or count(given) > INPUT:
+        return None
+    return plan(
+        "summary",
+        recipe(model, stand_in.level),
+        rule_key,
+        stand_in,
+        given,
+        limit=limit_of(stand_in.level),
+        language=language_of(given[:4000]),
+        sources=[source for child in told for source in child.sources],
+    )
+
+
+def plan_crop(
+    messages: Sequence[Message],
+    stand_in: Summary,
+    rule_key: bytes,
+    *,
+    model: str,
+    count: Count,
+    limit: int = LIMITS[1],
+) -> Plan[Summary] | None:
+    """What to ask for the text that stands in for cropped messages; None where there is nothing to condense."""
+    return planned_messages("crop", crop_recipe(model), messages, stand_in, rule_key, count, limit, INPUT)
