@@ -40,6 +40,13 @@ def calls_of(entry: Entry) -> list[Json]:
     return as_array(entry.message.get("tool_calls")) or [] if entry.message["role"] == "assistant" else []
 
 
+def _function_of(entry: Entry) -> str:
+    """The function that a reply calls in the old way; empty where it calls none."""
+    if entry.message["role"] != "assistant" or calls_of(entry):
+        return ""
+    return as_text((as_object(entry.message.get("function_call")) or {}).get("name"))
+
+
 # -- replies told in pieces ------------------------------------------------------------------------------------
 
 
@@ -100,7 +107,7 @@ def _answers(entries: list[Entry]) -> dict[tuple[int, int], int]:
         while end in results:
             end += 1
         claim(place, number, id, range(place + 1, end))
-    late = {entries[n].message.get("tool_call_id") for n in results - claimed}
+    late = {as_text(entries[n].message.get("tool_call_id")) for n in results - claimed}
     for place, number, id in asked:
         if (place, number) not in out and id in late:
             claim(place, number, id, range(place + 1, len(entries)))
@@ -121,8 +128,8 @@ def _paired(draft: Draft) -> list[Entry]:
             if place not in claimed:
                 out += _orphan(draft, entry, as_text(entry.message.get("tool_call_id")))
         elif entry.message["role"] == "function":
-            called = as_object(out[-1].message.get("function_call")) if out else None
-            right = called is not None and called.get("name") == entry.message.get("name")
+            called = _function_of(out[-1]) if out else ""
+            right = bool(called) and called == entry.message.get("name")
             out += [entry] if right else _orphan(draft, entry, as_text(entry.message.get("name")))
         else:
             out.append(entry)
@@ -194,16 +201,16 @@ def _functions_answered(draft: Draft, entries: list[Entry]) -> list[Entry]:
     out: list[Entry] = []
     for number, entry in enumerate(entries):
         out.append(entry)
-        called = as_object(entry.message.get("function_call"))
+        called = _function_of(entry)
         after: Json = entries[number + 1].message if number + 1 < len(entries) else {}
-        if called is not None and not calls_of(entry) and after.get("role") != "function":
+        if called and after.get("role") != "function":
             draft.note(
                 "V1",
                 draft.at(entry, ".function_call"),
                 "a call without a result",
                 "a result says that none was recorded",
             )
-            out.append(Entry({"role": "function", "name": called["name"], "content": NO_RESULT}, ()))
+            out.append(Entry({"role": "function", "name": called, "content": NO_RESULT}, ()))
     return out
 
 

@@ -172,7 +172,7 @@ def _reply(draft: Draft, entry: Entry, message: Mapping[str, Json]) -> Entry | N
         out["tool_calls"] = calls
     if not calls:
         out.pop("tool_calls", None)
-    if "function_call" in message and _legacy(draft, entry, message["function_call"]) is None:
+    if "function_call" in message and _legacy(draft, entry, message["function_call"], bool(calls)) is None:
         del out["function_call"]
     asks = bool(calls) or "function_call" in out or bool(message.get("refusal")) or bool(message.get("audio"))
     content = content_of(draft, entry, message.get("content"), "assistant")
@@ -188,8 +188,12 @@ def _reply(draft: Draft, entry: Entry, message: Mapping[str, Json]) -> Entry | N
     return entry if same else Entry(out, entry.origins)
 
 
-def _legacy(draft: Draft, entry: Entry, call: Json) -> Json:
+def _legacy(draft: Draft, entry: Entry, call: Json, beside: bool) -> Json:
     data = as_object(call) or {}
+    if beside:
+        where = draft.at(entry, ".function_call")
+        draft.note("S3", where, "a call in the old way beside others", "it was removed")
+        return None
     if isinstance(data.get("name"), str) and data["name"] and isinstance(data.get("arguments"), str):
         return call
     if call is not None:

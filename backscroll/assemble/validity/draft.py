@@ -79,14 +79,13 @@ class Draft:
     remarks: list[Flaw] = field(default_factory=_no_flaws)  # what cannot be mended here
     aborted: set[str] = field(default_factory=_no_ids)  # calls of replies that were taken out
 
-    def note(self, rule: str, where: str, what: str, did: str) -> None:
-        """Something is wrong, and was mended."""
-        self.changes.append(Change(rules()[rule], where, what, did))
-
-    def remark(self, rule: str, where: str, what: str) -> None:
-        """Something is wrong that only the sender can mend."""
+    def note(self, rule: str, where: str, what: str, did: str = "") -> None:
+        """Something is wrong and was mended; where nothing was done, only the sender can mend it."""
         found = rules()[rule]
-        self.remarks.append(Flaw(found, where, what, found.hint))
+        if did:
+            self.changes.append(Change(found, where, what, did))
+        else:
+            self.remarks.append(Flaw(found, where, what, found.hint))
 
     def at(self, entry: Entry, path: str = "") -> str:
         """Where an entry stood in the given list."""

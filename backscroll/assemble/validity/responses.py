@@ -53,7 +53,7 @@ def _options(draft: Draft) -> None:
         )
         draft.options = without(given, "conversation")
     if draft.system is None:
-        draft.remark(
+        draft.note(
             "R6",
             "instructions",
             "instructions are not taken over from the previous response, and there are none here",
