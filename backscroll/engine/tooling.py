@@ -336,7 +336,8 @@ def _every_block(view: View) -> Iterator[Sequence[Message]]:
         if message.role != "tool" and (not waiting or message.role == "user"):
             if used:
                 yield block[::-1]
-            block, waiting, used = [], set(), False
+            block, used = [], False
+            waiting.clear()
     if used:
         yield block[::-1]
 

@@ -35,6 +35,8 @@ _WHOLE = ("content", "contents", "file_text", "text", "data", "body")
 _PATCHES = ("patch", "diff", "input")
 _COMPARED = 4_000  # lines up to which old and new are compared line by line
 _HUNK = re.compile(r"<{5,} SEARCH\n(.*?)\n?={5,}\n(.*?)\n?>{5,} REPLACE", re.DOTALL)
+_FILED = re.compile(r"^(?:\+\+\+ (?:b/)?(\S+)|\*\*\* (?:Add|Update|Delete) File: (.+))")
+_HUNKED = re.compile(r"^@@", re.MULTILINE)
 _DONE = frozenset({"completed", "done", "complete", "已完成", "完成", "cancelled", "canceled"})
 _NOW = frozenset({"in_progress", "in-progress", "active", "doing", "进行中"})
 
@@ -114,6 +116,33 @@ def _patched(text: str) -> Iterator[tuple[str, str]]:
     new = [line[1:] for line in text.split("\n") if line.startswith("+") and not line.startswith("+++")]
     if old or new:
         yield "\n".join(old), "\n".join(new)
+
+
+def diff_outcome(text: str, limit: int, known: str) -> str | None:
+    """A diff on one line: files with lines that came and went, then what was touched; None where a text is no diff."""
+    if not _HUNKED.search(text):
+        return None
+    files: dict[str, list[int]] = {}
+    current: list[int] | None = None
+    touched: list[str] = []
+    for line in text.split("\n"):
+        if found := _FILED.match(line):
+            current = files.setdefault(found[1] or found[2], [0, 0])
+        elif current is not None and line[:1] in ("+", "-") and line[:3] not in ("+++", "---"):
+            current[line[0] == "-"] += 1
+            touched.append(line[1:])
+    if not files:
+        return None
+    shown = [f"{path} +{added} -{removed}" for path, (added, removed) in files.items()]
+    head = f"{len(files)} files: " if len(files) > 1 else ""
+    line = head + joined(shown, limit * 2 // 3 - len(head))
+    words = "\n".join(touched)
+    room = limit - width(line) - 2
+    names = joined(definitions(words), room) if room > 16 else ""
+    line = f"{line}; {names}" if names else line
+    room = limit - width(line) - 2
+    terms = most_specific(words, room, without=f"{known}\n{line}") if room > 16 else ""
+    return f"{line}; {terms}" if terms else line
 
 
 def plan_outcome(asked: Asked, told: Told, limit: int) -> str:

@@ -19,11 +19,18 @@ from backscroll.vocab.part import Json
 
 _MOST = 3_000  # leaves that are looked at
 _DEPTH = 14
+_SHOWN = 24  # names of which values may be shown
+_AGAIN = 0.8  # how much less the next name of the same sort counts
 _PAIR = re.compile(
     r"^(?P<indent>\s*)(?P<item>-\s+)?(?P<key>[\w一-鿿][\w一-鿿 ./-]{0,40}?)\s*[:：]\s+(?P<value>\S.*)$|^(?P<indent2>\s*)(?P<item2>-\s+)?(?P<key2>[\w一-鿿][\w一-鿿 ./-]{0,40}?)\s*[:：]\s*$"
 )
 _ITEM = re.compile(r"^\s*-\s+(?P<value>\S.*)$")
 _IDLIKE = re.compile(r"(?=.*\d)[A-Za-z0-9][\w.:#/-]{3,63}")
+_CODE = re.compile(
+    r"#?(?:(?=\S*\d)(?=\S*[A-Za-z])[A-Za-z0-9][\w#-]{3,40}|[A-Z][A-Z0-9]{4,11}|\d{7,20}|#\w{3,20})"
+)
+_MEASURE = re.compile(r"\d+(?:\.\d+)?[-\s]?[a-z%°]+", re.IGNORECASE)
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}.*|\d{1,2}:\d{2}.*")
 _ROWS = re.compile(r"^\s*\|?(?:\s*:?-{2,}:?\s*[|+])+\s*(?::?-{2,}:?)?\s*\|?\s*$")
 _COUNT = re.compile(r"(?i)^\(?(\d+) rows?(?: in set| affected)?\b|^(?:共|返回)\s*(\d+)\s*行")
 _EMPTY = frozenset({"null", "none", "[]", "{}", "''", '""', "false", "n/a", "~", ""})
@@ -158,7 +165,36 @@ def _gathered(leaves: Iterator[tuple[str, str]], known: str) -> list[_Group]:
         group = groups.setdefault(key, _Group(name.strip(), place, _weight(key)))
         if len(group.values) < 60:
             group.values[value] = None
-    return sorted(groups.values(), key=lambda g: (-_worth(g), g.first))
+    return _mixed(list(groups.values()))
+
+
+def _mixed(groups: Sequence[_Group]) -> list[_Group]:
+    """The most telling first; a second name of the same sort (another id, another amount) counts less than the first."""
+    worth = {id(group): _worth(group) for group in groups}
+    sorts = {id(group): _sort(group) for group in groups}
+    left = sorted(groups, key=lambda group: (-worth[id(group)], group.first))
+    out: list[_Group] = []
+    taken: dict[str, int] = {}
+    while left and len(out) < _SHOWN:
+        best = max(left, key=lambda g: (worth[id(g)] - _AGAIN * taken.get(sorts[id(g)], 0), -g.first))
+        left.remove(best)
+        taken[sorts[id(best)]] = taken.get(sorts[id(best)], 0) + 1
+        out.append(best)
+    return out
+
+
+def _sort(group: _Group) -> str:
+    sample = next(iter(group.values), "")
+    if _MOMENT.fullmatch(sample):
+        return "moment"
+    if sample.replace(".", "").lstrip("-").isdigit() and len(sample) < 8:
+        return "number"
+    return "code" if _is_code(sample) else "word"
+
+
+def _is_code(value: str) -> bool:
+    """True where a value looks like the name of one thing: an id, a reference, a code."""
+    return bool(_CODE.fullmatch(value)) and not _MOMENT.fullmatch(value) and not _MEASURE.fullmatch(value)
 
 
 def _weight(key: str) -> float:
@@ -177,10 +213,15 @@ def _worth(group: _Group) -> float:
     sample = list(group.values)[:8]
     if not sample:
         return -100
-    specific = sum(bool(_IDLIKE.fullmatch(v)) or "@" in v for v in sample) / len(sample)
+    coded = sum(map(_is_code, sample)) / len(sample)
     prose = sum(len(v) > 60 for v in sample) / len(sample)
     plain_flag = all(v in ("true", "false") for v in sample)
-    return group.weight + 2.5 * specific - 2 * prose - 3 * plain_flag
+    # Whatever a field is called, values that look like codes are names of something.
+    weight = max(group.weight, 8.6) if coded > 0.6 else group.weight
+    if all(v.isdigit() and len(v) > 3 for v in sample):
+        weight = max(weight, 6)
+    tiny = all(len(v) < 3 for v in sample)
+    return weight + 1.5 * coded - 2 * prose - 3 * plain_flag - 2 * tiny
 
 
 def _written(head: str, groups: Sequence[_Group], limit: int) -> str:

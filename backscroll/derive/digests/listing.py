@@ -17,8 +17,9 @@ _MATCH = re.compile(
 )
 _LINED = re.compile(r"^\s*(?:Line |L|行 ?|第 ?)?(\d+)(?:行)?\s*[:：|│-]\s*(.+)$")
 _PATH = re.compile(
-    r"^(?:[-*•│├└─|\s]*)(?P<path>(?:~|\.{1,2})?/?[\w@.+()\[\] -]*(?:/[\w@.+()\[\] -]*)+|[\w@+-][\w@.+-]*\.\w{1,8}|[\w@.+-]+/)(?:\s*\(.*\))?:?$"
+    r"^(?:[-*•│├└─|\s]*)(?P<path>(?:~|\.{1,2})?/?[\w@.+()\[\] -]*(?:/[\w@.+()\[\] -]*)+|[\w@+-][\w@.+-]*\.\w{1,8}|[\w@.+-]+/)(?:\s*\([^()]*\))?:?$"
 )
+_TRAILER = re.compile(r"\s*\(\d[^()]*\)\s*$")
 _LONG = re.compile(
     r"^[-dlcbps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+[\d.,]+\w?\s+\w+\s+\d+\s+[\d:]+\s+(.+)$"
 )
@@ -37,7 +38,7 @@ def listing_outcome(told: Told, limit: int, known: str) -> str | None:
         return None
     if _NOTHING.match(lines[0]):
         return cut(one_line(lines[0]), limit)
-    stated = next((one_line(line) for line in lines[:2] if _COUNTED.match(line)), "")
+    stated = next((one_line(line).rstrip(":：") for line in lines[:2] if _COUNTED.match(line)), "")
     body = [line for line in lines if line != "…" and not _COUNTED.match(line)]
     matches = [found for line in body if (found := _MATCH.match(line))]
     if matches and len(matches) * 2 >= len(body):
@@ -45,7 +46,7 @@ def listing_outcome(told: Told, limit: int, known: str) -> str | None:
     named = [found[1] for line in body if (found := _LONG.match(line))]
     if named and len(named) * 3 >= len(body) * 2:
         return _names([name for name in named if name not in (".", "..")], stated, told, limit, "entries")
-    paths = [found["path"].strip() for line in body if (found := _PATH.match(line))]
+    paths = [_TRAILER.sub("", found["path"]).strip() for line in body if (found := _PATH.match(line))]
     if paths and len(paths) * 3 >= len(body) * 2:
         return _names(paths, stated, told, limit, "paths")
     if paths and stated:

@@ -9,12 +9,19 @@ from __future__ import annotations
 import re
 
 from backscroll.derive.digests.asking import Asked, scalars
-from backscroll.derive.digests.changing import change_outcome, plan_outcome
+from backscroll.derive.digests.changing import change_outcome, diff_outcome, plan_outcome
 from backscroll.derive.digests.cleaning import cut, joined, one_line, width
 from backscroll.derive.digests.console import command_outcome, with_terms
 from backscroll.derive.digests.fields import fields_outcome, record_outcome, rows_outcome
 from backscroll.derive.digests.listing import is_listing, listing_outcome
-from backscroll.derive.digests.source import filled, headings, is_numbered, looks_like_code, read_outcome
+from backscroll.derive.digests.source import (
+    filled,
+    headings,
+    is_numbered,
+    looks_like_code,
+    read_outcome,
+    without_gutter,
+)
 from backscroll.derive.digests.telling import Told
 from backscroll.derive.digests.trouble import error_line
 
@@ -74,7 +81,11 @@ def _by_kind(asked: Asked, told: Told, limit: int, known: str) -> str:
         case "database":
             return rows_outcome(told.value, told.text, limit, known) or _by_shape(told, limit, known)
         case "read":
-            return _structured(told, limit, known) or read_outcome(told, limit, known)
+            return (
+                _structured(told, limit, known)
+                or diff_outcome(without_gutter(told.text)[0], limit, known)
+                or read_outcome(told, limit, known)
+            )
         case "search" | "list":
             return (
                 _structured(told, limit, known)
@@ -95,6 +106,8 @@ def _by_shape(told: Told, limit: int, known: str) -> str:
         return fields_outcome(told.value, limit, known)
     if told.exit_code or told.is_error:
         return command_outcome(told, limit, known)
+    if difference := diff_outcome(told.text, limit, known):
+        return difference
     if is_listing(told) and (line := listing_outcome(told, limit, known)):
         return line
     if is_numbered(told.text):

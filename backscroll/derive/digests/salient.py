@@ -27,9 +27,13 @@ _FOUND = re.compile(
     re.VERBOSE,
 )
 _WEIGHT = {
-    "path": 9, "file": 8, "symbol": 7, "url": 7, "id": 7, "email": 8, "date": 5, "amount": 6, "quoted": 5, "number": 2,
+    "path": 9, "file": 8, "symbol": 7, "url": 7, "id": 7, "email": 8, "date": 5, "amount": 6, "quoted": 5, "word": 3, "number": 2,
 }  # fmt: skip
 _LONGEST = 100
+_DULL = re.compile(
+    r"\d+(?:\.\d+)?(?:ms|s|m|h|d|px|em|kb|mb|gb|k|x|st|nd|rd|th)|0[oxb][0-9a-f]{1,4}|[a-z]\.[a-z]|utf-?8|--git|\w/\w",
+    re.IGNORECASE,
+)
 _MOST = 400
 
 
@@ -40,13 +44,21 @@ def specific(text: str, *, without: str = "") -> list[tuple[str, float]]:
         kind, word = match.lastgroup or "", match[0].rstrip(".,;:-")
         if kind == "quoted":
             word = word[1:-1].strip()
-        if not 3 <= len(word) <= _LONGEST or (without and word in without):
+        if not 3 <= len(word) <= _LONGEST or (without and word in without) or _DULL.fullmatch(word):
             continue
+        if kind == "path" and not _rooted(word):
+            kind = "word"
         if word in seen:
             seen[word][1] += 1
         elif len(seen) < _MOST:
             seen[word] = [float(_WEIGHT.get(kind, 1)), 1.0]
     return [(word, weight + min(2.0, 0.5 * (times - 1))) for word, (weight, times) in seen.items()]
+
+
+def _rooted(path: str) -> bool:
+    """True for a path that leads somewhere: `and/or` and `crypto/rand` look like paths too."""
+    last = path.rsplit("/", 1)[-1]
+    return path[0] in "/.~" or path.count("/") > 1 or "." in last or "_" in path
 
 
 def most_specific(text: str, limit: int, *, without: str = "", head: Iterable[str] = ()) -> str:
