@@ -51,6 +51,7 @@ class Plan(Generic[G]):
     """What to ask, and the rule-made artefact that stands until, and unless, the answer can be used."""
 
     recipe: Recipe
+    rule_key: bytes  # of the rule-made artefact: it names the same inputs
     key: bytes  # of the artefact; the first reply is kept under it too
     ask: Ask
     stand_in: G
@@ -110,6 +111,7 @@ def plan(
     body += f"\n\n{prompt_text(kind, language, 'user')}"
     return Plan(
         recipe=recipe,
+        rule_key=rule_key,
         key=recipe.key([rule_key.hex()]),
         ask=Ask(system, ({"role": "user", "content": body},), words * 2 + _SLACK, SCHEMA),
         stand_in=stand_in,

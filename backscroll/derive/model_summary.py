@@ -20,9 +20,9 @@ from backscroll.vocab.message import Message
 SPAN, CROP, VERSION = "summary:model", "crop:model", 1
 
 
-def recipe(model: str, level: int = 1) -> Recipe:
-    """How a model makes summaries of a level."""
-    return Recipe(SPAN, VERSION, {"limit": limit_of(level), "input": INPUT}, model)
+def recipe(model: str) -> Recipe:
+    """How a model makes summaries; the level is a matter of the inputs."""
+    return Recipe(SPAN, VERSION, {"input": INPUT}, model)
 
 
 def crop_recipe(model: str) -> Recipe:
@@ -40,7 +40,7 @@ def plan_summary(
         return None
     return plan(
         "summary",
-        recipe(model, stand_in.level),
+        recipe(model),
         rule_key,
         stand_in,
         given,

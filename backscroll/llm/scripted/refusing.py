@@ -1,7 +1,7 @@
 """Prompts that the real services would refuse, and what they would say.
 
-Owns asking the validity engine on behalf of a scripted service, so that a test against it fails where production would. Pure.
-Before: `asked`. After: `deciding` answers 400.
+Owns asking the validity engine on behalf of a scripted service, so that a test against it fails where production would. What only
+costs more is no reason to refuse. Before: `asked`. After: `deciding` answers 400.
 """
 
 from __future__ import annotations
@@ -12,28 +12,39 @@ from typing import cast
 from backscroll.llm.scripted.asked import Asked
 from backscroll.vocab.part import Json
 
+_OWN = ("messages", "input", "system", "instructions", "tools", "model", "stream", "stream_options")
+
 
 def flaw(asked: Asked) -> str:
     """The first reason to refuse a prompt; empty where there is none."""
-    if asked.wire == "openai-chat":
-        return _chat(cast("list[Json]", asked.body.get("messages") or []))
-    return ""
+    from backscroll.assemble.validity import check
+
+    body = asked.body
+    responses = asked.wire == "openai-responses"
+    messages: Json = body.get("input" if responses else "messages")
+    odd = _no_list(messages, responses=responses)
+    if odd:
+        return odd
+    options: Mapping[str, Json] = {k: v for k, v in body.items() if k not in _OWN}
+    found = check(
+        messages,
+        asked.wire,
+        system=body.get("instructions" if responses else "system"),
+        tools=cast("list[Json]", body.get("tools") or []),
+        model=asked.model or None,
+        options=options,
+    )
+    worst = next((f for f in found if f.rule.severity == "error"), None)
+    return "" if worst is None else f"{worst.where}: {worst.what} ({worst.rule.id})"
 
 
-def _chat(messages: list[Json]) -> str:
-    """Results follow the calls that they answer, and every call has one."""
-    waiting: set[str] = set()
-    for n, entry in enumerate(messages):
-        if not isinstance(entry, Mapping):
-            return f"messages.[{n}] is not an object"
-        message = cast("Mapping[str, Json]", entry)
-        if message.get("role") == "tool":
-            if message.get("tool_call_id") not in waiting:
-                return f"messages.[{n}]: a tool message must follow the tool_calls that it answers"
-            waiting.discard(str(message.get("tool_call_id")))
-            continue
-        if waiting:
-            return f"messages.[{n}]: tool_calls without a tool message: {', '.join(sorted(waiting))}"
-        calls = cast("list[Mapping[str, Json]]", message.get("tool_calls") or [])
-        waiting = {str(call.get("id")) for call in calls}
-    return f"tool_calls without a tool message: {', '.join(sorted(waiting))}" if waiting else ""
+def _no_list(messages: Json, *, responses: bool) -> str:
+    """What is wrong where messages are not even a list of objects."""
+    if responses and isinstance(messages, str):
+        return ""
+    if not isinstance(messages, list):
+        return "messages: a list is required"
+    entries = cast("list[Json]", messages)
+    return next(
+        (f"messages[{n}]: not an object" for n, m in enumerate(entries) if not isinstance(m, Mapping)), ""
+    )

@@ -1,0 +1,325 @@
+"""Asking a model on behalf of a recipe: between the plan and the fold, the call.
+
+Owns the order: what was made or answered before is used and never paid for again; limits on money are kept; every call is on the
+ledger, failed and repeated ones included; an answer that cannot be used is asked for once more with the reason; then the
+rule-made artefact stands, and why is kept. Nothing waits for this: it runs in background work or where somebody asks for it.
+Choosing another model makes nothing due: what an earlier one made stays. Before: `derive/model_*`, `llm/providers`. After:
+`engine/model_work`, `engine/models`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias
+
+from backscroll.derive.model_ask import Ask, G, Plan, again
+from backscroll.derive.model_fold import fold
+from backscroll.derive.recipe import Count, Recipe
+from backscroll.derive.sentences import rough_count
+from backscroll.engine.costing import FAILED, check_limits, expected_cost, record_call
+from backscroll.errors import (
+    BackscrollError,
+    BudgetExceeded,
+    FormatError,
+    InvalidInput,
+    MissingExtra,
+    ModelError,
+)
+from backscroll.formats.json_text import dumps
+from backscroll.llm.client import Client, Request
+from backscroll.llm.client import Reply as Answer
+from backscroll.llm.providers import Provider, chosen, client_for
+from backscroll.llm.retrying import Patience, with_retries
+from backscroll.llm.tokens import tokenizer_for
+from backscroll.record.chain import from_bytes
+from backscroll.record.derived import Made, Reply
+from backscroll.record.ports import Reader, Writer
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+#: Where an artefact came from: made before, a reply in the journal, a call just now, or rules because nothing else worked.
+By: TypeAlias = Literal["kept", "journal", "model", "rules"]
+_FAILURE = Recipe("model:failure", 1)
+_MODELS = (
+    "models used:"  # in the store's meta, for each kind of artefact: which models made some, newest first
+)
+#: What a model, its service or our own limits may say; the rule-made artefact stands then.
+EXPECTED = (ModelError, InvalidInput, MissingExtra, BudgetExceeded)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[G]):
+    """An artefact, where it came from, and why a model did not make it."""
+
+    value: G
+    by: By
+    why: str = ""
+    passing: bool = False  # the service, not the answer, was at fault: later it may work
+
+
+@dataclass(frozen=True, slots=True)
+class Better:
+    """The words of a model for a rule-made artefact."""
+
+    text: str
+    model: str
+    sources: tuple[Ref, ...]
+
+
+def better(
+    reader: Reader, recipe: Callable[[str], Recipe], rule_keys: Iterable[bytes]
+) -> dict[bytes, Better]:
+    """What models wrote for rule-made artefacts, by the keys of those; the newest model that wrote something wins.
+
+    Costs one read, whatever the number of keys, and makes no call.
+    """
+    wanted = list(dict.fromkeys(rule_keys))
+    models = _used(reader, recipe("").name)
+    if not wanted or not models:
+        return {}
+    keys = {recipe(model).key([rule.hex()]): rule for model in reversed(models) for rule in wanted}
+    found = reader.made(list(keys))
+    out: dict[bytes, Better] = {}
+    for key, rule in keys.items():  # later models are newer ones and overwrite
+        if key in found:
+            body = from_bytes(found[key].body)
+            out[rule] = Better(body["text"], body["model"], found[key].sources)
+    return out
+
+
+def failure_of(reader: Reader, planned: Plan[G]) -> str:
+    """Why a model could not make this artefact the first time it was tried; empty where it was not, or could."""
+    key = _FAILURE.key([planned.key.hex()])
+    found = reader.made([key, planned.key])
+    return "" if key not in found or planned.key in found else str(from_bytes(found[key].body)["why"])
+
+
+def modelling_for(engine: Engine) -> Modelling | None:
+    """Who writes gists and summaries for this engine; None where no provider is configured for it."""
+    provider = chosen(engine.settings.provider)
+    return None if provider is None or not provider.writer else Modelling(engine, provider)
+
+
+class Modelling:
+    """One provider at work for one engine; use it in a `with`, or close it."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        provider: Provider,
+        *,
+        client: Client | None = None,
+        patience: Patience | None = None,
+        count: Count = rough_count,
+    ) -> None:
+        self.engine = engine
+        self.provider = provider
+        self.model = provider.writer or provider.model
+        self.count = count
+        self.calls = 0  # that were made, failed ones included
+        self._journal: dict[tuple[str, str], set[str]] = {}  # models with replies, by thread and kind
+        self._client = client
+        self._patience = patience or Patience(tries=provider.tries)
+
+    def __enter__(self) -> Modelling:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of connections."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    # -- one artefact ----------------------------------------------------------------------------------------
+
+    def make(
+        self, planned: Plan[G], thread: str, *, turn: int | None = None, refresh: bool = False
+    ) -> Outcome[G]:
+        """The artefact of a plan; by rules where the model cannot. `refresh`: not what an earlier model made."""
+        kept = self._kept(planned, refresh=refresh)
+        if kept is not None:
+            return Outcome(replace(planned.stand_in, text=kept.text, sources=kept.sources), "kept")
+        planned = planned if refresh else self._as_answered(planned, thread)
+        by: By = "journal"
+        try:
+            text, whole, fresh = self._answer(planned, planned.key, planned.ask, thread, turn, "summary")
+            by = "model" if fresh else by
+            try:
+                value = fold(planned, text, self.count, whole=whole)
+            except FormatError as error:
+                asked = again(planned, text, error.message)
+                text, whole, fresh = self._answer(planned, planned.again_key, asked, thread, turn, "retry")
+                by = "model" if fresh else by
+                value = fold(planned, text, self.count, whole=whole)
+        except EXPECTED as error:
+            passing = not isinstance(error, FormatError)
+            self._fail(planned, thread, error, passing=passing)
+            return Outcome(planned.stand_in, "rules", error.message, passing)
+        if not self.engine.store.write(lambda tx: self._keep(tx, planned, thread, value.text)):
+            return Outcome(planned.stand_in, "rules", "what it speaks of was forgotten meanwhile")
+        return Outcome(value, by)
+
+    def _kept(self, planned: Plan[G], *, refresh: bool) -> Better | None:
+        """What this model, or (unless `refresh`) an earlier one, made of the same inputs."""
+
+        def look(reader: Reader) -> Better | None:
+            mine = reader.made([planned.key]).get(planned.key)
+            if mine is not None or refresh:
+                return None if mine is None else _better(mine)
+            others = better(reader, lambda model: replace(planned.recipe, model=model), [planned.rule_key])
+            return others.get(planned.rule_key)
+
+        return self.engine.store.read(look)
+
+    def _as_answered(self, planned: Plan[G], thread: str) -> Plan[G]:
+        """The plan under the key of an earlier model whose reply is in the journal, where there is one.
+
+        A journal that came with an imported log holds replies of models that this store has never heard of.
+        """
+        name = planned.recipe.name
+
+        def look(reader: Reader) -> Plan[G]:
+            if reader.reply(planned.key) is not None:
+                return planned
+            if (thread, name) not in self._journal:
+                self._journal[thread, name] = {r.model for r in reader.replies(thread) if r.recipe == name}
+            for model in sorted(self._journal[thread, name] - {self.model}):
+                earlier = replace(planned.recipe, model=model)
+                key = earlier.key([planned.rule_key.hex()])
+                if reader.reply(key) is not None:
+                    return replace(planned, recipe=earlier, key=key)
+            return planned
+
+        return self.engine.store.read(look)
+
+    def _keep(self, tx: Writer, planned: Plan[G], thread: str, text: str) -> bool:
+        """Keep an artefact, unless words that it rests on were forgotten while the model was at work."""
+        if _forgotten(tx, planned.sources):
+            return False
+        now = self.engine.means.now()
+        writer = planned.recipe.model
+        body = dumps({"text": text, "model": writer}).encode("utf-8", "surrogatepass")
+        tx.make([Made(planned.key, planned.recipe.name, thread, body, planned.sources, now)])
+        used = _used(tx, planned.recipe.name)
+        if used[:1] != [writer]:
+            newest = [writer, *(model for model in used if model != writer)]
+            tx.set_meta(f"{_MODELS}{planned.recipe.name}", dumps(newest))
+        return True
+
+    def _fail(self, planned: Plan[G], thread: str, error: BackscrollError, *, passing: bool) -> None:
+        """Keep the reason; it holds no words of the conversation."""
+        why = error.message if not passing else type(error).__name__
+        body = dumps({"why": why, "model": self.model}).encode("utf-8", "surrogatepass")
+        key = _FAILURE.key([planned.key.hex()])
+        made = Made(key, _FAILURE.name, thread, body, planned.sources, self.engine.means.now())
+
+        def work(tx: Writer) -> None:
+            if not _forgotten(tx, planned.sources):
+                tx.make([made])
+
+        self.engine.store.write(work)
+
+    # -- one call --------------------------------------------------------------------------------------------
+
+    def _answer(
+        self, planned: Plan[G], key: bytes, asked: Ask, thread: str, turn: int | None, purpose: str
+    ) -> tuple[str, bool, bool]:
+        """Words, whether they are whole, and whether they had to be paid for."""
+        known = self.engine.store.read(lambda reader: reader.reply(key))
+        if known is not None:
+            body = from_bytes(known.body)
+            return body["text"], body["finish"] != "length", False
+        answer = self._call(asked, thread, turn, purpose)
+        body = {"text": answer.text, "finish": answer.finish, "model": answer.model}
+        reply = Reply(
+            key,
+            planned.recipe.name,
+            thread,
+            self.model,
+            dumps(body).encode("utf-8", "surrogatepass"),
+            planned.sources,
+            self.engine.means.now(),
+        )
+
+        def work(tx: Writer) -> None:
+            if not _forgotten(tx, planned.sources):
+                tx.keep_reply(reply)
+
+        self.engine.store.write(work)
+        return answer.text, answer.finish != "length", True
+
+    def _call(self, asked: Ask, thread: str, turn: int | None, purpose: str) -> Answer:
+        """One call with its retries, all of them on the ledger."""
+        counted = self._tokens(asked)
+        owed = expected_cost(
+            self.engine, self.model, input=counted, output=asked.max_tokens, provider=self.provider.name
+        )
+        check_limits(self.engine, thread, owed).enforced()
+        client = self._opened()
+        request = Request(
+            asked.messages,
+            system=asked.system,
+            model=self.model,
+            max_tokens=asked.max_tokens,
+            schema=asked.schema,
+        )
+
+        def failed(_error: ModelError, _attempt: int) -> None:
+            self.calls += 1
+            self._charge(None, FAILED, thread, turn)
+
+        try:
+            answer = with_retries(lambda: client.complete(request), self._patience, failed)
+        except InvalidInput:  # refused as it is; the retries know only errors of models
+            self.calls += 1
+            self._charge(None, FAILED, thread, turn)
+            raise
+        self.calls += 1
+        self._charge(answer, purpose, thread, turn, counted)
+        return answer
+
+    def _charge(
+        self, answer: Answer | None, purpose: str, thread: str, turn: int | None, counted: int | None = None
+    ) -> None:
+        record_call(
+            self.engine,
+            model=self.model,
+            usage=None if answer is None else answer.usage,
+            purpose=purpose,
+            thread=thread,
+            turn=turn,
+            provider=self.provider.name,
+            counted=counted,
+        )
+
+    def _tokens(self, asked: Ask) -> int:
+        tokenizer = tokenizer_for(self.model)
+        return sum(tokenizer.count(t) for t in (asked.system, *(m["content"] for m in asked.messages)))
+
+    def _opened(self) -> Client:
+        if self._client is None:
+            self._client = client_for(self.provider)
+        return self._client
+
+
+def _better(made: Made) -> Better:
+    body = from_bytes(made.body)
+    return Better(body["text"], body["model"], made.sources)
+
+
+def _used(reader: Reader, name: str) -> list[str]:
+    """Which models made artefacts of a kind in this store, newest first."""
+    raw: Json = from_bytes((reader.meta(f"{_MODELS}{name}") or "[]").encode())
+    return [str(model) for model in raw]
+
+
+def _forgotten(reader: Reader, sources: Sequence[Ref]) -> bool:
+    found = reader.spoken(sources)
+    return any(source not in found or found[source].body is None for source in sources)
