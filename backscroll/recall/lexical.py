@@ -1,79 +1,113 @@
-"""Which texts hold the words of a question: BM25 over two kinds of terms, exactly and softly.
+"""Which texts hold the words of a question: BM25, exactly and softly.
 
-Owns the postings and the two scores. *Exactly*: Okapi BM25. *Softly*: each term of the question is matched by the most similar
-term of a text (by the vectors of the terms), so that "physician" finds "doctor". Scores are shares of what a text could reach
-at the most, so they can be compared between questions and conversations. Incremental: a text can be added and taken away at any
-time, and the scores are those of an index built anew from what is left. Before: `recall/cut`. After: `recall/clues`.
+Owns the postings and both scores. *Exactly*: Okapi BM25. *Softly*: each term of the question is matched by the most similar term
+of a text (by the vectors of the terms), so that "physician" finds "doctor". A rare term counts for more, and a term that no
+text holds still counts in what could have been reached. Before: `recall/cut`. After: `recall/clues`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy import float32
+    from numpy import float64
     from numpy.typing import NDArray
 
-K1 = 1.2
-B = 0.5
+K1 = 1.2  # how soon more of the same term says nothing new
+_ALIKE = 0.55  # terms less similar than this are different things
+_KIN = 12  # similar terms that are looked at for a term
 
 
 @dataclass(slots=True)
 class Postings:
-    """Terms -> the texts that hold them, with how often. Texts are numbered by whoever adds them."""
+    """Terms -> the texts that hold them, with how often. Texts are numbered from 0; one can be added to in several goes."""
 
     held: dict[str, dict[int, int]] = field(default_factory=dict[str, dict[int, int]])
-    lengths: dict[int, int] = field(default_factory=dict[int, int])
+    lengths: list[int] = field(default_factory=list[int])
     total: int = 0
 
     def add(self, number: int, terms: Sequence[str]) -> None:
-        """Take in a text."""
+        """Take in (more of) a text; numbers are given in order."""
+        while len(self.lengths) <= number:
+            self.lengths.append(0)
         for term, times in Counter(terms).items():
             found = self.held.get(term)
             if found is None:
                 self.held[term] = {number: times}
             else:
-                found[number] = times
-        self.lengths[number] = len(terms)
+                found[number] = found.get(number, 0) + times
+        self.lengths[number] += len(terms)
         self.total += len(terms)
-
-    def remove(self, number: int, terms: Iterable[str]) -> None:
-        """Take out a text that was added with these terms."""
-        for term in set(terms):
-            found = self.held[term]
-            del found[number]
-            if not found:
-                del self.held[term]
-        self.total -= self.lengths.pop(number)
 
     def rarity(self, term: str) -> float:
         """How much it says that a text holds this term (idf)."""
         known = len(self.held.get(term, ()))
-        return float(np.log(1 + (len(self.lengths) - known + 0.5) / (known + 0.5)))
+        return log(1 + (len(self.lengths) - known + 0.5) / (known + 0.5))
 
-    def mean_length(self) -> float:
-        """Terms of a text on average."""
-        return self.total / len(self.lengths) if self.lengths and self.total else 1.0
-
-    def column(self, term: str, size: int) -> tuple[NDArray[np.intp], NDArray[float32]]:
+    def column(self, term: str) -> tuple[NDArray[np.intp], NDArray[float64]]:
         """Which texts hold a term, and how often."""
         found = self.held.get(term, {})
-        return (
-            np.fromiter(found.keys(), np.intp, len(found)),
-            np.fromiter(found.values(), np.float32, len(found)),
-        )
+        return np.fromiter(found.keys(), np.intp, len(found)), np.fromiter(found.values(), float, len(found))
 
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """Scores of all texts for one question; every number is a share of the best that is possible."""
+    """How well each text matches; `best` is what could be reached."""
 
-    exact: NDArray[float32]  # BM25
-    held: NDArray[float32]  # how much of the question a text holds, by rarity
-    soft: NDArray[float32]  # with similar terms in place of equal ones
-    rarest: NDArray[float32]  # holds the rarest known term of the question
+    score: NDArray[float64]  # BM25
+    held: NDArray[float64]  # rarity of the terms that are there
+    best: float
+
+
+def match(postings: Postings, terms: Sequence[str], lengths: NDArray[float64], b: float) -> Matched:
+    """BM25 of all texts; `b` says how much a long text is held against."""
+    size = len(postings.lengths)
+    score, held, best = np.zeros(size), np.zeros(size), 0.0
+    average = postings.total / size if postings.total else 1.0
+    for term in terms:
+        rarity = postings.rarity(term)
+        best += rarity
+        if term in postings.held:
+            rows, times = postings.column(term)
+            score[rows] += rarity * times * (K1 + 1) / (times + K1 * (1 - b + b * lengths[rows] / average))
+            held[rows] += rarity
+    return Matched(score, held, max(best, 1e-6))
+
+
+def match_softly(
+    postings: Postings,
+    terms: Sequence[str],
+    lengths: NDArray[float64],
+    vocabulary: Sequence[str],
+    likeness: NDArray[np.float32] | None,
+) -> NDArray[float64]:
+    """The share of a question that each text holds in its own or in similar words.
+
+    `likeness` has a row for each term of the vocabulary and a column for each of the question; None: only equal terms.
+    """
+    size = len(postings.lengths)
+    total, best = np.zeros(size), 0.0
+    if not terms:
+        return total
+    average = lengths.mean() or 1.0
+    for number, term in enumerate(terms):
+        rarity = postings.rarity(term)
+        best += rarity
+        found = np.zeros(size)
+        found[postings.column(term)[0]] = 1.0
+        if likeness is not None and len(vocabulary):
+            column = likeness[:, number]
+            kin = np.argpartition(-column, min(_KIN, len(column) - 1))[:_KIN]
+            for place in kin[column[kin] >= _ALIKE]:
+                if vocabulary[place] != term:
+                    rows = postings.column(vocabulary[place])[0]
+                    found[rows] = np.maximum(found[rows], float(column[place]) ** 2)
+        total += rarity * found
+    # A long text holds a bit of everything: one of many times the usual length has to hold more.
+    return total / max(best, 1e-6) / (1 + np.maximum(lengths / average - 1, 0) / 8)

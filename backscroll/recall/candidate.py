@@ -1,0 +1,81 @@
+"""Candidates: texts of the past that may answer, prepared so that any number of questions can be put to them.
+
+Owns what is looked at in a text before anybody asks (its terms, its pieces, whether it asks or tells a number). Before:
+`recall/cut`, `recall/understand`. After: `recall/index`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass
+from datetime import date
+
+from backscroll.recall.cut import terms_of
+from backscroll.recall.understand import cues_in
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
+_QUESTION = re.compile(r"[?？]")
+_SHORT = 160  # characters up to which a text is one piece
+_PIECE = 220
+_MOST_PIECES = 24
+_LOOKED_AT = 2_000  # characters in which numbers and times are looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One thing that was said."""
+
+    key: Hashable
+    text: str
+    speaker: str = ""
+    assistant: bool = False
+    day: date | None = None
+    session: Hashable = 0  # what was said in one sitting; candidates of a session stand next to each other
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A candidate with what recall compares."""
+
+    candidate: Candidate
+    words: tuple[str, ...]
+    pairs: tuple[str, ...]
+    names: tuple[str, ...]  # terms of the speaker's name
+    pieces: tuple[str, ...]
+    asks: bool
+    numbers: int
+    times: int
+
+
+def pieces_of(text: str) -> tuple[str, ...]:
+    """A text in pieces of some sentences each; short ones are one piece."""
+    if len(text) < _SHORT:
+        return (text,)
+    pieces: list[str] = []
+    for sentence in _SENTENCE.split(text):
+        if not sentence or not sentence.strip():
+            continue
+        if pieces and len(pieces[-1]) + len(sentence) <= _PIECE:
+            pieces[-1] += f" {sentence}"
+        elif len(pieces) == _MOST_PIECES:
+            break
+        else:
+            pieces.append(sentence)
+    return tuple(pieces) or (text,)
+
+
+def prepare(candidate: Candidate) -> Prepared:
+    """Look at a text once."""
+    words, pairs = terms_of(candidate.text)
+    kept = tuple(words)
+    return Prepared(
+        candidate,
+        kept,
+        kept if pairs is words else tuple(pairs),
+        tuple(terms_of(candidate.speaker)[0]),
+        pieces_of(candidate.text),
+        _QUESTION.search(candidate.text[-40:]) is not None,
+        cues_in("number", candidate.text[:_LOOKED_AT]),
+        cues_in("time", candidate.text[:_LOOKED_AT]),
+    )

@@ -1,0 +1,165 @@
+"""What a question says about itself, without a model: times, names, quoted words, paths, identifiers, whom it is about.
+
+Owns the reading of a message as a question to the past, and the decision whether it is one (`needs_past`). The cue phrases are
+data: `cues.toml`. Before: `recall/cut`, `recall/times`. After: `recall/clues` weighs, `engine/recalling` decides what to do.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from importlib.resources import files
+from typing import cast
+
+from backscroll.recall.cut import terms_of
+from backscroll.recall.times import Days, find_times
+
+#: More of a message says nothing new about what it asks; a pasted file is not a question.
+LONGEST = 6_000
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
+_QUOTED = re.compile(
+    r"\"([^\"\n]{2,80})\"|“([^”\n]{2,80})”|「([^」\n]{2,80})」|『([^』\n]{2,80})』|《([^》\n]{1,80})》|`([^`\n]{2,80})`"
+)
+_PATH = re.compile(
+    r"(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]*|\b[\w-]+\.(?:py|js|ts|tsx|jsx|rs|go|c|h|cpp|java|rb|sh|md|txt|json|ya?ml|toml|csv|sql|html|css|ipynb|lock|log|cfg|ini|pdf)\b",
+    re.ASCII,
+)
+_IDENTIFIER = re.compile(
+    r"\b(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\(?|[a-z]+(?:[A-Z][a-z0-9]+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|[A-Za-z]+_\w+|[A-Z]{2,}[-_]\d+|#\d+|[0-9a-f]{7,40}(?=\b))",
+    re.ASCII,
+)
+_NAME = re.compile(r"(?<![.!?。！？\n\"“]\s)(?<!^)\b[A-Z][a-z]+(?:\s+[A-Z][a-z]+)*\b")
+_ASKS = re.compile(
+    r"[?？]|^\s*(?:what|which|who|whom|whose|when|where|why|how|did|do|does|is|are|was|were|can|could|have|has)\b|[吗呢]\s*$|什么|怎么|为什么|哪|谁|几|多少",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=1)
+def _cues() -> dict[str, re.Pattern[str]]:
+    """The patterns of `cues.toml`, one for each entry."""
+    raw = tomllib.loads(files(__package__).joinpath("cues.toml").read_text(encoding="utf-8"))
+    flat: dict[str, dict[str, list[str]]] = {}
+    for name, entry in raw.items():
+        if "english" in entry:
+            flat[name] = cast("dict[str, list[str]]", entry)
+        else:
+            flat |= {f"{name}.{inner}": cast("dict[str, list[str]]", lists) for inner, lists in entry.items()}
+    return {
+        name: re.compile(
+            rf"(?<![A-Za-z0-9])(?:{'|'.join(lists['english'])})(?![A-Za-z0-9])|{'|'.join(lists['chinese'])}",
+            re.IGNORECASE,
+        )
+        for name, lists in flat.items()
+    }
+
+
+def cue(name: str, text: str) -> bool:
+    """True where a text shows this cue."""
+    return _cues()[name].search(text) is not None
+
+
+def cues_in(name: str, text: str, most: int = 3) -> int:
+    """How often a text shows a cue, counted up to `most`."""
+    count = 0
+    for _ in _cues()[name].finditer(text):
+        count += 1
+        if count == most:
+            break
+    return count
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, understood as far as rules go."""
+
+    text: str
+    words: tuple[str, ...]  # terms, each once
+    pairs: tuple[str, ...]
+    sentences: tuple[str, ...]  # the last one is what is asked; the others lead up to it
+    times: tuple[Days, ...]
+    quoted: tuple[str, ...]
+    paths: tuple[str, ...]
+    identifiers: tuple[str, ...]
+    names: tuple[str, ...]  # as written, capitalised inside a sentence
+    first_person: bool
+    second_person: bool
+    asks_number: bool
+    asks_time: bool
+    asks: bool
+
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """What has to be found letter by letter."""
+        return (*self.quoted, *self.paths, *self.identifiers)
+
+
+def understand(text: str, now: date | None = None) -> Asked:
+    """Read a question."""
+    text = text[:LONGEST]
+    words, pairs = terms_of(text)
+    sentences = tuple(s.strip() for s in _SENTENCE.split(text) if s and s.strip())
+    return Asked(
+        text,
+        tuple(dict.fromkeys(words)),
+        tuple(dict.fromkeys(pairs)),
+        sentences or (text,),
+        tuple(find_times(text, now)),
+        tuple(dict.fromkeys(next(filter(None, found)) for found in _QUOTED.findall(text))),
+        tuple(dict.fromkeys(_PATH.findall(text))),
+        tuple(dict.fromkeys(_IDENTIFIER.findall(text))),
+        tuple(dict.fromkeys(_NAME.findall(text))),
+        cue("first_person", text),
+        cue("second_person", text),
+        cue("asks_number", text),
+        cue("asks_time", text),
+        _ASKS.search(text) is not None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Whether a message needs old details, how surely (0 to 1), and the reasons."""
+
+    strength: float
+    reasons: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return self.strength >= 0.5
+
+
+def needs_past(asked: Asked, visible: Collection[str] = (), now: date | None = None) -> Need:
+    """Decide whether a message asks for something that the prompt may not show.
+
+    `visible` are the terms of what the prompt shows anyway: a path that stands there is no reason to look further back.
+    """
+    reasons: list[tuple[float, str]] = []
+    if cue("points_back.sure", asked.text):
+        reasons.append((0.8, "points back"))
+    elif cue("points_back.maybe", asked.text):
+        reasons.append((0.4, "may point back"))
+    if any(now is None or span.first <= now for span in asked.times):
+        reasons.append((0.6, "names a time"))
+    unseen = [thing for thing in asked.exact if not _seen(thing, visible)]
+    if unseen:
+        reasons.append((0.6, f"names {unseen[0]}"))
+    if asked.asks:
+        reasons.append((0.3, "asks"))
+    if asked.asks and asked.first_person:
+        reasons.append((0.2, "asks about the speaker"))
+    strange = [word for word in asked.words if word not in visible]
+    if asked.asks and visible and asked.words and len(strange) * 2 > len(asked.words):
+        reasons.append((0.3, "asks about something else"))
+    missing = 1.0
+    for strength, _ in reasons:
+        missing *= 1 - strength
+    return Need(round(1 - missing, 3), tuple(reason for _, reason in reasons))
+
+
+def _seen(thing: str, visible: Collection[str]) -> bool:
+    terms = terms_of(thing)[0]
+    return bool(terms) and all(term in visible for term in terms)

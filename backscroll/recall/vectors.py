@@ -1,0 +1,67 @@
+"""Nearness of meaning: centred vectors, pieces of long texts, smoothing along a session.
+
+Owns the arithmetic on vectors and on series of scores. What all texts of a conversation have in common (its mean vector) is taken
+away first: what is left tells them apart. Before: an encoder, passed in. After: `recall/clues`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import exp
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy import float32, float64
+    from numpy.typing import NDArray
+
+Encode: TypeAlias = "Callable[[Sequence[str]], NDArray[float32]]"
+
+
+def unit(rows: NDArray[float32]) -> NDArray[float32]:
+    """Rows of length 1; a row of zeros stays one."""
+    return rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-6)
+
+
+def standard(values: NDArray[float64]) -> NDArray[float64]:
+    """How far above or below the usual, in standard deviations."""
+    return (values - values.mean()) / (values.std() + 1e-6)
+
+
+def share(values: NDArray[float64]) -> NDArray[float64]:
+    """As shares of the highest."""
+    top = float(values.max(initial=0.0))
+    return values / top if top > 0 else values
+
+
+def ranks(values: NDArray[float64]) -> NDArray[float64]:
+    """The logarithm of each place in the order, best first; equal values in the order of time."""
+    out = np.empty(len(values))
+    out[np.argsort(-values, kind="stable")] = np.log1p(np.arange(len(values)))
+    return out
+
+
+def beside(values: NDArray[float64], sessions: NDArray[np.intp], steps: int) -> NDArray[float64]:
+    """For each text the value of the one so many steps before it (after it, where negative) in its session, else 0."""
+    out = np.zeros(len(values))
+    if abs(steps) >= len(values):
+        return out
+    if steps > 0:
+        out[steps:] = values[:-steps] * (sessions[steps:] == sessions[:-steps])
+    else:
+        out[:steps] = values[-steps:] * (sessions[:steps] == sessions[-steps:])
+    return out
+
+
+def smoothed(values: NDArray[float64], sessions: NDArray[np.intp], width: float) -> NDArray[float64]:
+    """Each value with those around it in its session, near ones counting most (a bell curve of this width)."""
+    out, weight = values.copy(), np.ones(len(values))
+    for steps in range(1, min(int(3 * width + 0.5), len(values) - 1) + 1):
+        factor = exp(-steps * steps / (2 * width * width))
+        same = factor * (sessions[steps:] == sessions[:-steps])
+        out[:-steps] += same * values[steps:]
+        out[steps:] += same * values[:-steps]
+        weight[:-steps] += same
+        weight[steps:] += same
+    return out / weight
