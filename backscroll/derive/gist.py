@@ -91,12 +91,14 @@ def shown(messages: Iterable[Message]) -> list[Message]:
     return [m for m in messages if not m.hidden and not m.deleted and m.role != "system"]
 
 
+def input_of(message: Ref, revision: Ref, role: str, digest: str, *, pinned: bool) -> str:
+    """What a gist depends on, of one message: for its key."""
+    return f"{message} {revision} {role} {digest} {int(pinned)}"
+
+
 def inputs_of(messages: Iterable[Message]) -> list[str]:
     """What a gist depends on, for its key."""
-    return [
-        f"{m.id} {m.revision} {m.role} {m.digest} {m.at} {int(m.pinned)} {m.author or ''}"
-        for m in shown(messages)
-    ]
+    return [input_of(m.id, m.revision, m.role, m.digest, pinned=m.pinned) for m in shown(messages)]
 
 
 def gist_unit(

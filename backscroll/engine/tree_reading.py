@@ -1,0 +1,375 @@
+"""Reading the summary tree: what stands in for everything up to a position, finer for the newer, coarser for the older.
+
+Nothing that was changed since the tree was last brought up to date is told: such a span is named by its handle until it is
+made again. Cropped messages are left out. What is chosen can be named by numbers (`FarSummary.level`, `opening`) and told
+again later: between two changes of what it speaks of it reads the same, byte for byte. Before: `engine/tree_texts`. After:
+`engine/compacting` chooses, `engine/composing` shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from backscroll.derive.gist import Gist, gist_messages
+from backscroll.derive.recipe import Count
+from backscroll.derive.sentences import rough_count
+from backscroll.derive.spans import cut, rank
+from backscroll.derive.summary import limit_of, summarise
+from backscroll.derive.tree import PROGRESS, just_before
+from backscroll.engine.lineage import View
+from backscroll.engine.tree_texts import Texts, changed_by
+from backscroll.record.derived import Node
+from backscroll.record.history import Entry
+from backscroll.vocab.event import Kind
+from backscroll.vocab.handle import handle_of
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+
+if TYPE_CHECKING:
+    from backscroll.engine.sheet import CropMark
+    from backscroll.engine.thread import Thread
+
+_LOOSE = 400  # messages outside of the tree that are told on the spot; more wait for the tree
+_LEAST = 90  # tokens below which a part of its own is not worth its handle
+_NOW = 2000  # events that are caught up with before anything is told
+_LIMIT = 1 << 16  # more tokens than any summary has
+_SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # of the budget, up to which spans of a level are split
+#: Events that leave what summaries speak of as it is.
+_HARMLESS = frozenset(
+    {Kind.COMPACTED, Kind.RENAMED, Kind.TAGGED, Kind.UNTAGGED, Kind.DESCRIBED, Kind.CODE_CHANGED, Kind.NOTED}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FarSummary:
+    """One part of what stands in for the far past.
+
+    `level` and `opening` name it for `node_summaries`: a level of the tree, or (negative) a stretch from `opening` to `end`
+    that is told more shortly.
+    """
+
+    level: int
+    opening: Ref
+    end: Ref
+    text: str
+    tokens: int  # with its handle in front
+    handle: str
+    sources: tuple[Ref, ...]
+
+
+class Loose(NamedTuple):
+    """Messages from one position to another that are no whole node."""
+
+    position: bytes
+    end: bytes
+
+
+class Told(NamedTuple):
+    """A part with what it says."""
+
+    parts: tuple[Node | Loose, ...]
+    gist: Gist
+    limit: int = 0  # tokens it was cut down to; 0: as it is
+
+
+def far_summaries(thread: Thread, before: bytes | None, budget: int, count: Count) -> list[FarSummary]:
+    """What stands in for everything up to and including a position (None: everything), in order of time.
+
+    Together the parts, each with its handle in front, have at most `budget` tokens.
+    """
+    if budget <= 0:
+        return []
+    return thread.reading(lambda view: Forest(view).far(before, budget, count))
+
+
+def node_summaries(thread: Thread, far: Sequence[tuple[int, Ref]]) -> list[FarSummary]:
+    """What parts that were chosen before say now; what was merged meanwhile is told once."""
+    from backscroll.engine.tree import catch_up
+
+    shelf = thread.engine.memo.shelf("far", 64)
+    key = (thread.id, tuple(far))
+
+    def known(view: View) -> tuple[bool, list[FarSummary] | None]:
+        """Whether the tree is up to date with what changed, and what was told before if it still holds."""
+        seen, told = shelf.get(key, (0, None))
+        if told is not None and not any(_harms(e.kind) for e in view.others(seen)):
+            shelf[key] = (view.as_of, told)
+            return True, told
+        progress = view.reader.progress(thread.id, PROGRESS)
+        return not any(_harms(e.kind) for e in view.others(progress)), None
+
+    current, told = thread.reading(known)
+    if told is not None:
+        return told
+    if not current:
+        catch_up(thread.engine, thread.id, _NOW)
+
+    def tell(view: View) -> list[FarSummary]:
+        found = Forest(view).again(far)
+        shelf[key] = (view.as_of, found)
+        return found
+
+    return thread.reading(tell)
+
+
+def _harms(kind: Kind) -> bool:
+    return kind not in _HARMLESS
+
+
+def text_of_node(thread: Thread, level: int, opening: Ref) -> str:
+    """The text of one node as it is now; empty where there is no such node."""
+
+    def look(view: View) -> str:
+        entry = view.entry(opening)
+        node = None if entry is None else Forest(view).node(level, opening, entry.position)
+        return "" if node is None else Texts("", view.reader, view).of(node).text
+
+    return thread.reading(look)
+
+
+class Forest:
+    """The tree of a thread at one moment, without what must not be told."""
+
+    def __init__(self, view: View) -> None:
+        self.view, self.reader, self.thread = view, view.reader, view.state.id
+        self.texts = Texts("", view.reader, view)
+        seen = view.reader.progress(self.thread, PROGRESS)
+        self._stale = sorted(changed_by(view.others(seen), [View(view.reader, view.state, seen), view]))
+        self._crops = _crops_of(view)
+        self._last: dict[int, Node | None] = {}
+
+    # -- covering a stretch ----------------------------------------------------------------------------------
+
+    def cover(self, first: bytes | None, last: bytes | None) -> list[Node | Loose]:
+        """The largest closed nodes in a stretch, and what is left between and behind them."""
+        top = 0
+        while self._final(top + 1) is not None:
+            top += 1
+        out = list(self._within(top, first, last)) if self._final(0) is not None else []
+        final = self._final(0)
+        after = None if final is None else final.end
+        low = (
+            max(b for b in (after, just_before(first) if first else b"") if b is not None)
+            if (after or first)
+            else None
+        )
+        rest = self.view.page(1, after=low)
+        if rest and (last is None or rest[0][0].position <= last):
+            newest = self.view.page(1, before=None if last is None else last + b"\0", newest_first=True)
+            out.append(Loose(rest[0][0].position, newest[0][0].position))
+        return out
+
+    def _final(self, level: int) -> Node | None:
+        if level not in self._last:
+            found = self.reader.nodes(self.thread, level, newest_first=True, limit=1)
+            self._last[level] = found[0] if found else None
+        return self._last[level]
+
+    def _within(self, level: int, first: bytes | None, last: bytes | None) -> Iterator[Node | Loose]:
+        low = None
+        if first is not None:
+            begun = self.reader.nodes(self.thread, level, before=first + b"\0", newest_first=True, limit=1)
+            low = just_before(begun[0].position) if begun else just_before(first)
+        high = None if last is None else last + b"\0"
+        for node in self.reader.nodes(self.thread, level, after=low, before=high):
+            if first is not None and node.end < first:
+                continue
+            yield from self._part(node, first, last)
+
+    def _part(self, node: Node, first: bytes | None, last: bytes | None) -> Iterator[Node | Loose]:
+        whole = (first is None or first <= node.position) and (last is None or node.end <= last)
+        if any(a <= node.position and node.end <= b for a, b in self._places()):
+            return
+        cropped = any(a <= node.end and node.position <= b for a, b in self._places())
+        growing = self._final(node.level) == node
+        if whole and not cropped and not growing:
+            yield node
+        elif node.level:
+            low = node.position if first is None or first < node.position else first
+            high = node.end if last is None or node.end < last else last
+            yield from self._within(node.level - 1, low, high)
+        else:
+            yield Loose(max(node.position, first or b""), node.end if last is None else min(node.end, last))
+
+    def _places(self) -> list[tuple[bytes, bytes]]:
+        return [place for mark in self._crops for place in mark.places]
+
+    def node(self, level: int, opening: Ref, position: bytes) -> Node | None:
+        """The node of a level that a message opens; where it opens none any more, the one in which it stood."""
+        near = self.reader.nodes(self.thread, level, before=position + b"\0", newest_first=True, limit=1)
+        if near and (near[0].opening == opening or near[0].end >= position):
+            return near[0]
+        if near:
+            return near[0]
+        following = self.reader.nodes(self.thread, level, after=position, limit=1)
+        return following[0] if following else None
+
+    # -- telling ---------------------------------------------------------------------------------------------
+
+    def gist(self, part: Node | Loose) -> Gist:
+        """What a part says; only its ends where it was changed since the tree saw it."""
+        found = self.texts.of(part) if isinstance(part, Node) else self._loose(part)
+        if any(part.position <= p <= part.end for p in self._stale):
+            if isinstance(part, Loose):
+                return found  # read just now
+            return Gist("", (), first=found.first or part.opening, last=found.last or part.opening)
+        return found
+
+    def _loose(self, part: Loose) -> Gist:
+        if (
+            len(self.view.page(_LOOSE + 1, after=just_before(part.position), before=part.end + b"\0"))
+            > _LOOSE
+        ):
+            ends = [self.texts.messages(p, p) for p in (part.position, part.end)]
+            first = ends[0][0].id if ends[0] else None
+            return Gist("", (), first=first, last=ends[1][0].id if ends[1] else first)
+        messages = self.texts.messages(part.position, part.end, self._uncropped)
+        pieces = [gist_messages(run) for run in cut(messages, _opens)]
+        return pieces[0] if len(pieces) == 1 else summarise(pieces) if pieces else Gist("", ())
+
+    def _uncropped(self, entry: Entry) -> bool:
+        return not any(mark.holds(entry.message) for mark in self._crops)
+
+    def told(self, parts: Sequence[Node | Loose], limit: int = 0) -> Told:
+        """Several parts as one."""
+        gists = [g for p in parts if (g := self.gist(p)).first is not None]
+        if len(gists) == 1 and not limit:
+            return Told(tuple(parts), gists[0])
+        level = 1 + max((p.level for p in parts if isinstance(p, Node)), default=0)
+        return Told(tuple(parts), summarise(gists, limit_tokens=limit or limit_of(level), level=level), limit)
+
+    def summary(self, told: Told, count: Count) -> FarSummary | None:
+        """The finished part; None where there is nothing to tell."""
+        first, last = told.gist.first, told.gist.last
+        if first is None or last is None:
+            return None
+        part = told.parts[0]
+        plain = len(told.parts) == 1 and isinstance(part, Node) and not told.limit
+        level = (
+            part.level
+            if plain and isinstance(part, Node)
+            else -(last.seq * _LIMIT + min(told.limit, _LIMIT - 1))
+        )
+        opening = part.opening if plain and isinstance(part, Node) else first
+        handle = handle_of(first, last)
+        text = told.gist.text.strip().removesuffix(handle).rstrip()
+        return FarSummary(
+            level, opening, last, text, count(f"{handle} {text}") + 2, handle, told.gist.sources
+        )
+
+    # -- choosing --------------------------------------------------------------------------------------------
+
+    def far(self, before: bytes | None, budget: int, count: Count) -> list[FarSummary]:
+        """The parts that fit a budget."""
+        start = [t for p in self.cover(None, before) if (t := self.told([p])).gist.first is not None]
+        if sum(self._cost(t, count) for t in start) <= budget:
+            chosen = self._finer(start, budget, count)
+        else:
+            chosen = self._shorter(start, budget, count)
+        found = [f for t in chosen if (f := self.summary(t, count)) is not None]
+        while found and sum(f.tokens for f in found) > budget:
+            found = found[1:]  # a budget of a few tokens: the newest is worth more
+        return found
+
+    def _cost(self, told: Told, count: Count) -> int:
+        found = self.summary(told, count)
+        return 0 if found is None else found.tokens
+
+    def _finer(self, parts: list[Told], budget: int, count: Count) -> list[Told]:
+        """Split spans as long as there is room, the newest first, and coarse levels only up to a share of it."""
+        total = sum(self._cost(t, count) for t in parts)
+        top = max((p.level for t in parts for p in t.parts if isinstance(p, Node)), default=0)
+        for level in range(top, 0, -1):
+            room = budget * _SHARES.get(level, 0.5)
+            for place in range(len(parts) - 1, -1, -1):
+                node = parts[place].parts[0]
+                if not isinstance(node, Node) or node.level != level:
+                    continue
+                finer = [t for p in self.texts.children(node) if (t := self.told([p])).gist.first is not None]
+                after = total - self._cost(parts[place], count) + sum(self._cost(t, count) for t in finer)
+                if after > room:
+                    break
+                parts[place : place + 1] = finer
+                total = after
+        return parts
+
+    def _shorter(self, parts: list[Told], budget: int, count: Count) -> list[Told]:
+        """Join the smallest neighbours until there are few enough, then give each its share, the newer a larger one."""
+        most = max(1, budget // _LEAST)
+        groups = [(list(t.parts), self._cost(t, count)) for t in parts]
+        while len(groups) > most:
+            pairs = [(groups[i][1] + groups[i + 1][1], i) for i in range(len(groups) - 1)]
+            _, at = min(pairs)
+            groups[at : at + 2] = [(groups[at][0] + groups[at + 1][0], groups[at][1] + groups[at + 1][1])]
+        weights = [1 + n / len(groups) for n in range(len(groups))]
+        out: list[Told] = []
+        left, rest = budget, sum(weights)
+        for (own, _), weight in zip(groups, weights, strict=True):
+            told = self._within_tokens(own, int(left * weight / rest), count)
+            rest -= weight
+            if told is not None:
+                left -= self._cost(told, count)
+                out.append(told)
+        return out
+
+    def _within_tokens(self, parts: Sequence[Node | Loose], room: int, count: Count) -> Told | None:
+        told = self.told(parts)
+        limit = room
+        for _ in range(6):
+            cost = self._cost(told, count)
+            if cost <= room:
+                return told if cost else None
+            limit = min(limit - 4, limit * room // cost)
+            if limit < 8:
+                return None
+            told = self.told(parts, limit)
+        return None
+
+    # -- telling again ---------------------------------------------------------------------------------------
+
+    def again(self, far: Sequence[tuple[int, Ref]]) -> list[FarSummary]:
+        """What parts say that were chosen before."""
+        out: list[FarSummary] = []
+        done: set[tuple[int, Ref]] = set()
+        for level, opening in far:
+            told = self._named(level, opening, done)
+            found = None if told is None else self.summary(told, rough_count)
+            if found is not None:
+                out.append(found)
+        return out
+
+    def _named(self, level: int, opening: Ref, done: set[tuple[int, Ref]]) -> Told | None:
+        entry = self.view.entry(opening)
+        if entry is None:
+            return None
+        if level >= 0:
+            node = self.node(level, opening, entry.position)
+            if node is None or (level, node.opening) in done:
+                return None
+            done.add((level, node.opening))
+            parts = list(self._part(node, None, node.end)) if self._overlaps(node) else [node]
+            return self.told(parts) if parts else None
+        end, limit = divmod(-level, _LIMIT)
+        event = self.view.event(end)
+        last = None if event is None or event.message is None else self.view.entry(event.message)
+        if last is None:
+            return None
+        first, final = sorted((entry.position, last.position))
+        parts = self.cover(first, final)
+        return self.told(parts, limit) if parts else None
+
+    def _overlaps(self, node: Node) -> bool:
+        return any(a <= node.end and node.position <= b for a, b in self._places())
+
+
+def _opens(message: Message) -> bool:
+    return rank(message.role, message.id) >= 0
+
+
+def _crops_of(view: View) -> list[CropMark]:
+    from backscroll.engine.sheet import crop_marks, standing_of
+
+    standing = standing_of(view)
+    return crop_marks(standing, view.others(min(standing.crops) - 1)) if standing.crops else []

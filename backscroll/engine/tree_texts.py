@@ -1,0 +1,155 @@
+"""The texts of the summary tree: got by their keys, or made.
+
+A gist is made from the words of its messages, a summary from the gists or summaries below it. What is stored under a key is
+right; what is missing is made, recursively, and kept for whoever writes. Before: `derive/gist`, `derive/summary`. After:
+`engine/tree` writes what was made, `engine/tree_reading` only reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias, TypeVar
+
+from backscroll.derive import gist, summary
+from backscroll.derive.gist import Gist, gist_messages
+from backscroll.derive.gist_storing import restored, stored
+from backscroll.derive.summary import Summary, summarise
+from backscroll.derive.tree import Said, just_before
+from backscroll.engine.lineage import View
+from backscroll.engine.reading import message_of
+from backscroll.errors import StoreCorrupt
+from backscroll.record.derived import Made, Node
+from backscroll.record.history import HIDDEN, PINNED, Entry
+from backscroll.record.ports import Reader, Spoken
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.message import Message
+
+_PAGE = 256
+_MANY = 500  # keys that are looked up at once
+
+Row: TypeAlias = tuple[Entry, Spoken]
+T = TypeVar("T")
+
+
+def said_of(entry: Entry, spoken: Spoken) -> Said:
+    """A message without its words."""
+    return Said(
+        entry.message,
+        entry.revision,
+        entry.role,
+        entry.position,
+        spoken.digest.hex() if spoken.digest else "",
+        bool(entry.flags & PINNED),
+        bool(entry.flags & HIDDEN),
+    )
+
+
+def changed_by(events: Iterable[Event], views: Sequence[View]) -> set[bytes]:
+    """Positions at which events changed something, as several moments see them."""
+    messages = dict.fromkeys(ref for event in events for ref in _about(event))
+    entries = (view.entry(message) for message in messages for view in views)
+    return {entry.position for entry in entries if entry is not None}
+
+
+def _about(event: Event) -> Iterator[Ref]:
+    """The messages whose entries an event changed."""
+    if event.message is not None:
+        yield event.message
+    if event.kind is Kind.FORGOTTEN:
+        for hole in event.head.get("messages", ()):
+            yield parse_ref(hole["message"])
+    if event.kind in (Kind.UNDONE, Kind.REDONE):
+        for was in event.head.get("entries", ()):
+            yield parse_ref(was["message"])
+
+
+class Texts:
+    """Gists and summaries of one thread at one moment."""
+
+    def __init__(self, at: str, reader: Reader, view: View) -> None:
+        self.made: list[Made] = []  # what was made here and is worth keeping
+        self._at, self._reader, self._view = at, reader, view
+        self._known: dict[bytes, Gist] = {}
+        self._rows: dict[Ref, Row] = {}
+
+    def keep(self, row: Row) -> None:
+        """Remember the words of a message that were read anyway."""
+        self._rows[row[0].message] = row
+
+    # -- making ----------------------------------------------------------------------------------------------
+
+    def make_pieces(self, pieces: Sequence[tuple[Node, Sequence[Said]]]) -> None:
+        """Make the gists that are missing."""
+        for node, run in self._missing(pieces):
+            said = [s for s in run if s.shown]
+            if said:
+                messages = [message_of(*self._rows[s.message]) for s in said]
+                self._keep(node, gist_messages(messages), tuple(s.revision for s in said))
+
+    def make_spans(self, spans: Sequence[tuple[Node, Sequence[Node]]]) -> None:
+        """Make the summaries that are missing."""
+        for node, children in self._missing(spans):
+            self._keep(node, self._summed(node.level, children), ())
+
+    def _missing(self, nodes: Sequence[tuple[Node, T]]) -> list[tuple[Node, T]]:
+        found = self._load([node.key for node, _ in nodes])
+        return [(node, rest) for node, rest in nodes if node.key not in found]
+
+    def _keep(self, node: Node, made: Gist, sources: tuple[Ref, ...]) -> None:
+        self._known[node.key] = made
+        recipe = gist.RECIPE if node.level == 0 else summary.RECIPE
+        self.made.append(Made(node.key, recipe.name, node.thread, stored(made), sources, self._at))
+
+    def _load(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Get what is stored under some keys; gives the keys under which there is something."""
+        wanted = [key for key in dict.fromkeys(keys) if key not in self._known]
+        for start in range(0, len(wanted), _MANY):
+            for key, made in self._reader.made(wanted[start : start + _MANY]).items():
+                try:
+                    self._known[key] = restored(made.body)
+                except StoreCorrupt:
+                    continue  # it can be made again; `verify` tells about the store
+        return {key for key in keys if key in self._known}
+
+    def _summed(self, level: int, children: Sequence[Node]) -> Summary:
+        self._load([c.key for c in children])
+        return summarise([self.of(c) for c in children], level=level)
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def of(self, node: Node) -> Gist:
+        """What a node says; made on the spot where it is not stored."""
+        if node.key not in self._known:
+            self._load([node.key])
+        found = self._known.get(node.key)
+        if found is None:
+            found = self._gist(node) if node.level == 0 else self._summed(node.level, self.children(node))
+            self._known[node.key] = found
+        return found
+
+    def children(self, node: Node) -> list[Node]:
+        """The nodes below a node."""
+        low = just_before(node.position)
+        return self._reader.nodes(node.thread, node.level - 1, after=low, before=node.end + b"\0")
+
+    def _gist(self, node: Node) -> Gist:
+        return gist_messages(self.messages(node.position, node.end))
+
+    def messages(
+        self, first: bytes, last: bytes, wanted: Callable[[Entry], bool] = lambda _: True
+    ) -> list[Message]:
+        """The messages from one position to another that may be quoted."""
+        out: list[Message] = []
+        after = just_before(first)
+        while rows := self._view.page(_PAGE, after=after):
+            inside = [row for row in rows if row[0].position <= last]
+            out += [
+                message_of(*row)
+                for row in inside
+                if row[1].body is not None and said_of(*row).shown and wanted(row[0])
+            ]
+            if len(inside) < _PAGE:
+                break
+            after = rows[-1][0].position
+        return out
