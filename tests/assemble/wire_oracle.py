@@ -14,7 +14,7 @@ def judge(messages: list[Any], wire: str, system: Any = None) -> None:
     {"openai-chat": _chat, "openai-responses": _responses, "anthropic": _anthropic}[wire](messages)
     if wire == "anthropic":
         assert system is None or isinstance(system, str | list)
-        assert system != [] and system != ""
+        assert system not in ([], "")
         for block in system if isinstance(system, list) else []:
             assert block["type"] == "text"
             assert block["text"].strip()
@@ -123,7 +123,7 @@ def _anthropic(messages: list[Any]) -> None:
         assert set(message) == {"role", "content"}
         assert message["role"] == ("user", "assistant")[place % 2]
         content = message["content"]
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        blocks: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else content
         assert blocks
         results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
         assert sorted(results) == sorted(waiting)
