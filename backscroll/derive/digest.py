@@ -30,6 +30,9 @@ LIMIT = 160
 NO_RESULT = "no result yet"
 _DEPTH = 12
 _NAMELESS = "tool"
+_LEAST = 16  # cells
+_ORDINARY = 2_000  # characters of a result up to which the limit stands as it is
+_MOST = 3.0  # times the limit, for the longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +72,19 @@ def digest_call(
     call_message: Ref,
     result_message: Ref | None,
     limit: int = LIMIT,
+    grows: bool = True,
 ) -> Digest:
-    """The digest of one call; `limit` is how many cells the outcome may take (a Chinese character takes two)."""
+    """The digest of one call.
+
+    `limit` is how many cells the outcome may take (a Chinese character takes two). With `grows` the outcome of a long
+    result may take more, up to three times: there is more in it that a later step may need.
+    """
     wanted = asked(call.name, call.arguments)
     if result is None:
         heard, summary = Told(""), NO_RESULT
     else:
         heard = told(result)
-        summary = outcome(wanted, heard, max(16, limit))
+        summary = outcome(wanted, heard, room_for(heard.size, limit) if grows else max(_LEAST, limit))
     return Digest(
         one_line(plain(call.name)) or _NAMELESS,
         wanted.target,
@@ -92,7 +100,13 @@ def digest_call(
     )
 
 
-def digests_of(messages: Sequence[Message], *, limit: int = LIMIT) -> list[Digest]:
+def room_for(size: int, limit: int = LIMIT) -> int:
+    """Cells for the outcome of a result of so many characters."""
+    growth = min(_MOST, max(1.0, (size / _ORDINARY) ** 0.45))
+    return max(_LEAST, int(limit * growth))
+
+
+def digests_of(messages: Sequence[Message], *, limit: int = LIMIT, grows: bool = True) -> list[Digest]:
     """The digests of a step (or of more), in the order of the calls; a result that nobody asked for stands by itself."""
     answers: dict[str, list[tuple[int, Message, ToolResult]]] = {}
     for place, message in enumerate(messages):
@@ -110,13 +124,20 @@ def digests_of(messages: Sequence[Message], *, limit: int = LIMIT) -> list[Diges
             call_message=message.id,
             result_message=None if home is None else home.id,
             limit=limit,
+            grows=grows,
         )
         out.append((place, made))
     for left in answers.values():
         for place, message, part in left:
             call = ToolCall(part.call_id, part.name or _NAMELESS, None)
             made = digest_call(
-                call, part, at=message.at, call_message=message.id, result_message=message.id, limit=limit
+                call,
+                part,
+                at=message.at,
+                call_message=message.id,
+                result_message=message.id,
+                limit=limit,
+                grows=grows,
             )
             out.append((place, made))
     return [made for _, made in sorted(out, key=lambda row: row[0])]

@@ -59,7 +59,7 @@ def newest(turns: Iterable[Turn], limit: int) -> list[Digest]:
     for turn in reversed(list(turns)):
         if len(out) >= limit:
             break
-        out = digests_of(shown(turn.messages)) + out
+        out = digests_of(shown(turn.messages), grows=False) + out
     return out[-limit:] if limit else []
 
 

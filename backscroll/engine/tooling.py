@@ -133,7 +133,7 @@ def _recent(view: View, limit: int, rounds: int | None) -> list[Digest]:
                 break  # no tool has answered before this
         if calls >= limit and message.role == "assistant":
             break
-    return digests_of(shown(taken[::-1]))[-limit:]
+    return digests_of(shown(taken[::-1]), grows=False)[-limit:]
 
 
 def _backwards(view: View, before: bytes | None = None) -> Iterator[Message]:
@@ -219,7 +219,7 @@ def _fitting(step: Sequence[Message], asked: _Asked) -> Iterator[_Found]:
     """The uses in some messages that fit."""
     live = [message for message in step if not message.deleted]
     by_id = {message.id: message for message in live}
-    for digest in digests_of(live):
+    for digest in digests_of(live, grows=False):
         home = by_id[digest.call]
         call = next((p for p in home.parts if isinstance(p, ToolCall) and p.id == digest.call_id), None)
         answer = None if digest.result is None else by_id[digest.result]

@@ -26,10 +26,14 @@ _DEFINED = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _NOT_NAMES = frozenset(
-    "if for while switch catch return else new throw sizeof using elif with and or not in is".split()
+    "if for while switch catch return else new throw sizeof using elif with and or not in is func function fn lambda match def class do try loop until unless when".split()
 )
 _HEADING = re.compile(
     r"^[ \t]{0,3}(?:#{1,4}\s+(.{2,80}?)\s*#*|(第[一二三四五六七八九十百\d]+[章节篇条].{0,40}))$", re.MULTILINE
+)
+_IMPORT = re.compile(
+    r"^[ \t]*(?:(?:import|from|use|using|package|require|include|#include|export \* from)\b.*|(?:[\w.]+ )?\"[\w@./-]+\"|import\s*\(|\))[ \t]*;?$",
+    re.MULTILINE,
 )
 _SHELL_COMMENT = re.compile(r"^#!")
 
@@ -56,7 +60,8 @@ def filled(head: str, names: list[str], text: str, limit: int, known: str) -> st
         room = limit - width(line) - 2
     if room < 16:
         return line
-    terms = most_specific(text, room, without=f"{known}\n{line}")
+    # What a file imports is said by its uses.
+    terms = most_specific(_IMPORT.sub("", text), room, without=f"{known}\n{line}")
     return f"{line}; {terms}" if terms else line
 
 
