@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import WIRES
+from tests.llm.pictures import PICTURES, png
 from tests.vocab.drawn import parts as drawn_parts
 
 COUNTER = tokenizer_for("gpt-5")
@@ -117,33 +116,6 @@ def test_lone_surrogates_and_odd_values_are_counted() -> None:
 
 
 # -- pictures and files ------------------------------------------------------------------------------------------
-
-
-def png(width: int, height: int) -> bytes:
-    body = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + body + struct.pack(">I", zlib.crc32(body))
-
-
-def jpeg(width: int, height: int) -> bytes:
-    head = b"\xff\xd8\xff\xe0" + struct.pack(">H", 16) + b"JFIF\x00" + bytes(9)
-    tables = b"\xff\xc4" + struct.pack(">H", 4) + b"\x00\x00"
-    return head + tables + b"\xff\xc2" + struct.pack(">HBHH", 17, 8, height, width) + bytes(12)
-
-
-PICTURES = {
-    "png": png(640, 480),
-    "jpeg": jpeg(640, 480),
-    "gif": b"GIF89a" + struct.pack("<HH", 640, 480) + bytes(10),
-    "bmp": b"BM" + bytes(16) + struct.pack("<ii", 640, -480),
-    "webp lossy": b"RIFF" + bytes(4) + b"WEBPVP8 " + bytes(10) + struct.pack("<HH", 640, 480),
-    "webp lossless": b"RIFF" + bytes(4) + b"WEBPVP8L" + bytes(5) + struct.pack("<I", 639 | 479 << 14),
-    "webp extended": b"RIFF"
-    + bytes(4)
-    + b"WEBPVP8X"
-    + bytes(8)
-    + (639).to_bytes(3, "little")
-    + (479).to_bytes(3, "little"),
-}
 
 
 @pytest.mark.parametrize("kind", PICTURES)
