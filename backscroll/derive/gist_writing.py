@@ -86,6 +86,13 @@ def listed(essentials: Sequence[Essential], words: Mapping[str, str], *, told: s
     return out
 
 
+def distinct(essentials: Sequence[Essential]) -> list[Essential]:
+    """Names without those that are the end of a longer one: `app.py` goes where `src/app.py` stays."""
+    longer = {e.text for e in essentials}
+    ends = {text[n + 1 :] for text in longer for n, c in enumerate(text) if c in "/\\"}
+    return [e for e in essentials if e.text not in ends]
+
+
 def flat(text: str) -> str:
     """A text with all white space as single spaces, for comparing."""
     return " ".join(text.split())

@@ -32,14 +32,14 @@ _EXT = (
     "xlsx?|pptx?|pdf|png|jpe?g|gif|svg|gradle|properties|env|patch|diff|zip|tar|gz|pony|dart|ex|exs|clj|hs|ml|zig"
 )
 PATH = re.compile(
-    r"(?<![\w/.:@-])(?:"
+    r"(?<![\w/.:@<-])(?:"
     r"(?:~|\.{1,2}|[A-Za-z]:)?[\\/](?:[A-Za-z0-9_.@+~-]+[\\/])*[A-Za-z0-9_.@+~-]*[A-Za-z0-9_]"
     rf"|(?:[A-Za-z0-9_.@+-]+/)+[A-Za-z0-9_@+-]+\.(?:{_EXT})"
     r"|(?:[A-Za-z0-9_.@+-]+/){2,}[A-Za-z0-9_.@+-]*[A-Za-z0-9_]"
     rf"|[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*\.(?:{_EXT})"
     r")(?![A-Za-z0-9_/])"
 )
-_NO_PATH = re.compile(r"[\d/.\\-]+|/\w{0,2}|[nN]/[aA]|[a-z]+/[a-z]+/[a-z]+")
+_NO_PATH = re.compile(r"[\d/.\\-]+|[/\\][\w-]+|[nN]/[aA]|[a-z]+/[a-z]+/[a-z]+")
 ID = re.compile(
     r"(?<![A-Za-z0-9_./-])(?:"
     r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"

@@ -14,7 +14,7 @@ from backscroll.derive.clusters import clusters
 from backscroll.derive.essentials import Essential, Findings, Kind, join
 from backscroll.derive.gist import LIMIT as GIST_LIMIT
 from backscroll.derive.gist import Gist, Line, gist_messages, shown
-from backscroll.derive.gist_writing import NAMED, clipped, counted_rest, flat, labels, says
+from backscroll.derive.gist_writing import NAMED, clipped, counted_rest, distinct, flat, labels, says
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.sentences import rough_count
 from backscroll.derive.spans import cut, rank
@@ -170,7 +170,8 @@ def _urgent(
 
 
 def _names(found: Findings, room: _Room, share: float) -> list[Essential]:
-    rows = [(-e.weight, -place, e) for place, e in enumerate(found.open) if e.kind in NAMED]
+    names = distinct([e for e in found.open if e.kind in NAMED])
+    rows = [(-e.weight, -place, e) for place, e in enumerate(names)]
     chosen = [e for *_, e in sorted(rows, key=lambda row: row[:2]) if room.take(e.text, share)]
     place = {id(e): n for n, e in enumerate(found.open)}
     return sorted(chosen, key=lambda e: place[id(e)])

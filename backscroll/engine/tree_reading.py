@@ -316,15 +316,15 @@ class Forest:
 
     def _within_tokens(self, parts: Sequence[Node | Loose], room: int, count: Count) -> Told | None:
         told = self.told(parts)
-        limit = room
+        cost, limit = self._cost(told, count), room + 2
         for _ in range(6):
-            cost = self._cost(told, count)
             if cost <= room:
                 return told if cost else None
-            limit = min(limit - 4, limit * room // cost)
+            limit = min(limit - 4, limit * room // cost if limit < room else limit)
             if limit < 8:
                 return None
             told = self.told(parts, limit)
+            cost = self._cost(told, count)
         return None
 
     # -- telling again ---------------------------------------------------------------------------------------

@@ -1,0 +1,157 @@
+"""The account of a conversation for a person: what it is about, where it stands, what is decided, required, open and broken.
+
+Owns the choice and the layout; every sentence is quoted, with its handle. Sections take turns for the room, so that none
+starves the others, and what is left out is counted. Before: `derive/summary` (gists and summaries of the whole history).
+After: `engine/summarising`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from backscroll.derive.essentials import Essential, Kind, join
+from backscroll.derive.gist import Gist, Line, gist_messages, shown
+from backscroll.derive.gist_writing import clipped, distinct, flat, labels, says
+from backscroll.derive.recipe import Count
+from backscroll.vocab.handle import handle_of
+from backscroll.vocab.message import Message
+
+_LATELY = 6  # gists from the end in which the state of things is looked for
+_REPLY = 110  # tokens of each side of the last exchange
+_ENTRY = 90  # tokens of any other entry
+_STANDS = 4
+
+
+@dataclass(slots=True)
+class _Section:
+    title: str
+    entries: list[str]
+    taken: int = 0
+    more: int = 0  # known to be there, and not among the entries
+    kept: list[str] = field(default_factory=list[str])
+
+
+def account(
+    *,
+    title: str,
+    turns: int,
+    messages: int,
+    gists: Sequence[Gist],
+    last: Sequence[Message],
+    budget: int,
+    count: Count,
+    language: str,
+) -> str:
+    """The account, at most `budget` tokens long; `last` is the end of the history, from its last user message on."""
+    words = labels(language)
+    told = [g for g in gists if g.first is not None]
+    exchange = _exchange(last, words, count)
+    if not told and not exchange:
+        return clipped(words["empty"], budget, count)
+    found = join([g.findings for g in told])
+    size = words["size"].format(turns=turns, messages=messages)
+    head = f"{flat(title)} ({size})" if title.strip() else size
+    by_kind = {kind: [e for e in found.open if e.kind is kind] for kind in Kind}
+    sections = [
+        _Section(words["about"], _about(told, words)),
+        _Section(words["stands"], _stands(told, exchange, words)),
+        *(_Section(words[k.value], _entries(by_kind[k]), more=found.more.get(k, 0)) for k in _SPOKEN),
+        _Section(words["files"], _names(by_kind[Kind.PATH], words), more=found.more.get(Kind.PATH, 0)),
+        _Section(words["id"], _names(by_kind[Kind.ID], words), more=found.more.get(Kind.ID, 0)),
+        _Section(words["last"], exchange),
+    ]
+    _fill(sections, max(0, budget - count(head) - 2), count)
+    text = "\n\n".join([head, *(body for s in sections if (body := _laid_out(s, words)))])
+    return clipped(text, budget, count)
+
+
+_SPOKEN = (Kind.TODO, Kind.ERROR, Kind.DECISION, Kind.CONSTRAINT, Kind.QUESTION)
+
+
+def _fill(sections: Sequence[_Section], room: int, count: Count) -> None:
+    """Sections take turns; the last exchange and what it is about go first."""
+    order = [sections[0], sections[-1], *sections[1:-1]]
+    waiting = [s for s in order if s.entries]
+    while waiting:
+        for section in list(waiting):
+            entry = clipped(
+                section.entries[section.taken], _REPLY if section is sections[-1] else _ENTRY, count
+            )
+            cost = count(entry) + 2 + (0 if section.kept else count(section.title) + 8)
+            if cost > room:
+                waiting.remove(section)
+                continue
+            room -= cost
+            section.kept.append(entry)
+            section.taken += 1
+            if section.taken == len(section.entries):
+                waiting.remove(section)
+
+
+def _laid_out(section: _Section, words: Mapping[str, str]) -> str:
+    left = len(section.entries) - section.taken + section.more
+    if not section.kept and not left:
+        return ""
+    rest = [f"- (+{left})"] if left else []
+    return "\n".join([f"{section.title}{words['colon']}".rstrip(), *(f"- {e}" for e in section.kept), *rest])
+
+
+def _about(told: Sequence[Gist], words: Mapping[str, str]) -> list[str]:
+    """What the user asked for first, and what weighed most since."""
+    lines = [line for g in told for line in g.lines if line.role == "user"]
+    if not lines:
+        return []
+    first = lines[0]
+    heavy = sorted(lines[1:], key=lambda line: -line.score)[:2]
+    later = [line for line in lines[1:] if line in heavy and flat(line.text) != flat(first.text)]
+    return [_said(line, words) for line in (first, *later)]
+
+
+def _stands(told: Sequence[Gist], exchange: Sequence[str], words: Mapping[str, str]) -> list[str]:
+    """What was said lately that weighs most, newest last; not the last exchange again."""
+    known = flat("\n".join(exchange))
+    lately = [
+        line for g in told[-_LATELY:] for line in g.lines if flat(line.text) not in known and line.score > 0.6
+    ]
+    lately = [line for line in lately if line.role == "assistant"] or lately
+    best = sorted(range(len(lately)), key=lambda n: (-lately[n].score - n / max(1, len(lately)), n))[:_STANDS]
+    return [_said(lately[n], words) for n in sorted(best)]
+
+
+def _said(line: Line, words: Mapping[str, str]) -> str:
+    label = line.label or words.get(line.role, line.role)
+    return f"{label}{words['colon']}{flat(line.text)} {handle_of(line.message)}"
+
+
+def _entries(essentials: Sequence[Essential]) -> list[str]:
+    """Weighty ones first, the newest first among equals."""
+    rows = sorted(enumerate(essentials), key=lambda row: (-row[1].weight, -row[0]))
+    return [f"{flat(e.text)} {handle_of(e.message)}" for _, e in rows]
+
+
+def _names(essentials: Sequence[Essential], words: Mapping[str, str]) -> list[str]:
+    """Names, several on a line."""
+    rows = sorted(enumerate(distinct(essentials)), key=lambda row: (-row[1].weight, -row[0]))
+    texts = [e.text for _, e in rows]
+    return [words["comma"].join(texts[n : n + 4]) for n in range(0, len(texts), 4)]
+
+
+def _exchange(last: Sequence[Message], words: Mapping[str, str], count: Count) -> list[str]:
+    """The last user message and the last words of the answer."""
+    said = shown(last)
+    asked = next((m for m in reversed(said) if m.role == "user"), None)
+    answer = next((m for m in reversed(said) if m.role == "assistant" and m.text.strip()), None)
+    out: list[str] = []
+    for message in (asked, answer):
+        if message is not None and message.text.strip():
+            text = gist_messages([message], limit_tokens=_REPLY, count=count, named=False).text
+            label = message.author or words.get(message.role, message.role)
+            out.append(f"{label}{words['colon']}{flat(text)}")
+    return out
+
+
+def survives(text: str, essentials: Sequence[Essential]) -> tuple[int, int]:
+    """How many of some essentials a text says, and how many there are."""
+    known = flat(text)
+    return sum(1 for e in essentials if says(known, e)), len(essentials)

@@ -1,0 +1,76 @@
+"""What was learned: a log of what was asked for again after it had been condensed, and the weights that follow from it.
+
+Lessons hold no words, only what a message was like (`tool:read`, `content:error`); they can be looked at and dropped. Before:
+`derive/learning` (the arithmetic). After: `engine/compacting` passes the weights on; `backscroll learned` shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from backscroll.derive.learning import features_of, weights
+from backscroll.record.derived import Lesson
+from backscroll.record.ports import Writer
+from backscroll.vocab.message import Message
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+_LEAST = 0.02  # a lesson below this teaches nothing
+_LOOK = 2_000  # lessons back; older ones have faded
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What one feature is worth now."""
+
+    feature: str
+    weight: float  # 1: as everything else
+    lessons: int
+    last: str  # when the last lesson was learned
+
+
+def note(engine: Engine, thread: str, message: Message, amount: float = 1.0) -> int:
+    """Learn from one message that was asked for again (or, with a negative amount, was not needed)."""
+    return note_all(engine, thread, [message], amount)
+
+
+def note_all(engine: Engine, thread: str, messages: Sequence[Message], amount: float = 1.0) -> int:
+    """Learn from several messages at once, which share the amount; gives how many lessons were written."""
+    sums: dict[str, float] = {}
+    for message in messages:
+        for feature in features_of(message):
+            sums[feature] = sums.get(feature, 0.0) + amount / len(messages)
+    lessons = {f: max(-1.0, min(1.0, a)) for f, a in sorted(sums.items()) if abs(a) >= _LEAST}
+    if not lessons:
+        return 0
+    at = engine.means.now()
+
+    def work(tx: Writer) -> None:
+        for feature, value in lessons.items():
+            tx.learn(Lesson(at, thread, feature, round(value, 6)))
+
+    engine.store.write(work)
+    return len(lessons)
+
+
+def weights_of(engine: Engine, thread: str | None = None) -> dict[str, float]:
+    """Factors by feature, from all threads or from one."""
+    return weights(engine.store.read(lambda reader: reader.lessons(thread, _LOOK)))
+
+
+def learned(engine: Engine, thread: str | None = None) -> list[Learned]:
+    """What was learned, the heaviest first."""
+    lessons = engine.store.read(lambda reader: reader.lessons(thread, _LOOK))
+    by_feature: dict[str, list[Lesson]] = {}
+    for lesson in lessons:
+        by_feature.setdefault(lesson.feature, []).append(lesson)
+    rows = [Learned(f, w, len(by_feature[f]), by_feature[f][0].at) for f, w in weights(lessons).items()]
+    return sorted(rows, key=lambda row: (-abs(row.weight - 1), row.feature))
+
+
+def reset(engine: Engine, thread: str | None = None) -> int:
+    """Drop what was learned; gives how many lessons went."""
+    return engine.store.write(lambda tx: tx.unlearn(thread))

@@ -1,0 +1,64 @@
+"""The readable account of where a conversation stands: from the summary tree and the last turn, not from all of its history.
+
+Before: `engine/tree_reading` (what the tree says), `derive/account` (the layout). After: `Thread.context_summary`,
+`backscroll summary`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backscroll.derive.account import account
+from backscroll.derive.gist import Gist
+from backscroll.engine.lineage import View
+from backscroll.engine.reading import message_of
+from backscroll.engine.tree import catch_up
+from backscroll.engine.tree_reading import Forest
+from backscroll.errors import InvalidInput
+from backscroll.formats.language import language_of
+from backscroll.vocab.message import Message
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+LEAST = 60  # tokens below which an account says nothing
+_AT_ONCE = 20_000  # events that are summed up while somebody waits
+_BACK = 64  # messages in which the last exchange is looked for
+
+
+def context_summary(thread: Thread, budget: int = 800) -> str:
+    """A readable account of where a conversation stands, at most `budget` tokens long, in its own language."""
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < LEAST:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(
+            f"an account cannot have {budget!r} tokens", hint=f"give a whole number of {LEAST} or more"
+        )
+    from backscroll.llm.tokens import tokenizer_for
+
+    catch_up(thread.engine, thread.id, _AT_ONCE)
+    info = thread.info
+    gists, last = thread.reading(_read)
+    language = info.language if info.language in ("en", "zh") else _language(gists, last)
+    return account(
+        title=info.title,
+        turns=info.turns,
+        messages=info.messages,
+        gists=gists,
+        last=last,
+        budget=budget,
+        count=tokenizer_for(thread.engine.settings.model).count,
+        language=language,
+    )
+
+
+def _read(view: View) -> tuple[list[Gist], list[Message]]:
+    forest = Forest(view)
+    gists = [forest.gist(part) for part in forest.cover(None, None)]
+    rows = view.page(_BACK, newest_first=True)
+    recent = [message_of(*row) for row in reversed(rows) if row[1].body is not None]
+    asked = [n for n, m in enumerate(recent) if m.role == "user" and not m.hidden]
+    return gists, recent[asked[-1] :] if asked else recent
+
+
+def _language(gists: list[Gist], last: list[Message]) -> str:
+    lines = [line.text for g in gists for line in g.lines][:200]
+    return language_of("\n".join([*lines, *(m.text[:400] for m in last)])) or "en"
