@@ -13,7 +13,7 @@ import bpe_openai
 from backscroll.assemble.compaction import Compaction
 from backscroll.assemble.fade_trail import Trail
 from backscroll.assemble.marks import Prices, decide
-from backscroll.assemble.policy import Plan, compact
+from backscroll.assemble.policy import Plan, compact, trim
 from backscroll.assemble.policy_fit import fit_last
 from backscroll.assemble.units import Unit, units_of
 from backscroll.assemble.view import Lens, protected, view
@@ -69,6 +69,7 @@ class Policy:
     """Batches between marks; old units as lines with the pieces that are likely to be needed, and notes."""
 
     low = 0.4
+    cap = 0.3
     plan = Plan()
     prices = Prices()
 
@@ -91,17 +92,22 @@ class Policy:
         self.trail.extend(units)
         self.seen = len(history)
         self.calls += 1
+        free = budget - sum(self.trail.by_id[u].tokens for u in protected(self.units))
+        cut = trim(self.units, self.compaction, self.lens, cap=int(max(self.cap * free, 300)), trail=self.trail)
+        self.compaction = cut or self.compaction
         blocks = view(self.units, self.compaction, self.lens)
         now = sum(b.tokens for b in blocks)
         growth = self.trail.tokens / self.calls
-        kept = self.compaction.after if self.compaction else self.low * budget
+        fixed = sum(self.trail.by_id[u].tokens for u in protected(self.units))
+        target = int(fixed + self.low * max(budget - fixed, 0))
+        kept = self.compaction.after if self.compaction else target
         reason = decide(now, budget, growth, kept, self.prices)
         if reason:
             made = compact(
                 self.units,
                 self.compaction,
                 self.lens,
-                target=int(self.low * budget),
+                target=target,
                 reason=reason,
                 trail=self.trail,
                 plan=self.plan,

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import log
 from typing import NamedTuple
 
+from backscroll.assemble.fade_weights import Weights, weights
 from backscroll.assemble.units import Unit
 from backscroll.assemble.view_meter import Meter
-from backscroll.assemble.view_pieces import Kind, slots_of
+from backscroll.assemble.view_pieces import Slot, slots_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
@@ -24,18 +26,22 @@ SPECIFIC = re.compile(
     r"|[A-Z][\w'-]+(?: [A-Z][\w'-]+)+"
     r"|(?<=《)[^《》\n]{2,40}(?=》)|(?<=「)[^「」\n]{2,40}(?=」)|(?<=“)[^“”\n]{2,40}(?=”)"
 )
-SHORTEST, LONGEST = 4, 100  # characters
-GIANT = 400_000  # characters of a text beyond which nothing is looked for
+SHORTEST, LONGEST = 4, 100  # characters of a string
+LINE = 25  # characters from which a line is worth copying
+GIANT = 400_000  # characters of a message beyond which nothing is looked for
+#: What tools put before a line of a file or a diff; the line itself is what gets copied.
+_NUMBERED = re.compile(r"\s*(?:\d+\s*[→:|\t]|[-+>](?=\s))\s?")
+_NUMBER = re.compile(r"[\d.,:%$€¥+-]+")
 
 
 class Piece(NamedTuple):
-    """One piece of a message: its number, roughly what it costs, its words without indentation, its specific strings."""
+    """One piece of a message: its number, roughly what it costs, the line it is, its specific strings."""
 
     number: int
     tokens: float
-    text: str
+    line: str  # without indentation and line numbers; empty where too short to be worth copying
     strings: tuple[str, ...]
-    kind: Kind
+    chance: float  # the part of the line's score that never changes
 
 
 @dataclass(slots=True)
@@ -43,12 +49,11 @@ class Use:
     """Where a string was met. Units are counted from the beginning of the trail."""
 
     revision: Ref  # of the last message that has it
-    first: int
     last: int
-    spoken: int = 0  # messages of the dialogue that use it: words and arguments
+    score: float  # the part of its score that never changes
+    words: int = 0  # messages that say it in words
+    arguments: int = 0  # replies that pass it to a tool
     told: int = 0  # results that have it
-    asked: bool = False  # a user said it
-    last_spoken: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +61,11 @@ class Seen:
     """One unit of the trail."""
 
     unit: Unit
+    number: int
     tokens: int  # verbatim
-    begins: int  # tokens of the trail before it
     pieces: tuple[tuple[Message, tuple[Piece, ...]], ...]
     strings: frozenset[str]
+    lines: frozenset[str]
 
 
 def _uses() -> dict[str, Use]:
@@ -68,6 +74,10 @@ def _uses() -> dict[str, Use]:
 
 def _seen() -> list[Seen]:
     return []
+
+
+def _by_id() -> dict[Ref, Seen]:
+    return {}
 
 
 def _lines() -> dict[str, int]:
@@ -80,64 +90,94 @@ class Trail:
 
     meter: Meter
     seen: list[Seen] = field(default_factory=_seen)
+    by_id: dict[Ref, Seen] = field(default_factory=_by_id)
     uses: dict[str, Use] = field(default_factory=_uses)
     lines: dict[str, int] = field(default_factory=_lines)  # how often a line was met
     tokens: int = 0
 
     def extend(self, units: Iterable[Unit]) -> Trail:
         """Look at more units."""
+        table = weights()
         for unit in units:
-            self._add(unit)
+            self._add(unit, table)
         return self
 
-    def _add(self, unit: Unit) -> None:
+    def _add(self, unit: Unit, table: Weights) -> None:
         number = len(self.seen)
         both: set[str] = set()
+        lines: set[str] = set()
         all_pieces: list[tuple[Message, tuple[Piece, ...]]] = []
         size = 0
         for message in unit.messages:
             tokens = self.meter.message(message)
             size += tokens
-            pieces = self._pieces(message, tokens)
+            slots = slots_of(message)
+            pieces = _pieces(slots, tokens, table)
             all_pieces.append((message, pieces))
-            both.update(self._noted(message, pieces, number))
-        self.seen.append(Seen(unit, size, self.tokens, tuple(all_pieces), frozenset(both)))
+            at = 0
+            for slot in slots:
+                own = pieces[at : at + len(slot.pieces)]
+                at += len(slot.pieces)
+                strings = {s for piece in own for s in piece.strings}
+                self._met(strings, slot, message.revision, number, table)
+                both |= strings
+            lines.update(piece.line for piece in pieces)
+        lines.discard("")
+        for line in lines:
+            self.lines[line] = self.lines.get(line, 0) + 1
+        seen = Seen(unit, number, size, tuple(all_pieces), frozenset(both), frozenset(lines))
+        self.seen.append(seen)
+        self.by_id[unit.id] = seen
         self.tokens += size
 
-    def _noted(self, message: Message, pieces: Sequence[Piece], number: int) -> set[str]:
-        told: set[str] = set()
-        spoken: set[str] = set()
-        for piece in pieces:
-            (told if piece.kind == "result" else spoken).update(piece.strings)
-            if len(piece.text) >= 25:
-                self.lines[piece.text] = self.lines.get(piece.text, 0) + 1
-        for strings, is_spoken in ((told, False), (spoken, True)):
-            for string in strings:
-                use = self.uses.get(string)
-                if use is None:
-                    use = self.uses[string] = Use(message.revision, number, number)
-                use.revision, use.last = message.revision, number
-                if is_spoken:
-                    use.spoken += 1
-                    use.last_spoken = number
-                    use.asked = use.asked or message.role == "user"
-                else:
-                    use.told += 1
-        return told | spoken
+    def _met(self, strings: set[str], slot: Slot, revision: Ref, number: int, table: Weights) -> None:
+        uses = self.uses
+        for string in strings:
+            use = uses.get(string)
+            if use is None:
+                use = uses[string] = Use(revision, number, _look(string, table))
+            use.revision, use.last = revision, number
+            if slot.kind == "result":
+                use.told += 1
+            elif slot.kind == "argument":
+                use.arguments += 1
+            else:
+                use.words += 1
 
-    @staticmethod
-    def _pieces(message: Message, tokens: int) -> tuple[Piece, ...]:
-        slots = slots_of(message)
-        length = sum(len(text) for slot in slots for text in slot.pieces)
-        rate = tokens / length if length else 0.0
-        look = length <= GIANT
-        out: list[Piece] = []
-        for slot in slots:
-            number = slot.first
-            for text in slot.pieces:
-                found = (
-                    tuple(s for s in SPECIFIC.findall(text) if SHORTEST <= len(s) <= LONGEST) if look else ()
-                )
-                out.append(Piece(number, rate * len(text), text.strip(), found, slot.kind))
-                number += 1
-        return tuple(out)
+
+def _look(string: str, table: Weights) -> float:
+    """What a string looks like."""
+    score = table.string["bias"]
+    if any(c.isdigit() for c in string):
+        score += table.string["digit"]
+        if _NUMBER.fullmatch(string):
+            score += table.string["number"]
+    if "." in string:
+        score += table.string["dot"]
+    return score
+
+
+def _pieces(slots: Sequence[Slot], tokens: int, table: Weights) -> tuple[Piece, ...]:
+    length = sum(len(text) for slot in slots for text in slot.pieces)
+    rate = tokens / length if length else 0.0
+    look = length <= GIANT
+    line_weights = table.line
+    out: list[Piece] = []
+    for slot in slots:
+        number = slot.first
+        common = line_weights["bias"] + line_weights["text"] * log(len(slot.pieces) or 1)
+        common += line_weights.get(slot.kind, 0.0)
+        for text in slot.pieces:
+            found = SPECIFIC.findall(text) if look else ()
+            strings = tuple({s: 0 for s in found if SHORTEST <= len(s) <= LONGEST})
+            line = _plain(text)
+            chance = common + line_weights["length"] * log(len(line) / 40) if line else 0.0
+            out.append(Piece(number, rate * len(text), line, strings, chance))
+            number += 1
+    return tuple(out)
+
+
+def _plain(text: str) -> str:
+    found = _NUMBERED.match(text)
+    line = text[found.end() :].strip() if found else text.strip()
+    return line if len(line) >= LINE else ""

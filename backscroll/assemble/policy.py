@@ -12,24 +12,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from backscroll.assemble.compaction import Compaction, Reason
-from backscroll.assemble.fade import choose_pieces
-from backscroll.assemble.fade_trail import Seen, Trail
+from backscroll.assemble.compaction import Compaction, Note, Reason
+from backscroll.assemble.fade import Chooser, Source
+from backscroll.assemble.fade_trail import Trail
 from backscroll.assemble.marks import Prices
-from backscroll.assemble.notes import choose_notes, values
 from backscroll.assemble.units import Unit
 from backscroll.assemble.view import Lens, protected, view
 from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
 from backscroll.vocab.prompt import Level
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the room of a compaction is shared out."""
+    """How the room of a compaction is shared out: all shares are of what is left beside what is protected."""
 
-    tail: float = 0.45  # of the room beside what is protected: recent units, verbatim
-    notes: float = 0.15
-    front: float = 0.5  # of the room: what earlier compactions left may take before everything is chosen anew
+    tail: float = 0.45  # recent units, verbatim
+    notes: float = 0.2  # at the most
+    lines: float = 0.3  # one line for every old unit, at the most
+    front: float = 0.5  # what earlier compactions left may take so much before everything is chosen anew
 
 
 def compact(
@@ -41,18 +42,57 @@ def compact(
     reason: Reason = "asked",
     trail: Trail | None = None,
     plan: Plan | None = None,
+    boost: Callable[[Message], float] | None = None,
 ) -> Compaction | None:
     """A compaction that brings the view down to about `target` tokens; None where it would not shrink it."""
     if not units:
         return None
     trail = trail or Trail(lens.meter).extend(units)
     before = sum(block.tokens for block in view(units, current, lens))
-    job = _Job(units, current, lens, trail, plan or Plan(), target)
-    made = replace(job.made(), reason=reason, before=before)
+    made = _Job(units, current, lens, trail, plan or Plan(), target, boost).made()
     after = sum(block.tokens for block in view(units, made, lens))
     if after >= before:
         return None
-    return replace(made, after=after)
+    return replace(made, reason=reason, before=before, after=after)
+
+
+def trim(
+    units: Sequence[Unit],
+    current: Compaction | None,
+    lens: Lens,
+    *,
+    cap: int,
+    trail: Trail,
+    boost: Callable[[Message], float] | None = None,
+) -> Compaction | None:
+    """Cut a newest unit that is larger than `cap` before anybody caches it; None where there is nothing to cut.
+
+    What stands before it is not touched, so this costs nothing but the words that are left out.
+    """
+    unit = units[-1]
+    seen = trail.by_id[unit.id]
+    if seen.tokens <= cap or unit.id in protected(units):
+        return None
+    results = [(m, pieces) for m, pieces in seen.pieces if m.role == "tool"]
+    kept_tokens = sum(lens.meter.message(m) for m, _ in seen.pieces if m.role != "tool")
+    room = cap - kept_tokens
+    big = sum(lens.meter.message(m) for m, _ in results)
+    if big <= 0 or room < 0.2 * cap:
+        return None
+    chooser = Chooser(trail, set(), set(), boost)
+    keeps = chooser.fresh(results, room)
+    base = current or Compaction()
+    for message, pieces in seen.pieces:
+        if message.role != "tool" and pieces:
+            keeps[message.revision] = ((0, len(pieces)),)
+    made = replace(
+        base,
+        upto=unit.last,
+        levels={**base.levels, unit.id: Level.DIGEST},
+        keeps={**base.keeps, **keeps},
+        reason="pays",
+    )
+    return made
 
 
 class _Job:
@@ -66,56 +106,30 @@ class _Job:
         trail: Trail,
         plan: Plan,
         target: int,
+        boost: Callable[[Message], float] | None,
     ) -> None:
         self.units, self.current, self.lens, self.trail, self.plan = units, current, lens, trail, plan
+        self.boost = boost
         self.safe = protected(units)
-        self.target = target
-        self.by_id: dict[Ref, Seen] = {seen.unit.id: seen for seen in trail.seen}
-        fixed = sum(self.by_id[u].tokens for u in self.safe)
-        self.room = max(target - fixed, 0)
+        self.room = max(target - sum(self._size(u) for u in self.safe), 0)
 
-    def tail(self, room: float) -> int:
-        """Index of the first unit that stays verbatim."""
-        at = len(self.units)
-        while at > 0:
-            unit = self.units[at - 1]
-            cost = 0 if unit.id in self.safe else self.by_id[unit.id].tokens
-            if cost > room and at < len(self.units):
-                break
-            room -= cost
-            at -= 1
-        return at
+    def _size(self, unit: Ref) -> int:
+        return self.trail.by_id[unit].tokens
 
     def made(self) -> Compaction:
         """The compaction."""
-        units, current = self.units, self.current
-        end = self.tail(self.plan.tail * self.room)
-        begin = self._front(end)
-        front = current if begin and current is not None else Compaction()
-        frozen = self._front_tokens(front, begin)
-        tail = sum(self.by_id[u.id].tokens for u in units[end:] if u.id not in self.safe)
+        units = self.units
+        end = self._tail(self.plan.tail * self.room)
+        begin, front, frozen = self._front(end)
+        tail = sum(self._size(u.id) for u in units[end:] if u.id not in self.safe)
         room = self.room - frozen - tail
-        notes_room = self.plan.notes * self.room
-        old = [self.by_id[u.id] for u in units[begin:end] if u.id not in self.safe]
-        now = len(self.trail.seen)
-        worths = values(self.trail, now)
-        levels, base = self._lines(old, 0.5 * (room - notes_room))
-        alive = [seen for seen in old if levels[seen.unit.id] is Level.GIST]
-        kept = choose_pieces(alive, room - notes_room - base, worths, self.trail)
-        shown = set(kept.strings)
-        for u in [*units[:begin], *units[end:]]:
-            if u.id in self.safe or u.id not in front.levels:
-                shown |= self.by_id[u.id].strings
-        shown.update(n.text for n in front.notes)
+        sources = self._sources(begin, end)
+        levels, base, alive = self._lines(sources, self.plan.lines * room)
+        shown, lines = self._shown(begin, end, front)
+        chooser = Chooser(self.trail, shown, lines, self.boost)
+        kept = chooser.choose(alive, room - base, self.plan.notes * self.room)
         here = units[end].id if end < len(units) else Ref(units[-1].last.thread, units[-1].last.seq + 1)
-        notes = choose_notes(
-            worths.items(),
-            shown,
-            int(notes_room),
-            self.lens.meter.count,
-            lambda s: self.trail.uses[s].revision,
-            here,
-        )
+        notes = [Note(text, self.trail.uses[text].revision, here) for text in kept.notes]
         return Compaction(
             upto=units[-1].last,
             start=front.start,
@@ -125,37 +139,83 @@ class _Job:
             cuts=(*front.cuts, here),
         )
 
-    def _front(self, end: int) -> int:
-        """Where the part begins that is chosen anew: behind what earlier compactions left, or at the very beginning."""
-        if self.current is None or not self.current.cuts:
-            return 0
-        cut = self.current.cuts[-1]
-        at = next((i for i, u in enumerate(self.units) if u.id == cut), 0)
-        if not 0 < at < end:
-            return 0
-        return at if self._front_tokens(self.current, at) <= self.plan.front * self.room else 0
+    def _tail(self, room: float) -> int:
+        """Index of the first unit that stays verbatim to the end."""
+        at = len(self.units)
+        while at > 0:
+            unit = self.units[at - 1]
+            cost = 0 if unit.id in self.safe else self._size(unit.id)
+            if cost > room and at < len(self.units):
+                break
+            room -= cost
+            at -= 1
+        return at
 
-    def _front_tokens(self, front: Compaction, begin: int) -> int:
-        if not begin:
-            return 0
-        blocks = view(self.units[:begin], front, self.lens)
-        fixed = sum(self.by_id[u.id].tokens for u in self.units[:begin] if u.id in self.safe)
-        return max(sum(b.tokens for b in blocks) - fixed, 0)
+    def _front(self, end: int) -> tuple[int, Compaction, int]:
+        """What earlier compactions left and may stay as it is: where it ends, its choices, its tokens."""
+        current = self.current
+        if current is not None and current.cuts:
+            cut = current.cuts[-1]
+            at = next((i for i, u in enumerate(self.units) if u.id == cut), 0)
+            if 0 < at < end:
+                blocks = view(self.units[:at], current, self.lens)
+                fixed = sum(self._size(u.id) for u in self.units[:at] if u.id in self.safe)
+                frozen = max(sum(b.tokens for b in blocks) - fixed, 0)
+                if frozen <= self.plan.front * self.room:
+                    return at, current, frozen
+        return 0, Compaction(), 0
 
-    def _lines(self, old: Sequence[Seen], room: float) -> tuple[dict[Ref, Level], float]:
+    def _sources(self, begin: int, end: int) -> list[Source]:
+        """Old units and what may be kept of them: of what was condensed before, no more than what was left of it."""
+        was = self.current
+        out: list[Source] = []
+        for unit in self.units[begin:end]:
+            if unit.id in self.safe:
+                continue
+            allowed = None
+            if was is not None and unit.id in was.levels:
+                if was.levels[unit.id] >= Level.SUMMARY:
+                    allowed = {}
+                else:
+                    allowed = {
+                        r: {n for a, b in was.keeps.get(r, ()) for n in range(a, b)} for r in unit.revisions
+                    }
+            out.append(Source(self.trail.by_id[unit.id], allowed))
+        return out
+
+    def _shown(self, begin: int, end: int, front: Compaction) -> tuple[set[str], set[str]]:
+        """Strings and lines that stand in the prompt anyway."""
+        strings = {note.text for note in front.notes}
+        lines: set[str] = set()
+        for at, unit in enumerate(self.units):
+            seen = self.trail.by_id[unit.id]
+            if unit.id in self.safe or at >= end or (at < begin and unit.id not in front.levels):
+                strings |= seen.strings
+                lines |= seen.lines
+            elif at < begin:
+                for message, pieces in seen.pieces:
+                    for first, stop in front.keeps.get(message.revision, ()):
+                        for piece in pieces[first:stop]:
+                            strings.update(piece.strings)
+                            lines.add(piece.line)
+        return strings, lines
+
+    def _lines(self, sources: Sequence[Source], room: float) -> tuple[dict[Ref, Level], float, list[Source]]:
         """Every old unit as a line, the newest first; what does not fit is gone."""
         levels: dict[Ref, Level] = {}
+        alive: list[Source] = []
         spent = 0.0
-        for seen in reversed(old):
-            shown = self.lens.shown(seen.unit, Level.GIST, {})
+        for source in reversed(sources):
+            unit = source.seen.unit
+            shown = self.lens.shown(unit, Level.GIST, {})
             cost = self.lens.meter.count(shown) + 1 if isinstance(shown, str) else 0
-            spent += cost
-            if spent > room:
-                spent -= cost
-                levels[seen.unit.id] = Level.GONE
+            if spent + cost > room:
+                levels[unit.id] = Level.GONE
             else:
-                levels[seen.unit.id] = Level.GIST
-        return levels, spent
+                spent += cost
+                levels[unit.id] = Level.GIST
+                alive.append(source)
+        return levels, spent, alive[::-1]
 
 
 @dataclass(frozen=True, slots=True)
