@@ -22,6 +22,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
 G = TypeVar("G", bound=Gist)
+G_co = TypeVar("G_co", bound=Gist, covariant=True)
 
 #: The shape of the answer.
 SCHEMA: Mapping[str, Json] = {
@@ -47,14 +48,14 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(Generic[G]):
+class Plan(Generic[G_co]):
     """What to ask, and the rule-made artefact that stands until, and unless, the answer can be used."""
 
     recipe: Recipe
     rule_key: bytes  # of the rule-made artefact: it names the same inputs
     key: bytes  # of the artefact; the first reply is kept under it too
     ask: Ask
-    stand_in: G
+    stand_in: G_co
     sources: tuple[Ref, ...]  # every revision that the model gets to see
     limit: int  # tokens of the artefact
     given: str  # the data as the model sees it

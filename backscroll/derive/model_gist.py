@@ -60,8 +60,8 @@ def planned_messages(
     """What to ask about a stretch of messages; None where there is nothing to condense."""
     said = shown(messages)
     given = transcript(said, count, input_tokens)
-    if not given or count(given) <= count(stand_in.text):
-        return None  # as short as it can be: no money is spent on it
+    if not given or count(given) <= max(limit, count(stand_in.text)):
+        return None  # rules can quote all of it: no money is spent on that
     spoken = language_of(" ".join(m.text[:400] for m in said if m.role != "tool"))
     return plan(
         kind,

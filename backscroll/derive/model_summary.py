@@ -36,7 +36,11 @@ def plan_summary(
     """What to ask for the summary of a span, given the gists or summaries below; None where there is nothing to merge."""
     told = [c for c in children if c.text.strip()]
     given = "\n\n".join(c.text for c in told)
-    if len(told) < 2 or count(given) <= count(stand_in.text) or count(given) > INPUT:
+    if (
+        len(told) < 2
+        or count(given) <= max(limit_of(stand_in.level), count(stand_in.text))
+        or count(given) > INPUT
+    ):
         return None
     return plan(
         "summary",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias
 
+from backscroll.derive.gist import Gist
 from backscroll.derive.model_ask import Ask, G, Plan, again
 from backscroll.derive.model_fold import fold
 from backscroll.derive.recipe import Count, Recipe
@@ -68,6 +69,7 @@ class Better:
     text: str
     model: str
     sources: tuple[Ref, ...]
+    at: str  # when it was written
 
 
 def better(
@@ -86,16 +88,27 @@ def better(
     out: dict[bytes, Better] = {}
     for key, rule in keys.items():  # later models are newer ones and overwrite
         if key in found:
-            body = from_bytes(found[key].body)
-            out[rule] = Better(body["text"], body["model"], found[key].sources)
+            out[rule] = _better(found[key])
     return out
 
 
-def failure_of(reader: Reader, planned: Plan[G]) -> str:
-    """Why a model could not make this artefact the first time it was tried; empty where it was not, or could."""
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a model could not make an artefact the first time it was tried."""
+
+    why: str
+    model: str
+    passing: bool  # the service, not the answer, was at fault
+
+
+def failure_of(reader: Reader, planned: Plan[Gist]) -> Failure | None:
+    """What went wrong with an artefact; None where it was never tried, or was made in the end."""
     key = _FAILURE.key([planned.key.hex()])
     found = reader.made([key, planned.key])
-    return "" if key not in found or planned.key in found else str(from_bytes(found[key].body)["why"])
+    if key not in found or planned.key in found:
+        return None
+    body = from_bytes(found[key].body)
+    return Failure(body["why"], body["model"], body["passing"])
 
 
 def modelling_for(engine: Engine) -> Modelling | None:
@@ -208,15 +221,17 @@ class Modelling:
         body = dumps({"text": text, "model": writer}).encode("utf-8", "surrogatepass")
         tx.make([Made(planned.key, planned.recipe.name, thread, body, planned.sources, now)])
         used = _used(tx, planned.recipe.name)
-        if used[:1] != [writer]:
-            newest = [writer, *(model for model in used if model != writer)]
+        others = [model for model in used if model != writer]
+        # The model in use goes first; one whose old reply was folded just now does not.
+        newest = [writer, *others] if writer == self.model else used if writer in used else [*used, writer]
+        if newest != used:
             tx.set_meta(f"{_MODELS}{planned.recipe.name}", dumps(newest))
         return True
 
     def _fail(self, planned: Plan[G], thread: str, error: BackscrollError, *, passing: bool) -> None:
         """Keep the reason; it holds no words of the conversation."""
         why = error.message if not passing else type(error).__name__
-        body = dumps({"why": why, "model": self.model}).encode("utf-8", "surrogatepass")
+        body = dumps({"why": why, "model": self.model, "passing": passing}).encode("utf-8", "surrogatepass")
         key = _FAILURE.key([planned.key.hex()])
         made = Made(key, _FAILURE.name, thread, body, planned.sources, self.engine.means.now())
 
@@ -311,7 +326,7 @@ class Modelling:
 
 def _better(made: Made) -> Better:
     body = from_bytes(made.body)
-    return Better(body["text"], body["model"], made.sources)
+    return Better(body["text"], body["model"], made.sources, made.at)
 
 
 def _used(reader: Reader, name: str) -> list[str]:

@@ -1,0 +1,252 @@
+"""Which gists and summaries of a thread a model has still to write, what that would cost, and writing them.
+
+Owns the walk over the summary tree: closed nodes that are steady (older than the turns that are shown in full), from the newest
+back, each under the key of its rule-made text. In the background only what was said while it was logged is written: imported old
+conversations wait until somebody has seen the price and asks for it. Before: `engine/tree`, `engine/modelling`. After:
+`engine/background` (as a step), `engine/models`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from backscroll.derive import model_gist, model_summary
+from backscroll.derive.gist import Gist
+from backscroll.derive.model_ask import Plan
+from backscroll.derive.recipe import Count
+from backscroll.derive.summary import Summary
+from backscroll.derive.tree import PROGRESS
+from backscroll.engine.costing import expected_cost
+from backscroll.engine.lineage import View
+from backscroll.engine.modelling import Better, Modelling, better, failure_of, modelling_for
+from backscroll.engine.tree_texts import Texts
+from backscroll.errors import InvalidInput
+from backscroll.llm.tokens import tokenizer_for
+from backscroll.record.derived import Node
+from backscroll.record.ports import Reader, Writer
+from backscroll.vocab.moment import microseconds
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+Planned: TypeAlias = Plan[Gist]
+_SEEN = "modelled"  # under which the store keeps how far this work has come
+_PAGE = 128
+_LIVE = 600 * 1_000_000  # microseconds between saying and logging; what came later was imported
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What there is to write, and what that would cost."""
+
+    texts: int
+    input: int  # tokens
+    output: int  # tokens, at the most
+    dollars: float | None  # None: nobody knows the price
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written, and what was not."""
+
+    texts: int = 0
+    rules: int = 0  # for which the rule-made text stands
+    calls: int = 0
+    why: str = ""  # the last reason for that
+
+
+def write_pending(engine: Engine, thread: str, limit: int) -> int:
+    """A step of background work: write at most so many texts that are due; gives how many were written."""
+    state = engine.store.read(lambda reader: reader.thread(thread))
+    if state is None or engine.store.read(lambda reader: reader.progress(thread, _SEEN)) >= state.head:
+        return 0
+    working = modelling_for(engine)
+    if working is None:
+        return 0
+    with working:
+        done = _write(working, thread, limit, imported=False)
+    if not done.why and done.texts + done.rules < limit:
+
+        def note(tx: Writer) -> None:
+            tx.set_progress(thread, _SEEN, state.head)
+
+        engine.store.write(note)
+    return done.texts
+
+
+def estimate(engine: Engine, thread: str) -> Estimate:
+    """What writing everything that is due for a thread would take, imported turns included; calls nobody."""
+    working = _configured(engine)
+    count = tokenizer_for(working.model).count
+    plans = list(_due(working, thread, imported=True))
+    told = sum(count(p.ask.system) + sum(count(m["content"]) for m in p.ask.messages) for p in plans)
+    most = sum(p.ask.max_tokens for p in plans)
+    dollars = expected_cost(engine, working.model, input=told, output=most, provider=working.provider.name)
+    return Estimate(len(plans), told, most, dollars)
+
+
+def write_all(engine: Engine, thread: str, limit: int | None = None) -> Written:
+    """Write everything that is due for a thread, here and now, imported turns included."""
+    with _configured(engine) as working:
+        done = Written()
+        while limit is None or done.texts < limit:
+            # Summaries rest on gists: each pass can write what the one before made possible.
+            more = _write(working, thread, (limit or 1 << 30) - done.texts, imported=True)
+            done = replace(more, texts=done.texts + more.texts, rules=done.rules + more.rules)
+            if more.why or not more.texts:
+                break
+        return replace(done, calls=working.calls)
+
+
+def _configured(engine: Engine) -> Modelling:
+    found = modelling_for(engine)
+    if found is None:
+        raise InvalidInput(
+            "no model writes summaries here", hint="write a table [providers.NAME] into the settings file"
+        )
+    return found
+
+
+def _write(working: Modelling, thread: str, limit: int, *, imported: bool) -> Written:
+    texts = rules = 0
+    for planned in _due(working, thread, imported=imported):
+        if texts + rules >= limit:
+            break
+        outcome = working.make(planned, thread)
+        if outcome.by == "rules":
+            rules += 1
+            if outcome.passing:
+                return Written(texts, rules, working.calls, outcome.why)
+        else:
+            texts += 1
+    return Written(texts, rules, working.calls)
+
+
+def _due(working: Modelling, thread: str, *, imported: bool) -> Iterator[Planned]:
+    """Plans for what is due, lower levels first, the newest first in each; every plan is read when it is needed."""
+    engine = working.engine
+    level = 0
+    while True:
+        last = engine.store.read(
+            lambda reader, level=level: reader.nodes(thread, level, newest_first=True, limit=1)
+        )
+        if not last:
+            return
+        yield from _of_level(working, thread, level, last[0], imported=imported)
+        level += 1
+
+
+def _of_level(
+    working: Modelling, thread: str, level: int, last: Node, *, imported: bool
+) -> Iterator[Planned]:
+    store, before = working.engine.store, last.position  # the last node of a level is still growing
+    edge = store.read(lambda reader: _steady(reader, thread, working.engine.settings.warm_turns))
+    whole = imported or store.read(lambda reader: _changed(reader, thread))
+    while True:
+        page, plans = store.read(
+            lambda reader, before=before: _planned(
+                working, reader, thread, level, before, edge, imported=imported
+            )
+        )
+        yield from plans
+        if len(page) < _PAGE or (not plans and not whole):
+            return  # older ones were looked at when they were new
+        before = page[-1].position
+
+
+def _steady(reader: Reader, thread: str, turns: int) -> bytes | None:
+    """The position from which on turns are shown in full and may still be edited; None: nothing is that new."""
+    left, edge = turns, None
+    for node in reader.nodes(thread, 0, newest_first=True, limit=8 * (turns + 1)):
+        if left <= 0:
+            return edge
+        edge = node.position
+        left -= node.turns
+    return edge
+
+
+def _changed(reader: Reader, thread: str) -> bool:
+    """Whether something other than new messages came since this work last looked."""
+    return bool(reader.others(thread, reader.progress(thread, _SEEN) + 1))
+
+
+def _planned(
+    working: Modelling,
+    reader: Reader,
+    thread: str,
+    level: int,
+    before: bytes,
+    edge: bytes | None,
+    *,
+    imported: bool,
+) -> tuple[list[Node], list[Planned]]:
+    """One page of nodes, newest first, and the plans for those of them that are due."""
+    state = reader.thread(thread)
+    page = reader.nodes(thread, level, before=before, newest_first=True, limit=_PAGE)
+    if state is None:
+        return page, []
+    # The tree speaks of the moment that it has seen, which may be behind the log.
+    view = View(reader, state, reader.progress(thread, PROGRESS))
+    texts = Texts("", reader, view)
+    recipe = model_gist.recipe if level == 0 else model_summary.recipe
+    known = better(reader, recipe, [n.key for n in page])
+    due = [n for n in page if n.key not in known and (edge is None or n.end < edge)]
+    plans: list[Planned] = []
+    for node in due:
+        if not imported and _imported(reader, node):
+            continue
+        planned = _plan(reader, texts, node, working.model, working.count)
+        if planned is None:
+            continue
+        failed = failure_of(reader, planned)
+        if failed is None or failed.passing:
+            plans.append(planned)
+    return page, plans
+
+
+def _imported(reader: Reader, node: Node) -> bool:
+    """True where the messages of a node were logged long after they were said."""
+    event = reader.event(node.opening)
+    spoken = reader.spoken([node.opening]).get(node.opening)
+    if event is None or spoken is None:
+        return True
+    return microseconds(event.at) - microseconds(spoken.said) > _LIVE
+
+
+def _plan(reader: Reader, texts: Texts, node: Node, model: str, count: Count) -> Planned | None:
+    stand_in = texts.of(node)
+    if node.level == 0:
+        messages = texts.messages(node.position, node.end)
+        return model_gist.plan_gist(messages, stand_in, node.key, model=model, count=count)
+    if not isinstance(stand_in, Summary):
+        return None
+    children = _with_better(reader, texts, texts.children(node))
+    return model_summary.plan_summary(children, stand_in, node.key, model=model, count=count)
+
+
+def _with_better(reader: Reader, texts: Texts, nodes: Sequence[Node]) -> list[Gist]:
+    """What nodes say, in the words of a model where there are such."""
+    found = node_words(reader, nodes)
+    return [
+        replace(texts.of(n), text=found[n.key].text, sources=found[n.key].sources)
+        if n.key in found
+        else texts.of(n)
+        for n in nodes
+    ]
+
+
+def node_words(reader: Reader, nodes: Iterable[Node], upto: str = "") -> dict[bytes, Better]:
+    """What models wrote for nodes of the tree, by their keys; with `upto` only what was written by that moment.
+
+    A prompt that was compacted at some moment shows what there was then, so that its beginning stays as it is.
+    """
+    told = list(nodes)
+    gists = better(reader, model_gist.recipe, [n.key for n in told if n.level == 0])
+    spans = better(reader, model_summary.recipe, [n.key for n in told if n.level > 0])
+    found = gists | spans
+    if not upto:
+        return found
+    moment = microseconds(upto)
+    return {key: words for key, words in found.items() if microseconds(words.at) <= moment}
