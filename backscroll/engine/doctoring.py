@@ -1,11 +1,13 @@
-"""What works here: store, full text, tokenizers, git, providers. Looks, never changes."""
+"""What works here: store, full text, tables of tokens, vectors and their encoder, git, providers. Looks, never changes."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import zlib
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,7 +43,8 @@ def doctor(engine: Engine) -> list[Check]:
         *_store(engine),
         _full_text(engine),
         _extra("postgres", "psycopg", "PostgreSQL driver", "pip install 'backscroll[postgres]'"),
-        _extra("tokenizers", "tiktoken", "exact token counts", "comes with the context engine"),
+        _tokens(),
+        *_vectors(engine),
         _git(),
         *_providers(),
     ]
@@ -92,6 +95,46 @@ def _extra(name: str, module: str, label: str, hint: str) -> Check:
     return Check(
         name, True if there else None, label if there else f"{label}: not installed", "" if there else hint
     )
+
+
+def _tokens() -> Check:
+    """Whether tokens can be counted exactly with what is on this computer."""
+    if find_spec("tiktoken") is None:
+        return Check("tokenizers", None, "exact token counts: not installed", "pip install tiktoken")
+    from backscroll.llm.encodings import VOCABULARIES, available, read_table
+
+    sound: list[str] = []
+    for name in sorted(VOCABULARIES):
+        wanted = VOCABULARIES[name].sha256
+        try:
+            if not available(name):
+                continue
+            if wanted and hashlib.sha256(read_table(name)).hexdigest() != wanted:
+                raise ValueError(name)
+        except (OSError, EOFError, ValueError, zlib.error) as error:
+            hint = "install Backscroll again; until then tokens are estimated"
+            return Check("tokenizers", False, f"a table of tokens cannot be read: {error}", hint)
+        sound.append(name)
+    return Check("tokenizers", True, f"exact token counts: {', '.join(sound)}")
+
+
+def _vectors(engine: Engine) -> list[Check]:
+    """Which encoder there is, and how many vectors it has made."""
+    from backscroll.llm.encoder import encoder_of, why_no_encoder
+
+    name = engine.settings.encoder
+    try:
+        encoder = encoder_of(name)
+        stats = engine.stats()
+    except BackscrollError as error:
+        return [Check("encoder", False, error.message, error.hint)]
+    why = "" if encoder is not None else f": {why_no_encoder(name)}"
+    hint = "" if encoder is not None else "recall goes by words alone"
+    made = f"{stats['vectors']} vectors for {stats['revisions']} revisions"
+    return [
+        Check("encoder", None if encoder is None else True, name + why, hint),
+        Check("vectors", True, made),
+    ]
 
 
 def _git() -> Check:

@@ -1,8 +1,8 @@
 """Echoes: where the words of a forgotten message stand beside it.
 
 An import takes the title of a thread from its first message, and some tools write every message down twice: once as a message,
-once in a line about it. Who forgets a message wants those gone too. Looks at titles, metadata, asides and code changes of the
-threads that showed the message; other messages are left alone, because somebody said them on purpose.
+once in a line about it; a summary may quote. Who forgets a message wants those gone too. Looks at titles, metadata, asides,
+code changes, crops and compactions of the threads that showed the message; other messages are left alone, because somebody said them on purpose.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from backscroll.record.ports import Writer
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.part import Json, Opaque, Reasoning, Text, ToolCall, ToolResult
 
-_BESIDE = frozenset({Kind.ASIDE, Kind.CODE_CHANGED})
+_BESIDE = frozenset({Kind.ASIDE, Kind.CODE_CHANGED, Kind.CROPPED, Kind.COMPACTED})
 #: Shorter words stand everywhere by chance; a Chinese sign says about as much as three letters.
 _ENOUGH = 12
 
@@ -46,7 +46,7 @@ def words_of(events: Iterable[Event]) -> list[str]:
 
 
 def beside(tx: Writer, threads: Sequence[str], words: Sequence[str]) -> list[Event]:
-    """Asides and code changes of these threads that repeat the words."""
+    """Asides, code changes and summaries of these threads that repeat the words."""
     long = [text for text in words if _weight(text) >= _ENOUGH]
     return [
         event

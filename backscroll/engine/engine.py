@@ -20,7 +20,7 @@ from backscroll.engine.memo import Memo
 from backscroll.engine.pen import Pen, checked_actor
 from backscroll.engine.reading import info_of
 from backscroll.engine.thread import Thread
-from backscroll.errors import Ambiguous, NotFound
+from backscroll.errors import Ambiguous, InvalidInput, NotFound
 from backscroll.record.about import About
 from backscroll.record.chain import genesis
 from backscroll.record.ports import Store, ThreadState, Writer
@@ -112,6 +112,8 @@ class Engine:
         actor: str | None = None,
     ) -> Thread:
         """Begin a conversation."""
+        if isinstance(tags, str):
+            raise InvalidInput(f"not a list of tags: {tags!r}", hint=f"give them one by one: tags=[{tags!r}]")
         about = About(title, project, kind, language, tuple(tags), metadata or {})
         made = self.store.write(lambda tx: self.begin(tx, about, actor).state.id)
         thread = Thread(self, made, actor)
@@ -229,16 +231,20 @@ class Engine:
     def forget(
         self,
         thread: str,
-        messages: Sequence[Ref],
+        messages: Sequence[Ref] | None,
         *,
         actor: str,
         keep_shared: bool = False,
         dry_run: bool = False,
     ) -> forgetting.Erasure:
-        """Erase messages, or a whole thread, for good; then rewrite the file so that no page keeps them."""
+        """Erase messages, or (None) a whole thread, for good; then rewrite the file so that no page keeps them."""
+        if messages is not None and not messages:
+            raise InvalidInput(
+                "no message to forget", hint="name at least one; `forget_thread` erases a whole thread"
+            )
 
         def work(tx: Writer) -> forgetting.Erasure:
-            if messages:
+            if messages is not None:
                 done = forgetting.forget_messages(
                     tx, self.means, thread, messages, actor, keep_shared=keep_shared
                 )
@@ -252,6 +258,7 @@ class Engine:
             done = self.store.write(work)
         except forgetting.OnlyAsked as answer:
             return answer.erasure
+        self.memo.clear()
         left = self.store.scrub()
         self.changed(Thread(self, thread, actor))
         return replace(done, unreachable=tuple(left))

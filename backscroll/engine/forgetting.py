@@ -1,7 +1,7 @@
 """Forgetting: the only erasure.
 
-The words, their hashes, their bytes, everything derived from them and their index entries go, in every fork, and the file is
-rewritten so that no page keeps them. What stays is a tombstone: that something was there, who erased it and when. The tombstone
+The words, their hashes, their bytes, everything derived from them (artefacts, replies of models, vectors, token counts,
+summaries of crops and compactions) and their index entries go, in every fork, and the file is rewritten so that no page keeps them. What stays is a tombstone: that something was there, who erased it and when. The tombstone
 holds a short salted mark by which an import recognises the same message and does not bring it back; it is too short (12
 bits) to confirm a guess about the words.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from backscroll.engine import echoes
 from backscroll.engine.disowning import disown
@@ -20,10 +21,13 @@ from backscroll.engine.pen import Pen
 from backscroll.errors import NotFound
 from backscroll.record.content import blobs_of, decode
 from backscroll.record.history import FORGOTTEN
-from backscroll.record.ports import Writer
+from backscroll.record.ports import ThreadState, Writer
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
+
+#: Events whose text stands in for messages.
+_CONDENSING = frozenset({Kind.CROPPED, Kind.COMPACTED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,11 @@ class Erasure:
     blobs: int
     threads: tuple[str, ...]  # every thread that showed them
     shared_with: tuple[Ref, ...]  # other messages that lose the same attached bytes
-    beside: int = 0  # titles, asides and code changes that repeated the words
+    beside: int = (
+        0  # titles, asides and code changes that repeated the words; crops and compactions that told them
+    )
     unreachable: tuple[str, ...] = ()
+    derived: int = 0  # artefacts, replies, vectors, counts and receipts that were made of them
 
 
 class OnlyAsked(Exception):
@@ -77,9 +84,28 @@ def forget_messages(
         pen.save()
         affected.append(kin.id)
     said = [e for events in doomed.values() for e in events]
-    more = _echoes(tx, means, affected, said, actor)
-    done = _erase(tx, [*said, *more], len(messages), affected, keep_shared=keep_shared)
-    return replace(done, revisions=len(said), beside=len(more))
+    told = {e.id: e for e in _echoes(tx, means, affected, said, actor)}
+    told |= {e.id: e for e in condensed(tx, family, messages)}
+    derived = tx.unmake([e.id for e in said], [kin.id for kin in family])
+    done = erase(tx, [*said, *told.values()], len(messages), affected, keep_shared=keep_shared)
+    return replace(done, revisions=len(said), beside=len(told), derived=derived)
+
+
+def condensed(tx: Writer, family: Sequence[ThreadState], messages: Iterable[Ref]) -> list[Event]:
+    """Crops and compactions of a family whose text rests on these messages, or does not say on what it rests."""
+    names = {str(message) for message in messages}
+    return [
+        event
+        for kin in family
+        for event in tx.others(kin.id)
+        if event.kind in _CONDENSING
+        and event.body is not None
+        and _rests_on(event.head.get("sources"), names)
+    ]
+
+
+def _rests_on(sources: Json, names: set[str]) -> bool:
+    return not isinstance(sources, list) or not names.isdisjoint(map(str, cast("list[Json]", sources)))
 
 
 def _echoes(
@@ -104,25 +130,29 @@ def forget_thread(tx: Writer, means: Means, thread: str, actor: str, *, keep_sha
         raise NotFound(f"no thread {thread}")
     own = [e.id for e in tx.events(thread) if e.message == e.id]
     disowned = list(disown(tx, means, thread, tx.family(state.root), actor))
-    _forget_shown(tx, means, state.root, thread, actor)
+    shown = _forget_shown(tx, means, state.root, thread, actor)
     done = forget_messages(tx, means, thread, own, actor, keep_shared=keep_shared)
     pen = Pen(tx, thread, means, actor)
     pen.write(Kind.FORGOTTEN, head={"thread": True, "messages": []})
     pen.save()
-    rest = [*disowned, *(e for e in tx.events(thread) if e.body is not None)]
-    more = _erase(tx, rest, 0, [thread], keep_shared=keep_shared)
-    return Erasure(
-        done.messages,
-        done.revisions,
-        done.blobs + more.blobs,
-        done.threads,
-        (*done.shared_with, *more.shared_with),
-        done.beside + more.revisions,
+    left = {e.id: e for e in (*disowned, *condensed(tx, tx.family(state.root), shown))}
+    left |= {e.id: e for e in tx.events(thread) if e.body is not None}
+    derived = tx.unmake(list(left), [thread]) + tx.unlearn(thread)
+    more = erase(tx, left.values(), 0, [thread], keep_shared=keep_shared)
+    return replace(
+        done,
+        blobs=done.blobs + more.blobs,
+        shared_with=(*done.shared_with, *more.shared_with),
+        beside=done.beside + more.revisions,
+        derived=done.derived + derived,
     )
 
 
-def _forget_shown(tx: Writer, means: Means, root: str, thread: str, actor: str) -> None:
-    """Whoever shows this thread's words for a message of an older ancestor loses that message with them."""
+def _forget_shown(tx: Writer, means: Means, root: str, thread: str, actor: str) -> set[Ref]:
+    """Whoever shows this thread's words for a message of an older ancestor loses that message with them.
+
+    Gives the messages for which this thread had words of its own.
+    """
     edits = {
         e.id: (e, e.target)
         for e in tx.events(thread)
@@ -138,6 +168,7 @@ def _forget_shown(tx: Writer, means: Means, root: str, thread: str, actor: str) 
             holes = [_hole(tx, means, message, [event]) for event, message in shown]
             pen.write(Kind.FORGOTTEN, head={"messages": holes})
             pen.save()
+    return targets
 
 
 def _hole(tx: Writer, means: Means, message: Ref, events: Sequence[Event]) -> dict[str, Json]:
@@ -148,9 +179,15 @@ def _hole(tx: Writer, means: Means, message: Ref, events: Sequence[Event]) -> di
     return {"message": str(message), "salt": salt.hex(), "marks": marks}
 
 
-def _erase(
-    tx: Writer, events: Iterable[Event], messages: int, threads: Sequence[str], *, keep_shared: bool
+def erase(
+    tx: Writer,
+    events: Iterable[Event],
+    messages: int = 0,
+    threads: Sequence[str] = (),
+    *,
+    keep_shared: bool = False,
 ) -> Erasure:
+    """Destroy what these events say, and the bytes that only they (or, by default, others too) refer to."""
     erased: set[Ref] = set()
     blobs: set[str] = set()
     for event in events:

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from backscroll.engine import forgetting
 from backscroll.engine.files import FileSource
 from backscroll.engine.forking import counted
 from backscroll.engine.importing import ImportReport
+from backscroll.engine.journal import reply_lines, take_reply
 from backscroll.engine.pen import Pen
 from backscroll.errors import BackscrollError, FormatError
 from backscroll.formats.json_text import NotJson, dumps, parsed
@@ -53,6 +55,7 @@ def native_lines(engine: Engine, threads: Sequence[str] | None) -> Iterator[str]
                         sent.add(name)
                 yield event_line(event)
             seq = page[-1].seq
+    yield from reply_lines(engine, [state.id for state in states])
 
 
 def _blobs(event: Event) -> set[str]:
@@ -114,6 +117,28 @@ def import_native(engine: Engine, source: FileSource, *, dry_run: bool, again: b
     del again  # the log remembers by itself what was forgotten
     reports: list[ImportReport] = []
     intake: _Intake | None = None
+    moved: dict[str, tuple[str, int]] = {}
+    for number, row in _rows(source, reports):
+        if intake is not None and ("thread" in row or "reply" in row):
+            moved |= intake.finish()
+            intake = None
+        if "reply" in row and reports:
+            take_reply(engine, row, moved, _report_of(reports, row), number, dry_run=dry_run)
+        elif "thread" in row:
+            reports.append(ImportReport("native", source.path, thread=row["thread"], dry_run=dry_run))
+            intake = _Intake(engine, row, reports[-1], dry_run=dry_run)
+        elif intake is not None:
+            intake.take(row, number)
+    if intake is not None:
+        intake.finish()
+    for report in reports:
+        state = engine.store.read(lambda reader, r=report: reader.thread(r.thread or ""))
+        report.title = state.about.title if state is not None else ""
+    return reports
+
+
+def _rows(source: FileSource, reports: list[ImportReport]) -> Iterator[tuple[int, dict[str, Json]]]:
+    """The lines of a file after its first, which must be ours; a damaged one is noted in the last report."""
     for number, line in source.lines():
         if not line.strip():
             continue
@@ -128,19 +153,13 @@ def import_native(engine: Engine, source: FileSource, *, dry_run: bool, again: b
         row = cast("dict[str, Json]", data)
         if number == 1:
             checked_header(row)
-        elif "thread" in row:
-            if intake is not None:
-                intake.flush()
-            reports.append(ImportReport("native", source.path, thread=row["thread"], dry_run=dry_run))
-            intake = _Intake(engine, row, reports[-1], dry_run=dry_run)
-        elif intake is not None:
-            intake.take(row, number)
-    if intake is not None:
-        intake.flush()
-    for report in reports:
-        state = engine.store.read(lambda reader, r=report: reader.thread(r.thread or ""))
-        report.title = state.about.title if state is not None else ""
-    return reports
+        else:
+            yield number, row
+
+
+def _report_of(reports: list[ImportReport], row: dict[str, Json]) -> ImportReport:
+    """The report of the thread that a reply belongs to."""
+    return next((report for report in reports if report.thread == row.get("for")), reports[-1])
 
 
 class _Intake:
@@ -199,6 +218,11 @@ class _Intake:
         if len(self.events) >= _BATCH:
             self.flush()
 
+    def finish(self) -> dict[str, tuple[str, int]]:
+        """Write the rest; gives where the thread went, if its way became a fork."""
+        self.flush()
+        return {} if self.fork is None else {self.name: (self.fork, self.fork_at)}
+
     def flush(self) -> None:
         """Write what was taken."""
         events, blobs = self.events, self.blobs
@@ -232,7 +256,7 @@ class _Intake:
             held = tx.event(event.id) if fork is None else None
             if held is not None and held.hash == event.hash:
                 if event.forgotten and held.body is not None:
-                    tx.erase_event(held.id)  # it was forgotten where the file comes from
+                    forgetting.erase(tx, [held])  # it was forgotten where the file comes from
                 same += event.message == event.id
                 continue
             if held is not None and fork is None:
@@ -289,10 +313,13 @@ def _honour(tx: Writer, event: Event) -> None:
     """A forget that arrives with a file is carried out here too."""
     if event.kind is not Kind.FORGOTTEN:
         return
-    for hole in event.head.get("messages", ()):
-        for other in tx.events_about(parse_ref(hole["message"])):
-            if other.body is not None:
-                tx.erase_event(other.id)
+    messages = [parse_ref(hole["message"]) for hole in event.head.get("messages", ())]
+    said = [e for message in messages for e in tx.events_about(message) if e.body is not None]
+    state = tx.thread(event.thread)
+    family = [] if state is None else tx.family(state.root)
+    told = forgetting.condensed(tx, family, messages) if messages else []
+    tx.unmake([e.id for e in said], [kin.id for kin in family])
+    forgetting.erase(tx, [*said, *told])
 
 
 def _replay(pen: Pen, event: Event, thread: str, fork: tuple[str, int]) -> None:

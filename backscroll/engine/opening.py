@@ -29,13 +29,14 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Any) -> Engine
         raise InvalidInput(
             f"not a store: {where}", hint="use a file path, or postgresql://user@host/database"
         )
-    place = where if remote else str(Path(where).expanduser().absolute())
+    # However many links lead to a file, it is one store.
+    place = where if remote else str(_real(where))
     key = (os.getpid(), place, chosen.tenant)
     with _lock:
         engine = _open.get(key)
         if engine is None:
-            engine = Engine(_store_at(place, chosen, remote=remote), chosen)
-            engine.on_close(lambda: _let_go(key))
+            engine = made = _engine_at(place, chosen, remote=remote)
+            engine.on_close(lambda: _let_go(key, made))
             if chosen.storage_dir:
                 from backscroll.engine.autosave import Autosave
 
@@ -57,15 +58,48 @@ def _check_same(now: Settings, wanted: Settings, given: dict[str, Any]) -> None:
             )
 
 
-def _let_go(key: tuple[int, str, str]) -> bool:
-    """One user less; True when that was the last."""
+def _real(where: str) -> Path:
+    path = Path(where).expanduser().absolute()
+    try:
+        return path.resolve()
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ):  # links in a circle, no path at all: the store says what is wrong
+        return path
+
+
+def _engine_at(place: str, settings: Settings, *, remote: bool) -> Engine:
+    store = _store_at(place, settings, remote=remote)
+    try:
+        return Engine(store, settings)
+    except BaseException:
+        store.close()  # nobody else would
+        raise
+
+
+def _let_go(key: tuple[int, str, str], engine: Engine) -> bool:
+    """One user less; True when that was the last. An engine that was closed before takes nothing from a later one."""
     with _lock:
+        if _open.get(key) is not engine:
+            return True
         left = _users.get(key, 0) - 1
         _users[key] = max(left, 0)
         if left > 0:
             return False
         _open.pop(key, None)
         return True
+
+
+def _after_fork() -> None:
+    """Another thread of the parent may have held the lock; in the child nobody would ever let go of it."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _store_at(place: str, settings: Settings, *, remote: bool) -> Store:

@@ -258,12 +258,13 @@ class Thread(History):
     def forget(
         self, *messages: Ref | str, keep_shared: bool = False, dry_run: bool = False
     ) -> forgetting.Erasure:
-        """Erase the words of messages for good, here and in every fork; with none named, of the whole thread.
-
-        With `dry_run` nothing is erased: the answer says what would go.
-        """
+        """Erase the words of messages for good, here and in every fork; `dry_run` only says what would go."""
         refs = [parse_ref(m) for m in messages]
         return self.engine.forget(self.id, refs, actor=self.actor, keep_shared=keep_shared, dry_run=dry_run)
+
+    def forget_thread(self, *, keep_shared: bool = False, dry_run: bool = False) -> forgetting.Erasure:
+        """Erase the whole thread for good: every word of its log, and what forks share of it."""
+        return self.engine.forget(self.id, None, actor=self.actor, keep_shared=keep_shared, dry_run=dry_run)
 
     def sync(
         self,

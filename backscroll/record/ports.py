@@ -202,15 +202,20 @@ class Reader(Protocol):
 
     def made(self, keys: Sequence[bytes]) -> dict[bytes, Made]: ...
     def reply(self, key: bytes) -> Reply | None: ...
-    def replies(self, thread: str) -> list[Reply]: ...
+    def replies(self, thread: str) -> list[Reply]:
+        """The replies that were kept for a thread, oldest first."""
+        ...
+
     def vectors(self, revisions: Sequence[Ref], encoder: str) -> dict[Ref, bytes]:
         """Vectors as little-endian 16-bit floats."""
         ...
 
-    def nearest(
-        self, vector: bytes, encoder: str, wanted: Wanted, limit: int
-    ) -> list[tuple[Ref, float]]:
-        """Revisions with the nearest vectors (cosine; `vector` is 16-bit floats of length 1), nearest first."""
+    def nearest(self, vector: bytes, encoder: str, wanted: Wanted, limit: int) -> list[tuple[Ref, float]]:
+        """Revisions with the nearest vectors (cosine; `vector` is 16-bit floats), nearest first, then newest.
+
+        Only revisions that some history shows now; a vector of nothing but zeros is near to nothing. Scores have five
+        digits, so that two stores agree on them.
+        """
         ...
 
     def nodes(
@@ -254,7 +259,10 @@ class Reader(Protocol):
         until_us: int | None = None,
         day: str | None = None,
     ) -> list[Spent]:
-        """Sums over the ledger, grouped by any of model, provider, purpose, thread, task, turn, day."""
+        """Sums over the ledger, grouped by any of model, provider, purpose, thread, task, turn, day; in their order.
+
+        With no grouping there is always one sum, of nothing where nothing was charged.
+        """
         ...
 
     def lessons(self, thread: str | None = None, limit: int = 10_000) -> list[Lesson]:
@@ -294,11 +302,17 @@ class Writer(Reader, Protocol):
     def set_tokens(self, counts: Iterable[tuple[Ref, str, int]]) -> None: ...
     def set_turn_state(self, thread: str, opening: Ref, version: str, at: str | None) -> None: ...
     def make(self, artefacts: Iterable[Made]) -> None:
-        """Keep artefacts; one that is there stays as it is."""
+        """Keep artefacts; one that is there stays as it is. What was made of words that are gone by now is not kept."""
         ...
 
-    def keep_reply(self, reply: Reply) -> None: ...
-    def set_vectors(self, encoder: str, vectors: Iterable[tuple[Ref, bytes]]) -> None: ...
+    def keep_reply(self, reply: Reply) -> None:
+        """Keep a reply; the first one under a key stays, and none whose sources are gone by now is kept."""
+        ...
+
+    def set_vectors(self, encoder: str, vectors: Iterable[tuple[Ref, bytes]]) -> None:
+        """Keep vectors, all of one length for an encoder; those of words that are gone by now are not kept."""
+        ...
+
     def set_node(self, node: Node) -> None: ...
     def drop_node(self, thread: str, level: int, opening: Ref) -> None: ...
     def claim(self, recipe: str, worker: str, now_us: int, until_us: int) -> tuple[str, int] | None:
@@ -309,11 +323,20 @@ class Writer(Reader, Protocol):
         ...
 
     def set_progress(self, thread: str, recipe: str, seen: int) -> None:
-        """Note what a recipe has seen, and let go of the thread."""
+        """Note what a recipe has seen, and let go of the thread.
+
+        Where something was forgotten since the thread was claimed, it stays at 0: the recipe starts over.
+        """
         ...
 
-    def charge(self, charge: Charge) -> None: ...
-    def learn(self, lesson: Lesson) -> None: ...
+    def charge(self, charge: Charge) -> None:
+        """Add a call to the ledger; a second time under the same id adds nothing."""
+        ...
+
+    def learn(self, lesson: Lesson) -> None:
+        """Note a lesson; one of the same thread, time and feature takes its place."""
+        ...
+
     def unlearn(self, thread: str | None = None) -> int:
         """Drop what was learned (in one thread); gives how many lessons went."""
         ...
@@ -323,12 +346,16 @@ class Writer(Reader, Protocol):
         ...
 
     def unmake(self, revisions: Sequence[Ref], threads: Sequence[str]) -> int:
-        """Drop everything derived from these revisions, and what is made of other artefacts in these threads."""
+        """Drop everything derived from these revisions, and what is made of other artefacts in these threads.
+
+        The threads lose their summary tree and receipts too, and every recipe starts over in them. Gives how many
+        artefacts, replies, vectors, token counts, nodes and receipts went.
+        """
         ...
 
     def set_meta(self, key: str, value: str) -> None: ...
     def erase_event(self, event: Ref) -> None:
-        """Destroy salt, body, content hash, tokens and index entry of an event."""
+        """Destroy salt, body, content hash and index entry of an event, and everything derived from it."""
         ...
 
     def erase_blob(self, digest: str) -> None: ...

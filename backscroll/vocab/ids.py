@@ -36,7 +36,7 @@ def parse_ref(text: str | Ref) -> Ref:
     """Take a full name apart."""
     if isinstance(text, Ref):
         return text
-    found = _REF.fullmatch(text)
+    found = _REF.fullmatch(text) if isinstance(text, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if not found or int(found[2]) > LAST:
         raise InvalidInput(
             f"not a message or revision id: {text!r}", hint="ids look like <32 hex digits>.<number>"

@@ -130,7 +130,7 @@ def test_forgetting_a_thread_takes_every_word_of_its_log(store: backscroll.Engin
     thread.log_code_change("Change", "File")
     keep = store.create("keep")
     say(keep, "u kept")
-    thread.forget()
+    thread.forget_thread()
     info = store.thread(thread.id).info
     assert (info.title, info.project, info.tags, info.metadata, info.kind) == ("", "", (), {}, "chat")
     assert (info.forgotten, info.messages, info.turns) == (True, 0, 0)
@@ -156,7 +156,7 @@ def test_forgetting_a_parent_takes_its_words_from_its_forks(thread: backscroll.T
     fork = thread.fork()
     named = thread.fork(title="Own name")
     say(fork, "u fork")
-    thread.forget()
+    thread.forget_thread()
     assert (texts(thread), texts(fork), texts(named)) == ([], ["fork"], [])
     assert (fork.info.title, fork.info.tags, fork.info.forgotten) == ("", (), False)
     assert named.info.title == "Own name"
@@ -172,7 +172,7 @@ def test_forgetting_a_fork_leaves_its_parents_words(thread: backscroll.Thread) -
     fork.edit(a.id, "fork's a")
     grandchild = fork.fork()
     say(fork, "u own")
-    fork.forget()
+    fork.forget_thread()
     assert (texts(thread), texts(fork), texts(grandchild)) == (["a", "b"], ["b"], ["b"])
     assert [len(t) for t in (thread, fork, grandchild)] == [2, 1, 1]
     assert thread.message(a.id).text == "a"
@@ -186,7 +186,7 @@ def test_undo_cannot_bring_back_what_a_forgotten_ancestor_said(thread: backscrol
     child.edit(a.id, "child's a")
     grandchild = child.fork()
     grandchild.edit(a.id, "grandchild's a")
-    child.forget()
+    child.forget_thread()
     assert texts(grandchild) == ["grandchild's a"]
     with pytest.raises(backscroll.Conflict):
         grandchild.undo()

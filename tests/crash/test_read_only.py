@@ -39,7 +39,7 @@ assert engine.verify().ok, engine.verify().flaws
 for work in (
     lambda: thread.append("user", "x"),
     lambda: engine.create("x"),
-    lambda: thread.forget(),
+    lambda: thread.forget_thread(),
     lambda: engine.put_blob(b"x"),
 ):
     try:

@@ -167,7 +167,7 @@ def test_a_forgotten_fork_leaves_the_words_of_its_parent_in_peace(store: backscr
     said = thread.append("user", "the words of the parent")
     fork = thread.fork()
     fork.edit(said.id, "the words of the fork")
-    fork.forget()
+    fork.forget_thread()
     assert [m.text for m in thread] == ["the words of the parent"]
     assert store.verify().flaws == []
 

@@ -139,7 +139,7 @@ def test_a_forgotten_conversation_stays_forgotten(store: backscroll.Engine, tmp_
     """A file whose whole thread was forgotten is skipped with a note, unless asked for again."""
     path = put(tmp_path / "a.json", chat(*STORY))
     name = store.import_path(path)[0].thread or ""
-    store.thread(name).forget()
+    store.thread(name).forget_thread()
     report = store.import_path(path)[0]
     assert report.thread is None
     assert report.counts["forgotten_skipped"] == 5

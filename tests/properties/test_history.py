@@ -305,7 +305,7 @@ class Histories(RuleBasedStateMachine):
             return
         thread = self.a_thread(data)
         self.model.forget_thread(thread)
-        self.real(thread, actor).forget()
+        self.real(thread, actor).forget_thread()
         self.forgotten()
         assert self.engine.thread(thread.id).info.forgotten
 

@@ -230,7 +230,7 @@ class Story:
     def forget(self) -> None:
         keep = self.dice.random() < 0.5
         if self.dice.random() < 0.15:
-            self.on_thread(lambda t: t.forget(keep_shared=keep))
+            self.on_thread(lambda t: t.forget_thread(keep_shared=keep))
         else:
             self.on_message(lambda t, m: t.forget(m, keep_shared=keep))
 

@@ -211,7 +211,7 @@ class TestTenants:
             ] == [words]
             assert engine.store.read(lambda r: r.stats())["events"] == 2
             sound(engine)
-        one.thread("abab").forget()
+        one.thread("abab").forget_thread()
         assert [m.text for m in two.thread("abab")] == ["blue fox"]
         assert two.store.read(lambda r: len(list(r.blobs()))) == 1
         sound(two)
@@ -386,7 +386,7 @@ class TestForgetting:
         admin.execute("VACUUM ANALYZE")
         admin.execute("CHECKPOINT")
         assert files_with(place, secret)
-        left = thread.forget().unreachable
+        left = thread.forget_thread().unreachable
         assert any("write-ahead log" in what for what in left)
         assert not any("session" in what or "pages" in what for what in left)
         admin.execute("CHECKPOINT")

@@ -355,7 +355,7 @@ READING: dict[str, Callable[[backscroll.Thread], object]] = {
     "revisions": lambda t: t.revisions(t.message(0).id),
     "insert": lambda t: t.insert("user", "x"),
     "fork": lambda t: t.fork(),
-    "forget": lambda t: t.forget(),
+    "forget": lambda t: t.forget_thread(),
 }
 
 

@@ -192,7 +192,7 @@ def test_nothing_of_a_forgotten_thread_is_left(engine: backscroll.Engine, tmp_pa
     say(fork, "u the fork's own")
     engine.set_tokens({message.revision: 11}, "cl100k_base")
     thread.mark_processed(1, thread.turn(1).version)
-    thread.forget()
+    thread.forget_thread()
     assert traces(tmp_path, [*EVERYTHING, *words], digests) == []
     assert (texts(fork), fork.info.title, fork.info.project) == (["the fork's own"], "", "elsewhere")
     proof.assert_sound(engine)

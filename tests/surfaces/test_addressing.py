@@ -84,7 +84,7 @@ def test_the_thread_that_changed_last(engine: Engine, thread: Thread) -> None:
     assert thread_named(engine, "last").id == other.id
     thread.append("user", "again")
     assert thread_named(engine, "last").id == thread.id
-    thread.forget()
+    thread.forget_thread()
     assert thread_named(engine, "last").id == other.id
     assert thread_named(engine, other.id[:10]).id == other.id
 

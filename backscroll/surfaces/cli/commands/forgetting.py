@@ -36,11 +36,11 @@ def forget_command(
         if not yes:
             if not screen.can_ask:
                 raise InvalidInput(t("forgetting.not_asked"), hint=t("forgetting.not_asked_hint"))
-            _preview(screen, found, refs, found.forget(*refs, keep_shared=keep_shared, dry_run=True))
+            _preview(screen, found, refs, _forgotten(found, refs, keep_shared, dry_run=True))
             if not screen.asks(t("forgetting.sure")):
                 screen.line(t("forgetting.kept"))
                 return
-        done = found.forget(*refs, keep_shared=keep_shared)
+        done = _forgotten(found, refs, keep_shared)
     if session.as_json:
         screen.json(
             {
@@ -48,6 +48,7 @@ def forget_command(
                 "revisions": done.revisions,
                 "blobs": done.blobs,
                 "beside": done.beside,
+                "derived": done.derived,
                 "threads": list(done.threads),
                 "shared_with": [str(ref) for ref in done.shared_with],
                 "unreachable": [say(what) for what in done.unreachable],
@@ -55,6 +56,13 @@ def forget_command(
         )
     else:
         _account(screen, done)
+
+
+def _forgotten(found: Thread, refs: list[Ref], keep_shared: bool, *, dry_run: bool = False) -> Erasure:
+    """The messages that were named, or the whole thread where none was."""
+    if refs:
+        return found.forget(*refs, keep_shared=keep_shared, dry_run=dry_run)
+    return found.forget_thread(keep_shared=keep_shared, dry_run=dry_run)
 
 
 def _preview(screen: Screen, found: Thread, refs: list[Ref], would: Erasure) -> None:

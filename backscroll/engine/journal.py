@@ -1,0 +1,113 @@
+"""The journal in native files: what models answered, one line each, after all logs, so that nobody pays for it again.
+
+Owns the shape of such a line and its way back in. A reply is taken where its thread and all of its sources are here with
+their words; where a file's way became a fork, its sources are named as the fork names them. Before: `engine/native`, which
+reads and writes the rest of the file. A program that knows no journal leaves these lines out and says so.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from backscroll.engine.importing import ImportReport
+from backscroll.errors import BackscrollError
+from backscroll.formats.json_text import dumps
+from backscroll.record.derived import Reply
+from backscroll.record.ports import Writer
+from backscroll.vocab.foreign import Problem
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.moment import microseconds
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+#: Where a thread of a file went: the fork that its way became, and the first event that the fork made anew.
+Moved = Mapping[str, tuple[str, int]]
+
+
+def reply_lines(engine: Engine, threads: Sequence[str]) -> Iterator[str]:
+    """A line for every reply that was kept for these threads."""
+    for thread in threads:
+        for reply in engine.store.read(lambda reader, t=thread: reader.replies(t)):
+            yield reply_line(reply)
+
+
+def reply_line(reply: Reply) -> str:
+    """One reply."""
+    data: dict[str, Json] = {
+        "reply": reply.key.hex(),
+        "recipe": reply.recipe,
+        "for": reply.thread,
+        "model": reply.model,
+        "sources": [str(source) for source in reply.sources],
+        "at": reply.at,
+    }
+    value = _plain(reply.body)
+    return dumps({**data, **({"body64": _coded(reply.body)} if value is None else {"body": value})})
+
+
+def reply_from(data: Mapping[str, Json]) -> Reply:
+    """The reply that `reply_line` wrote; raises ValueError, LookupError or TypeError where the line is damaged."""
+    body = base64.b64decode(data["body64"], validate=True) if "body64" in data else _bytes(data["body"])
+    sources = tuple(parse_ref(source) for source in data["sources"])
+    microseconds(data["at"])
+    texts = (data["recipe"], data["for"], data["model"], data["at"])
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a name is no text")
+    recipe, thread, model, at = texts
+    return Reply(bytes.fromhex(data["reply"]), recipe, thread, model, body, sources, at)
+
+
+def take_reply(
+    engine: Engine, row: Mapping[str, Json], moved: Moved, report: ImportReport, line: int, *, dry_run: bool
+) -> None:
+    """Keep a reply that came with a file, or say why not."""
+    try:
+        reply = reply_from(row)
+    except (ValueError, LookupError, TypeError, BackscrollError) as error:
+        report.problems.append(Problem(f"a reply of a model is damaged and was left out: {error}", line))
+        return
+    if dry_run:
+        return
+    thread = moved[reply.thread][0] if reply.thread in moved else reply.thread
+    sources = tuple(_renamed(source, moved) for source in reply.sources)
+    kept = Reply(reply.key, reply.recipe, thread, reply.model, reply.body, sources, reply.at)
+
+    def work(tx: Writer) -> bool:
+        there = tx.spoken(sources)
+        sound = all(source in there and there[source].body is not None for source in sources)
+        if sound and tx.thread(thread) is not None:
+            tx.keep_reply(kept)
+            return True
+        return False
+
+    if not engine.store.write(work):
+        what = "a reply of a model was left out: what it was made of is not here, or was forgotten"
+        report.problems.append(Problem(what, line))
+
+
+def _renamed(ref: Ref, moved: Moved) -> Ref:
+    """What a fork calls an event that it made anew: it has one more event before it, its own beginning."""
+    name, first = moved.get(ref.thread, ("", 0))
+    return Ref(name, ref.seq + 1) if name and ref.seq >= first else ref
+
+
+def _plain(body: bytes) -> Json:
+    """The body as a JSON value, where reading and writing it again gives the same bytes; else None."""
+    try:
+        value = json.loads(body.decode("utf-8"))
+        return value if value is not None and _bytes(value) == body else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _bytes(value: Json) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
+def _coded(body: bytes) -> str:
+    return base64.b64encode(body).decode("ascii")
