@@ -249,10 +249,12 @@ def test_chinese_is_asked_in_chinese() -> None:
 
 def test_a_span_is_merged_from_what_stands_below() -> None:
     """The model sees the texts of the children in order, and the result rests on all of their sources."""
+    told = [
+        " ".join(f"Place {n} lists harbour {k} at {n * k} metres, measured by crew {k}." for k in range(30))
+        for n in range(9)
+    ]
     children = [
-        gist_messages(
-            said(("user", f"Topic {n}: {LONG}"), ("assistant", f"Answer {n}. {LONG}"), first=10 * n)
-        )
+        gist_messages(said(("user", f"Topic {n}: {told[n]}"), ("assistant", f"Answer {n}."), first=10 * n))
         for n in range(1, 9)
     ]
     stand_in = summarise(children, level=1)
