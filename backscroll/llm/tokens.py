@@ -61,11 +61,10 @@ class Tokenizer:
         """The beginning of a text that is at most `n` tokens: the first `n`, whole characters only."""
         if n <= 0 or not text:
             return ""
-        room = 8 * n + 64  # most texts have fewer characters per token than this
-        while room < len(text) and self._counted(text[:room]) <= n:
-            room *= 4
+        room = 5 * n + 64  # most texts have fewer characters per token than this
+        while (whole := self._counted(text[:room])) <= n and room < len(text):
+            room *= 2
         head = text[:room]
-        whole = self._counted(head)
         if whole <= n:
             return head
         plain, vocabulary = _encodable(head), coder(self._vocabulary)
