@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from backscroll.assemble.marks import Prices
 from backscroll.assemble.view_meter import Meter
@@ -102,7 +102,7 @@ def _window(engine: Engine, model: str) -> int:
 def _reserve(engine: Engine, reserve: Any, budget: int) -> int:
     if reserve is None:
         return min(engine.settings.reserve, budget // 4)
-    if isinstance(reserve, bool) or not isinstance(reserve, int) or cast("int", reserve) < 0:
+    if isinstance(reserve, bool) or not isinstance(reserve, int) or reserve < 0:
         raise InvalidInput(f"not a reserve: {reserve!r}", hint="give a whole number of 0 or more tokens")
     return reserve
 

@@ -19,7 +19,7 @@ from backscroll.derive.operations import with_pointer
 from backscroll.engine.asking import Ask, meter_of
 from backscroll.engine.lineage import View
 from backscroll.engine.sheet import Sheet
-from backscroll.errors import BudgetTooSmall, StoreCorrupt
+from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import from_bytes
 from backscroll.record.history import HIDDEN
 from backscroll.vocab.event import Event
@@ -93,12 +93,16 @@ def _opening(name: str) -> Ref:
 class Composer:
     """Puts the stable part of one prompt together."""
 
-    def __init__(self, thread: Thread, ask: Ask, sheet: Sheet, view_now: View) -> None:
+    def __init__(
+        self, thread: Thread, ask: Ask, sheet: Sheet, view_now: View, as_of: int | None = None
+    ) -> None:
         from backscroll.engine.counting import counts_for
 
+        self.as_of = as_of  # None: now
         self.thread, self.ask, self.sheet = thread, ask, sheet
         engine = thread.engine
-        real = [m for m in (*sheet.marked, *sheet.window) if "backscroll" not in m.content.metadata]
+        apart = (*sheet.marked, *([sheet.asked] if sheet.asked else []))
+        real = [m for m in (*apart, *sheet.window) if "backscroll" not in m.content.metadata]
         sizes = counts_for(engine, real, ask.tokenizer, ask.wire)
         self.meter = meter_of(ask, sizes)
         shelf = engine.memo.shelf(f"view:{ask.tokenizer.name}:{ask.wire}")
@@ -138,7 +142,8 @@ class Composer:
         shown = self.units if units is None else units
         compaction = None if frozen is None else frozen.compaction
         history = view(shown, compaction, self.lens, dead=self.dead)
-        before = [*self._marked(), *self._far(frozen), *self._bound(frozen)]
+        asked = [] if self.sheet.asked is None else [self._whole(self.sheet.asked, Section.HISTORY, "latest")]
+        before = [*self._marked(), *self._far(frozen), *self._bound(frozen), *asked]
         return [self._filled(block) for block in (*before, *history)]
 
     def _marked(self) -> Iterable[Block]:
@@ -229,16 +234,9 @@ class Composer:
 
     def fitted(self, blocks: Sequence[Block], room: int) -> list[Block]:
         """Blocks that fit, whatever it takes; refuses where what is protected does not fit."""
-        safe = {*protected(self.units), *(m.id for m in self.sheet.marked)}
-        try:
-            return fit_last(list(blocks), room, self.meter, safe)
-        except BudgetTooSmall as error:
-            least = self.ask.budget - self.ask.room + error.minimum
-            raise BudgetTooSmall(
-                f"a budget of {self.ask.budget} tokens is too small: what must be in the prompt takes {least}",
-                minimum=least,
-                hint=f"give at least {least}; or unpin, crop or shorten what is pinned, or offer fewer tools",
-            ) from error
+        apart = (*self.sheet.marked, *([self.sheet.asked] if self.sheet.asked else []))
+        safe = {*protected(self.units), *(m.id for m in apart)}
+        return fit_last(list(blocks), room, self.meter, safe)
 
 
 def weight(blocks: Iterable[Block]) -> int:

@@ -131,8 +131,9 @@ def _relevance(thread: Thread, cut: Cut) -> float:
     """How much what goes has to do with what the user last asked for."""
     gone = {m.id for m in cut.messages}
     recent = [m for m in thread.recent(40) if m.id not in gone and not m.hidden]
-    asked = next((m for m in reversed(recent) if is_spoken_by_user(m)), None)
-    task = " ".join(m.text for m in (recent[-3:] if asked is None else [asked, *recent[-2:]]))
+    asked = next((n for n in range(len(recent) - 1, -1, -1) if is_spoken_by_user(recent[n])), None)
+    since = recent[-3:] if asked is None else [recent[asked], *recent[asked + 1 :][-2:]]
+    task = " ".join(m.text for m in since)
     return relevance(task, [flat(m)[:_SCANNED] for m in cut.messages[-_COMPARED:]])
 
 

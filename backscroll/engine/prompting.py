@@ -30,6 +30,7 @@ from backscroll.engine.lineage import View
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
 from backscroll.engine.tail import Tail, tail_of
+from backscroll.errors import BudgetTooSmall
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Block, Level
 
@@ -101,17 +102,13 @@ def composed(thread: Thread, ask: Ask, as_of: int | None = None) -> Composer:
     from backscroll.engine.cropping import summarised_again
 
     engine = thread.engine
-    shelf = engine.memo.shelf("standing", 256)
-    known = shelf.get(thread.id) if as_of is None else None
+    memo = engine.memo.shelf("sheets", 512) if as_of is None else None
 
     def read(view: View) -> Composer:
-        sheet = read_sheet(view, 2 * ask.room, summarised_again(thread), known)
-        return Composer(thread, ask, sheet, view)
+        sheet = read_sheet(view, 2 * ask.room, summarised_again(thread), memo)
+        return Composer(thread, ask, sheet, view, as_of)
 
-    composer = History(thread.store, thread.id, as_of).reading(read)
-    if as_of is None:
-        shelf[thread.id] = composer.sheet.standing
-    return composer
+    return History(thread.store, thread.id, as_of).reading(read)
 
 
 def receipts(thread: Thread, limit: int = KEPT) -> list[Receipt]:
@@ -158,23 +155,40 @@ class _Job:
         return tail_of(self.composer, free, shown, recall=self.recall)
 
     def _spelled(self, stable: Sequence[Block], tail: Tail) -> Prompt:
-        """Fit, render and mend; a wire may need a little more than its blocks do, so this may take a second try."""
-        ask = self.ask
-        room = ask.room
-        blocks: list[Block] = []
+        """Fit, render and mend; mending can add to what the blocks weigh, so this may take another try."""
+        room, more = self.ask.room, _LAST_WORD
         for attempt in range(_TRIES):
             kept = tail.blocks if attempt < 2 else ()  # what is volatile goes before anything else does
-            blocks = self._fitted([*stable, *kept], room)
+            try:
+                blocks = self.composer.fitted([*stable, *kept], room - more)
+            except BudgetTooSmall as error:
+                blocks = self._least(stable, error)
             rendered = self._rendered(blocks)
             need = counted(blocks, rendered)
-            if need <= ask.room:
+            if need <= room:
                 return self._prompt(blocks, rendered, tail)
-            room -= need - ask.room
-        blocks = self._fitted(list(stable), room)
+            more = max(more, need - weight(blocks))
+        blocks = self._least(stable, None)
         return self._prompt(blocks, self._rendered(blocks), tail)
 
-    def _fitted(self, blocks: list[Block], room: int) -> list[Block]:
-        return self.composer.fitted(blocks, room)
+    def _least(self, stable: Sequence[Block], why: BudgetTooSmall | None) -> list[Block]:
+        """Nothing but what must be there; where even that does not fit, the smallest budget that would do is named."""
+        fitted = self.composer.fitted
+        if why is None:
+            try:
+                fitted(stable, 0)
+            except BudgetTooSmall as error:
+                why = error
+        blocks = fitted(stable, 0 if why is None else why.minimum)
+        need = counted(blocks, self._rendered(blocks))
+        if need > self.ask.room:
+            least = self.ask.budget - self.ask.room + need
+            raise BudgetTooSmall(
+                f"a budget of {self.ask.budget} tokens is too small: what must be in the prompt takes {least}",
+                minimum=least,
+                hint=f"give at least {least}; or unpin, crop or shorten what is pinned, or offer fewer tools",
+            ) from why
+        return blocks
 
     def _rendered(self, blocks: Sequence[Block]) -> Rendered:
         ask, engine = self.ask, self.composer.thread.engine

@@ -7,9 +7,10 @@ stands in their place. Before: `record/standing`. After: `engine/prompting`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, TypeAlias, cast
 
 from backscroll.assemble.crop import within
 from backscroll.assemble.units import is_spoken_by_user
@@ -73,26 +74,26 @@ class Sheet:
     reached: bool  # False where the window was cut off before it reached the compaction's beginning
     touched: frozenset[Ref]  # messages that were changed since the compaction
     messages: int  # live messages of the thread
-
-    @property
-    def latest_user(self) -> Ref | None:
-        """The newest message that the user really wrote."""
-        return next((m.id for m in reversed(self.window) if is_spoken_by_user(m)), None)
+    asked: Message | None  # what the user last wrote, where that stands before the window
 
 
-Summarised = Callable[[View, CropMark], str]
+Row: TypeAlias = tuple[Entry, Spoken]
+Summarised: TypeAlias = Callable[[View, CropMark], str]
 
 
 def standing_of(view: View, known: Standing | None = None) -> Standing:
     """What is in force, going on from what is already known (nothing that was folded is read again)."""
     if known is None or known.seen > view.as_of:
         known = Standing()
-    folded = fold_standing(view.others(known.seen), known)
-    return replace(folded, seen=view.as_of)
+    return replace(fold_standing(view.others(known.seen), known), seen=view.as_of)
 
 
-def read_sheet(view: View, room: int, summarised: Summarised, known: Standing | None = None) -> Sheet:
-    """Read what a prompt of `room` tokens can need."""
+def read_sheet(
+    view: View, room: int, summarised: Summarised, memo: MutableMapping[object, Any] | None = None
+) -> Sheet:
+    """Read what a prompt of `room` tokens can need. `memo` spares folding and looking for what is known."""
+    memo = {} if memo is None else memo
+    known = cast("Standing | None", memo.get(view.state.id))
     standing = standing_of(view, known)
     oldest = [*standing.crops[:1], *standing.compactions[-1:]]
     rare = view.others(min(oldest) - 1 if oldest else view.as_of)
@@ -104,7 +105,9 @@ def read_sheet(view: View, room: int, summarised: Summarised, known: Standing | 
     after = None if compaction is None else _place(compaction)
     since = 0 if compaction is None else compaction.seq
     rows, edge, reached = _window(view, after, room * BYTES_A_TOKEN, crops, rare)
+    memo[view.state.id] = standing
     messages = [message_of(*row) for row in rows]
+    asked = _asked(view, messages, rows, crops, standing, memo)
     begins = rows[0][0].position if rows else None
     marked = [message_of(*r) for r in view.marked() if not r[0].flags & HIDDEN and r[1].body is not None]
     before = [m for m in marked if begins is None or m.position < begins]
@@ -120,7 +123,25 @@ def read_sheet(view: View, room: int, summarised: Summarised, known: Standing | 
         reached,
         frozenset(_touched(e for e in rare if e.seq > since)),
         view.state.messages,
+        asked,
     )
+
+
+def _asked(
+    view: View,
+    messages: Sequence[Message],
+    rows: Sequence[Row],
+    crops: Sequence[CropMark],
+    standing: Standing,
+    memo: MutableMapping[object, Any],
+) -> Message | None:
+    if not rows or any(is_spoken_by_user(m) for m in messages):
+        return None
+    # Nothing but a rare event can change what stands before the window.
+    key = (view.state.id, rows[0][0].position, standing.rare)
+    if key not in memo:
+        memo[key] = _asked_before(view, rows[0][0].position, crops)
+    return memo[key]
 
 
 def _place(compaction: Event) -> bytes | None:
@@ -173,8 +194,11 @@ def stand_in(view: View, mark: CropMark, summarised: Summarised) -> Message:
     note = f"[{mark.count} earlier messages were cropped; {mark.handle} has them in full]"
     if mark.by == "person" and mark.disturbed:
         note += "\n[the summary written for them was withheld: some of them were changed since]"
-    content = Content((Text(f"{note}\n{words}".rstrip()),), metadata={"backscroll": "crop"})
-    return Message(mark.event, "user", mark.event, content, mark.at, pinned=True, position=mark.places[0][0])
+    text = f"{note}\n{words}".rstrip()
+    content = Content((Text(text),), metadata={"backscroll": "crop"})
+    # A revision of its own for each wording: what is remembered about a revision must never change.
+    revision = Ref(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32], mark.event.seq)
+    return Message(mark.event, "user", revision, content, mark.at, pinned=True, position=mark.places[0][0])
 
 
 def _with_stand_ins(
@@ -196,8 +220,6 @@ def _with_stand_ins(
 
 # -- the window --------------------------------------------------------------------------------------------------
 
-Row = tuple[Entry, Spoken]
-
 
 def _window(
     view: View, after: bytes | None, room: int, crops: Sequence[CropMark], rare: Sequence[Event]
@@ -209,8 +231,8 @@ def _window(
     while True:
         rows = view.page(_PAGE, after=after, before=before, newest_first=True)
         for entry, spoken in rows:
-            if size > room and out:
-                return _whole_units(out), entry.position, False
+            if size > room and out and out[-1][0].role != "tool":  # never a result without its call
+                return list(reversed(out)), entry.position, False
             before = entry.position
             if not _visible(entry, spoken, crops):
                 continue
@@ -228,11 +250,15 @@ def _visible(entry: Entry, spoken: Spoken, crops: Sequence[CropMark]) -> bool:
     return not any(crop.holds(entry.message) for crop in crops)
 
 
-def _whole_units(newest_first: list[Row]) -> list[Row]:
-    """In order, without results at the beginning whose reply was not read."""
-    rows = list(reversed(newest_first))
-    start = next((i for i, row in enumerate(rows) if row[0].role != "tool"), len(rows))
-    return rows[start:]
+def _asked_before(view: View, before: bytes, crops: Sequence[CropMark]) -> Message | None:
+    """The newest message that the user wrote before a position: a long turn may begin far before the window."""
+    edge = before
+    while rows := view.page(_PAGE, before=edge, newest_first=True):
+        for entry, spoken in rows:
+            if entry.role == "user" and _visible(entry, spoken, crops):
+                return message_of(entry, spoken)
+        edge = rows[-1][0].position
+    return None
 
 
 def _strides(crops: Sequence[CropMark], rare: Sequence[Event]) -> list[tuple[bytes, bytes]]:

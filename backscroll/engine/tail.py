@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from backscroll.assemble.units import is_spoken_by_user
 from backscroll.assemble.view_meter import Meter
-from backscroll.derive.operations import render_operations
+from backscroll.derive.operations import recent_operations, render_operations
+from backscroll.record.turns import into_turns
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
@@ -20,7 +21,6 @@ from backscroll.vocab.prompt import Block, Level, Section
 if TYPE_CHECKING:
     from backscroll.derive.digest import Digest
     from backscroll.engine.composing import Composer
-    from backscroll.engine.thread import Thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +31,25 @@ class Tail:
     why: str
 
 
-def operations_block(thread: Thread, meter: Meter, room: int, language: str) -> Block | None:
-    """What tools did lately, as many of the newest as fit."""
-    digests = list(thread.operations())
+def operations_block(composer: Composer, room: int) -> Block | None:
+    """What tools did lately, as many of the newest as fit; without what was cropped."""
+    crops = composer.sheet.crops
+    digests = [d for d in _lately(composer) if not any(c.holds(d.call) for c in crops)]
     while digests:
-        block = _operations(digests, meter, language)
+        block = _operations(digests, composer.meter, composer.language)
         if block.tokens <= room:
             return block
         digests = digests[max(1, len(digests) // 4) :]
     return None
+
+
+def _lately(composer: Composer) -> list[Digest]:
+    """The operations of the last rounds; of an earlier moment, those that its window shows."""
+    if composer.as_of is None:
+        return composer.thread.operations()
+    settings = composer.thread.engine.settings
+    turns = list(into_turns(composer.thread.id, composer.sheet.window))
+    return recent_operations(turns, rounds=settings.operations_rounds, max_summaries=settings.max_summaries)
 
 
 def _operations(digests: list[Digest], meter: Meter, language: str) -> Block:
@@ -63,7 +73,7 @@ def tail_of(composer: Composer, room: int, shown: Collection[Ref], *, recall: bo
     blocks: list[Block] = []
     if not settings.operations_inline:
         most = min(room, int(settings.share_operations * ask.room))
-        block = operations_block(thread, composer.meter, most, composer.language)
+        block = operations_block(composer, most)
         if block is not None:
             blocks.append(block)
             room -= block.tokens
@@ -79,7 +89,7 @@ def tail_of(composer: Composer, room: int, shown: Collection[Ref], *, recall: bo
 def _recalled(composer: Composer, room: int, shown: Collection[Ref]) -> tuple[Block | None, str]:
     # For the whole turn, not only its first call: the question stands until it is answered.
     window = composer.sheet.window
-    newest = next((m for m in reversed(window) if is_spoken_by_user(m)), None)
+    newest = next((m for m in reversed(window) if is_spoken_by_user(m)), composer.sheet.asked)
     if newest is None or not newest.text.strip():
         return None, "there is nothing to look for"
     if room < 60:

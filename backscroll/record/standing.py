@@ -22,7 +22,8 @@ def _none() -> Mapping[int, tuple[Kind, tuple[int, ...]]]:
 class Standing:
     """What is in force after the events seen so far."""
 
-    seen: int = 0  # number of the last event that was folded
+    seen: int = 0  # number of the last event that was looked at
+    rare: int = 0  # number of the last event that was folded
     crops: tuple[int, ...] = ()  # events, oldest first
     compactions: tuple[int, ...] = ()  # all that were not taken back; the last one is in force
     acts: Mapping[int, tuple[Kind, tuple[int, ...]]] = field(default_factory=_none)  # what undo may name
@@ -42,7 +43,7 @@ def fold_standing(events: Iterable[Event], start: Standing | None = None) -> Sta
 
 
 def _after(now: Standing, event: Event) -> Standing:
-    now = replace(now, seen=max(now.seen, event.seq))
+    now = replace(now, seen=max(now.seen, event.seq), rare=event.seq)
     kind = event.kind
     if kind in _KINDS:
         names = tuple(event.head.get("of", ())) if kind is Kind.UNCROPPED else (event.seq,)

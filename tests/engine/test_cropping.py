@@ -1,0 +1,204 @@
+"""Cropping by hand: what leaves prompts, what stays, and that it comes back exactly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import backscroll
+from backscroll.engine.cropping import crops
+from backscroll.engine.engine import Engine
+from backscroll.engine.thread import Thread
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.vocab.part import Text, ToolCall, ToolResult
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with backscroll.open(tmp_path / "store.db", background=False) as opened:
+        yield opened
+
+
+@pytest.fixture
+def thread(engine: Engine) -> Thread:
+    """A system message, then four turns: a question, a call with its result, an answer."""
+    made = engine.create("crop me")
+    made.append("system", "You help.")
+    for n in range(1, 5):
+        made.append("user", f"question{n} about the harbour")
+        made.append("assistant", [Text(f"looking{n}"), ToolCall(f"c{n}", "Read", {"path": f"file{n}.py"})])
+        made.append("tool", [ToolResult(f"c{n}", (Text(f"content{n}\n" * 40),))])
+        made.append("assistant", f"answer{n}: we decided to keep file{n}.py because the tests need it.")
+    return made
+
+
+def shown(thread: Thread) -> str:
+    made = thread.prompt(60_000, recall=False, dry_run=True)
+    return json.dumps(made.messages, ensure_ascii=False)
+
+
+def test_a_crop_from_the_top_takes_effect_at_once(thread: Thread) -> None:
+    done = thread.crop("top", 8)
+    said = shown(thread)
+    assert done.messages == 8
+    assert done.event == thread.head
+    assert "content1" not in said
+    assert "content2" not in said
+    assert "question3" in said
+    assert done.handle in said
+    assert "You help." in said
+
+
+def test_the_history_itself_is_untouched(thread: Thread) -> None:
+    before = [(m.id, m.text) for m in thread]
+    thread.crop("top", 8)
+    assert [(m.id, m.text) for m in thread] == before
+
+
+def test_uncrop_restores_the_prompt_exactly(thread: Thread) -> None:
+    before = shown(thread)
+    done = thread.crop("top", 8)
+    assert shown(thread) != before
+    assert thread.uncrop(done.handle) == 8
+    assert shown(thread) == before
+
+
+def test_undo_and_redo_follow_a_crop(thread: Thread) -> None:
+    before = shown(thread)
+    thread.crop("top", 4, "All of that is settled.")
+    cropped = shown(thread)
+    assert "All of that is settled." in cropped
+    thread.undo()
+    assert shown(thread) == before
+    thread.redo()
+    assert shown(thread) == cropped
+
+
+def test_a_bottom_crop_stops_at_the_latest_user_message(thread: Thread) -> None:
+    with pytest.raises(InvalidInput, match="3 may go"):
+        thread.crop("bottom", 4)
+    thread.crop("bottom", 3)
+    said = shown(thread)
+    assert "question4" in said
+    assert "content4" not in said
+
+
+def test_pinned_messages_stay_where_they_are(thread: Thread) -> None:
+    pinned = thread.message(4)
+    thread.pin(pinned.id)
+    done = thread.crop("top", 7)
+    assert pinned.text in shown(thread)
+    assert not crops(thread)[0].holds(pinned.id)
+    assert done.messages == 7
+
+
+def test_by_range(thread: Thread) -> None:
+    first, last = thread.message(5), thread.message(8)
+    thread.crop(first=first.id, last=last.id)
+    said = shown(thread)
+    assert "content2" not in said
+    assert "content1" in said
+    assert "content3" in said
+
+
+def test_expanding_the_handle_gives_what_was_cropped(thread: Thread) -> None:
+    done = thread.crop("top", 4)
+    assert [m.text for m in thread.expand(done.handle)] == [m.text for m in thread.messages(1, 5)]
+
+
+def test_two_crops_may_stand_side_by_side(thread: Thread) -> None:
+    one = thread.crop("top", 4, "First part.")
+    two = thread.crop("top", 4, "Second part.")
+    said = shown(thread)
+    assert said.index("First part.") < said.index("Second part.") < said.index("question3")
+    thread.uncrop(one.handle)
+    assert "content1" in shown(thread)
+    assert "content2" not in shown(thread)
+    thread.uncrop(two.handle)
+    assert "content2" in shown(thread)
+
+
+def test_a_summary_speaks_of_nothing_that_was_deleted(thread: Thread) -> None:
+    """Own words about messages are withheld once one of them is deleted; rules speak of what is left."""
+    thread.crop("top", 8, "They talked about the secretplan.")
+    assert "secretplan" in shown(thread)
+    thread.delete(thread.message(1).id)
+    said = shown(thread)
+    assert "secretplan" not in said
+    assert "withheld" in said
+    assert "question1" not in said
+
+
+def test_a_message_that_is_put_in_later_is_not_cropped(thread: Thread) -> None:
+    thread.crop("top", 8)
+    thread.insert("user", "a latecomer", after=thread.message(3).id)
+    assert "a latecomer" in shown(thread)
+
+
+def test_a_rehearsal_writes_nothing(thread: Thread) -> None:
+    head = thread.head
+    told = thread.crop("top", 4, dry_run=True)
+    assert (told.event, thread.head) == (None, head)
+    assert told.tokens > told.summary_tokens > 0
+
+
+def test_relevance_decides_whether_to_ask(engine: Engine) -> None:
+    made = engine.create("relevance")
+    for text in ("the parser in parser.py fails on empty input", "the weather was nice in June"):
+        made.append("user", text)
+        made.append("assistant", "noted: " + text)
+    made.append("user", "please mend the parser in parser.py so that empty input works")
+    parser = made.crop(first=made.message(0).id, last=made.message(1).id, dry_run=True)
+    weather = made.crop(first=made.message(2).id, last=made.message(3).id, dry_run=True)
+    assert parser.relevance > weather.relevance
+    assert parser.ask_first
+    assert not weather.ask_first
+
+
+@pytest.mark.parametrize("amount", [0, -1, 10**9, 1.5, "3", True])
+def test_bad_amounts_are_refused_and_change_nothing(thread: Thread, amount: object) -> None:
+    head = thread.head
+    with pytest.raises(InvalidInput):
+        thread.crop("top", amount)  # type: ignore[arg-type]
+    assert thread.head == head
+
+
+def test_an_amount_that_parts_a_call_from_its_result_names_the_nearest(thread: Thread) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        thread.crop("top", 2)
+    assert "1 or 3" in caught.value.hint
+
+
+def test_a_summary_longer_than_what_it_replaces_is_refused(thread: Thread) -> None:
+    with pytest.raises(InvalidInput, match="not shorter"):
+        thread.crop("top", 1, "word " * 500)
+    with pytest.raises(InvalidInput, match="empty"):
+        thread.crop("top", 1, "   ")
+
+
+def test_either_an_amount_or_a_range(thread: Thread) -> None:
+    with pytest.raises(InvalidInput):
+        thread.crop()
+    with pytest.raises(InvalidInput):
+        thread.crop("top", 1, first=thread.message(1).id, last=thread.message(1).id)
+    with pytest.raises(InvalidInput):
+        thread.crop(first=thread.message(1).id)
+
+
+def test_an_unknown_handle_is_not_found(thread: Thread) -> None:
+    with pytest.raises(NotFound, match="no crop"):
+        thread.uncrop("[bs:999]")
+    with pytest.raises(NotFound):
+        thread.expand("[bs:999]")
+
+
+def test_a_fork_keeps_the_crop_and_may_lift_it_alone(thread: Thread) -> None:
+    done = thread.crop("top", 8)
+    fork = thread.fork()
+    assert "content1" not in shown(fork)
+    fork.uncrop(done.handle)
+    assert "content1" in shown(fork)
+    assert "content1" not in shown(thread)
