@@ -122,7 +122,12 @@ def _system_messages(draft: Draft) -> list[Entry]:
 
 def _marked(block: Json) -> Json:
     data = as_object(block) or {}
-    return {**data, "text": f"<system>\n{data['text']}\n</system>"} if data.get("type") == "text" else block
+    return {**data, "text": in_marks(data["text"])} if data.get("type") == "text" else block
+
+
+def in_marks(text: str) -> str:
+    """System text where only the user can speak."""
+    return f"<system>\n{text}\n</system>"
 
 
 # -- turns -----------------------------------------------------------------------------------------------------

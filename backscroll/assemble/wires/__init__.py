@@ -66,9 +66,14 @@ def render(
         spelled = spell(block, how)
         raw += spelled
         sources += [n] * len(spelled)
+    if _asks_to_go_on(chosen, raw, model):
+        raw.append({"role": "user", "content": [{"type": "text", "text": GO_ON}]})
     mended = repair(raw, chosen, system=_system(blocks, leading, chosen), tools=tools, model=model)
-    messages, origins = _with_last_word(chosen, mended, model, sources)
-    stable = max(0, len(messages) - 1)
+    messages = mended.messages
+    origins = [
+        tuple(dict.fromkeys(sources[n] for n in places if n < len(sources))) for places in mended.origins
+    ]
+    stable = max((n for n, places in enumerate(origins) if places), default=0)
     points = _points(chosen, blocks, messages, origins, mended, tools, explicit_cache and _explicit(model))
     words = "\n\n".join(text for n in tail if (text := clean_text(blocks[n].text)).strip())
     if words:
@@ -100,16 +105,11 @@ def _system(blocks: Sequence[Block], leading: set[int], wire: Wire) -> Json:
     return [{"type": "text", "text": text} for text in texts] if wire == "anthropic" else "\n\n".join(texts)
 
 
-def _with_last_word(
-    wire: Wire, mended: Repaired, model: str | None, sources: Sequence[int]
-) -> tuple[list[dict[str, Json]], list[tuple[int, ...]]]:
-    """The messages with their blocks; on Anthropic's wire the user asks to go on, unless the model is known to do so."""
-    origins = [tuple(dict.fromkeys(sources[n] for n in places)) for places in mended.origins]
-    messages = list(mended.messages)
-    if wire == "anthropic" and messages[-1]["role"] == "assistant" and not takes_prefill(model):
-        messages.append({"role": "user", "content": [{"type": "text", "text": GO_ON}]})
-        origins.append(())
-    return messages, origins
+def _asks_to_go_on(wire: Wire, raw: Sequence[Json], model: str | None) -> bool:
+    """True where a reply would have the last word on Anthropic's wire, and the model is not known to go on with it."""
+    if wire != "anthropic" or not raw or raw[-1]["role"] != "assistant" or takes_prefill(model):
+        return False
+    return not {"tool_use", "server_tool_use"} & set(block_kinds(raw[-1]))
 
 
 def _explicit(model: str | None) -> bool:
@@ -131,7 +131,10 @@ def _points(
         n for n, (here, after) in enumerate(pairwise([*sections, None])) if here in _CLOSING and here != after
     ]
     if wire == "anthropic":
-        return anthropic.breakpoints(messages, mended.system, tools, ends)
+        real = max(
+            (n + 1 for n, places in enumerate(origins) if places), default=0
+        )  # what was added may not come again
+        return anthropic.breakpoints(messages[:real], mended.system, tools, ends)
     if not explicit:
         return ()
     first = [n for n, here in enumerate(sections) if here == Section.SYSTEM][-1:]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from backscroll.assemble.validity.anthropic import in_marks
 from backscroll.assemble.wires.parts import (
     PICTURES,
     arguments_object,
@@ -32,7 +33,12 @@ _KEPT: Final = ("redacted_thinking",)  # vendor's blocks that go back as they ca
 
 
 def spelled(block: Block, how: Speller) -> list[dict[str, Json]]:
-    """The message of one block; a system block in the middle is the validity engine's business."""
+    """The message of one block. A system block in the middle is a marked text of the user: the same on every model, and
+    the same when more is said."""
+    if block.role == "system":
+        return _message(
+            "user", [{"type": "text", "text": in_marks(block.text)}] if block.text.strip() else []
+        )
     role = "user" if block.role == "tool" else block.role
     blocks = [done for part in block.parts if (done := _block(part, block, role, how)) is not None]
     if role != "user":
