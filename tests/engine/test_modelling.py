@@ -1,0 +1,273 @@
+"""Models at work for an engine: paid once, on the ledger, within limits, and rules stand where they fail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import backscroll
+from backscroll.derive.gist import RECIPE, Gist, gist_messages, inputs_of
+from backscroll.derive.model_ask import Plan
+from backscroll.derive.model_gist import plan_gist, recipe
+from backscroll.derive.sentences import rough_count
+from backscroll.engine.costing import calls
+from backscroll.engine.engine import Engine
+from backscroll.engine.modelling import Modelling, better, failure_of
+from backscroll.engine.thread import Thread
+from backscroll.llm.retrying import Patience
+from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.llm.scripted.scenario import Fault
+from tests.llm.scripted_talk import provider_at
+
+LONG = " ".join(f"Harbour {n} reports a tide of {n * 3} centimetres at noon." for n in range(40))
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with backscroll.open(tmp_path / "s.db", background=False) as engine:
+        yield engine
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANTED", "sk-planted-0001")
+
+
+def talk(engine: Engine, topic: str = "tides") -> Thread:
+    thread = engine.create("Talk")
+    thread.append("user", f"Read the {topic}. You must never round. {LONG}")
+    thread.append("assistant", f"Done with the {topic}. {LONG}")
+    return thread
+
+
+def planned(thread: Thread, model: str = "m") -> Plan[Gist]:
+    messages = list(thread)
+    made = plan_gist(
+        messages, gist_messages(messages), RECIPE.key(inputs_of(messages)), model=model, count=rough_count
+    )
+    assert made is not None
+    return made
+
+
+class Waits:
+    """Sleeps in a moment, and remembers how long it should have been."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+@contextmanager
+def at_work(
+    engine: Engine, *lines: Line, waits: Waits | None = None, **more: Any
+) -> Iterator[tuple[Modelling, ScriptedServer]]:
+    """A scripted model at work for an engine."""
+    with ScriptedServer(Scenario(lines=lines, window=more.pop("window", 0))) as server:
+        patience = Patience(tries=3, sleep=waits or Waits(), chance=lambda: 1.0)
+        with Modelling(engine, provider_at(server.url, **more), patience=patience) as working:
+            yield working, server
+
+
+def ledger(engine: Engine) -> list[str]:
+    """What the calls were for, oldest first."""
+    return [charge.purpose for charge in reversed(calls(engine))]
+
+
+GOOD = Line(text=json.dumps({"text": "Tides were read."}))
+
+
+def test_an_answer_is_paid_for_once(engine: Engine) -> None:
+    """Made, kept, on the ledger; asked again, nothing is called."""
+    thread = talk(engine)
+    with at_work(engine, GOOD) as (working, server):
+        first = working.make(planned(thread), thread.id, turn=1)
+        again = working.make(planned(thread), thread.id)
+    assert (first.by, again.by) == ("model", "kept")
+    assert first.value == again.value
+    assert first.value.text.startswith("Tides were read.")
+    assert "must never round" in first.value.text
+    assert len(server.asked) == 1
+    (charge,) = calls(engine)
+    assert (charge.purpose, charge.model, charge.provider, charge.thread, charge.turn) == (
+        "summary", "m", "here", thread.id, 1,
+    )  # fmt: skip
+    assert charge.input > 0
+    assert not charge.estimated
+
+
+def test_a_reply_in_the_journal_is_not_paid_for_again(engine: Engine) -> None:
+    """Where the artefact is gone but the reply is there, folding it costs nothing."""
+    thread = talk(engine)
+    plan = planned(thread)
+    with at_work(engine, GOOD) as (working, server):
+        made = working.make(plan, thread.id)
+        (reply,) = engine.store.read(lambda reader: reader.replies(thread.id))
+        assert (reply.key, reply.model, set(reply.sources)) == (plan.key, "m", set(plan.sources))
+    with backscroll.open(Path(engine.store.location).with_name("other.db"), background=False) as other:
+        copy = talk(other)
+        with at_work(other, GOOD) as (working, server):
+            fresh = planned(copy)
+            kept = type(reply)(
+                fresh.key, reply.recipe, copy.id, reply.model, reply.body, fresh.sources, reply.at
+            )
+            other.store.write(lambda tx: tx.keep_reply(kept))
+            outcome = working.make(fresh, copy.id)
+        assert outcome.by == "journal"
+        assert outcome.value.text.splitlines()[0] == made.value.text.splitlines()[0]
+        assert server.asked == []
+        assert ledger(other) == []
+
+
+def test_another_model_makes_nothing_due(engine: Engine) -> None:
+    """What an earlier model wrote stays; only who asks for it gets new words, and then those are shown."""
+    thread = talk(engine)
+    rule = planned(thread).rule_key
+    with at_work(engine, GOOD) as (working, _):
+        working.make(planned(thread), thread.id)
+    newer = Line(text="Newer words.")
+    with at_work(engine, newer, summary_model="n") as (working, server):
+        stays = working.make(planned(thread, "n"), thread.id)
+        assert server.asked == []
+        anew = working.make(planned(thread, "n"), thread.id, refresh=True)
+    assert stays.value.text.startswith("Tides were read.")
+    assert anew.value.text.startswith("Newer words.")
+    shown = engine.store.read(lambda reader: better(reader, recipe, [rule, b"unknown"]))
+    assert {key: words.model for key, words in shown.items()} == {rule: "n"}
+
+
+def test_an_answer_that_cannot_be_used_is_asked_for_once_more(engine: Engine) -> None:
+    """With the reason; both calls are on the ledger."""
+    thread = talk(engine)
+    with at_work(engine, Line(text='{"text": 7}', times=1), Line(text="Better.")) as (working, server):
+        outcome = working.make(planned(thread), thread.id)
+    assert outcome.by == "model"
+    assert outcome.value.text.startswith("Better.")
+    assert "field text" in server.asked[1].last[1]
+    assert ledger(engine) == ["summary", "retry"]
+
+
+def test_after_two_useless_answers_rules_stand(engine: Engine) -> None:
+    """The failure is kept with its reason, and nothing is ever paid for it again."""
+    thread = talk(engine)
+    plan = planned(thread)
+    for _ in range(2):
+        with at_work(engine, Line(text="{broken")) as (working, _server):
+            outcome = working.make(plan, thread.id)
+        assert outcome.by == "rules"
+        assert outcome.value == plan.stand_in
+        assert "JSON" in outcome.why
+    assert ledger(engine) == ["summary", "retry"]
+    failure = engine.store.read(lambda reader: failure_of(reader, plan))
+    assert failure is not None
+    assert not failure.passing
+    assert "JSON" in failure.why
+
+
+def test_a_busy_service_is_tried_again_as_it_asks(engine: Engine) -> None:
+    """Pauses follow the service's own word, else they grow; every failed attempt is on the ledger."""
+    thread = talk(engine)
+    waits = Waits()
+    busy = Line(fault=Fault(429, "slow", retry_after=7), times=1)
+    with at_work(engine, busy, Line(fault=Fault(500, "x"), times=1), GOOD, waits=waits) as (working, _):
+        assert working.make(planned(thread), thread.id).by == "model"
+    assert waits.seconds == [7.0, 1.0]
+    assert ledger(engine) == ["failed", "failed", "summary"]
+    assert working.calls == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "attempts"),
+    [
+        (Line(fault=Fault(401, "no")), 1),
+        (Line(fault=Fault(404, "no")), 1),
+        (Line(fault=Fault(400, "odd request")), 1),
+        (Line(fault=Fault(500, "down")), 3),
+        (Line(fault=Fault(429, "much later", retry_after=9999)), 1),
+        (Line(text="Tides", cut_after=20), 3),
+    ],
+    ids=["key", "model", "request", "down", "later", "cut"],
+)
+def test_a_service_that_fails_leaves_rules(engine: Engine, line: Line, attempts: int) -> None:
+    """Deterministic, explained, every attempt on the ledger; it may work later, and then does."""
+    thread = talk(engine)
+    plan = planned(thread)
+    with at_work(engine, line) as (working, server):
+        outcome = working.make(plan, thread.id)
+    assert (outcome.by, outcome.passing) == ("rules", True)
+    assert outcome.value == plan.stand_in
+    assert outcome.why
+    assert len(server.asked) == attempts
+    assert ledger(engine) == ["failed"] * attempts
+    with at_work(engine, GOOD) as (working, _):
+        assert working.make(plan, thread.id).by == "model"
+    assert engine.store.read(lambda reader: failure_of(reader, plan)) is None
+
+
+def test_a_prompt_that_overflows_leaves_rules(engine: Engine) -> None:
+    """A window too small is no reason to wait or to fail."""
+    thread = talk(engine)
+    with at_work(engine, GOOD, window=100) as (working, server):
+        outcome = working.make(planned(thread), thread.id)
+    assert outcome.by == "rules"
+    assert "too long" in outcome.why
+    assert len(server.asked) == 1
+
+
+def test_without_a_key_rules_stand(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason names the variable; nobody is called."""
+    monkeypatch.delenv("PLANTED")
+    thread = talk(engine)
+    with at_work(engine, GOOD) as (working, server):
+        outcome = working.make(planned(thread), thread.id)
+    assert outcome.by == "rules"
+    assert "PLANTED" in outcome.why
+    assert server.asked == []
+
+
+def test_limits_on_money_are_kept(tmp_path: Path) -> None:
+    """A call that would pass the limit is not made."""
+    prices = tmp_path / "prices.toml"
+    prices.write_text('[[model]]\nmatch = "m"\ninput = 1000\noutput = 1000\n')
+    with backscroll.open(tmp_path / "s.db", background=False, prices=str(prices), day_limit=0.5) as engine:
+        thread = talk(engine)
+        with at_work(engine, GOOD) as (working, server):
+            outcome = working.make(planned(thread), thread.id)
+        assert outcome.by == "rules"
+        assert "cost" in outcome.why
+        assert server.asked == []
+        assert ledger(engine) == []
+
+
+def test_what_was_forgotten_meanwhile_is_not_kept(engine: Engine) -> None:
+    """Words erased while the model was at work do not come back in its answer."""
+    thread = talk(engine)
+    plan = planned(thread)
+    thread.forget(thread.message(0).id)
+    with at_work(engine, GOOD) as (working, _):
+        outcome = working.make(plan, thread.id)
+    assert outcome.by == "rules"
+    assert engine.store.read(lambda reader: reader.replies(thread.id)) == []
+    assert engine.store.read(lambda reader: reader.made([plan.key])) == {}
+    assert ledger(engine) == ["summary"]
+
+
+def test_forgetting_takes_what_models_made(engine: Engine) -> None:
+    """Replies, artefacts and failures go with the words that they rest on."""
+    thread, other = talk(engine), talk(engine, "currents")
+    with at_work(engine, Line(contains=("currents",), text="{broken"), GOOD) as (working, _):
+        working.make(planned(thread), thread.id)
+        failed = planned(other)
+        working.make(failed, other.id)
+    for each in (thread, other):
+        plan = planned(each)
+        each.forget(each.message(0).id)
+        assert engine.store.read(lambda reader, t=each.id: reader.replies(t)) == []
+        assert engine.store.read(lambda reader, k=plan.key: reader.made([k])) == {}
+    assert engine.store.read(lambda reader: failure_of(reader, failed)) is None
