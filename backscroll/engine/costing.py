@@ -119,7 +119,7 @@ def _owed(
     except InvalidInput:
         # The call was made and must be on the ledger; `cost` and `check_limits` tell about the broken table.
         return None
-    found = rates_for(model, provider=provider, at=at, table=table)
+    found = rates_for(model, provider=provider, at=at, table=table, tier=tokens.tier)
     return None if found is None else found.nano(tokens)
 
 

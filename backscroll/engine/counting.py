@@ -131,6 +131,13 @@ def calibration_of(engine: Engine, model: str) -> Calibration:
     return restored(engine.store.read(lambda reader: reader.meta(key)))
 
 
+def corrections_of(engine: Engine, models: Iterable[str]) -> dict[str, Calibration]:
+    """What was learned about the models of a list whose tokens are estimated."""
+    guessed = [name for name in models if name.strip() and not tokenizer_for(name).exact]
+    found = {name: calibration_of(engine, name) for name in guessed}
+    return {name: calibration for name, calibration in found.items() if calibration.calls}
+
+
 def correction(engine: Engine, model: str) -> float:
     """What a count for this model is to be multiplied with: 1 for an exact tokenizer, or where nothing was reported."""
     if not model.strip() or tokenizer_for(model).exact:

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from backscroll.errors import InvalidInput
 
+_USUAL = ("", "auto", "default", "standard")
 _DETAILS_IN = ("prompt_tokens_details", "input_tokens_details")
 _DETAILS_OUT = ("completion_tokens_details", "output_tokens_details")
 
@@ -30,6 +31,7 @@ class Tokens:
     reasoning: int = 0  # of these, thinking
     estimated: bool = False  # nobody reported them
     cost: float | None = None  # US dollars, where the seller says what it charged
+    tier: str = ""  # flex, priority, batch …: what the seller calls the way in which it was served
 
     def __post_init__(self) -> None:
         for name in ("input", "cached", "written", "written_long", "output", "reasoning"):
@@ -78,7 +80,7 @@ def _own(told: Mapping[str, Any]) -> Tokens:
     """Tokens under our own names, from a client of ours or from a program that uses the library."""
     names = ("input", "cached", "written", "written_long", "output", "reasoning")
     counts = {name: _whole(told, name) for name in names}
-    return Tokens(**counts, estimated=bool(told.get("estimated", False)), cost=_cost(told))
+    return Tokens(**counts, estimated=bool(told.get("estimated", False)), cost=_cost(told), tier=_tier(told))
 
 
 def _is_anthropic(told: Mapping[str, Any]) -> bool:
@@ -132,8 +134,10 @@ def _fitted(
 ) -> Tokens:
     """A vendor's figures; where parts are more than the whole, the whole is taken to be their sum."""
     whole = max(prompt, cached + written)
-    cost = _cost(told or {})
-    return Tokens(whole, cached, written, long, max(answer, thought), thought, cost=cost)
+    more = told or {}
+    return Tokens(
+        whole, cached, written, long, max(answer, thought), thought, cost=_cost(more), tier=_tier(more)
+    )
 
 
 def _cost(told: Mapping[str, Any]) -> float | None:
@@ -141,6 +145,12 @@ def _cost(told: Mapping[str, Any]) -> float | None:
     value = told.get("cost")
     usable = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value >= 0
     return float(cast("float", value)) if usable else None
+
+
+def _tier(told: Mapping[str, Any]) -> str:
+    """How it was served; the usual way has no name."""
+    value = told.get("service_tier")
+    return value.lower() if isinstance(value, str) and value.lower() not in _USUAL else ""
 
 
 def _inner(told: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:

@@ -75,9 +75,17 @@ class Price:
 
 
 def rates_for(
-    model: str, *, provider: str = "", at: datetime | None = None, table: PriceTable = _NONE
+    model: str,
+    *,
+    provider: str = "",
+    at: datetime | None = None,
+    table: PriceTable = _NONE,
+    tier: str = "",
 ) -> Rates | None:
-    """The prices of a model at a moment (None: now); None where nobody knows them."""
+    """The prices of a model at a moment (None: now); None where nobody knows them.
+
+    `tier` is how it is served (flex, priority, batch); a person's own table knows one price for all.
+    """
     moment = at or datetime.now(UTC)
     own = table.priced(model, provider, moment.date())
     if own is not None:
@@ -85,7 +93,7 @@ def rates_for(
     if not model.strip() or provider.strip().lower() in local_providers():
         return None
     # A price changes by the hour at most, so calls within an hour share one lookup.
-    return _listed_rates(model, provider, moment.replace(minute=0, second=0, microsecond=0))
+    return _listed_rates(model, provider, moment.replace(minute=0, second=0, microsecond=0), tier)
 
 
 def price_for(
@@ -118,8 +126,8 @@ def _own(row: Row, path: str) -> Rates:
 
 
 @lru_cache(maxsize=512)
-def _listed_rates(model: str, provider: str, at: datetime) -> Rates | None:
-    found = _found(model, provider, at)
+def _listed_rates(model: str, provider: str, at: datetime, tier: str) -> Rates | None:
+    found = _found(model, provider, at, tier)
     if found is None:
         return None
     listed = {
@@ -143,13 +151,16 @@ def _at(value: Any, size: int | None) -> Decimal:
     return held
 
 
-def _found(model: str, provider: str, at: datetime) -> PriceCalculation | None:
+def _found(model: str, provider: str, at: datetime, tier: str = "") -> PriceCalculation | None:
     from genai_prices import Usage, calc_price
 
     nothing = Usage(input_tokens=0)
+    served = {"processing": "batch"} if tier == "batch" else {"service_tier": tier} if tier else None
     for seller, name in _spellings(model.strip(), provider.strip()):
         try:
-            return calc_price(nothing, name, provider_id=seller, genai_request_timestamp=at)
+            return calc_price(
+                nothing, name, provider_id=seller, genai_request_timestamp=at, price_context=served
+            )
         except LookupError:
             continue  # it is not listed under this spelling
     return None

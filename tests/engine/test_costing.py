@@ -22,7 +22,7 @@ from backscroll.engine.costing import (
     spending,
     window_of,
 )
-from backscroll.engine.counting import correction
+from backscroll.engine.counting import correction, corrections_of
 from backscroll.errors import BudgetExceeded, InvalidInput, NotFound
 from backscroll.llm.ledger import Tokens
 
@@ -131,6 +131,9 @@ def test_a_broken_table_loses_no_call(tmp_path: Path) -> None:
 def test_an_estimate_learns_from_a_call(engine: backscroll.Engine) -> None:
     call(engine, model="claude-opus-5", usage={"input_tokens": 13_000, "output_tokens": 1}, counted=10_000)
     assert correction(engine, "claude-opus-5") == 1.3
+    assert corrections_of(engine, ["gpt-5", "claude-opus-5", "claude-sonnet-5", ""]).keys() == {
+        "claude-opus-5"
+    }
     call(engine, model="claude-haiku-5-5", usage=None, counted=10_000)
     assert correction(engine, "claude-haiku-5-5") == 1.0
 

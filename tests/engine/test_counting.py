@@ -129,7 +129,7 @@ def test_what_was_forgotten_meanwhile_gets_no_count(engine: backscroll.Engine) -
     thread = talk(engine, 3)
     gone, *_ = messages(thread)
     counts_for(engine, messages(thread), tokenizer_for())
-    engine.forget(thread.id, [gone.id], actor="user")
+    thread.forget(gone.id)
     assert flush_counts(engine) == 2
     assert engine.tokens([gone.revision], KEY) == {}
 
@@ -137,7 +137,7 @@ def test_what_was_forgotten_meanwhile_gets_no_count(engine: backscroll.Engine) -
 def test_a_forgotten_thread_gets_no_counts(engine: backscroll.Engine) -> None:
     thread = talk(engine, 3)
     counts_for(engine, messages(thread), tokenizer_for())
-    engine.forget(thread.id, [], actor="user")
+    thread.forget_thread()
     assert flush_counts(engine) == 0
 
 

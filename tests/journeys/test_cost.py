@@ -141,6 +141,15 @@ def test_as_json(spent: Cli) -> None:
     assert found["limits"] == [{"scope": "day", "usd": 2.5, "spent_usd": 0.0, "left_usd": 2.5, "unpriced": 0}]
 
 
+def test_corrected_estimates_are_told(spent: Cli) -> None:
+    """Somebody who wonders why a budget shrank finds the reason here."""
+    with backscroll.open(spent.store) as engine:
+        usage = {"input_tokens": 13_000, "output_tokens": 5}
+        record_call(engine, model="claude-opus-4-5", usage=usage, purpose="answer", counted=10_000)
+    assert "claude-opus-4-5 ×1.3" in spent.ok("cost").out
+    assert spent.ok("cost", "--json").json["corrections"] == {"claude-opus-4-5": {"ratio": 1.3, "calls": 1}}
+
+
 def test_limits_are_shown_with_what_is_left(spent: Cli) -> None:
     shown = spent.ok("cost", "last", BACKSCROLL_THREAD_LIMIT="0.2", BACKSCROLL_DAY_LIMIT="5").out
     assert "of $0.20" in shown

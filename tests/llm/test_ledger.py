@@ -101,6 +101,10 @@ SHAPES: dict[str, tuple[dict[str, Any], Tokens]] = {
         },
         Tokens(5312, 5000, 300, 0, 7),
     ),
+    "served in another way": (
+        {"prompt_tokens": 5, "completion_tokens": 1, "service_tier": "Flex"},
+        Tokens(5, output=1, tier="flex"),
+    ),
     "nulls": (
         {"prompt_tokens": 5, "completion_tokens": None, "prompt_tokens_details": None, "cost": None},
         Tokens(5),

@@ -75,6 +75,15 @@ def test_a_price_above_a_size_is_for_the_whole_prompt() -> None:
     assert above == 200_001 * 6_000
 
 
+def test_a_price_depends_on_how_a_call_is_served() -> None:
+    usual, flex, batch = (rates_for("gpt-5", at=THEN, tier=tier) for tier in ("", "flex", "batch"))
+    assert usual is not None
+    assert flex is not None
+    assert batch is not None
+    assert usual.prices["input"] == 2 * flex.prices["input"] == 2 * batch.prices["input"]
+    assert rates_for("gpt-5", at=THEN, tier="moonlight") == usual
+
+
 def test_a_price_is_the_one_of_the_day() -> None:
     """o3 became cheaper in June 2025."""
     before = rates_for("o3", at=datetime(2025, 6, 1, tzinfo=UTC))

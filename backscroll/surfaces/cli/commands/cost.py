@@ -21,6 +21,7 @@ from backscroll.surfaces.i18n import count, find, t
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
+    from backscroll.llm.calibration import Calibration
     from backscroll.llm.limits import Limit
     from backscroll.record.derived import Spent
     from backscroll.surfaces.cli.screen import Screen
@@ -50,6 +51,7 @@ def cost_command(
         _nothing(session, group, asked=False)
         return
     from backscroll.engine.costing import limits_of, prices_of, spending
+    from backscroll.engine.counting import corrections_of
 
     with session.engine() as engine:
         found = None if thread is None else thread_named(engine, thread)
@@ -57,19 +59,21 @@ def cost_command(
         models = spending(engine, "model", since=first, until=last, thread=found)
         limits = limits_of(engine, found)
         names = _names(engine, sums if group == "thread" else ())
+        corrected = corrections_of(engine, [s.group[0] for s in models])
         prices_of(engine)  # a broken table is told here, not passed over
     if session.as_json:
-        session.screen.json(_document(group, found, sums, models, limits))
+        session.screen.json(_document(group, found, sums, models, limits, corrected))
     elif not sums:
         _nothing(session, group, asked=bool(since or until or thread), limits=limits)
     else:
         _report(session.screen, group, sums, models, names, found)
+        _corrections(session.screen, corrected)
         _limits(session.screen, limits)
 
 
 def _nothing(session: Session, group: str, *, asked: bool, limits: Sequence[Limit] = ()) -> None:
     if session.as_json:
-        session.screen.json(_document(group, None, [], [], []))
+        session.screen.json(_document(group, None, [], [], [], {}))
         return
     said = t("cost.nothing_here") if asked else t("cost.nothing")
     session.screen.lines(wrap(said, session.screen.room(0)))
@@ -156,6 +160,14 @@ def _unpriced(screen: Screen, total: Spent, models: Sequence[Spent]) -> None:
     shown = t("words.comma").join(names[:5]) + ("…" if len(names) > 5 else "")
     said = count("cost.unpriced", total.unpriced, models=one_line(shown))
     screen.lines(screen.style(line, "warn") for line in wrap(said, screen.room(0)))
+
+
+def _corrections(screen: Screen, corrected: Mapping[str, Calibration]) -> None:
+    """How far our estimates of tokens were off, so that nobody wonders about a budget."""
+    if corrected:
+        shown = t("words.comma").join(f"{name} ×{c.ratio:g}" for name, c in list(corrected.items())[:5])
+        said = t("cost.corrected", models=one_line(shown))
+        screen.lines(screen.style(line, "dim") for line in wrap(said, screen.room(0)))
 
 
 def _limits(screen: Screen, limits: Sequence[Limit]) -> None:
@@ -281,6 +293,7 @@ def _document(
     sums: Sequence[Spent],
     models: Sequence[Spent],
     limits: Sequence[Limit],
+    corrected: Mapping[str, Calibration],
 ) -> dict[str, Any]:
     return {
         "by": group,
@@ -288,6 +301,7 @@ def _document(
         "groups": [{group: s.group[0], **_figures(s)} for s in sums],
         "total": _figures(_total(sums)),
         "unpriced_models": [s.group[0] for s in models if s.unpriced],
+        "corrections": {name: {"ratio": c.ratio, "calls": c.calls} for name, c in corrected.items()},
         "limits": [
             {
                 "scope": limit.scope,
