@@ -14,6 +14,7 @@ from itertools import pairwise
 
 NEAR = 0.72  # share of the shorter text's pieces from which two texts say the same
 _PIECE = re.compile(r"[a-z0-9_][a-z0-9_'./-]*[a-z0-9_]|[a-z0-9_]|[\u2e80-\u9fff\uac00-\ud7a3]+")
+_COMMON = 24  # groups that share a piece which tells nothing apart any more
 _STEM = 6  # letters; enough to tell words apart, few enough that `implement` and `implemented` are one
 #: Words that say nothing about what a text is about.
 _SMALL = frozenset(
@@ -60,12 +61,12 @@ def clusters(texts: Sequence[str], near: float = NEAR) -> list[list[int]]:
         own = pieces(text)
         shared: dict[int, int] = {}
         for piece in own:
-            for group in holders.get(piece, ()):
-                shared[group] = shared.get(group, 0) + 1
+            holding = holders.get(piece, ())
+            if len(holding) <= _COMMON:
+                for group in holding:
+                    shared[group] = shared.get(group, 0) + 1
         best, best_at = 0.0, -1
         for group in sorted(shared):
-            if shared[group] < near * min(len(own), len(heads[group])):
-                continue
             alike = likeness(own, heads[group])
             if alike > best:
                 best, best_at = alike, group

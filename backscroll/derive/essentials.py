@@ -8,13 +8,13 @@ carried on is bounded, and what falls over the edge is counted, never silently g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias, cast
 
 from backscroll.derive.clusters import pieces
-from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 
@@ -33,15 +33,15 @@ class Kind(StrEnum):
 
 #: How many open essentials of a kind a span carries on; beyond that the least weighty are only counted.
 CARRIED: Mapping[Kind, int] = {
-    Kind.TODO: 48,
+    Kind.TODO: 40,
     Kind.ERROR: 24,
-    Kind.CONSTRAINT: 64,
-    Kind.DECISION: 64,
+    Kind.CONSTRAINT: 40,
+    Kind.DECISION: 40,
     Kind.QUESTION: 8,
-    Kind.PATH: 120,
-    Kind.ID: 120,
+    Kind.PATH: 80,
+    Kind.ID: 80,
 }
-_SETTLED = 400  # closes that a span carries on; one that is lost leaves something open too long, which is the safe side
+_SETTLED = 240  # closes that a span carries on; one that is lost leaves something open too long, which is the safe side
 _DONE = 0.7  # share of a to-do's words that a sentence about something done must hold
 
 
@@ -133,7 +133,7 @@ def _settle(held: dict[tuple[str, str], Essential], close: Close) -> None:
 
 
 def _covers(done: frozenset[str], todo: Essential) -> bool:
-    wanted = pieces(todo.name)
+    wanted = pieces(todo.text)
     return len(wanted) > 1 and len(wanted & done) >= _DONE * len(wanted)
 
 
@@ -162,11 +162,19 @@ def essentials(messages: Sequence[Message]) -> tuple[Essential, ...]:
     return findings(messages).open
 
 
-def to_json(findings: Findings) -> dict[str, Json]:
-    """The stored shape; short, because there are many."""
+def to_json(findings: Findings, packed: Callable[[Ref], Json]) -> dict[str, Json]:
+    """The stored shape; short, because there are many. `packed` spells the name of a revision or a message."""
     return {
         "open": [
-            [e.kind.value, e.text, str(e.source), str(e.message), e.group, e.name, round(e.weight, 3)]
+            [
+                e.kind.value,
+                e.text,
+                packed(e.source),
+                packed(e.message),
+                e.group,
+                "" if e.name == e.text else e.name,
+                round(e.weight, 3),
+            ]
             for e in findings.open
         ],
         "closes": [[c.group, c.name] for c in findings.closes],
@@ -174,12 +182,12 @@ def to_json(findings: Findings) -> dict[str, Json]:
     }
 
 
-def from_json(data: Mapping[str, Json]) -> Findings:
+def from_json(data: Mapping[str, Json], unpacked: Callable[[Json], Ref]) -> Findings:
     """What `to_json` wrote."""
     rows = cast("list[list[Json]]", data["open"])
     return Findings(
         tuple(
-            Essential(Kind(kind), text, parse_ref(source), parse_ref(message), group, name, weight)
+            Essential(Kind(kind), text, unpacked(source), unpacked(message), group, name or text, weight)
             for kind, text, source, message, group, name, weight in rows
         ),
         tuple(Close(group, name) for group, name in cast("list[list[str]]", data["closes"])),

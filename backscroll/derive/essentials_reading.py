@@ -7,6 +7,7 @@ tool succeeds at the same target; a list of to-dos replaces the list before it. 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
@@ -22,7 +23,7 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, ToolCall
 
 LONGEST = 320  # characters of an essential; longer sentences are cut in their middle
-_NAME = 120
+_NAME = 240  # characters of a sentence about something done that are kept to recognise it
 _BARE = 40  # characters of a heading that says nothing without what follows
 _WIDE = 400_000  # characters of one message that are read; the rest of a dump is data
 _STRONG = re.compile(r"decid|decision|chose|opted|agreed|settled|决定|采用|改用|敲定|选用|商定")
@@ -115,7 +116,7 @@ def _sentence(message: Message, piece: Marked, following: Marked | None, *, user
         return
     yield from _settled(piece, user=user)
     asks = "question" in cues
-    if "todo" in cues and not asks:
+    if "todo" in cues and not asks and "filler" not in cues:
         whole = _with_items(message, piece, following)
         yield _essential(
             Kind.TODO, whole, message, "todo/said" if user else "todo/next", _name(text), 1.2 if user else 1.0
@@ -142,7 +143,7 @@ def _box(message: Message, piece: Marked) -> Iterator[Mark]:
     what = box_text(piece.text)
     if "ticked" in piece.cues:
         yield Close("todo/box", _name(what))
-        yield Close("todo", _name(what))
+        yield Close("todo", what[:_NAME])
     else:
         yield _essential(Kind.TODO, what, message, "todo/box", _name(what), 1.4)
 
@@ -151,7 +152,7 @@ def _settled(piece: Marked, *, user: bool) -> Iterator[Mark]:
     """What a sentence says is over."""
     cues = piece.cues
     if "done" in cues and "todo" not in cues:
-        yield Close("todo", _name(piece.text))
+        yield Close("todo", piece.text[:_NAME])
     if "success" in cues and not cues & {"error", "question"}:
         yield Close("error/told")
         if user:
@@ -350,5 +351,6 @@ def _cut(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    """Which to-do (constraint, …) it is, however it is spelled: its telling words in order of the alphabet."""
-    return " ".join(sorted(pieces(text)))[:_NAME] or text.strip()[:_NAME]
+    """Which to-do (constraint, …) it is, however it is spelled: a mark of its telling words."""
+    words = " ".join(sorted(pieces(text))) or text.strip()
+    return hashlib.blake2s(words.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

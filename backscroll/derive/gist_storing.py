@@ -14,21 +14,44 @@ from backscroll.derive.gist import Gist, Line
 from backscroll.derive.summary import Summary
 from backscroll.formats.json_text import dumps
 from backscroll.record.chain import DAMAGE, damaged, from_bytes
-from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
+
+
+class _Names:
+    """Ids by number: a thread's 32 digits are written once."""
+
+    def __init__(self, threads: list[str]) -> None:
+        self.threads = threads
+        self._numbers = {name: number for number, name in enumerate(threads)}
+
+    def packed(self, ref: Ref) -> Json:
+        number = self._numbers.setdefault(ref.thread, len(self._numbers))
+        if number == len(self.threads):
+            self.threads.append(ref.thread)
+        return ref.seq if number == 0 else [number, ref.seq]
+
+    def unpacked(self, name: Json) -> Ref:
+        if isinstance(name, int):
+            return Ref(self.threads[0], name)
+        number, seq = cast("list[int]", name)
+        return Ref(self.threads[number], seq)
 
 
 def stored(made: Gist) -> bytes:
     """The bytes of a gist or a summary."""
+    names = _Names([])
+    ref = names.packed
     data: dict[str, Json] = {
         "text": made.text,
-        "sources": [str(s) for s in made.sources],
-        "lines": [[x.text, str(x.source), str(x.message), x.role, x.label, x.score] for x in made.lines],
-        "found": to_json(made.findings),
-        "first": None if made.first is None else str(made.first),
-        "last": None if made.last is None else str(made.last),
+        "sources": [ref(s) for s in made.sources],
+        "lines": [[x.text, ref(x.source), ref(x.message), x.role, x.label, x.score] for x in made.lines],
+        "found": to_json(made.findings, ref),
+        "first": None if made.first is None else ref(made.first),
+        "last": None if made.last is None else ref(made.last),
         "messages": made.messages,
         "turns": made.turns,
+        "threads": names.threads,
     }
     if isinstance(made, Summary):
         data["level"] = made.level
@@ -39,27 +62,18 @@ def restored(body: bytes) -> Gist:
     """What `stored` wrote."""
     data = cast("Mapping[str, Json]", from_bytes(body))
     try:
-        found = from_json(data["found"])
+        ref = _Names(list(data["threads"])).unpacked
+        found = from_json(data["found"], ref)
         rows = cast("list[list[Json]]", data["lines"])
         lines = tuple(
-            Line(text, parse_ref(source), parse_ref(message), role, label, score)
+            Line(text, ref(source), ref(message), role, label, score)
             for text, source, message, role, label, score in rows
         )
-        sources = tuple(parse_ref(s) for s in data["sources"])
-        rest = (
-            found.closes,
-            found.more,
-            _ref(data["first"]),
-            _ref(data["last"]),
-            data["messages"],
-            data["turns"],
-        )
+        sources = tuple(ref(s) for s in data["sources"])
+        first, last = (None if data[k] is None else ref(data[k]) for k in ("first", "last"))
+        rest = (found.closes, found.more, first, last, data["messages"], data["turns"])
         if "level" in data:
             return Summary(data["text"], sources, found.open, lines, *rest, data["level"])
         return Gist(data["text"], sources, found.open, lines, *rest)
     except DAMAGE as error:
         raise damaged("a stored summary", error) from error
-
-
-def _ref(name: str | None) -> Ref | None:
-    return None if name is None else parse_ref(name)

@@ -40,6 +40,7 @@ PATH = re.compile(
     r")(?![A-Za-z0-9_/])"
 )
 _NO_PATH = re.compile(r"[\d/.\\-]+|[/\\][\w-]+|[nN]/[aA]|[a-z]+/[a-z]+/[a-z]+")
+_LETTERS = re.compile(r"[a-z]{3}|[A-Za-z0-9_]\.[a-z]{1,5}$|[A-Z]{4}")
 ID = re.compile(
     r"(?<![A-Za-z0-9_./-])(?:"
     r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
@@ -204,7 +205,7 @@ def paths_in(text: str) -> list[str]:
     """File paths in a text, in order, each once; what only looks like one (`and/or`, dates, fractions) is left out."""
     plain = URL.sub(" ", text) if "://" in text else text
     found = (m[0] for m in PATH.finditer(plain)) if ("/" in plain or "." in plain or "\\" in plain) else ()
-    return list(dict.fromkeys(p for p in found if not _NO_PATH.fullmatch(p)))
+    return list(dict.fromkeys(p for p in found if not _NO_PATH.fullmatch(p) and _LETTERS.search(p)))
 
 
 def ids_in(text: str) -> list[str]:

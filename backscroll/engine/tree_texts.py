@@ -71,6 +71,7 @@ class Texts:
         self.made: list[Made] = []  # what was made here and is worth keeping
         self._at, self._reader, self._view = at, reader, view
         self._known: dict[bytes, Gist] = {}
+        self._raw: dict[bytes, bytes] = {}  # stored, and not taken apart yet
         self._rows: dict[Ref, Row] = {}
 
     def keep(self, row: Row) -> None:
@@ -103,14 +104,20 @@ class Texts:
 
     def _load(self, keys: Sequence[bytes]) -> set[bytes]:
         """Get what is stored under some keys; gives the keys under which there is something."""
-        wanted = [key for key in dict.fromkeys(keys) if key not in self._known]
+        wanted = [key for key in dict.fromkeys(keys) if key not in self._known and key not in self._raw]
         for start in range(0, len(wanted), _MANY):
-            for key, made in self._reader.made(wanted[start : start + _MANY]).items():
-                try:
-                    self._known[key] = restored(made.body)
-                except StoreCorrupt:
-                    continue  # it can be made again; `verify` tells about the store
-        return {key for key in keys if key in self._known}
+            found = self._reader.made(wanted[start : start + _MANY])
+            self._raw.update((key, made.body) for key, made in found.items())
+        return {key for key in keys if key in self._known or key in self._raw}
+
+    def _taken_apart(self, key: bytes) -> Gist | None:
+        body = self._raw.pop(key, None)
+        if body is None:
+            return None
+        try:
+            return restored(body)
+        except StoreCorrupt:
+            return None  # it can be made again; `verify` tells about the store
 
     def _summed(self, level: int, children: Sequence[Node]) -> Summary:
         self._load([c.key for c in children])
@@ -120,9 +127,12 @@ class Texts:
 
     def of(self, node: Node) -> Gist:
         """What a node says; made on the spot where it is not stored."""
-        if node.key not in self._known:
-            self._load([node.key])
         found = self._known.get(node.key)
+        if found is None:
+            self._load([node.key])
+            found = self._taken_apart(node.key)
+            if found is not None:
+                self._known[node.key] = found
         if found is None:
             found = self._gist(node) if node.level == 0 else self._summed(node.level, self.children(node))
             self._known[node.key] = found

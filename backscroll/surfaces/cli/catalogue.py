@@ -6,20 +6,22 @@ from collections.abc import Mapping, Sequence
 
 #: The commands by what they are for, in the order of the help page.
 SECTIONS: Mapping[str, Sequence[str]] = {
-    "read": ("threads", "show", "search", "log", "revisions", "diff", "tools"),
+    "read": ("threads", "show", "search", "log", "revisions", "diff", "summary", "tools"),
     "bring": ("import", "export", "sync", "new", "append"),
     "change": (
         "edit", "regenerate", "choose", "insert", "move", "delete", "restore", "hide", "unhide", "pin", "unpin",
         "undo", "redo", "fork", "rename", "tag", "untag",
     ),
     "prompt": ("context", "prompt", "expand", "crop", "uncrop", "compact", "work"),
-    "keep": ("verify", "backup", "restore-backup", "forget", "cost", "stats", "doctor"),
+    "keep": ("verify", "backup", "restore-backup", "forget", "cost", "learned", "stats", "doctor"),
     "more": ("config", "demo", "completion"),
 }  # fmt: skip
 
 #: The module in `commands/` that holds a command.
 MODULES: Mapping[str, str] = {
     "threads": "threads",
+    "summary": "summary",
+    "learned": "learned",
     "show": "show",
     "search": "search",
     "log": "log",

@@ -1,0 +1,51 @@
+"""`learned`: what was asked for again after it had been condensed, and what that makes of the weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.command import command, flag, thread_argument
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.engine.learning import Learned
+
+
+@command("learned", thread_argument(required=False), flag("--reset"))
+def learned_command(session: Session, thread: str | None, reset: bool) -> None:
+    """Show what was learned, or drop it."""
+    from backscroll.engine import learning
+
+    with session.engine() as engine:
+        wanted = None if thread is None else thread_named(engine, thread).id
+        if reset:
+            gone = learning.reset(engine, wanted)
+            if session.as_json:
+                session.screen.json({"dropped": gone})
+            else:
+                session.screen.line(count("learned.dropped", gone))
+            return
+        rows = learning.learned(engine, wanted)
+    if session.as_json:
+        session.screen.json(
+            [{"feature": r.feature, "weight": r.weight, "lessons": r.lessons, "last": r.last} for r in rows]
+        )
+    elif not rows:
+        session.screen.line(t("learned.nothing"))
+    else:
+        _print(session, rows)
+
+
+def _print(session: Session, rows: list[Learned]) -> None:
+    columns = [
+        Column(t("learned.feature"), shrinks=True),
+        Column(t("learned.weight"), right=True),
+        Column(t("learned.lessons"), right=True),
+        Column(t("learned.last"), style="dim"),
+    ]
+    cells = [[r.feature, f"×{r.weight:.2f}", str(r.lessons), shown(r.last)] for r in rows]
+    session.screen.lines(table(session.screen, columns, cells))
