@@ -6,7 +6,7 @@ has none, one that failed is there too. Refuses prices (`llm/prices`) and shapes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -174,6 +174,13 @@ def spending(
     first, last = _span(engine, since, until)
     only = None if thread is None else _thread(engine, thread)
     return engine.store.read(lambda reader: reader.spent(groups, thread=only, since_us=first, until_us=last))
+
+
+def summed(sums: Iterable[Spent], name: str = "") -> Spent:
+    """One sum of several, under a name."""
+    held = list(sums)
+    figures = ("calls", "input", "cached", "written", "output", "reasoning", "nano", "unpriced")
+    return Spent((name,), *(sum(getattr(s, figure) for s in held) for figure in figures))
 
 
 def calls(

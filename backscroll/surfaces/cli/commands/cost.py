@@ -19,11 +19,11 @@ from backscroll.surfaces.cli.times import parsed
 from backscroll.surfaces.i18n import count, find, t
 
 if TYPE_CHECKING:
+    from backscroll.engine.costing import Spent
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
     from backscroll.llm.calibration import Calibration
     from backscroll.llm.limits import Limit
-    from backscroll.record.derived import Spent
     from backscroll.surfaces.cli.screen import Screen
 
 _GROUPS = ("model", "thread", "day", "purpose", "turn", "task")
@@ -235,10 +235,9 @@ def _day(text: str) -> date | None:
 
 
 def _total(sums: Sequence[Spent], name: str = "") -> Spent:
-    from backscroll.record.derived import Spent
+    from backscroll.engine.costing import summed
 
-    fields = ("calls", "input", "cached", "written", "output", "reasoning", "nano", "unpriced")
-    return Spent((name,), *(sum(getattr(s, f) for s in sums) for f in fields))
+    return summed(sums, name)
 
 
 def _weight(spent: Spent, by_money: bool) -> int:
