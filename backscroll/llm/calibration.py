@@ -16,6 +16,7 @@ from backscroll.errors import InvalidInput
 LEAST, MOST = 0.5, 3.0  # what lies outside is a mistake, not a tokenizer
 SMALL = 200  # prompts with fewer tokens say more about overhead than about the tokenizer
 _STEP = 0.02
+_LONGEST = 200  # characters of a name
 _MEMORY = 2_000_000.0  # tokens after which older reports count half
 
 
@@ -68,5 +69,5 @@ def calibrated(before: Calibration, *, counted: int, reported: int) -> Calibrati
 
 
 def key_of(model: str) -> str:
-    """Under which name a model's ratio is kept."""
-    return f"calibration:{model}"
+    """Under which name a model's ratio is kept; what a database could not hold in a name is replaced."""
+    return "calibration:" + "".join(c if c.isprintable() else "?" for c in model[:_LONGEST])

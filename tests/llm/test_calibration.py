@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.calibration import LEAST, MOST, SMALL, Calibration, calibrated, restored
+from backscroll.llm.calibration import LEAST, MOST, SMALL, Calibration, calibrated, key_of, restored
 
 REPORTS = st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**7)), max_size=30)
 
@@ -72,3 +72,10 @@ def test_the_ratio_is_bounded_and_the_same_reports_give_the_same_bytes(
 )  # fmt: skip
 def test_what_cannot_be_read_begins_anew(text: str | None) -> None:
     assert restored(text) == Calibration()
+
+
+@given(st.text())
+def test_any_name_gives_a_key_that_a_database_can_hold(model: str) -> None:
+    key = key_of(model)
+    assert key.isprintable()
+    assert len(key) < 250
