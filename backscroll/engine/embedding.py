@@ -1,15 +1,83 @@
-"""Vectors for live revisions, made off the hot path and stored per revision; an append never waits for them."""
+"""Vectors for the words of a thread, made off the hot path and stored per revision; an append never waits for them.
+
+Owns which revisions are due: those that the log brought since the last time. A revision keeps its vector for life, whether or not it is
+live (an undo may bring it back); what a search shows is decided by the history. Forgotten words have none. A background worker
+calls this; recall catches up a bounded amount itself.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from backscroll.engine.recall_pool import encoder_for, spoken_text
+from backscroll.errors import StoreError
+from backscroll.record.content import decode
+from backscroll.vocab.event import SPEAKING, Event
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
+    from backscroll.record.ports import Reader, Writer
 
-RECIPE = "embedding"
+_TOGETHER = 256  # events that are read and written at once
+_LONGEST = 20_000  # characters of a text that its vector speaks for
+
+
+def recipe_of(encoder: str) -> str:
+    """Under which name the store keeps how far the vectors of an encoder have come."""
+    return f"vectors:{encoder}"
 
 
 def embed_pending(engine: Engine, thread: str, limit: int = 1000) -> int:
-    """Make the vectors that are missing for a thread's live revisions, at most so many; gives how many were made."""
-    return 0
+    """Make the vectors that a thread's own log still lacks, of at most so many events; gives how many events were seen."""
+    encoder = encoder_for(engine)
+    if encoder is None:
+        return 0
+    recipe = recipe_of(encoder.name)
+    done = 0
+    while done < limit:
+        size = min(_TOGETHER, limit - done)
+
+        def look(reader: Reader, size: int = size) -> list[Event]:
+            return reader.events(thread, reader.progress(thread, recipe) + 1, limit=size)
+
+        events = engine.store.read(look)
+        if not events:
+            break
+        due = [(event.id, text) for event in events if (text := _text(event))]
+        vectors = encoder.encode([text for _, text in due]) if due else []
+        rows = [(ref, row.astype("<f2").tobytes()) for (ref, _), row in zip(due, vectors, strict=True) if row.any()]
+        last = events[-1].seq
+
+        def keep(tx: Writer, rows: list[tuple[Ref, bytes]] = rows, last: int = last) -> None:
+            # What was forgotten meanwhile gets no vector: words can be guessed from vectors.
+            there = tx.spoken([ref for ref, _ in rows])
+            tx.set_vectors(encoder.name, [row for row in rows if row[0] in there and there[row[0]].body is not None])
+            tx.set_progress(thread, recipe, max(last, tx.progress(thread, recipe)))
+
+        engine.store.write(keep)
+        done += len(events)
+    return done
+
+
+def embed_some(engine: Engine, threads: tuple[str, ...], limit: int = 256) -> int:
+    """Catch up a little before a recall; a store that cannot be written to is no reason not to recall."""
+    done = 0
+    for thread in threads:
+        if done >= limit:
+            break
+        try:
+            done += embed_pending(engine, thread, limit - done)
+        except StoreError:
+            return done
+    return done
+
+
+def _text(event: Event) -> str:
+    """The words that an event brought; empty where it brought none, or they are forgotten."""
+    if event.kind not in SPEAKING or event.body is None:
+        return ""
+    content = decode(event.body)
+    message = Message(event.id, "user", event.id, content, event.at)
+    return spoken_text(message)[:_LONGEST].strip()

@@ -1,0 +1,357 @@
+"""From the store to an index that can be asked: the texts among which recall looks.
+
+Owns the two ways. *Exact*: a thread of up to `EXACT` messages is held in memory as a whole; a new message is added to what is held,
+any other change makes the index anew (texts that did not change are prepared already). *Pool*: of a longer thread, or of several
+threads, what the store's index finds by words and by vectors, with its neighbours, among some messages from all over for
+comparison. Both give the same kind of index, so one weighing serves both. Before: `engine/reading`. After: `engine/recalling`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from backscroll.engine.lineage import View, ancestors
+from backscroll.engine.reading import message_of
+from backscroll.errors import InvalidInput
+from backscroll.llm.encoder import Encoder, encoder_of
+from backscroll.recall.candidate import Candidate, Prepared, prepare
+from backscroll.recall.index import Index, vectors_of
+from backscroll.recall.query import Phrase, Query, Term, parse_query
+from backscroll.recall.understand import Asked
+from backscroll.record.history import HIDDEN, Entry
+from backscroll.record.order import at_end
+from backscroll.record.ports import Reader, Spoken, ThreadState, Wanted
+from backscroll.vocab.event import Kind
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message, checked_role
+from backscroll.vocab.part import Json, Media, Text, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+    from backscroll.engine.engine import Engine
+
+#: Messages up to which a thread is looked through as a whole.
+EXACT = 3_000
+_HELD = 8  # threads whose index is kept in memory
+_PAGE = 512
+_HITS = 150  # by words, and as many by vectors
+_NEIGHBOURS = 60  # best hits whose neighbours are looked at too
+_BESIDE = 3
+_SAMPLES, _SAMPLE = 16, 32  # places of a long history, and messages from each, for comparison
+_SITTING = timedelta(hours=2)  # after a longer silence a new session begins
+#: What adds a message at the end and touches no other.
+_GROWS = frozenset({Kind.APPENDED, Kind.CODE_CHANGED, Kind.RENAMED, Kind.TAGGED, Kind.UNTAGGED, Kind.COMPACTED, Kind.NOTED, Kind.ASIDE})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A message in the thread in which it was found."""
+
+    thread: str
+    message: Ref
+    revision: Ref
+    role: str
+    speaker: str
+    at: str
+
+
+@dataclass(slots=True)
+class Pool:
+    """An index with the place of each of its texts."""
+
+    index: Index
+    places: list[Place] = field(default_factory=list[Place])
+    head: int = 0
+    edge: bytes | None = None  # position of the last message
+    last: datetime | None = None
+    session: int = 0
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def add(self, rows: Sequence[tuple[str, Message]], engine: Engine) -> None:
+        """Take in messages in their order; those that say nothing are passed over."""
+        texts: list[Prepared] = []
+        for thread, message in rows:
+            text = spoken_text(message)
+            moment = datetime.fromisoformat(message.at) if message.at else None
+            if self.last is not None and moment is not None and abs(moment - self.last) > _SITTING:
+                self.session += 1
+            self.last = moment or self.last
+            if message.hidden or message.role == "system" or not text.strip():
+                continue
+            speaker = message.author or message.role
+            candidate = Candidate(
+                message.revision,
+                text,
+                message.author or "",
+                message.role != "user",
+                None if moment is None else moment.date(),
+                (thread, self.session),
+            )
+            texts.append(_prepared(engine, candidate))
+            self.places.append(Place(thread, message.id, message.revision, message.role, speaker, message.at))
+        self.index.extend(texts, _vectors(engine, texts))
+
+    def opens(self) -> None:
+        """What comes next belongs to another stretch of the history."""
+        self.session += 1
+        self.last = None
+
+
+def spoken_text(message: Message) -> str:
+    """The words of a message by which it can answer: what was said, what tools were asked and what they gave back."""
+    out: list[str] = []
+    for part in message.parts:
+        match part:
+            case Text():
+                out.append(part.text)
+            case ToolCall():
+                out.append(f"{part.name} {_plain(part.arguments)}".strip())
+            case ToolResult():
+                out.extend(p.text for p in part.content if isinstance(p, Text))
+            case Media():
+                out.append(part.name or "")
+            case _:
+                pass
+    return "\n".join(text for text in out if text)
+
+
+def _plain(value: Json) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return " ".join(f"{k}: {_plain(v)}" for k, v in cast("dict[str, Any]", value).items())
+    if isinstance(value, list):
+        return " ".join(_plain(v) for v in cast("list[Any]", value))
+    return "" if value is None else str(value)
+
+
+# -- what is done once per text ----------------------------------------------------------------------------------
+
+
+def encoder_for(engine: Engine) -> Encoder | None:
+    """The encoder that is set, if it can be had."""
+    return encoder_of(engine.settings.encoder)
+
+
+def _prepared(engine: Engine, candidate: Candidate) -> Prepared:
+    shelf = engine.memo.shelf("recall-texts", 8_000)
+    found = cast("Prepared | None", shelf.get(candidate.key))
+    if found is not None:  # a revision never changes its words; where it stands may be told differently
+        return found if found.candidate == candidate else replace(found, candidate=candidate)
+    made = prepare(candidate)
+    shelf[candidate.key] = made
+    return made
+
+
+def _vectors(engine: Engine, texts: Sequence[Prepared]) -> list[NDArray[float32]] | None:
+    """Vectors of texts and their pieces; kept in half precision, so that kept and fresh ones are the same."""
+    encoder = encoder_for(engine)
+    if encoder is None:
+        return None
+    shelf = engine.memo.shelf("recall-vectors", 8_000)
+    names = [(encoder.name, text.candidate.key) for text in texts]
+    out: dict[Any, NDArray[np.float16]] = {name: held for name in names if (held := shelf.get(name)) is not None}
+    fresh = [(name, text) for name, text in zip(names, texts, strict=True) if name not in out]
+    for start in range(0, len(fresh), 256):
+        some = fresh[start : start + 256]
+        for (name, _), rows in zip(some, vectors_of(encoder.encode)([text for _, text in some]), strict=True):
+            shelf[name] = out[name] = rows.astype(np.float16)
+    return [out[name].astype(np.float32) for name in names]
+
+
+def _encode(engine: Engine) -> Any:
+    """An encoder that remembers words: vocabularies of conversations overlap."""
+    encoder = encoder_for(engine)
+    if encoder is None:
+        return None
+    shelf = engine.memo.shelf(f"recall-words-{encoder.name}", 60_000)
+
+    def encode(texts: Sequence[str]) -> NDArray[float32]:
+        out = np.zeros((len(texts), encoder.dim), np.float32)
+        fresh: list[int] = []
+        for number, text in enumerate(texts):
+            held = shelf.get(text)
+            if held is None:
+                fresh.append(number)
+            else:
+                out[number] = held
+        if fresh:
+            made = encoder.encode([texts[number] for number in fresh])
+            for number, row in zip(fresh, made, strict=True):
+                half = row.astype(np.float16)
+                out[number] = half
+                if len(texts[number]) <= 40:
+                    shelf[texts[number]] = half
+        return out
+
+    return encode
+
+
+# -- exact -------------------------------------------------------------------------------------------------------
+
+
+def exact_pool(engine: Engine, reader: Reader, state: ThreadState) -> Pool:
+    """A whole thread; kept in memory and brought up to date."""
+    shelf = engine.memo.shelf("recall-index", _HELD)
+    encoder = encoder_for(engine)
+    name = (state.id, None if encoder is None else encoder.name)
+    pool = cast("Pool | None", shelf.get(name))
+    view = View(reader, state)
+    if pool is not None:
+        with pool.lock:
+            if pool.head == state.head:
+                return pool
+            if pool.head < state.head and _only_grew(reader, state, pool.head):
+                _fill(engine, view, pool)
+                pool.head = state.head
+                return pool
+    pool = Pool(Index(_encode(engine)))
+    _fill(engine, view, pool)
+    pool.head = state.head
+    shelf[name] = pool
+    return pool
+
+
+def _only_grew(reader: Reader, state: ThreadState, seen: int) -> bool:
+    if state.head - seen > _PAGE:
+        return False
+    return all(event.kind in _GROWS for event in reader.events(state.id, seen + 1, state.head))
+
+
+def _fill(engine: Engine, view: View, pool: Pool) -> None:
+    while rows := view.page(_PAGE, after=pool.edge):
+        pool.add([(view.state.id, m) for m in _messages(rows)], engine)
+        pool.edge = rows[-1][0].position
+        if len(rows) < _PAGE:
+            break
+
+
+def _messages(rows: Iterable[tuple[Entry, Spoken]]) -> list[Message]:
+    return [message_of(entry, spoken) for entry, spoken in rows if entry.live and spoken.body is not None]
+
+
+# -- pool --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """Messages by thread and position, each once."""
+
+    rows: dict[str, dict[bytes, Message]] = field(default_factory=dict[str, dict[bytes, Message]])
+    views: dict[str, View] = field(default_factory=dict[str, View])
+    seen: set[Ref] = field(default_factory=set[Ref])
+
+    def take(self, thread: str, entry: Entry, spoken: Spoken) -> None:
+        """Add a message, unless some thread gave the same words already."""
+        if entry.live and spoken.body is not None and entry.revision not in self.seen:
+            self.seen.add(entry.revision)
+            self.rows.setdefault(thread, {})[entry.position] = message_of(entry, spoken)
+
+
+def gathered_pool(
+    engine: Engine, reader: Reader, asked: Asked, wanted: Wanted, scope: ThreadState | None
+) -> Pool:
+    """What the store finds for a question, with its neighbours and some messages for comparison.
+
+    With `scope` only what that thread shows; else each hit in the thread where it was said, or in a fork that shows it.
+    """
+    found = _Gathered()
+    hits = _hits(engine, reader, asked, wanted)
+    for number, (message, revision, role) in enumerate(hits):
+        state = scope if scope is not None else _home(reader, message, revision, role, wanted)
+        if state is None:
+            continue
+        view = found.views.setdefault(state.id, View(reader, state))
+        entry = view.entry(message)
+        if entry is None or not entry.live or entry.revision != revision or entry.flags & HIDDEN:
+            continue
+        found.take(state.id, entry, reader.spoken([revision])[revision])
+        if number < _NEIGHBOURS:
+            for newest_first in (True, False):
+                edge = {"before" if newest_first else "after": entry.position}
+                for row in view.page(_BESIDE, newest_first=newest_first, **edge):
+                    found.take(state.id, *row)
+    _sample(reader, found, wanted, scope)
+    return _laid_out(engine, found)
+
+
+def _hits(engine: Engine, reader: Reader, asked: Asked, wanted: Wanted) -> list[tuple[Ref, Ref, str]]:
+    """Message, revision and role of what fits by letter, by words, by vector; what is found by several ways stands first."""
+    points: dict[tuple[Ref, Ref, str], float] = {}
+    for query in _queries(asked):
+        expression = query.to_fts5() if engine.store.dialect == "fts5" else query.to_tsquery()
+        for rank, hit in enumerate(reader.search(expression, wanted, _HITS)):
+            name = (hit.message, hit.revision, hit.role)
+            points[name] = points.get(name, 0.0) + 1 / (20 + rank)
+    encoder = encoder_for(engine)
+    if encoder is not None:
+        vector = encoder.encode([asked.text])[0]
+        near = reader.nearest(vector.astype("<f2").tobytes(), encoder.name, wanted, _HITS) if vector.any() else []
+        for rank, (revision, _) in enumerate(near):
+            event = reader.event(revision)
+            message = None if event is None else event.message
+            if event is None or message is None:
+                continue
+            first = event if message == revision else reader.event(message)
+            role = "" if first is None else str(first.head.get("role", ""))
+            if role:
+                name = (message, revision, role)
+                points[name] = points.get(name, 0.0) + 1 / (20 + rank)
+    return sorted(points, key=lambda name: (-points[name], name[1]))
+
+
+def _queries(asked: Asked) -> Iterable[Query]:
+    for exact in asked.exact[:8]:
+        try:
+            yield parse_query(f'"{exact.replace(chr(34), " ")}"')
+        except InvalidInput:
+            continue  # nothing but punctuation between the quotes
+    terms = [Term(word, (Phrase((word,)),), (Phrase((word,)),)) for word in asked.pairs[:60]]
+    if terms:
+        yield Query(asked.text, (tuple(terms),))
+
+
+def _home(reader: Reader, message: Ref, revision: Ref, role: str, wanted: Wanted) -> ThreadState | None:
+    """The thread to show a hit in: where it was said, else a fork that still shows it; never one of another project."""
+    home = reader.thread(revision.thread)
+    if home is None:
+        return None
+    entry = Entry(message, b"", checked_role(role), revision)
+    for state in [home, *(kin for kin in reader.family(home.root) if kin.id != home.id)]:
+        if (wanted.project is None or state.about.project == wanted.project) and View(reader, state).sees(entry):
+            return state
+    return None
+
+
+def _sample(reader: Reader, found: _Gathered, wanted: Wanted, scope: ThreadState | None) -> None:
+    """Some messages from all over, so that the question's words can be seen to be rare or common."""
+    states = [scope] if scope is not None else reader.threads(project=wanted.project, limit=_SAMPLES)
+    for state in states:
+        view = found.views.setdefault(state.id, View(reader, state))
+        places = max(1, _SAMPLES // len(states))
+        for number in range(places):
+            start = at_end(1 + number * state.head // places)
+            for row in view.page(_SAMPLE, after=start):
+                found.take(state.id, *row)
+
+
+def _laid_out(engine: Engine, found: _Gathered) -> Pool:
+    pool = Pool(Index(_encode(engine)))
+    rows: list[tuple[str, Message]] = []
+    for thread in sorted(found.rows):
+        rows += [(thread, found.rows[thread][position]) for position in sorted(found.rows[thread])]
+    pool.add(rows, engine)
+    return pool
+
+
+def lineage(reader: Reader, state: ThreadState) -> tuple[str, ...]:
+    """A thread and its ancestors: the logs in which its words may lie."""
+    return (state.id, *(parent.id for _, parent in ancestors(reader, state)))

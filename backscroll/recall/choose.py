@@ -1,0 +1,34 @@
+"""The choice: what of the scored texts is worth its tokens, within a budget.
+
+Owns the order of value per token and the refusal of near-duplicates. A text that costs ten times as much has to be that much more
+likely, or ten others are the better buy; where the budget is ample the order hardly matters. Before: `recall/fuse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+#: How much the price counts: 0 not at all, 1 in full. Learned scores already know long texts from short ones.
+THRIFT = 0.75
+#: Texts that share more of their terms than this say the same.
+_SAME = 0.9
+
+
+def in_order(scores: NDArray[float64], costs: NDArray[float64]) -> list[int]:
+    """All texts, the best value for the tokens first; equal ones in the order of time."""
+    value = scores - THRIFT * np.log(np.maximum(costs, 1))
+    return [int(i) for i in np.argsort(-value, kind="stable")]
+
+
+def same(one: Collection[str], other: Collection[str]) -> bool:
+    """True where two texts, given by their terms, say the same."""
+    first, second = frozenset(one), frozenset(other)
+    both = len(first & second)
+    return both > 0 and both >= _SAME * max(len(first), len(second))

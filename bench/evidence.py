@@ -1,0 +1,79 @@
+"""Evidence recall at a token budget: the adapter by which the shared retrieval benchmark asks this package.
+
+    cd ../shared/bench/retrieval && PYTHONPATH=<this repository> python run.py --system bench.evidence:Recall
+
+The same pure modules as in the product: `recall/candidate`, `recall/index`, `recall/clues`, `recall/fuse`, `recall/choose`. The benchmark packs
+the turns itself, in the order given; `now` is the day of the last turn, because nobody tells when a question is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from backscroll.llm.encoder import encoder_of
+from backscroll.recall.candidate import Candidate, prepare
+from backscroll.recall.choose import in_order
+from backscroll.recall.clues import measure
+from backscroll.recall.fuse import fusion
+from backscroll.recall.index import Index
+from backscroll.recall.times import first_day
+from backscroll.recall.understand import understand
+
+_ASSISTANTS = frozenset({"assistant", "ai", "bot"})
+
+
+class Said(Protocol):
+    """A turn of the benchmark."""
+
+    id: str
+    session: str
+    date: str
+    speaker: str
+    text: str
+
+
+def candidate_of(turn: Said) -> Candidate:
+    """A turn as recall sees it."""
+    day = first_day(turn.date) if turn.date else None
+    assistant = turn.speaker.casefold() in _ASSISTANTS
+    return Candidate(turn.id, turn.text, turn.speaker, assistant, day, turn.session)
+
+
+class Recall:
+    """One conversation."""
+
+    budget_free = True  # the order is by value per token, the same for every budget
+    encoder = "wordllama"
+
+    def __init__(self, lang: str = "en") -> None:
+        self.lang = lang  # not used: one setting for every language
+        found = encoder_of(self.encoder)
+        self.encode = None if found is None else found.encode
+        fusion(vectors=self.encode is not None)
+        if self.encode is not None:
+            self.encode(["warm", "热"])
+
+    def ingest(self, turns: Sequence[Said]) -> None:
+        """Take in a conversation."""
+        self.index = Index(self.encode)
+        self.index.extend([prepare(candidate_of(turn)) for turn in turns])
+        days = [text.candidate.day for text in self.index.texts if text.candidate.day is not None]
+        self.now = max(days, default=None)
+        self.prices = np.asarray([text.price for text in self.index.texts])
+        _ = self.index.space, self.index.shape
+
+    def context(self, question: str, budget: int) -> list[Any]:
+        """Turn ids, the best value first."""
+        del budget
+        clues = measure(self.index, understand(question, self.now))
+        scores = fusion(vectors=self.encode is not None).score(clues)
+        return [self.index.texts[number].candidate.key for number in in_order(scores, self.prices)]
+
+
+class Words(Recall):
+    """The same without vectors."""
+
+    encoder = "none"
