@@ -36,6 +36,7 @@ def formats() -> tuple[Format, ...]:
         markdown,
         native,
         openai_chat,
+        openai_responses,
         sillytavern,
     )
 
@@ -51,6 +52,7 @@ def formats() -> tuple[Format, ...]:
         grok.FORMAT,
         dialogue.FORMAT,
         anthropic.FORMAT,
+        openai_responses.FORMAT,
         openai_chat.FORMAT,
         aider.FORMAT,
         markdown.FORMAT,
