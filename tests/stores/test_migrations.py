@@ -1,0 +1,184 @@
+"""Stores that the released version 1 wrote, opened by this version: nothing is lost, and everything new works in them.
+
+`version_1/*.sql` are such stores as SQL, made by the released program; `version_1/*.jsonl` is what it exported of them.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import backscroll
+from backscroll.record.derived import Charge, Made, Node
+from backscroll.record.ports import Bounds, Wanted
+from backscroll.stores.sqlite import schema as sqlite_schema
+from backscroll.vocab.ids import Ref
+from tests import proof
+
+BEFORE = Path(__file__).parent / "version_1"
+AT = "2026-11-15T12:00:00+00:00"
+
+
+@pytest.fixture
+def old_file(tmp_path: Path) -> str:
+    """A file of schema 1."""
+    path = tmp_path / "old.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript((BEFORE / "sqlite.sql").read_text(encoding="utf-8"))
+        connection.execute("PRAGMA journal_mode = WAL")
+    return str(path)
+
+
+@pytest.fixture
+def old_database(database_url: str) -> str:
+    """A database of schema 1."""
+    psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute((BEFORE / "postgres.sql").read_text(encoding="utf-8").encode())
+    return database_url
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(("old_file", "sqlite"), id="sqlite"),
+        pytest.param(("old_database", "postgres"), id="postgres", marks=pytest.mark.postgres),
+    ]
+)
+def old(request: pytest.FixtureRequest) -> Iterator[tuple[backscroll.Engine, str]]:
+    """A store of schema 1, opened by this version; sound at the end of the test."""
+    fixture, kind = request.param
+    with backscroll.open(request.getfixturevalue(fixture)) as engine:
+        yield engine, kind
+        proof.assert_sound(engine)
+
+
+def exported(lines: list[str]) -> list[Any]:
+    """The lines of a native file without the first, which says when it was written; in an order of their own."""
+    return sorted(map(json.dumps, map(json.loads, lines[1:])))
+
+
+def test_nothing_is_lost(old: tuple[backscroll.Engine, str], tmp_path: Path) -> None:
+    """After migrating, the store exports line by line what the released version exported of it, and verifies."""
+    engine, kind = old
+    assert engine.verify().flaws == []
+    engine.export(None, "native", str(tmp_path / "now.jsonl"))
+    now = (tmp_path / "now.jsonl").read_text(encoding="utf-8").splitlines()
+    then = (BEFORE / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines()
+    assert exported(now) == exported(then)
+
+
+def test_what_was_there_reads_as_before(old: tuple[backscroll.Engine, str]) -> None:
+    """Words, alternatives, forks, search, token counts and analysed turns of an old store are there."""
+    engine, _ = old
+    titles = {info.title: info for info in engine.threads()}
+    assert {"Night train to 成都", "By plane instead", "short"} <= set(titles)
+    train = engine.thread(titles["Night train to 成都"].id)
+    texts = [m.text for m in train]
+    assert "软卧还有 7 张。" in texts
+    assert "K114 leaves at 19:46 and arrives at 14:12." in texts
+    (result,) = (m for m in train if m.role == "tool")
+    (part,) = result.parts
+    assert isinstance(part, backscroll.ToolResult)
+    inner = part.content[0]
+    assert isinstance(inner, backscroll.Text)
+    assert len(inner.text) > 4096
+    assert inner.text.startswith("coach 01 berth 1 price 301\n")
+    assert [hit.thread for hit in engine.search("卧铺").hits] != []
+    question = next(m for m in train if m.text.startswith("Which night train"))
+    assert engine.tokens([question.revision], "o200k_base") == {question.revision: 11}
+    assert train.turn(1).processed_at is not None
+    fork = engine.thread(titles["By plane instead"].id)
+    assert [m.text for m in fork][-1] == "How much is a flight?"
+
+
+def test_everything_new_works_in_an_old_store(old: tuple[backscroll.Engine, str]) -> None:
+    """Rare events, marked messages, artefacts, vectors, the tree, claims and the ledger, in a migrated store."""
+    engine, _ = old
+    info = next(i for i in engine.threads() if i.title == "Night train to 成都")
+    thread = engine.thread(info.id)
+    rare = engine.store.read(lambda r: r.others(info.id))
+    every = [e for e in thread.events() if e.kind.value not in ("appended", "aside")]
+    assert rare == every
+    assert len(rare) > 8
+    marked = engine.store.read(lambda r: r.marked(info.id, Bounds(thread.head)))
+    assert [e.role for e, _ in marked] == ["system", "user"]
+    first = next(iter(thread))
+    vector = b"\x00\x3c" + b"\x00\x00" * 7
+
+    def work(tx: Any) -> Any:
+        tx.make([Made(b"key", "gist", info.id, b"{}", (first.revision,), AT)])
+        tx.set_vectors("some", [(first.revision, vector)])
+        tx.set_node(Node(info.id, 1, Ref(info.id, 0), b"\x01", b"\x02", "v", b"key", 1, 3))
+        tx.charge(Charge("a" * 32, AT, 5, "model", "answer", input=7))
+        return tx.claim("gist", "worker", 1, 2)
+
+    assert engine.store.write(work) is not None
+    assert engine.store.read(lambda r: r.made([b"key"]))[b"key"].sources == (first.revision,)
+    near = engine.store.read(lambda r: r.nearest(vector, "some", Wanted(), 3))
+    assert near == [(first.revision, 1.0)]
+    assert engine.store.read(lambda r: r.spent())[0].input == 7
+    said = thread.append("user", "a long line\n" * 1000)
+    assert thread.message(said.id).text == "a long line\n" * 1000
+    thread.forget(first.id)
+    assert engine.store.read(lambda r: (r.made([b"key"]), r.nodes(info.id, 1))) == ({}, [])
+
+
+def test_a_copy_of_the_old_file_is_kept(old_file: str) -> None:
+    """Before SQLite migrates, the file as it was is put beside it; opening again keeps no further copy."""
+    for _ in range(2):
+        with backscroll.open(old_file) as engine:
+            assert engine.verify().ok
+    (copy,) = Path(old_file).parent.glob("old.db.schema1-*.backup")
+    with closing(sqlite3.connect(copy)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert connection.execute("SELECT count(*) FROM events").fetchone()[0] > 20
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+    assert "made" not in tables
+
+
+def test_the_released_migration_is_as_it_was() -> None:
+    """Migration 1 of SQLite still makes the tables that the released version made: they stand in the old store's SQL."""
+
+    def squeezed(text: str) -> str:
+        return " ".join(text.split())
+
+    released = squeezed((BEFORE / "sqlite.sql").read_text(encoding="utf-8"))
+    assert squeezed(sqlite_schema.MIGRATIONS[0]) in released
+
+
+@pytest.mark.postgres
+def test_the_released_migration_of_postgresql_is_as_it_was() -> None:
+    """The same for PostgreSQL."""
+    pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
+    from backscroll.stores.postgres.schema import MIGRATIONS
+
+    released = " ".join((BEFORE / "postgres.sql").read_text(encoding="utf-8").split())
+    assert " ".join(MIGRATIONS[0].split()) in released
+
+
+@pytest.mark.postgres
+def test_without_pgvector_vectors_are_plain_bytes(old_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the extension cannot be had, migrating works all the same, nearness is computed here, and facts say so."""
+    from backscroll.stores.postgres import opening
+
+    monkeypatch.setattr(opening, "_type_of_vectors", lambda connection: "bytea")
+    with backscroll.open(old_database) as engine:
+        info = next(i for i in engine.threads() if i.title == "short")
+        hello, other = engine.thread(info.id)
+        east, north = b"\x00\x3c\x00\x00", b"\x00\x00\x00\x3c"
+        engine.store.write(
+            lambda tx: tx.set_vectors("two", [(hello.revision, east), (other.revision, north)])
+        )
+        near = engine.store.read(lambda r: r.nearest(b"\x00\x3c\x00\x38", "two", Wanted(), 5))
+        assert [ref for ref, _ in near] == [hello.revision, other.revision]
+        assert [round(score, 3) for _, score in near] == [0.894, 0.447]
+        assert engine.store.read(lambda r: r.vectors([other.revision], "two")) == {other.revision: north}
+        assert "no pgvector" in engine.store.facts()["vectors"]
+        proof.assert_sound(engine)
