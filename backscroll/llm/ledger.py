@@ -14,6 +14,8 @@ from typing import Any, cast
 
 from backscroll.errors import InvalidInput
 
+MOST = 10**10  # tokens of a call; sums of such calls still fit into a database
+_DEAREST = 10**6  # US dollars of a call, by its seller
 _USUAL = ("", "auto", "default", "standard")
 _DETAILS_IN = ("prompt_tokens_details", "input_tokens_details")
 _DETAILS_OUT = ("completion_tokens_details", "output_tokens_details")
@@ -42,6 +44,11 @@ class Tokens:
                 )
             if value < 0:
                 raise InvalidInput(f"{name} tokens: {value} is negative", hint="give numbers of 0 or more")
+            if value > MOST:
+                raise InvalidInput(
+                    f"{name} tokens: {value:.3g} is more than any call can have",
+                    hint="give tokens of one call",
+                )
         if self.cached + self.written > self.input or self.written_long > self.written:
             raise InvalidInput(
                 f"{self.cached} cached and {self.written} written tokens do not fit into a prompt of {self.input}",
@@ -143,7 +150,7 @@ def _fitted(
 def _cost(told: Mapping[str, Any]) -> float | None:
     """What the seller says it charged (OpenRouter and its kin do)."""
     value = told.get("cost")
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value >= 0
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _DEAREST
     return float(cast("float", value)) if usable else None
 
 

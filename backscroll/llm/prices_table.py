@@ -22,6 +22,7 @@ from backscroll.llm.windows import fitting, plain_name
 
 #: US dollars for a million tokens.
 PRICES = ("input", "cached", "written", "written_long", "output")
+_DEAREST = 100_000
 _NUMBERS = ("window", "max_output")
 _KNOWN = ("match", "provider", "since", "above", *PRICES, *_NUMBERS)
 _ROW = re.compile(r"\s*\[\[\s*model\s*\]\]")
@@ -192,6 +193,10 @@ class _Reader:
                 raise self.wrong(n, inside + name, "is not a number")
             if value < 0:
                 raise self.wrong(n, inside + name, "is negative")
+            if value > _DEAREST:
+                raise self.wrong(
+                    n, inside + name, "is more than anything costs; give dollars per million tokens"
+                )
             out[name] = Decimal(str(value))
         return out
 

@@ -153,6 +153,11 @@ def test_an_sdk_object_is_read() -> None:
     assert tokens_of(told) == SHAPES["openai chat, cached inside"][1]
 
 
+def test_what_a_seller_says_it_charged_must_be_an_amount() -> None:
+    for cost in (-1, float("nan"), float("inf"), 1e30, "much", True, None):
+        assert tokens_of({"prompt_tokens": 5, "cost": cost}).cost is None
+
+
 def test_no_report_is_an_estimate_of_nothing() -> None:
     assert tokens_of(None) == Tokens(estimated=True)
 
@@ -167,6 +172,8 @@ def test_no_report_is_an_estimate_of_nothing() -> None:
         {"prompt_tokens": 1.5},
         {"prompt_tokens": True},
         {"prompt_tokens": float("nan")},
+        {"input": 10**30},
+        {"prompt_tokens": 10**11},
         {"input": 5, "cached": 6},
         {"output": 5, "reasoning": 6},
         7,

@@ -207,6 +207,7 @@ def test_a_row_may_be_for_one_provider_only() -> None:
         ('[[model]]\nmatch = "a"\ninput = true\noutput = 2\n', 3, "input", "is not a number"),
         ('[[model]]\nmatch = "a"\ninput = nan\noutput = 2\n', 3, "input", "is not a number"),
         ('[[model]]\nmatch = "a"\ninput = inf\noutput = 2\n', 3, "input", "is not a number"),
+        ('[[model]]\nmatch = "a"\ninput = 1e9\noutput = 2\n', 3, "input", "is more than anything costs; give dollars per million tokens"),
         ('[[model]]\nmatch = "a"\ninput = 1\n', 1, "output", "is missing"),
         ('[[model]]\nmatch = "a"\n', 2, "match", "the row says neither prices nor a window"),
         ("[[model]]\ninput = 1\noutput = 1\n", 1, "match", "is not the name of a model, or a list of names"),
