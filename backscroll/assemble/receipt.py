@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import cast
 
 from backscroll.errors import StoreCorrupt
@@ -103,11 +103,19 @@ class Receipt:
 
     def to_json(self) -> dict[str, Json]:
         """As plain data."""
-        return {**asdict(self), "total": self.total, "sections": self.sections()}
+        return {**self._plain(), "total": self.total, "sections": self.sections()}
 
     def to_bytes(self) -> bytes:
         """As it is kept."""
-        return to_bytes(asdict(self))
+        return to_bytes(self._plain())
+
+    def _plain(self) -> dict[str, Json]:
+        """Field by field: `asdict` would copy every string of every item."""
+        out: dict[str, Json] = {f.name: getattr(self, f.name) for f in fields(self)}
+        names = [f.name for f in fields(Item)]
+        out["items"] = [{name: getattr(item, name) for name in names} for item in self.items]
+        out["money"] = {"warm": self.money.warm, "cold": self.money.cold}
+        return out
 
 
 def receipt_from_bytes(data: bytes) -> Receipt:

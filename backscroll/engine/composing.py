@@ -18,19 +18,24 @@ from backscroll.assemble.view import Lens, protected, view
 from backscroll.derive.operations import with_pointer
 from backscroll.engine.asking import Ask, meter_of
 from backscroll.engine.lineage import View
-from backscroll.engine.sheet import Sheet
+from backscroll.engine.reading import message_of
+from backscroll.engine.sheet import Row, Sheet, Told
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import from_bytes
-from backscroll.record.history import HIDDEN
+from backscroll.record.content import decode
+from backscroll.record.history import HIDDEN, Entry
+from backscroll.record.ports import Spoken
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref, parse_ref
-from backscroll.vocab.message import Message
+from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Json, Text
 from backscroll.vocab.prompt import Block, Level, Section
 
 if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
 
+_CONTENTS, _LARGE = 4000, 8192  # contents that are remembered, and bytes up to which one is
 BINDING = "Still open and binding, from earlier:"
 
 
@@ -88,6 +93,29 @@ def _opening(name: str) -> Ref:
     """The opening of a node; sequence 0 is the very beginning, which no message has."""
     thread, _, seq = name.rpartition(".")
     return Ref(thread, int(seq))
+
+
+def told_by(engine: Engine, ask: Ask) -> Told:
+    """Rows as messages with their tokens; words that were read before are not taken apart again."""
+    from backscroll.engine.counting import counts_for
+
+    shelf = engine.memo.shelf("contents", _CONTENTS)
+
+    def content(entry: Entry, spoken: Spoken) -> Content:
+        found: Content | None = shelf.get(entry.revision)
+        if found is None:
+            assert spoken.body is not None
+            found = decode(spoken.body)
+            if len(spoken.body) <= _LARGE:
+                shelf[entry.revision] = found
+        return found
+
+    def told(rows: Sequence[Row]) -> list[tuple[Message, int]]:
+        messages = [message_of(entry, spoken, content(entry, spoken)) for entry, spoken in rows]
+        sizes = counts_for(engine, messages, ask.tokenizer, ask.wire)
+        return [(m, sizes[m.revision]) for m in messages]
+
+    return told
 
 
 class Composer:

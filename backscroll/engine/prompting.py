@@ -25,7 +25,7 @@ from backscroll.assemble.receipt import (
 from backscroll.assemble.wires import Rendered, render
 from backscroll.engine.asking import Ask, asked
 from backscroll.engine.compacting import ACTOR, Made, due, made, write_down
-from backscroll.engine.composing import Composer, weight
+from backscroll.engine.composing import Composer, told_by, weight
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
@@ -105,7 +105,7 @@ def composed(thread: Thread, ask: Ask, as_of: int | None = None) -> Composer:
     memo = engine.memo.shelf("sheets", 512) if as_of is None else None
 
     def read(view: View) -> Composer:
-        sheet = read_sheet(view, 2 * ask.room, summarised_again(thread), memo)
+        sheet = read_sheet(view, ask.room, told_by(engine, ask), summarised_again(thread), memo)
         return Composer(thread, ask, sheet, view, as_of)
 
     return History(thread.store, thread.id, as_of).reading(read)

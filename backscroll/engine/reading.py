@@ -22,7 +22,7 @@ from backscroll.record.ports import Reader, Spoken, Store, ThreadState
 from backscroll.record.turns import into_turns
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref, turn_uuid
-from backscroll.vocab.message import Message, Revision
+from backscroll.vocab.message import Content, Message, Revision
 from backscroll.vocab.thread import ThreadInfo, Turn
 
 T = TypeVar("T")
@@ -327,15 +327,15 @@ def _turn_number(view: View, uuid: str) -> int | None:
     return None
 
 
-def message_of(entry: Entry, spoken: Spoken) -> Message:
-    """The message that an entry and its words make."""
+def message_of(entry: Entry, spoken: Spoken, content: Content | None = None) -> Message:
+    """The message that an entry and its words make; `content` where somebody has already taken them apart."""
     if spoken.body is None:
         raise Forgotten(f"message {entry.message.short} was forgotten")
     return Message(
         entry.message,
         entry.role,
         entry.revision,
-        decode(spoken.body),
+        decode(spoken.body) if content is None else content,
         spoken.said,
         entry.alternative,
         entry.alternatives,

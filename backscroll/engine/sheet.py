@@ -27,8 +27,8 @@ from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Json, Text
 
 _PAGE = 256
-#: Bytes of stored words that are certain to be at least one token.
-BYTES_A_TOKEN = 8
+#: So many times the tokens that fit are read, where there are more: a compaction needs something to choose from.
+PLENTY = 1.25
 #: A run of cropped messages that is skipped in one stride rather than read.
 _STRIDE = 512
 
@@ -78,6 +78,7 @@ class Sheet:
 
 
 Row: TypeAlias = tuple[Entry, Spoken]
+Told: TypeAlias = Callable[[Sequence[Row]], list[tuple[Message, int]]]  # rows as messages, with their tokens
 Summarised: TypeAlias = Callable[[View, CropMark], str]
 
 
@@ -89,12 +90,17 @@ def standing_of(view: View, known: Standing | None = None) -> Standing:
 
 
 def read_sheet(
-    view: View, room: int, summarised: Summarised, memo: MutableMapping[object, Any] | None = None
+    view: View,
+    room: int,
+    told: Told,
+    summarised: Summarised,
+    memo: MutableMapping[object, Any] | None = None,
 ) -> Sheet:
     """Read what a prompt of `room` tokens can need. `memo` spares folding and looking for what is known."""
     memo = {} if memo is None else memo
     known = cast("Standing | None", memo.get(view.state.id))
     standing = standing_of(view, known)
+    memo[view.state.id] = standing
     oldest = [*standing.crops[:1], *standing.compactions[-1:]]
     rare = view.others(min(oldest) - 1 if oldest else view.as_of)
     crops = crop_marks(standing, rare)
@@ -104,43 +110,36 @@ def read_sheet(
         compaction = None
     after = None if compaction is None else _place(compaction)
     since = 0 if compaction is None else compaction.seq
-    rows, edge, reached = _window(view, after, room * BYTES_A_TOKEN, crops, rare)
-    memo[view.state.id] = standing
-    messages = [message_of(*row) for row in rows]
-    asked = _asked(view, messages, rows, crops, standing, memo)
-    begins = rows[0][0].position if rows else None
-    marked = [message_of(*r) for r in view.marked() if not r[0].flags & HIDDEN and r[1].body is not None]
-    before = [m for m in marked if begins is None or m.position < begins]
+    window = _Window(view, crops, rare, told)
+    messages, edge, reached = window.read(after, PLENTY * room)
+    begins = messages[0].position if messages else None
+    rows = [r for r in view.marked() if not r[0].flags & HIDDEN and r[1].body is not None]
+    before = [r for r in rows if begins is None or r[0].position < begins] if edge is not None else []
     return Sheet(
         view.state.id,
         view.as_of,
         standing,
         tuple(crops),
         compaction,
-        tuple(before) if edge is not None else (),
+        tuple(m for m, _ in told(before)),
         tuple(_with_stand_ins(view, messages, crops, summarised)),
         edge,
         reached,
         frozenset(_touched(e for e in rare if e.seq > since)),
         view.state.messages,
-        asked,
+        _asked(window, messages, standing, memo),
     )
 
 
 def _asked(
-    view: View,
-    messages: Sequence[Message],
-    rows: Sequence[Row],
-    crops: Sequence[CropMark],
-    standing: Standing,
-    memo: MutableMapping[object, Any],
+    window: _Window, messages: Sequence[Message], standing: Standing, memo: MutableMapping[object, Any]
 ) -> Message | None:
-    if not rows or any(is_spoken_by_user(m) for m in messages):
+    if not messages or any(is_spoken_by_user(m) for m in messages):
         return None
     # Nothing but a rare event can change what stands before the window.
-    key = (view.state.id, rows[0][0].position, standing.rare)
+    key = (window.view.state.id, messages[0].position, standing.rare)
     if key not in memo:
-        memo[key] = _asked_before(view, rows[0][0].position, crops)
+        memo[key] = window.asked_before(messages[0].position)
     return memo[key]
 
 
@@ -221,44 +220,44 @@ def _with_stand_ins(
 # -- the window --------------------------------------------------------------------------------------------------
 
 
-def _window(
-    view: View, after: bytes | None, room: int, crops: Sequence[CropMark], rare: Sequence[Event]
-) -> tuple[list[Row], bytes | None, bool]:
-    """Visible rows from the end back; then the position before them, and whether `after` was reached."""
-    out: list[Row] = []
-    size, before = 0, cast("bytes | None", None)
-    strides = _strides(crops, rare)
-    while True:
-        rows = view.page(_PAGE, after=after, before=before, newest_first=True)
-        for entry, spoken in rows:
-            if size > room and out and out[-1][0].role != "tool":  # never a result without its call
-                return list(reversed(out)), entry.position, False
-            before = entry.position
-            if not _visible(entry, spoken, crops):
-                continue
-            out.append((entry, spoken))
-            size += len(spoken.body or b"")
-        if len(rows) < _PAGE:
-            return list(reversed(out)), after, True
-        jump = next((low for low, high in strides if before is not None and low < before <= high), None)
-        before = jump or before
+class _Window:
+    """Reads back from the end."""
 
+    def __init__(self, view: View, crops: Sequence[CropMark], rare: Sequence[Event], told: Told) -> None:
+        self.view, self.crops, self.told = view, crops, told
+        self.strides = _strides(crops, rare)
 
-def _visible(entry: Entry, spoken: Spoken, crops: Sequence[CropMark]) -> bool:
-    if entry.flags & (HIDDEN | FORGOTTEN) or spoken.body is None:
-        return False
-    return not any(crop.holds(entry.message) for crop in crops)
+    def read(self, after: bytes | None, room: float) -> tuple[list[Message], bytes | None, bool]:
+        """Visible messages in order; the position before them; whether `after` was reached."""
+        out: list[Message] = []  # newest first
+        size, before = 0, cast("bytes | None", None)
+        while True:
+            rows = self.view.page(_PAGE, after=after, before=before, newest_first=True)
+            seen = [row for row in rows if self.visible(*row)]
+            for message, tokens in self.told(seen):
+                if size > room and out[-1].role != "tool":  # never a result without its call
+                    return list(reversed(out)), message.position, False
+                out.append(message)
+                size += tokens
+            if len(rows) < _PAGE:
+                return list(reversed(out)), after, True
+            edge = rows[-1][0].position
+            before = next((low for low, high in self.strides if low < edge <= high), edge)
 
+    def visible(self, entry: Entry, spoken: Spoken) -> bool:
+        """False for what no prompt shows."""
+        if entry.flags & (HIDDEN | FORGOTTEN) or spoken.body is None:
+            return False
+        return not any(crop.holds(entry.message) for crop in self.crops)
 
-def _asked_before(view: View, before: bytes, crops: Sequence[CropMark]) -> Message | None:
-    """The newest message that the user wrote before a position: a long turn may begin far before the window."""
-    edge = before
-    while rows := view.page(_PAGE, before=edge, newest_first=True):
-        for entry, spoken in rows:
-            if entry.role == "user" and _visible(entry, spoken, crops):
-                return message_of(entry, spoken)
-        edge = rows[-1][0].position
-    return None
+    def asked_before(self, before: bytes) -> Message | None:
+        """The newest message that the user wrote before a position: a long turn may begin far before the window."""
+        while rows := self.view.page(_PAGE, before=before, newest_first=True):
+            for row in rows:
+                if row[0].role == "user" and self.visible(*row):
+                    return message_of(*row)
+            before = rows[-1][0].position
+        return None
 
 
 def _strides(crops: Sequence[CropMark], rare: Sequence[Event]) -> list[tuple[bytes, bytes]]:
