@@ -25,12 +25,12 @@ def mend(draft: Draft) -> None:
     """Look at the whole prompt once, and mend it."""
     shaped_system(draft)
     draft.entries = [done for entry in draft.entries if (done := shaped(draft, entry)) is not None]
-    if draft.tools is not None and not draft.tools:
-        draft.entries = [_without_tools(draft, entry) for entry in draft.entries]
     draft.entries = _system_messages(draft)
     draft.entries = _alternating(draft)
     draft.entries = _paired(draft)
     draft.entries = _alternating(draft)
+    if draft.tools is not None and not draft.tools:
+        draft.entries = [_without_tools(draft, entry) for entry in draft.entries]
     _thinking(draft)
     _ends(draft)
     mend_marks(draft)

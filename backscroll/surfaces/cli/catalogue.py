@@ -12,7 +12,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
         "edit", "regenerate", "choose", "insert", "move", "delete", "restore", "hide", "unhide", "pin", "unpin",
         "undo", "redo", "fork", "rename", "tag", "untag",
     ),
-    "prompt": ("context", "prompt", "expand", "crop", "uncrop", "compact", "work"),
+    "prompt": ("context", "prompt", "check", "expand", "crop", "uncrop", "compact", "work"),
     "keep": ("verify", "backup", "restore-backup", "forget", "cost", "learned", "stats", "doctor"),
     "more": ("config", "models", "demo", "completion"),
 }  # fmt: skip
@@ -50,6 +50,7 @@ MODULES: Mapping[str, str] = {
     "rename": "describing",
     "tag": "describing",
     "untag": "describing",
+    "check": "check",
     "verify": "checking",
     "cost": "cost",
     "stats": "checking",

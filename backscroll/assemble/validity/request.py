@@ -1,0 +1,168 @@
+"""Requests as programs keep them in files: which wire they are for, and the same request with a mended prompt.
+
+Owns: bodies of the three wires, bare lists of messages, entries of batch files. Refuses: files. Before: `validity.check`.
+After: `engine/validating`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from backscroll.assemble.validity import Repaired, check, repair
+from backscroll.assemble.validity.models import claude
+from backscroll.assemble.validity.rules import Flaw
+from backscroll.errors import FormatError
+from backscroll.formats.rows import as_array, as_object, as_text, without
+from backscroll.vocab.part import Json
+from backscroll.vocab.prompt import Wire, checked_wire
+
+_BLOCKS: Final = {"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"}
+_PARTS: Final = {"input_text", "output_text", "input_image", "input_file"}
+_KEYS: Final[Mapping[Wire, tuple[str, str]]] = {
+    "openai-chat": ("messages", ""),
+    "openai-responses": ("input", "instructions"),
+    "anthropic": ("messages", "system"),
+}
+_HINT: Final = "expected a list of messages, or a request with `messages` or `input`"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One prompt of a file. `wraps` are the keys under which a batch file keeps the body."""
+
+    wire: Wire
+    messages: Sequence[Json] | str
+    system: Json = None
+    tools: Sequence[Json] | None = None
+    model: str | None = None
+    options: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    body: Mapping[str, Json] | None = None  # None: a bare list
+    wraps: tuple[Mapping[str, Json], str] | None = None
+
+    def flaws(self) -> list[Flaw]:
+        """Every rule that it breaks."""
+        return check(
+            self.messages,
+            self.wire,
+            system=self.system,
+            tools=self.tools,
+            model=self.model,
+            options=self.options,
+        )
+
+    def repaired(self) -> Repaired:
+        """The prompt as the wire wants it."""
+        return repair(
+            self.messages,
+            self.wire,
+            system=self.system,
+            tools=self.tools,
+            model=self.model,
+            options=self.options,
+        )
+
+    def mended(self) -> Request:
+        """The request with the prompt that `repaired` gives."""
+        done = self.repaired()
+        return replace(
+            self, messages=done.messages, system=done.system, tools=done.tools, options=done.options
+        )
+
+    def with_prompt(self, done: Repaired) -> Json:
+        """The request with another prompt in it, in the shape it had; unchanged where nothing was mended."""
+        if self.body is None:
+            return done.messages
+        if not done.changes:
+            out = dict(self.body)
+        else:
+            key, beside = _KEYS[self.wire]
+            gone = [name for name in self.options if name not in done.options]
+            out = {name: value for name, value in self.body.items() if name not in gone}
+            out[key] = done.messages
+            if beside and (done.system is not None or beside in out):
+                out[beside] = done.system
+            if beside and done.system is None:
+                out.pop(beside, None)
+            if done.tools and "tools" in out:
+                out["tools"] = list(done.tools)
+        return out if self.wraps is None else {**self.wraps[0], self.wraps[1]: out}
+
+
+def request_of(value: Json, wire: str | None = None, model: str | None = None) -> Request:
+    """The request in a JSON value. Raises FormatError where there is no prompt in it."""
+    chosen = checked_wire(wire) if wire is not None else None
+    items = as_array(value)
+    if items is not None:
+        return Request(chosen or _wire_of(items, {}), items, model=model)
+    body = as_object(value)
+    if body is None:
+        raise FormatError("this holds no prompt", hint=_HINT)
+    for key in ("body", "params"):
+        inner = as_object(body.get(key))
+        if inner is not None and _messages(inner) is not None:
+            found = request_of(inner, wire, model)
+            return _wrapped(found, body, key)
+    messages = _messages(body)
+    if messages is None:
+        raise FormatError("this holds no prompt", hint=_HINT)
+    found_wire = chosen or _wire_of([messages] if isinstance(messages, str) else messages, body)
+    key, beside = _KEYS[found_wire]
+    used = {"messages", "input", "output", "tools", "model", beside}
+    tools = as_array(body.get("tools"))
+    if tools is None and "model" in body:
+        tools = []  # a whole request that sends none
+    named = model or as_text(body.get("model")) or None
+    options = {name: inner for name, inner in body.items() if name not in used}
+    system = body.get(beside) if beside else None
+    return Request(found_wire, messages, system, tools, named, options, body)
+
+
+def _wrapped(found: Request, outer: Mapping[str, Json], key: str) -> Request:
+    return Request(
+        found.wire, found.messages, found.system, found.tools, found.model, found.options, found.body,
+        (without(outer, key), key),
+    )  # fmt: skip
+
+
+def _messages(body: Mapping[str, Json]) -> Sequence[Json] | str | None:
+    for key in ("messages", "input"):
+        found = body.get(key)
+        if as_array(found) is not None or (key == "input" and isinstance(found, str)):
+            return found
+    return None
+
+
+def _wire_of(messages: Sequence[Json], body: Mapping[str, Json]) -> Wire:
+    """The wire that the words of a request belong to; Chat where nothing tells."""
+    kinds = set(_kinds(messages))
+    tools = [tool for tool in map(as_object, as_array(body.get("tools")) or []) if tool is not None]
+    if "messages" not in body and ("input" in body or kinds & _PARTS or _has_items(messages)):
+        return "openai-responses"
+    spoken = [message for message in map(as_object, messages) if message is not None]
+    chat = any("tool_calls" in m or m.get("role") in ("tool", "function", "developer") for m in spoken)
+    if kinds & _BLOCKS or any("input_schema" in tool for tool in tools):
+        return "anthropic"
+    if "system" in body or "anthropic_version" in body:
+        return "anthropic"
+    led = any(m.get("role") == "system" for m in spoken)
+    if (
+        claude(as_text(body.get("model"))) is not None
+        and "/" not in as_text(body.get("model"))
+        and not chat
+        and not led
+    ):
+        return "anthropic"
+    return "openai-chat"
+
+
+def _has_items(messages: Sequence[Json]) -> bool:
+    items = (as_object(message) or {} for message in messages)
+    return any("role" not in item and as_text(item.get("type")) for item in items)
+
+
+def _kinds(messages: Sequence[Json]) -> Iterator[str]:
+    for message in messages:
+        for block in as_array((as_object(message) or {}).get("content")) or []:
+            yield as_text((as_object(block) or {}).get("type"))
