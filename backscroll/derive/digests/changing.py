@@ -34,7 +34,7 @@ _NEW = (
 _WHOLE = ("content", "contents", "file_text", "text", "data", "body")
 _PATCHES = ("patch", "diff", "input")
 _COMPARED = 4_000  # lines up to which old and new are compared line by line
-_HUNK = re.compile(r"<{5,} SEARCH\n(.*?)\n?={5,}\n(.*?)\n?>{5,} REPLACE", re.DOTALL)
+_MARKS = re.compile(r"(?m)^(?:<{5,} ?SEARCH|={5,}|>{5,} ?REPLACE)[^\n]*$")
 _FILED = re.compile(r"^(?:\+\+\+ (?:b/)?(\S+)|\*\*\* (?:Add|Update|Delete) File: (.+))")
 _HUNKED = re.compile(r"^@@", re.MULTILINE)
 _DONE = frozenset({"completed", "done", "complete", "已完成", "完成", "cancelled", "canceled"})
@@ -108,12 +108,14 @@ def _first(given: Mapping[str, Json], keys: tuple[str, ...]) -> str | None:
 
 def _patched(text: str) -> Iterator[tuple[str, str]]:
     """Old and new lines of a patch, without those that stay."""
-    blocks = _HUNK.findall(text)
-    if blocks:
-        yield from blocks
+    pieces = _MARKS.split(text) if "SEARCH" in text else []
+    if len(pieces) > 3:  # before, old, new, between, old, new, …
+        for at in range(1, len(pieces) - 1, 3):
+            yield pieces[at].strip("\n"), pieces[at + 1].strip("\n")
         return
-    old = [line[1:] for line in text.split("\n") if line.startswith("-") and not line.startswith("---")]
-    new = [line[1:] for line in text.split("\n") if line.startswith("+") and not line.startswith("+++")]
+    lines = text.split("\n")
+    old = [line[1:] for line in lines if line.startswith("-") and not line.startswith("---")]
+    new = [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")]
     if old or new:
         yield "\n".join(old), "\n".join(new)
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 #: Characters that are looked at on either end of a result; what lies between is only counted.
-SLICE = 16_000
-_LONGEST_LINE = 2_000
+SLICE = 12_000
+_LONG_LINE = re.compile(r"([^\n]{800})[^\n]+")
 
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[PX^_][^\x1b]{0,4096}(?:\x1b\\)?|[ -/]?[0-~])"
@@ -20,6 +20,7 @@ _BACKSPACED = re.compile(r"[^\n\x08]\x08")
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufff0-\ufffb]+"
 )
+_ODD = re.compile("[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f\ufffd]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACES = re.compile(r"\s+")
 _WIDE = re.compile(
@@ -42,6 +43,8 @@ def bounded(text: str) -> str:
 
 def plain(text: str) -> str:
     """Both ends of a text as a terminal would show them; every line break is a newline."""
+    if len(text) < 800 and text.isascii() and text.isprintable():
+        return text
     text = bounded(text)
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
@@ -53,7 +56,8 @@ def plain(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n")
         text = "\n".join(_overwritten(line) if "\r" in line else line for line in text.split("\n"))
-    return _SURROGATE.sub("\ufffd", _CONTROL.sub("", text))
+    text = _SURROGATE.sub("\ufffd", _CONTROL.sub("", text))
+    return _LONG_LINE.sub(r"\1…", text)  # nobody reads further, and patterns stay quick
 
 
 def _overwritten(line: str) -> str:
@@ -62,8 +66,8 @@ def _overwritten(line: str) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines that say something, without the space around them; absurdly long ones cut."""
-    return [line.strip()[:_LONGEST_LINE] for line in text.split("\n") if line.strip()]
+    """The lines that say something, without the space around them."""
+    return [line for raw in text.split("\n") if (line := raw.strip())]
 
 
 def one_line(text: str) -> str:
@@ -74,7 +78,7 @@ def one_line(text: str) -> str:
 def is_binary(text: str) -> bool:
     """True for bytes that somebody took for text."""
     head = text[:2000]
-    odd = sum(c == "\ufffd" or (c < " " and c not in "\t\n\r\x1b\x08\x0c") for c in head)
+    odd = len(_ODD.findall(head))
     return odd > 8 and odd * 12 > len(head)
 
 

@@ -7,7 +7,7 @@ Owns: output of programs. Refuses: files and listings that a program printed; th
 from __future__ import annotations
 
 from backscroll.derive.digests.cleaning import cut, joined, one_line, width
-from backscroll.derive.digests.cues import shapes
+from backscroll.derive.digests.cues import any_of
 from backscroll.derive.digests.salient import most_specific
 from backscroll.derive.digests.telling import Told
 from backscroll.derive.digests.trouble import error_line, troubled
@@ -35,9 +35,9 @@ def command_outcome(told: Told, limit: int, known: str) -> str:
 
 def totals_line(told: Told) -> str:
     """The line with which a test run or a checker ends; the last one that counts something."""
-    patterns = shapes("errors", "totals")
+    counts = any_of("errors", "totals")
     for line in reversed(told.said[-60:]):
-        if len(line) < 200 and any(shape.search(line) for shape in patterns):
+        if len(line) < 200 and counts.search(line):
             return one_line(line.strip("=-─━ "))
     return ""
 

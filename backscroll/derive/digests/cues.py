@@ -36,6 +36,19 @@ def shapes(name: str, section: str) -> tuple[re.Pattern[str], ...]:
 
 
 @cache
+def any_of(name: str, section: str) -> re.Pattern[str]:
+    """One pattern for all of a section, where only whether one fits is asked."""
+    rows = cast("list[str]", table(name)[section]["shapes"])
+    return re.compile("|".join(f"(?:{_scoped(row)})" for row in rows))
+
+
+def _scoped(shape: str) -> str:
+    """A pattern whose flags hold only for itself."""
+    found = re.match(r"\(\?([aims]+)\)", shape)
+    return f"(?{found[1]}:{shape[found.end() :]})" if found else shape
+
+
+@cache
 def cues(name: str, section: str) -> tuple[Cue, ...]:
     """The weighted patterns of a section, most telling first."""
     rows = cast("list[dict[str, Json]]", table(name)[section])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import cast
 
 from backscroll.derive.digests.asking import plain_name
@@ -197,6 +198,7 @@ def _is_code(value: str) -> bool:
     return bool(_CODE.fullmatch(value)) and not _MOMENT.fullmatch(value) and not _MEASURE.fullmatch(value)
 
 
+@lru_cache(maxsize=4096)
 def _weight(key: str) -> float:
     weights = cast("dict[str, int]", table("fields")["weights"])
     if key in weights:

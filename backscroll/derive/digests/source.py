@@ -18,9 +18,9 @@ _DEFINED = re.compile(
     (?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\(\w+\))?|unsafe|const|inline|virtual|override|open|data|sealed|extern)\s+)*
     (?:
         (?:def|class|func|fn|function|interface|struct|enum|trait|type|impl|module|namespace|object|record|protocol|macro_rules!|sub|procedure|contract)\s*\*?\s+
-        (?:\([^)\n]{1,60}\)\s*)?(?P<name>[A-Za-z_$][\w$]*)
-      | (?:const|let|var|val)\s+(?P<bound>[A-Za-z_$][\w$]*)\s*(?::[^=\n]{1,60})?=\s*(?:async\s*)?(?:function\b|\([^)\n]*\)\s*(?::[^=\n]{1,40})?=>|\w+\s*=>)
-      | (?:[\w<>\[\],.?&*:]+\s+){1,3}(?P<method>[A-Za-z_]\w*)\s*\([^;{}\n]{0,200}\)\s*(?:const\s*)?(?:throws\s+[\w.,\s]+)?\{
+        (?:\([^)\n]{1,60}\)\s*)?(?P<name>[A-Za-z_$][\w$]{0,80})
+      | (?:const|let|var|val)\s+(?P<bound>[A-Za-z_$][\w$]{0,80})\s*(?::[^=\n]{1,60})?=\s*(?:async\s*)?(?:function\b|\([^)\n]*\)\s*(?::[^=\n]{1,40})?=>|\w+\s*=>)
+      | (?:[\w<>\[\],.?&*:]{1,80}[ \t]+){1,3}(?P<method>[A-Za-z_]\w{0,80})\s*\([^;{}\n]{0,200}\)\s*(?:const\s*)?(?:throws\s+[\w.,\s]+)?\{
       | (?P<constant>[A-Z][A-Z0-9_]{3,})\s*(?::\s*[\w\[\], |]+)?\s*=\s
     )""",
     re.MULTILINE | re.VERBOSE,
@@ -56,7 +56,8 @@ def filled(head: str, names: list[str], text: str, limit: int, known: str) -> st
     line = ": ".join(piece for piece in (head, listed) if piece)
     room = limit - width(line) - 2
     if not names:
-        line = f"{head}: {cut(lead(text), max(30, room // 2))}" if head else cut(lead(text), room)
+        first = cut(lead(text), max(30, room // 2) if head else room)
+        line = ": ".join(piece for piece in (head, first) if piece)
         room = limit - width(line) - 2
     if room < 16:
         return line
@@ -67,9 +68,9 @@ def filled(head: str, names: list[str], text: str, limit: int, known: str) -> st
 
 def lead(text: str) -> str:
     """The first line that says something."""
-    return next(
-        (one_line(line.lstrip("#>*-/ \t")) for line in text.split("\n") if re.search(r"\w{2}", line)), ""
-    )
+    lines = [line for line in text.split("\n")[:2000] if line.strip()]
+    telling = next((line for line in lines if re.search(r"\w{2}", line)), lines[0] if lines else "")
+    return one_line(telling.lstrip("#>*-/ \t") or telling)
 
 
 def without_gutter(text: str) -> tuple[str, int, int]:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import cast
 
 from backscroll.derive.digests.cleaning import SLICE, is_binary, is_encoded, lines_of, plain
-from backscroll.derive.digests.cues import shapes
+from backscroll.derive.digests.cues import any_of, shapes
 from backscroll.formats.json_text import parsed
 from backscroll.vocab.part import Json, Media, Opaque, Text, ToolResult
 
@@ -43,8 +43,8 @@ class Told:
     @cached_property
     def said(self) -> list[str]:
         """The lines that say something, in order."""
-        noise = shapes("errors", "noise")
-        return [line for line in lines_of(self.text) if not any(shape.search(line) for shape in noise)]
+        noise = any_of("errors", "noise")
+        return [line for line in lines_of(self.text) if not noise.search(line)]
 
 
 def told(result: ToolResult) -> Told:
@@ -81,7 +81,7 @@ def _understood(text: str, depth: int) -> Told:
     clean = plain(text)
     tagged = _TAGGED.sub("\n", clean) if "</" in clean else clean
     code = _exit_code(clean)
-    failed = value is None and any(shape.search(clean.lstrip()[:300]) for shape in shapes("errors", "begins"))
+    failed = value is None and any_of("errors", "begins").search(clean.lstrip()[:300]) is not None
     failed = failed or bool(code) or _says_error(value)
     return Told(tagged.strip("\n"), _count(text), len(text), value, failed, code)
 

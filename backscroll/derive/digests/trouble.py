@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 
 from backscroll.derive.digests.cleaning import cut, one_line, width
-from backscroll.derive.digests.cues import cues, shapes
+from backscroll.derive.digests.cues import any_of, cues, shapes
 from backscroll.derive.digests.telling import Told
 
-_LOOKED_AT = 600  # lines from either end
+_LOOKED_AT = 300  # lines from either end
 _TRIMMED = re.compile(
     r"^(?:E\s{2,}|\[?(?:ERROR|error|Error)\]?[\s:]+(?=\S*(?:Error|Exception)\b)|npm (?:ERR!|error) )"
 )
@@ -64,7 +64,7 @@ def _best(lines: Sequence[str]) -> tuple[int, int] | None:
 
 def _place(lines: Sequence[str], index: int) -> str:
     """The nearest place in somebody's own code: in the line itself, under it, or above it."""
-    foreign = shapes("errors", "foreign")
+    foreign = any_of("errors", "foreign")
     nearby = [
         index,
         *range(index + 1, min(index + 4, len(lines))),
@@ -72,7 +72,7 @@ def _place(lines: Sequence[str], index: int) -> str:
     ]
     for i in nearby:
         line = lines[i]
-        if any(shape.search(line) for shape in foreign):
+        if foreign.search(line):
             continue
         for shape in shapes("errors", "places"):
             if found := shape.search(line):
