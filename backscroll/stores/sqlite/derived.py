@@ -20,7 +20,7 @@ from backscroll.stores.sqlite.signs import Signs, Sought, best
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import ROLES, checked_role
 
-_RESCORED = 200  # vectors that are compared number by number, at the least
+_RESCORED = 400  # vectors that are compared number by number, at the least
 _APART = 8  # threads that are looked through one by one; beyond, all of them at once
 _ROLE: dict[str, int] = {role: number for number, role in enumerate(ROLES, 1)}
 _NODE = "level, opening, position, end, version, key, turns, messages"
