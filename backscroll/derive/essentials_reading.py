@@ -24,13 +24,15 @@ from backscroll.vocab.part import Json, ToolCall
 
 LONGEST = 320  # characters of an essential; longer sentences are cut in their middle
 _NAME = 240  # characters of a sentence about something done that are kept to recognise it
+_FEW = 8
 _BARE = 40  # characters of a heading that says nothing without what follows
 _WIDE = 400_000  # characters of one message that are read; the rest of a dump is data
 _STRONG = re.compile(r"decid|decision|chose|opted|agreed|settled|决定|采用|改用|敲定|选用|商定")
 _HARD = re.compile(r"must|never|forbidden|not allowed|under no circumstances|必须|禁止|不得|严禁|务必")
 _STILL = re.compile(r"still|fail|remain|unresolved|not (?:yet )?(?:fixed|working)|失败|报错|仍|无法|没有解决")
 _LOUD = re.compile(
-    r"^[^\n]{0,200}?(?:\b\w*(?:Error|Exception)\b|\b(?:error|fatal|panic)\b|错误|异常)[^\n]{0,240}$",
+    r"^(?![ \t]*(?:\d+[ \t]*[:|→]|except|raise|throw|at |import|from|#|//|public|catch|\*))"
+    r"[^\n]{0,80}?(?:\b[\w.]*(?:Error|Exception)(?:[:：]| [A-Z])|\b(?:error|fatal|panic)(?:\[\w+\])?[:：]|(?:错误|异常)[:：])[^\n]{0,240}$",
     re.MULTILINE,
 )
 _QUIET = frozenset({"grep", "rg", "egrep", "diff", "test", "cmp", "which", "pgrep"})  # they fail to say no
@@ -99,13 +101,14 @@ def _words(message: Message) -> Iterator[Mark]:
         following = pieces_[index + 1] if index + 1 < len(pieces_) else None
         yield from _sentence(message, piece, following, user=user)
     if user:
-        yield from _named(message, text[:_WIDE], paths_in, Kind.PATH, 0.8)
-    yield from _named(message, text[:_WIDE], ids_in, Kind.ID, 0.9 if user else 0.5)
+        paths = paths_in(text[:_WIDE])
+        # A few paths are what the user speaks of; many are a listing that was pasted.
+        yield from _named(message, paths, Kind.PATH, 0.8 if len(paths) <= _FEW else 0.3)
+    yield from _named(message, ids_in(text[:_WIDE]), Kind.ID, 0.9 if user else 0.5)
 
 
-def _named(message: Message, text: str, find: object, kind: Kind, weight: float) -> Iterator[Mark]:
-    found = cast("list[str]", find(text)) if callable(find) else []
-    for name in found[:40]:
+def _named(message: Message, names: Sequence[str], kind: Kind, weight: float) -> Iterator[Mark]:
+    for name in names[:40]:
         yield Essential(kind, name, message.revision, message.id, kind.value, name, weight)
 
 
@@ -113,6 +116,8 @@ def _sentence(message: Message, piece: Marked, following: Marked | None, *, user
     cues, text = piece.cues, piece.text
     if cues & {"box", "ticked"}:
         yield from _box(message, piece)
+        return
+    if piece.sentence.shape in ("heading", "row"):
         return
     yield from _settled(piece, user=user)
     asks = "question" in cues
@@ -196,7 +201,7 @@ def _trouble(message: Message, piece: Marked, *, user: bool) -> Iterator[Mark]:
     settled = piece.cues & {"done", "success"}
     if user:
         vague = "question" in piece.cues and not (NUMBER.search(text) or CODE.search(text) or ID.search(text))
-        if not settled and not vague:
+        if not settled and not vague and (len(text) > _BARE or not text.endswith((":", "："))):
             yield _essential(Kind.ERROR, text, message, "error/said", _name(text), 1.0)
     elif not settled and "question" not in piece.cues and _STILL.search(text.lower()):
         yield _essential(Kind.ERROR, text, message, "error/told", _name(text), 0.6)
@@ -224,7 +229,9 @@ def _call(message: Message, call: ToolCall) -> Iterator[Mark]:
         )
         found = paths_in(source)
         if wanted.kind in ("read", "edit", "write") and source and not found and " " not in source:
-            found = [source]  # a name without slash or suffix, or in another script
+            found = (
+                [source] if any(c.isalpha() for c in source) else []
+            )  # a name without slash or suffix, or in another script
         for path in [p for p in found if not p.startswith("/dev/")][:6]:
             yield Essential(Kind.PATH, path, message.revision, message.id, "path", path, weight)
     elif wanted.kind in ("other", "web", "task"):

@@ -30,9 +30,13 @@ from backscroll.vocab.thread import Turn
 #: How gists are made by rules; the version goes up whenever the same messages would give another gist.
 RECIPE = Recipe("gist", 1)
 LIMIT = 200  # tokens of a gist
+MOST = 400  # tokens of the gist of something very long
+_DENSE = 14  # one token of a gist for so many of what it stands for
 _WIDE = 60_000  # characters of one message that may be quoted
 _CODE = 48  # tokens of a block of code that is quoted
 _ALIKE = 0.8
+_ACTED = 0.8  # weight of a path from which it was changed, or named by the user
+_AGAIN = 0.3  # what each further essential of a kind counts less, so that one kind does not fill a gist
 _SPACE = re.compile(r"\s+")
 _TOOL: Mapping[str, float] = {
     "edit": 1.3,
@@ -118,7 +122,7 @@ def gist_unit(
 def gist_turn(
     turn: Turn,
     *,
-    limit_tokens: int = LIMIT,
+    limit_tokens: int | None = None,
     count: Count = rough_count,
     digests: Sequence[Digest] | None = None,
 ) -> Gist:
@@ -129,16 +133,18 @@ def gist_turn(
 def gist_messages(
     messages: Sequence[Message],
     *,
-    limit_tokens: int = LIMIT,
+    limit_tokens: int | None = None,
     count: Count = rough_count,
     digests: Sequence[Digest] | None = None,
     weights: Mapping[str, float] | None = None,
     named: bool = True,
 ) -> Gist:
-    """The gist of any stretch of messages; `named`: say who speaks."""
+    """The gist of any stretch of messages; `named`: say who speaks. Without a limit, what is very long gets more room."""
     said = shown(messages)
     if not said:
         return Gist("", ())
+    if limit_tokens is None:
+        limit_tokens = min(MOST, max(LIMIT, sum(count(m.text[:_WIDE]) for m in said) // _DENSE))
     done = digests_of(said) if digests is None else list(digests)
     found = findings(said, done)
     lines, items = _sentences(said, found, count, weights)
@@ -211,7 +217,18 @@ def _sentences(
                 Item(order, text, score, count(text), bound, pieces(text) if len(text) > 24 else frozenset())
             )
         asked = message.role == "user" and any("question" in p.cues for p in found_here)
-    return lines, _distinct(items)
+    return lines, _distinct(_varied(items))
+
+
+def _varied(items: list[Item]) -> list[Item]:
+    """Of essentials of one kind each further one counts a little less."""
+    seen: dict[Kind, int] = {}
+    out = {i.order: i for i in items}
+    for item in sorted((i for i in items if i.bound), key=lambda i: (-i.score, i.order)):
+        kind = item.bound[0].kind
+        out[item.order] = item._replace(score=item.score - _AGAIN * seen.get(kind, 0))
+        seen[kind] = seen.get(kind, 0) + 1
+    return [out[i.order] for i in items]
 
 
 def _learned(message: Message, weights: Mapping[str, float] | None) -> float:
@@ -270,6 +287,8 @@ def _facts(found: Findings, items: Sequence[Item], tools: Sequence[Item], count:
     for number, essential in enumerate(found.open):
         if id(essential) not in spoken:
             score = base.get(essential.kind, 3.0) + essential.weight
+            if essential.kind is Kind.PATH and essential.weight >= _ACTED:
+                score += 1.5  # what was changed, or what the user speaks of
             out.append(
                 Item(2_000_000 + number, essential.text, score, count(essential.text) + 1, (essential,))
             )

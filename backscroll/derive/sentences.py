@@ -24,6 +24,12 @@ _ITEM = re.compile(
 _SPACED_ITEM = re.compile(r"[ \t]*(?:[-*+•·▪◦]|\d{1,3}[.)])[ \t\u3000]")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|【[^】\n]{1,40}】[ \t]*$)")
 _ROW = re.compile(r"[ \t]*\|")
+#: Lines of programs and logs that stand in a text without a fence.
+_CODE = re.compile(
+    r"[ \t]*(?:\d{1,6}[ \t]*[:|→][ \t]{2,}\S|\d{1,6}→|at [\w.$<>]+[ (]|File \"[^\"\n]+\", line \d|(?:import|from) [\w.]+(?: import .*)?;?\s*$"
+    r"|(?:public|private|protected|static|def|class|return|raise|except|throw|const|let|var|func|fn|elif|catch|finally|try)\b[^.。\n]*[{}:;()=]\s*$"
+    r"|[^\n]*[{};]\s*$|[{}()\[\]]+[,;]?\s*$|</?[\w:-]+[^<>\n]*>\s*$|[+-]{3} [ab]/|@@ )"
+)
 _END = re.compile(
     r"(?P<wide>[。！？｡]+[\"'”’」』）)\]】》]*|…{2,}[\"'”’」』）)]*)"
     r"|(?P<mark>[!?]+[\"'”’)\]]*)"
@@ -110,6 +116,8 @@ def _shape(line: str) -> Shape | None:
         return "heading"
     if _ROW.match(line):
         return "row"
+    if _CODE.match(line):
+        return "code"
     if _SPACED_ITEM.match(line) or (
         _ITEM.match(line) and line.lstrip()[0] not in "-*+•·▪◦" and "、" in line[:8]
     ):

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from backscroll.derive.clusters import clusters
 from backscroll.derive.essentials import Essential, Findings, Kind, join
-from backscroll.derive.gist import LIMIT as GIST_LIMIT
 from backscroll.derive.gist import Gist, Line, gist_messages, shown
 from backscroll.derive.gist_writing import NAMED, clipped, counted_rest, distinct, flat, labels, says
 from backscroll.derive.recipe import Count, Recipe
@@ -24,8 +23,8 @@ from backscroll.vocab.message import Message
 
 #: How summaries are made by rules; the version goes up whenever the same inputs would give another summary.
 RECIPE = Recipe("summary", 1)
-LIMITS: Mapping[int, int] = {1: 400, 2: 600}  # tokens by level
-TOP_LIMIT = 700  # tokens of the levels above
+LIMITS: Mapping[int, int] = {1: 480, 2: 720}  # tokens by level
+TOP_LIMIT = 900  # tokens of the levels above
 _SHARE = 0.62  # of the room that open essentials other than names may fill before anything else comes
 _NAMES = 0.78  # up to which names may go on
 _LINES = 48  # quotations that a summary hands on to the one above
@@ -242,7 +241,7 @@ def summarise_messages(
     """One summary of any stretch of messages, shorter than they are; empty where that is not possible."""
     said = shown(messages)
     limit = LIMITS[1] if limit_tokens is None else limit_tokens
-    gists = [gist_messages(piece, limit_tokens=GIST_LIMIT, count=count) for piece in cut(said, _opens)]
+    gists = [gist_messages(piece, count=count) for piece in cut(said, _opens)]
     made = summarise(gists, limit_tokens=limit, count=count)
     originals = sum(count(m.text) for m in said if m.text) + sum(1 for m in said if not m.text)
     results = sum(len(str(m.parts)) // 4 for m in said if not m.text)
