@@ -46,14 +46,20 @@ def embed_pending(engine: Engine, thread: str, limit: int = 1000) -> int:
         if not events:
             break
         due = [(event.id, text) for event in events if (text := _text(event))]
-        vectors = encoder.encode([text for _, text in due]) if due else []
-        rows = [(ref, row.astype("<f2").tobytes()) for (ref, _), row in zip(due, vectors, strict=True) if row.any()]
+        vectors = encoder.encode([text for _, text in due])
+        rows = [
+            (ref, row.astype("<f2").tobytes())
+            for (ref, _), row in zip(due, vectors, strict=True)
+            if row.any()
+        ]
         last = events[-1].seq
 
         def keep(tx: Writer, rows: list[tuple[Ref, bytes]] = rows, last: int = last) -> None:
             # What was forgotten meanwhile gets no vector: words can be guessed from vectors.
             there = tx.spoken([ref for ref, _ in rows])
-            tx.set_vectors(encoder.name, [row for row in rows if row[0] in there and there[row[0]].body is not None])
+            tx.set_vectors(
+                encoder.name, [row for row in rows if row[0] in there and there[row[0]].body is not None]
+            )
             tx.set_progress(thread, recipe, max(last, tx.progress(thread, recipe)))
 
         engine.store.write(keep)

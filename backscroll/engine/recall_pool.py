@@ -48,7 +48,18 @@ _BESIDE = 3
 _SAMPLES, _SAMPLE = 16, 32  # places of a long history, and messages from each, for comparison
 _SITTING = timedelta(hours=2)  # after a longer silence a new session begins
 #: What adds a message at the end and touches no other.
-_GROWS = frozenset({Kind.APPENDED, Kind.CODE_CHANGED, Kind.RENAMED, Kind.TAGGED, Kind.UNTAGGED, Kind.COMPACTED, Kind.NOTED, Kind.ASIDE})
+_GROWS = frozenset(
+    {
+        Kind.APPENDED,
+        Kind.CODE_CHANGED,
+        Kind.RENAMED,
+        Kind.TAGGED,
+        Kind.UNTAGGED,
+        Kind.COMPACTED,
+        Kind.NOTED,
+        Kind.ASIDE,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +169,9 @@ def _vectors(engine: Engine, texts: Sequence[Prepared]) -> list[NDArray[float32]
         return None
     shelf = engine.memo.shelf("recall-vectors", 8_000)
     names = [(encoder.name, text.candidate.key) for text in texts]
-    out: dict[Any, NDArray[np.float16]] = {name: held for name in names if (held := shelf.get(name)) is not None}
+    out: dict[Any, NDArray[np.float16]] = {
+        name: held for name in names if (held := shelf.get(name)) is not None
+    }
     fresh = [(name, text) for name, text in zip(names, texts, strict=True) if name not in out]
     for start in range(0, len(fresh), 256):
         some = fresh[start : start + 256]
@@ -275,10 +288,10 @@ def gathered_pool(
             continue
         found.take(state.id, entry, reader.spoken([revision])[revision])
         if number < _NEIGHBOURS:
-            for newest_first in (True, False):
-                edge = {"before" if newest_first else "after": entry.position}
-                for row in view.page(_BESIDE, newest_first=newest_first, **edge):
-                    found.take(state.id, *row)
+            here = entry.position
+            before, after = view.page(_BESIDE, before=here, newest_first=True), view.page(_BESIDE, after=here)
+            for row in (*before, *after):
+                found.take(state.id, *row)
     _sample(reader, found, wanted, scope)
     return _laid_out(engine, found)
 
@@ -294,7 +307,11 @@ def _hits(engine: Engine, reader: Reader, asked: Asked, wanted: Wanted) -> list[
     encoder = encoder_for(engine)
     if encoder is not None:
         vector = encoder.encode([asked.text])[0]
-        near = reader.nearest(vector.astype("<f2").tobytes(), encoder.name, wanted, _HITS) if vector.any() else []
+        near = (
+            reader.nearest(vector.astype("<f2").tobytes(), encoder.name, wanted, _HITS)
+            if vector.any()
+            else []
+        )
         for rank, (revision, _) in enumerate(near):
             event = reader.event(revision)
             message = None if event is None else event.message
@@ -326,7 +343,9 @@ def _home(reader: Reader, message: Ref, revision: Ref, role: str, wanted: Wanted
         return None
     entry = Entry(message, b"", checked_role(role), revision)
     for state in [home, *(kin for kin in reader.family(home.root) if kin.id != home.id)]:
-        if (wanted.project is None or state.about.project == wanted.project) and View(reader, state).sees(entry):
+        if (wanted.project is None or state.about.project == wanted.project) and View(reader, state).sees(
+            entry
+        ):
             return state
     return None
 

@@ -95,9 +95,13 @@ def checked_scope(scope: str) -> str:
 
 def _checked(query: str, budget: int, limit: int | None) -> None:
     if not query.strip():
-        raise InvalidInput("there is nothing to recall: the question is empty", hint="say what you are looking for")
+        raise InvalidInput(
+            "there is nothing to recall: the question is empty", hint="say what you are looking for"
+        )
     if budget < 1:
-        raise InvalidInput(f"a budget of {budget} tokens holds nothing", hint="give a number of tokens above 0")
+        raise InvalidInput(
+            f"a budget of {budget} tokens holds nothing", hint="give a number of tokens above 0"
+        )
     if limit is not None and limit < 1:
         raise InvalidInput(f"cannot recall {limit} messages", hint="give a number above 0")
 
@@ -117,7 +121,9 @@ def recall(
     pool, exact = _pool_of(engine, thread.id, asked)
     with pool.lock:
         scores, found = _scored(pool, asked)
-        return _Choice(engine, pool, asked, scores, found, _counter(engine), thread.id).made(budget, limit, exact=exact)
+        return _Choice(engine, pool, asked, scores, found, _counter(engine), thread.id).made(
+            budget, limit, exact=exact
+        )
 
 
 def recall_across(
@@ -134,9 +140,13 @@ def recall_across(
     asked = understand(query, _today(engine))
     states = engine.store.read(lambda reader: reader.threads(project=project, limit=64))
     embed_some(engine, tuple(state.id for state in states))
-    pool = engine.store.read(lambda reader: gathered_pool(engine, reader, asked, Wanted(project=project), None))
+    pool = engine.store.read(
+        lambda reader: gathered_pool(engine, reader, asked, Wanted(project=project), None)
+    )
     scores, found = _scored(pool, asked)
-    return _Choice(engine, pool, asked, scores, found, _counter(engine), home).made(budget, limit, exact=False)
+    return _Choice(engine, pool, asked, scores, found, _counter(engine), home).made(
+        budget, limit, exact=False
+    )
 
 
 def recall_for_prompt(
@@ -277,7 +287,12 @@ class _Choice:
         ordered = sorted(items, key=lambda pair: (microseconds(places[pair[0]].at), pair[0]))
         text = "\n".join([head, *(item.line for _, item in ordered)]) if items else ""
         return Recalled(
-            self.asked.text, tuple(item for _, item in items), text, self.count(text) if text else 0, len(texts), exact
+            self.asked.text,
+            tuple(item for _, item in items),
+            text,
+            self.count(text) if text else 0,
+            len(texts),
+            exact,
         )
 
     def _order(self, each: int, exclude: Collection[Ref], floor: float, best: float) -> list[int]:
@@ -290,7 +305,11 @@ class _Choice:
             return []
         least = max(floor, top - _BELOW_BEST)
         prices = np.asarray([min(text.price, each) for text in self.pool.index.texts])
-        return [n for n in in_order(self.scores, prices) if self.scores[n] >= least and places[n].revision not in exclude]
+        return [
+            n
+            for n in in_order(self.scores, prices)
+            if self.scores[n] >= least and places[n].revision not in exclude
+        ]
 
     def _item(self, number: int, room: int) -> RecalledItem | None:
         place, text = self.pool.places[number], self.pool.index.texts[number].candidate.text

@@ -24,6 +24,7 @@ _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 #: Longer texts are read up to here: beyond some thousand words a mean says nothing.
 LONGEST = 20_000
+_FEW = 32
 _COMMON = 1e-3  # tokens more frequent than this share of all weigh less than half
 
 
@@ -46,15 +47,17 @@ class WordLlamaEncoder:
     def encode(self, texts: Sequence[str]) -> NDArray[float32]:
         """One row of length 1 for each text."""
         rows = np.zeros((len(texts), self.dim), np.float32)
-        readable = [_readable(text) for text in texts]
-        for row, found in zip(
-            rows, self._tokenizer.encode_batch(readable, add_special_tokens=False), strict=True
-        ):
-            if found.ids:
-                ids = np.asarray(found.ids)
+        for row, ids in zip(rows, self._ids([_readable(text) for text in texts]), strict=True):
+            if ids:
                 row[:] = self._weights[ids] @ self._vectors[ids]
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        return rows / np.where(lengths > 0, lengths, 1)
+        return rows / np.maximum(lengths, 1e-9, dtype=np.float32)
+
+    def _ids(self, texts: list[str]) -> list[list[int]]:
+        if len(texts) > _FEW:
+            return [found.ids for found in self._tokenizer.encode_batch(texts, add_special_tokens=False)]
+        # A question and its words: waking several threads costs more than the work.
+        return [self._tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
 
 
 def _readable(text: str) -> str:

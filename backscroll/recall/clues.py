@@ -14,7 +14,7 @@ import numpy as np
 from backscroll.recall.index import Index
 from backscroll.recall.lexical import K1, Matched, match, match_softly
 from backscroll.recall.understand import Asked
-from backscroll.recall.vectors import beside, ranks, share, smoothed, standard
+from backscroll.recall.vectors import beside, products, ranks, share, smoothed, standard
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -54,10 +54,8 @@ def _words(index: Index, asked: Asked, about: Sequence[str]) -> dict[str, NDArra
     pairs = words if same else match(index.pairs, named, shape.pairs, 0.6)
     likeness = None
     if space is not None and index.encode is not None and about:
-        likeness = space.terms @ index.encode(list(about)).T
-    soft = match_softly(
-        index.words, about, shape.words, index.vocabulary if likeness is not None else (), likeness
-    )
+        likeness = products(space.terms, index.encode(list(about)))
+    soft = match_softly(index.words, about, shape.words, () if space is None else space.vocabulary, likeness)
     return {
         "words": words.score / (words.best * (K1 + 1)),
         "words_share": share(words.score),
@@ -104,7 +102,7 @@ def _meaning(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
     question = rows[0]
     near = (space.texts @ question).astype(float)
     piece = np.maximum.reduceat((space.pieces @ question).astype(float), space.first_piece)
-    by_sentence = (space.texts @ rows[1:].T).astype(float) if len(rows) > 1 else near[:, None]
+    by_sentence = products(space.texts, rows[1:]).astype(float) if len(rows) > 1 else near[:, None]
     return {
         "near": near,
         "near_z": standard(near),
@@ -120,14 +118,14 @@ def _around(index: Index, clues: dict[str, NDArray[float64]]) -> dict[str, NDArr
     """What stands around a text: a short answer has its words in the question before it, a meeting speaks of one thing for long."""
     sessions = index.shape.sessions
     out: dict[str, NDArray[float64]] = {}
-    for name in ("words_share", "soft", "near", "first"):
-        values = clues[name]
+    names = ("words_share", "soft", "near", "first")
+    rows = np.stack([clues[name] for name in names])
+    for name, values in zip(names, rows, strict=True):
         for steps, where in ((1, "before"), (2, "before2"), (-1, "after"), (-2, "after2")):
             out[f"{name}_{where}"] = beside(values, sessions, steps)
-        out[f"{name}_by"] = smoothed(values, sessions, 1.5)
-        out[f"{name}_around"] = smoothed(values, sessions, 5)
-    out["near_wide"] = smoothed(clues["near"], sessions, 12)
-    out["first_wide"] = smoothed(clues["first"], sessions, 12)
+    for width, where, some in ((1.5, "by", slice(4)), (5, "around", slice(4)), (12, "wide", slice(2, 4))):
+        for name, values in zip(names[some], smoothed(rows[some], sessions, width), strict=True):
+            out[f"{name}_{where}"] = values
     for name in ("near_around", "first_around", "soft_around", "first_wide", "near_wide"):
         out[f"{name}_z"] = standard(out[name])
     return out
@@ -139,8 +137,7 @@ def _session(
     """A session that matches as a whole lifts its texts."""
     shape = index.shape
     found = match(index.by_session, about, shape.session_words, 0.75)
-    best = np.zeros(len(shape.session_sizes))
-    np.maximum.at(best, shape.sessions, clues["first"])
+    best = np.maximum.reduceat(clues["first"], np.cumsum(shape.session_sizes) - shape.session_sizes)
     order = np.argsort(-clues["first"], kind="stable")[:3]
     out = {
         "session_words": share(found.score)[shape.sessions],

@@ -44,7 +44,7 @@ def cut_words(text: str) -> list[str]:
 @lru_cache(maxsize=1)
 def stopwords() -> frozenset[str]:
     """Words that say nothing about what is asked; English ones as stems."""
-    data = tomllib.loads(files(__package__).joinpath("stopwords.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(files("backscroll.recall").joinpath("stopwords.toml").read_text(encoding="utf-8"))
     english = {stem(folded(word)) for word in data["english"].split()}
     return frozenset(english | set(data["chinese"].split()))
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,24 +29,33 @@ MOST_LEAVES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Fusion:
-    """All trees, laid out so that every question of every tree is put to every text at once."""
+class Steps:
+    """What one clue decides in all trees: at which values an answer changes, and which leaves are then still possible."""
 
-    clues: tuple[str, ...]
-    asks: NDArray[np.intp]  # which clue, for each question of each tree
-    limits: NDArray[float32]  # answer yes up to this value
-    left: NDArray[np.uint16]  # leaves that stay possible when the answer is no: a bit for each
-    starts: NDArray[np.intp]  # the first question of each tree
+    clue: str
+    limits: NDArray[float32]  # in order
+    possible: NDArray[
+        np.uint16
+    ]  # a row for each interval between limits, a column for each tree, a bit for each leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """All trees, laid out by clue: every question of every tree is put to every text at once."""
+
+    steps: tuple[Steps, ...]
     points: NDArray[float64]  # of each leaf of each tree
 
     def score(self, clues: Mapping[str, NDArray[float64]]) -> NDArray[float64]:
         """The logarithm of the odds that each text belongs to the answer."""
-        rows = np.stack([clues[name] for name in self.clues]).astype(np.float32)
-        # A "no" rules out the leaves on the yes side of its question; the first leaf that is left is where a text ends up.
-        no = rows[self.asks] > self.limits[:, None]
-        possible = np.bitwise_and.reduceat(np.where(no, self.left[:, None], np.uint16(0xFFFF)), self.starts, axis=0)
+        size = len(next(iter(clues.values())))
+        possible = np.full((size, len(self.points)), 0xFFFF, np.uint16)
+        for steps in self.steps:
+            interval = np.searchsorted(steps.limits, clues[steps.clue].astype(np.float32))
+            possible &= steps.possible[interval]
+        # In every tree one leaf is where a text ends up: the first that no answer ruled out.
         leaves = _first_bit()[possible]
-        return np.take_along_axis(self.points, leaves, axis=1).sum(axis=0)
+        return self.points[np.arange(len(self.points)), leaves].sum(axis=1)
 
 
 @lru_cache(maxsize=1)
@@ -57,56 +66,50 @@ def _first_bit() -> NDArray[np.intp]:
     return np.log2(np.maximum(lowest, 1)).astype(np.intp)
 
 
-def laid_out(clues: Sequence[str], trees: Sequence[Mapping[str, object]]) -> Fusion:
-    """Trees as they are written down (`clue`, `limit`, `yes`, `no` of each question; `points`) in the shape in which they are asked.
+def _ruled_out(yes: Sequence[int], no: Sequence[int]) -> tuple[list[int], list[int]]:
+    """For each question the leaves that a "no" rules out, as bits; and the leaves in the order of those bits.
 
-    `yes` and `no` name the next question, or a leaf as -1, -2, …; leaves are numbered from left (yes) to right.
+    `yes` and `no` name the next question, or a leaf as -1, -2, …; bits go from the yes side to the no side.
     """
-    asks: list[int] = []
-    limits: list[float] = []
-    left: list[int] = []
-    starts: list[int] = []
+    order: list[int] = []
+    gone = [0] * len(yes)
+
+    def walk(node: int) -> int:
+        if node < 0:
+            order.append(-node - 1)
+            return 1 << (len(order) - 1)
+        gone[node] = walk(yes[node])
+        return gone[node] | walk(no[node])
+
+    walk(0 if yes else -1)
+    return gone, order
+
+
+def laid_out(clues: Sequence[str], trees: Sequence[Mapping[str, Sequence[float]]]) -> Fusion:
+    """Trees as they are written down (`clue`, `limit`, `yes`, `no` of each question; `points` of each leaf) by clue.
+
+    A question is answered "yes" up to and including its limit.
+    """
     points = np.zeros((len(trees), MOST_LEAVES))
+    asked: dict[int, list[tuple[float, int, int]]] = {}
     for number, tree in enumerate(trees):
-        clue, limit = cast("list[int]", tree["clue"]), cast("list[float]", tree["limit"])
-        yes, no = cast("list[int]", tree["yes"]), cast("list[int]", tree["no"])
-        values = cast("list[float]", tree["points"])
-        order: list[int] = []
-        spans: dict[int, int] = {}
-
-        def walk(node: int, yes: list[int] = yes, no: list[int] = no, order: list[int] = order, spans: dict[int, int] = spans) -> int:
-            """The leaves under a node, as bits, in the order in which a walk meets them."""
-            if node < 0:
-                order.append(-node - 1)
-                return 1 << (len(order) - 1)
-            bits = walk(yes[node])
-            spans[node] = bits
-            return bits | walk(no[node])
-
-        walk(0 if clue else -1)
-        points[number, : len(order)] = [values[leaf] for leaf in order]
-        starts.append(len(asks))
-        for node in range(len(clue)):
-            asks.append(clue[node])
-            limits.append(limit[node])
-            left.append(0xFFFF & ~spans[node])
-        if not clue:  # a tree without a question: one that never says no
-            asks.append(0)
-            limits.append(float("inf"))
-            left.append(0xFFFF)
-    return Fusion(
-        tuple(clues),
-        np.asarray(asks, np.intp),
-        np.asarray(limits, np.float32),
-        np.asarray(left, np.uint16),
-        np.asarray(starts, np.intp),
-        points,
-    )
+        gone, order = _ruled_out([int(n) for n in tree["yes"]], [int(n) for n in tree["no"]])
+        points[number, : len(order)] = [tree["points"][leaf] for leaf in order]
+        for clue, limit, leaves in zip(tree["clue"], tree["limit"], gone, strict=True):
+            asked.setdefault(int(clue), []).append((float(np.float32(limit)), number, leaves))
+    steps: list[Steps] = []
+    for clue, questions in sorted(asked.items()):
+        limits = sorted({limit for limit, _, _ in questions})
+        possible = np.full((len(limits) + 1, len(trees)), 0xFFFF, np.uint16)
+        for limit, number, leaves in questions:
+            possible[limits.index(limit) + 1 :, number] &= 0xFFFF ^ leaves
+        steps.append(Steps(clues[clue], np.asarray(limits, np.float32), possible))
+    return Fusion(tuple(steps), points)
 
 
 @lru_cache(maxsize=2)
 def fusion(*, vectors: bool = True) -> Fusion:
     """The weighing in use: with vectors, or by words alone."""
     name = "fusion.json" if vectors else "fusion_words.json"
-    data = json.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    data = json.loads(files("backscroll.recall").joinpath(name).read_text(encoding="utf-8"))
     return laid_out(data["clues"], data["trees"])

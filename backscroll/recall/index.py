@@ -50,6 +50,7 @@ class Space:
     pieces: NDArray[float32]
     first_piece: NDArray[np.intp]  # of each text
     sessions: NDArray[float32]
+    vocabulary: list[str]  # every term that some text holds, in the order of their first use
     terms: NDArray[float32]  # of the vocabulary
 
 
@@ -80,7 +81,7 @@ class Index:
     pairs: Postings = field(default_factory=Postings)
     by_session: Postings = field(default_factory=Postings)
     names: set[str] = field(default_factory=set[str])
-    _sessions: list[int] = field(default_factory=list[int])
+    sessions: list[int] = field(default_factory=list[int])
     _vectors: list[NDArray[float32]] = field(default_factory=list["NDArray[float32]"])
     _terms: dict[str, NDArray[float32]] = field(default_factory=dict[str, "NDArray[float32]"])
     _space: Space | None = None
@@ -98,18 +99,13 @@ class Index:
             number = len(self.texts)
             before = self.texts[-1].candidate.session if self.texts else None
             opens = not self.texts or text.candidate.session != before
-            session = self._sessions[-1] + opens if self._sessions else 0
-            self._sessions.append(session)
+            session = self.sessions[-1] + opens if self.sessions else 0
+            self.sessions.append(session)
             self.texts.append(text)
             self.words.add(number, text.words)
             self.pairs.add(number, text.pairs)
             self.by_session.add(session, text.words)
             self.names.update(text.names)
-
-    @property
-    def vocabulary(self) -> list[str]:
-        """Every term that some text holds, in the order of their first use."""
-        return list(self.words.held)
 
     @property
     def shape(self) -> Shape:
@@ -130,8 +126,8 @@ class Index:
         parts = [rows[1:] if len(rows) > 1 else rows for rows in self._vectors]
         centre = whole.mean(axis=0)
         centred = unit(whole - centre)
-        sums = np.zeros((self._sessions[-1] + 1, whole.shape[1]), np.float32)
-        np.add.at(sums, self._sessions, whole - centre)
+        sums = np.zeros((self.sessions[-1] + 1, whole.shape[1]), np.float32)
+        np.add.at(sums, self.sessions, whole - centre)
         fresh = [term for term in self.words.held if term not in self._terms]
         if fresh:
             self._terms.update(zip(fresh, encode(fresh), strict=True))
@@ -142,13 +138,14 @@ class Index:
             unit(np.concatenate(parts).astype(np.float32) - centre),
             np.cumsum([0, *(len(p) for p in parts[:-1])]),
             unit(sums),
+            list(self.words.held),
             np.stack(terms) if terms else np.zeros((0, whole.shape[1]), np.float32),
         )
 
 
 def _shape_of(index: Index) -> Shape:
     texts = index.texts
-    sessions = np.asarray(index._sessions, np.intp)
+    sessions = np.asarray(index.sessions, np.intp)
     days = [t.candidate.day for t in texts]
     return Shape(
         sessions,

@@ -104,7 +104,7 @@ def match_softly(
         if likeness is not None and len(vocabulary):
             column = likeness[:, number]
             kin = np.argpartition(-column, min(_KIN, len(column) - 1))[:_KIN]
-            for place in kin[column[kin] >= _ALIKE]:
+            for place in map(int, kin[column[kin] >= _ALIKE]):
                 if vocabulary[place] != term:
                     rows = postings.column(vocabulary[place])[0]
                     found[rows] = np.maximum(found[rows], float(column[place]) ** 2)

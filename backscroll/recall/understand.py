@@ -42,7 +42,7 @@ _ASKS = re.compile(
 @lru_cache(maxsize=1)
 def _cues() -> dict[str, re.Pattern[str]]:
     """The patterns of `cues.toml`, one for each entry."""
-    raw = tomllib.loads(files(__package__).joinpath("cues.toml").read_text(encoding="utf-8"))
+    raw = tomllib.loads(files("backscroll.recall").joinpath("cues.toml").read_text(encoding="utf-8"))
     flat: dict[str, dict[str, list[str]]] = {}
     for name, entry in raw.items():
         if "english" in entry:

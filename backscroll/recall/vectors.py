@@ -16,12 +16,25 @@ if TYPE_CHECKING:
     from numpy import float32, float64
     from numpy.typing import NDArray
 
+_BLOCK = 96
 Encode: TypeAlias = "Callable[[Sequence[str]], NDArray[float32]]"
 
 
 def unit(rows: NDArray[float32]) -> NDArray[float32]:
     """Rows of length 1; a row of zeros stays one."""
     return rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-6)
+
+
+def products(rows: NDArray[float32], others: NDArray[float32]) -> NDArray[float32]:
+    """The product of each row with each of a few others.
+
+    In small blocks: a large product would wake the threads of the linear algebra library, and on a busy machine waiting for them takes
+    ten times as long as the work.
+    """
+    out = np.empty((len(rows), len(others)), np.float32)
+    for start in range(0, len(rows), _BLOCK):
+        np.matmul(rows[start : start + _BLOCK], others.T, out=out[start : start + _BLOCK])
+    return out
 
 
 def standard(values: NDArray[float64]) -> NDArray[float64]:
@@ -54,14 +67,14 @@ def beside(values: NDArray[float64], sessions: NDArray[np.intp], steps: int) -> 
     return out
 
 
-def smoothed(values: NDArray[float64], sessions: NDArray[np.intp], width: float) -> NDArray[float64]:
-    """Each value with those around it in its session, near ones counting most (a bell curve of this width)."""
-    out, weight = values.copy(), np.ones(len(values))
-    for steps in range(1, min(int(3 * width + 0.5), len(values) - 1) + 1):
+def smoothed(rows: NDArray[float64], sessions: NDArray[np.intp], width: float) -> NDArray[float64]:
+    """Each value with those around it in its session, near ones counting most (a bell curve of this width); row by row."""
+    out, weight = rows.copy(), np.ones(rows.shape[1])
+    for steps in range(1, min(int(3 * width + 0.5), rows.shape[1] - 1) + 1):
         factor = exp(-steps * steps / (2 * width * width))
         same = factor * (sessions[steps:] == sessions[:-steps])
-        out[:-steps] += same * values[steps:]
-        out[steps:] += same * values[:-steps]
+        out[:, :-steps] += same * rows[:, steps:]
+        out[:, steps:] += same * rows[:, :-steps]
         weight[:-steps] += same
         weight[steps:] += same
     return out / weight
