@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from backscroll.assemble.compaction import Reason
-from backscroll.assemble.fade_trail import Trail
 from backscroll.assemble.marks import decide
 from backscroll.assemble.policy import compact as condensed
 from backscroll.assemble.receipt import Receipt
@@ -111,14 +110,12 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     outside = weight(composer.blocks(None, ()))
     far_room = int(settings.share_summaries * room) if composer.edge is not None else 0
     bound = bound_of(composer, int(_BOUND * room))
-    trail = Trail(composer.lens.meter).extend(composer.units)
     found = condensed(
         composer.units,
         None if frozen is None else frozen.compaction,
         composer.lens,
         target=max(1, target - outside - far_room),
         reason=reason,
-        trail=trail,
     )
     if found is None:
         return None
