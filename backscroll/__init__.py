@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from backscroll.assemble.validity import check, repair
     from backscroll.engine.engine import Engine
     from backscroll.engine.opening import open
     from backscroll.engine.reading import History
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "assemble.validity": ("check", "repair"),
     "engine.engine": ("Engine",),
     "engine.opening": ("open",),
     "engine.reading": ("History",),
@@ -83,7 +85,9 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "Turn",
+    "check",
     "open",
+    "repair",
 ]
 
 
