@@ -6,9 +6,9 @@ What is decided is decided by `backscroll/assemble`.
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from typing import Any
-
-import bpe_openai
 
 from backscroll.assemble.compaction import Compaction
 from backscroll.assemble.fade_trail import Trail
@@ -18,22 +18,27 @@ from backscroll.assemble.policy_fit import fit_last
 from backscroll.assemble.units import Unit, units_of
 from backscroll.assemble.view import Lens, protected, view
 from backscroll.assemble.view_meter import Meter
+from backscroll.derive.recipe import Count
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, checked_role
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block, Level
 
 THREAD = "0" * 32
-_ENCODING = bpe_openai.get_encoding("o200k_base")
-_known: dict[str, int] = {}
 
 
-def count(text: str) -> int:
-    """Tokens of a text, as the harness counts them."""
-    tokens = _known.get(text)
-    if tokens is None:
-        tokens = _known[text] = len(_ENCODING.encode(text, disallowed_special=()))
-    return tokens
+def _harness() -> Count:
+    """The count of the harness: what it has counted already is known, as it is from the store in the product."""
+    try:
+        return import_module("tokens").count
+    except ImportError:
+        import bpe_openai
+
+        encoding = bpe_openai.get_encoding("o200k_base")
+        return cache(lambda text: len(encoding.encode(text, disallowed_special=())))
+
+
+count = _harness()
 
 
 def message_of(number: int, recorded: dict[str, Any]) -> Message:
@@ -81,7 +86,7 @@ class Policy:
         self.calls = 0
         self.meter = Meter(count)
         self.lens = Lens(self.meter, memo={})
-        self.trail = Trail(self.meter)
+        self.trail = Trail(self.meter, self.lens.slots)
         self.compaction: Compaction | None = None
 
     def prompt(self, history: list[dict[str, Any]], budget: int) -> tuple[list[dict[str, Any]], list[Any]]:
@@ -92,16 +97,18 @@ class Policy:
         self.trail.extend(units)
         self.seen = len(history)
         self.calls += 1
-        free = budget - sum(self.trail.by_id[u].tokens for u in protected(self.units))
-        cut = trim(self.units, self.compaction, self.lens, cap=int(max(self.cap * free, 300)), trail=self.trail)
+        safe = protected(self.units)
+        fixed = sum(self.trail.by_id[u].tokens for u in safe)
+        free = max(budget - fixed, 0)
+        cap = int(max(self.cap * free, 300))
+        cut = trim(self.units, self.compaction, self.lens, cap=cap, trail=self.trail, safe=safe)
         self.compaction = cut or self.compaction
-        blocks = view(self.units, self.compaction, self.lens)
+        blocks = view(self.units, self.compaction, self.lens, safe=safe)
         now = sum(b.tokens for b in blocks)
         growth = self.trail.tokens / self.calls
-        fixed = sum(self.trail.by_id[u].tokens for u in protected(self.units))
-        target = int(fixed + self.low * max(budget - fixed, 0))
-        kept = self.compaction.after if self.compaction else target
-        reason = decide(now, budget, growth, kept, self.prices)
+        target = int(fixed + self.low * free)
+        kept = self.compaction.after if self.compaction else 0
+        reason = decide(now, budget, growth, kept or target, self.prices)
         if reason:
             made = compact(
                 self.units,
@@ -111,11 +118,12 @@ class Policy:
                 reason=reason,
                 trail=self.trail,
                 plan=self.plan,
+                safe=safe,
             )
             if made:
                 self.compaction = made
-                blocks = view(self.units, self.compaction, self.lens)
-        blocks = fit_last(blocks, budget, self.meter, protected(self.units))
+                blocks = view(self.units, self.compaction, self.lens, safe=safe)
+        blocks = fit_last(blocks, budget, self.meter, safe)
         return [self._spelled(b, history) for b in blocks], []
 
     def _spelled(self, block: Block, history: list[dict[str, Any]]) -> dict[str, Any]:

@@ -6,10 +6,11 @@ nothing. Before: `assemble/fade_trail`, `assemble/notes`. After: `assemble/polic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import exp, log1p
+from typing import NamedTuple, TypeAlias
 
 from backscroll.assemble.fade_trail import Piece, Seen, Trail
 from backscroll.assemble.fade_weights import weights
@@ -22,6 +23,10 @@ LINES = 1.5  # what a line that is copied is worth beside a string that is used
 SPREAD = 3  # pieces to either side that share a score in a fresh result
 EDGE = 1.0  # worth of its first and last pieces
 AGAIN = 0.7  # of the worth per token a piece must keep when others already show a part of it
+FAINT = 0.004  # chances below this are not worth looking at
+JOINT = 1.5  # tokens that a gap or a separator costs
+
+Boost: TypeAlias = Callable[[Message], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,147 +45,175 @@ class Kept:
     notes: tuple[str, ...]
 
 
-class Chooser:
-    """One choice under a budget."""
+class _Item(NamedTuple):
+    """A piece of a revision, or a string for the notes (no revision). Sorts by worth per token, then by place."""
 
-    def __init__(
-        self, trail: Trail, shown: set[str], lines: set[str], boost: Callable[[Message], float] | None = None
-    ) -> None:
+    density: float  # negative, so that the best come first
+    place: tuple[int, ...]
+    cost: float
+    revision: Ref | None
+    piece: Piece | None
+    text: str
+
+
+class Chooser:
+    """One choice under a budget. `shown` and `lines` are strings and lines that stand in the prompt anyway."""
+
+    def __init__(self, trail: Trail, shown: set[str], lines: set[str], boost: Boost | None = None) -> None:
         self.trail, self.shown, self.lines, self.boost = trail, shown, lines, boost
         self.now = len(trail.seen)
-        self.worths: dict[str, float] = {}
-
-    def value(self, string: str) -> float:
-        """The worth of a string; nothing where it is shown already."""
-        known = self.worths.get(string)
-        if known is None:
-            known = 0.0 if string in self.shown else worth(self.trail.uses[string], self.now)
-            self.worths[string] = known
-        return known
+        self.worths: dict[str, float] = dict.fromkeys(shown, 0.0)
 
     def choose(
-        self, sources: Sequence[Source], room: float, notes: float, old_notes: Sequence[str] = ()
+        self,
+        sources: Sequence[Source],
+        room: float,
+        notes: float,
+        told: Sequence[Source] = (),
+        carried: Sequence[str] = (),
     ) -> Kept:
-        """Pieces and notes within `room` tokens, of which notes take `notes` at the most."""
-        ranked = self._pieces(sources)
-        ranked += self._strings(sources, old_notes)
-        ranked.sort(key=lambda r: (-r[0], r[2]))
-        chosen: dict[Ref, list[int]] = {}
-        said: list[str] = []
-        spelled = ""
-        late: list[tuple[float, float, tuple[int, ...], Ref | None, Piece | str]] = []
-        for round_, queue in enumerate((ranked, late)):
-            for item in queue:
-                density, cost, _, revision, what = item
-                if cost > room:
-                    continue
-                if isinstance(what, str):
-                    if what in self.shown or cost > notes or what in spelled:
-                        continue
-                    said.append(what)
-                    spelled += what + "\n"
-                    notes -= cost
-                    self.shown.add(what)
-                else:
-                    if what.line and what.line in self.lines:
-                        continue
-                    if round_ == 0 and self._left(what, cost) < AGAIN * density:
-                        late.append(item)
-                        continue
-                    assert revision is not None
-                    chosen.setdefault(revision, []).append(what.number)
-                    self.shown.update(what.strings)
-                    self.lines.add(what.line)
-                room -= cost
-                if room < 4:
-                    break
-        return Kept({r: joined(sorted(n)) for r, n in chosen.items()}, tuple(said))
+        """Pieces of `sources` and notes of what `told` holds, within `room` tokens; notes take `notes` at the most."""
+        queue = self._pieces(sources)
+        queue += self._strings(told or sources, carried)
+        queue.sort()
+        taken = _Taken(room, notes)
+        late = [item for item in queue if not self._take(item, taken, first=True)]
+        for item in late:  # what others showed a part of in the meantime comes last
+            self._take(item, taken, first=False)
+        return Kept({r: joined(sorted(n)) for r, n in taken.pieces.items()}, tuple(taken.notes))
 
-    def fresh(self, results: Sequence[tuple[Message, tuple[Piece, ...]]], room: float) -> dict[Ref, tuple[Range, ...]]:
+    def _take(self, item: _Item, taken: _Taken, *, first: bool) -> bool:
+        """Take an item where it fits and is still worth it; False: ask again later."""
+        if item.cost > taken.room:
+            return True
+        piece = item.piece
+        if piece is None:
+            if item.text not in self.shown:
+                taken.note(item.text, item.cost)
+            return True
+        if piece.line and piece.line in self.lines:
+            return True
+        if first and self._left(piece) < AGAIN * -item.density * item.cost:
+            return False
+        assert item.revision is not None
+        taken.piece(item.revision, piece.number, item.cost)
+        self.shown.update(piece.strings)
+        self.lines.add(piece.line)
+        return True
+
+    def fresh(
+        self, results: Sequence[tuple[Message, tuple[Piece, ...]]], room: float
+    ) -> dict[Ref, tuple[Range, ...]]:
         """What to keep of results that are too large, as runs: beginning, end, and what is near to what was talked about."""
         ranked: list[tuple[float, int, int]] = []
         for at, (_, pieces) in enumerate(results):
-            scores = [self._copied(p, 0.0) + sum(self.value(s) for s in p.strings) for p in pieces]
-            n = len(pieces)
-            worths = [0.0, *accumulate(scores)]
+            worths = [0.0, *accumulate(self._scores(pieces, 0.0))]
             costs = [0.0, *accumulate(p.tokens for p in pieces)]
+            n = len(pieces)
             for i in range(n):
                 low, high = max(0, i - SPREAD), min(n, i + SPREAD + 1)
-                near = (worths[high] - worths[low]) / (high - low)
-                cost = (costs[high] - costs[low]) / (high - low) + 0.5
-                edge = EDGE * (exp(-i / 8) + exp(-(n - 1 - i) / 8))
-                ranked.append(((near + edge) / cost, at, i))
-        ranked.sort(key=lambda r: (-r[0], r[1], r[2]))
+                edge = (
+                    EDGE * (exp(-i / 8) + exp((i + 1 - n) / 8)) * (high - low)
+                    if i < 60 or n - i < 60
+                    else 0.0
+                )
+                density = (worths[high] - worths[low] + edge) / (
+                    costs[high] - costs[low] + 0.5 * (high - low)
+                )
+                ranked.append((-density, at, i))
+        ranked.sort()
         chosen: dict[int, list[int]] = {}
         for _, at, i in ranked:
-            cost = results[at][1][i].tokens
-            if cost > room:
-                continue
-            room -= cost
-            chosen.setdefault(at, []).append(results[at][1][i].number)
+            piece = results[at][1][i]
+            if piece.tokens <= room:
+                room -= piece.tokens
+                chosen.setdefault(at, []).append(piece.number)
         return {results[at][0].revision: joined(sorted(numbers)) for at, numbers in chosen.items()}
 
-    def _left(self, piece: Piece, cost: float) -> float:
-        if not piece.strings or not any(s in self.shown and self.value(s) for s in piece.strings):
+    def _left(self, piece: Piece) -> float:
+        """What a piece is still worth, now that some of its strings may be shown."""
+        if not any(s in self.shown for s in piece.strings):
             return 1e9
-        return (
-            sum(self.value(s) for s in piece.strings if s not in self.shown) + self._copied(piece, 0)
-        ) / cost
+        (line,) = self._scores((piece._replace(strings=()),), 0.0)
+        return line + sum(self.worths[s] for s in piece.strings if s not in self.shown)
 
-    def _copied(self, piece: Piece, age: float) -> float:
-        """The chance that a line is copied as it is."""
-        if not piece.line or piece.line in self.lines:
-            return 0.0
+    def _scores(self, pieces: Iterable[Piece], age: float) -> list[float]:
+        """The worth of pieces: the chance that a line is copied as it is, and that its strings are used."""
+        trail, lines, worths, now = self.trail, self.lines, self.worths, self.now
         table = weights().line
-        score = piece.chance + table["age"] * age
-        if self.trail.lines[piece.line] > 1:
-            score += table["repeated"]
-        if piece.strings:
-            uses = self.trail.uses
-            spoken = sum(1 for s in piece.strings if uses[s].words or uses[s].arguments)
-            score += table["spoken"] * log1p(spoken)
-        return LINES / (1 + exp(-score))
+        repeated, spoken_weight, past = table["repeated"], table["spoken"], table["age"] * age
+        out: list[float] = []
+        for piece in pieces:
+            total = 0.0
+            for string in piece.strings:
+                value = worths.get(string)
+                if value is None:
+                    value = worths[string] = worth(trail.uses[string], now)
+                total += value
+            if piece.line and piece.line not in lines:
+                score = piece.chance + past
+                if trail.lines[piece.line] > 1:
+                    score += repeated
+                if piece.strings:
+                    score += spoken_weight * log1p(len(trail.spoken.intersection(piece.strings)))
+                total += LINES / (1 + exp(-score))
+            out.append(total)
+        return out
 
-    def _pieces(
-        self, sources: Sequence[Source]
-    ) -> list[tuple[float, float, tuple[int, ...], Ref | None, Piece | str]]:
-        out: list[tuple[float, float, tuple[int, ...], Ref | None, Piece | str]] = []
-        value = self.value
+    def _pieces(self, sources: Sequence[Source]) -> list[_Item]:
+        out: list[_Item] = []
         for source in sources:
-            age = log1p(self.now - source.seen.number)
+            number = source.seen.number
+            age = log1p(self.now - number)
             for at, (message, pieces) in enumerate(source.seen.pieces):
+                mine: Sequence[Piece] = pieces
+                if source.allowed is not None:
+                    allowed = source.allowed.get(message.revision, ())
+                    mine = [piece for piece in pieces if piece.number in allowed]
                 factor = self.boost(message) if self.boost else 1.0
-                allowed = None if source.allowed is None else source.allowed.get(message.revision, ())
-                for piece in pieces:
-                    if allowed is not None and piece.number not in allowed:
-                        continue
-                    worth_ = self._copied(piece, age)
-                    for string in piece.strings:
-                        worth_ += value(string)
-                    if worth_ > 0.0:
-                        cost = piece.tokens + 1.5
-                        out.append(
-                            (
-                                factor * worth_ / cost,
-                                cost,
-                                (source.seen.number, at, piece.number),
-                                message.revision,
-                                piece,
-                            )
-                        )
+                for piece, value in zip(mine, self._scores(mine, age), strict=True):
+                    if value > FAINT:
+                        cost = piece.tokens + JOINT
+                        place = (number, at, piece.number)
+                        out.append(_Item(-factor * value / cost, place, cost, message.revision, piece, ""))
         return out
 
-    def _strings(
-        self, sources: Sequence[Source], old_notes: Sequence[str]
-    ) -> list[tuple[float, float, tuple[int, ...], Ref | None, Piece | str]]:
-        strings = set(self.trail.uses)
-        count = self.trail.meter.count
-        out: list[tuple[float, float, tuple[int, ...], Ref | None, Piece | str]] = []
-        for string in sorted(strings):
-            if string not in self.trail.uses:
-                continue
-            value = self.value(string)
-            if value > 0.004:
-                cost = count(string) + 1
-                out.append((value / cost, cost, (0,), None, string))
+    def _strings(self, sources: Sequence[Source], carried: Sequence[str]) -> list[_Item]:
+        uses, worths, now = self.trail.uses, self.worths, self.now
+        strings = self.trail.spoken.union(*(source.seen.strings for source in sources))
+        strings.update(note for note in carried if note in uses)
+        strings -= self.shown
+        out: list[_Item] = []
+        for place, string in enumerate(sorted(strings)):
+            value = worths.get(string)
+            if value is None:
+                value = worths[string] = worth(uses[string], now)
+            if value > FAINT:
+                cost = JOINT + len(string) * (
+                    0.3 if string.isascii() else 0.8
+                )  # near enough; tables are slow here
+                out.append(_Item(-value / cost, (-1, place), cost, None, None, string))
         return out
+
+
+class _Taken:
+    """What was taken so far, and the room that is left."""
+
+    def __init__(self, room: float, notes_room: float) -> None:
+        self.room, self.notes_room = room, notes_room
+        self.pieces: dict[Ref, list[int]] = {}
+        self.notes: list[str] = []
+        self._spelled = ""
+
+    def piece(self, revision: Ref, number: int, cost: float) -> None:
+        """Take a piece."""
+        self.pieces.setdefault(revision, []).append(number)
+        self.room -= cost
+
+    def note(self, text: str, cost: float) -> None:
+        """Take a string, unless the notes are full or a longer one has it inside."""
+        if cost <= self.notes_room and text not in self._spelled:
+            self.notes.append(text)
+            self._spelled += text + "\n"
+            self.room -= cost
+            self.notes_room -= cost

@@ -6,6 +6,7 @@ Before: `assemble/fade_trail`. After: `assemble/fade` chooses, `assemble/compact
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import exp, log1p
 
 from backscroll.assemble.fade_trail import Use
@@ -15,14 +16,20 @@ from backscroll.assemble.fade_weights import weights
 def worth(use: Use, now: int) -> float:
     """The chance that a string is used again; `now` counts units as the trail does."""
     table = weights().string
+    score = use.known
+    if score is None:
+        score = use.known = _lasting(use, table)
+    return 1 / (1 + exp(-score - table["age"] * log1p(now - use.last)))
+
+
+def _lasting(use: Use, table: Mapping[str, float]) -> float:
+    """The part of the score that does not change as a string grows older."""
     spoken = use.words + use.arguments
-    score = use.score + table["age"] * log1p(now - use.last) + table["told"] * log1p(use.told)
+    score = use.score + table["told"] * log1p(use.told)
     if spoken:
         score += table["spoken"] * log1p(spoken)
-        if use.words:
-            score += table["words"]
-        if use.arguments:
-            score += table["arguments"]
+        score += table["words"] if use.words else 0.0
+        score += table["arguments"] if use.arguments else 0.0
     if spoken + use.told == 1:
         score += table["once"]
-    return 1 / (1 + exp(-score))
+    return score

@@ -43,14 +43,16 @@ def compact(
     trail: Trail | None = None,
     plan: Plan | None = None,
     boost: Callable[[Message], float] | None = None,
+    safe: Mapping[Ref, str] | None = None,
 ) -> Compaction | None:
     """A compaction that brings the view down to about `target` tokens; None where it would not shrink it."""
     if not units:
         return None
-    trail = trail or Trail(lens.meter).extend(units)
-    before = sum(block.tokens for block in view(units, current, lens))
-    made = _Job(units, current, lens, trail, plan or Plan(), target, boost).made()
-    after = sum(block.tokens for block in view(units, made, lens))
+    trail = trail or Trail(lens.meter, lens.slots).extend(units)
+    safe = protected(units) if safe is None else safe
+    before = sum(block.tokens for block in view(units, current, lens, safe=safe))
+    made = _Job(units, current, lens, trail, plan or Plan(), target, boost, safe).made()
+    after = sum(block.tokens for block in view(units, made, lens, safe=safe))
     if after >= before:
         return None
     return replace(made, reason=reason, before=before, after=after)
@@ -64,6 +66,7 @@ def trim(
     cap: int,
     trail: Trail,
     boost: Callable[[Message], float] | None = None,
+    safe: Mapping[Ref, str] | None = None,
 ) -> Compaction | None:
     """Cut a newest unit that is larger than `cap` before anybody caches it; None where there is nothing to cut.
 
@@ -71,7 +74,7 @@ def trim(
     """
     unit = units[-1]
     seen = trail.by_id[unit.id]
-    if seen.tokens <= cap or unit.id in protected(units):
+    if seen.tokens <= cap or unit.id in (protected(units) if safe is None else safe):
         return None
     results = [(m, pieces) for m, pieces in seen.pieces if m.role == "tool"]
     kept_tokens = sum(lens.meter.message(m) for m, _ in seen.pieces if m.role != "tool")
@@ -95,6 +98,9 @@ def trim(
     return made
 
 
+ALLOW = True
+
+
 class _Job:
     """One compaction being made."""
 
@@ -107,10 +113,11 @@ class _Job:
         plan: Plan,
         target: int,
         boost: Callable[[Message], float] | None,
+        safe: Mapping[Ref, str],
     ) -> None:
         self.units, self.current, self.lens, self.trail, self.plan = units, current, lens, trail, plan
         self.boost = boost
-        self.safe = protected(units)
+        self.safe = safe
         self.room = max(target - sum(self._size(u) for u in self.safe), 0)
 
     def _size(self, unit: Ref) -> int:
@@ -126,8 +133,9 @@ class _Job:
         sources = self._sources(begin, end)
         levels, base, alive = self._lines(sources, self.plan.lines * room)
         shown, lines = self._shown(begin, end, front)
+        carried = [note.text for note in self.current.notes] if self.current else []
         chooser = Chooser(self.trail, shown, lines, self.boost)
-        kept = chooser.choose(alive, room - base, self.plan.notes * self.room)
+        kept = chooser.choose(alive, room - base, self.plan.notes * self.room, sources, carried)
         here = units[end].id if end < len(units) else Ref(units[-1].last.thread, units[-1].last.seq + 1)
         notes = [Note(text, self.trail.uses[text].revision, here) for text in kept.notes]
         return Compaction(
@@ -158,7 +166,7 @@ class _Job:
             cut = current.cuts[-1]
             at = next((i for i, u in enumerate(self.units) if u.id == cut), 0)
             if 0 < at < end:
-                blocks = view(self.units[:at], current, self.lens)
+                blocks = view(self.units[:at], current, self.lens, safe=self.safe)
                 fixed = sum(self._size(u.id) for u in self.units[:at] if u.id in self.safe)
                 frozen = max(sum(b.tokens for b in blocks) - fixed, 0)
                 if frozen <= self.plan.front * self.room:
@@ -173,7 +181,11 @@ class _Job:
             if unit.id in self.safe:
                 continue
             allowed = None
-            if was is not None and unit.id in was.levels:
+            if (
+                was is not None
+                and unit.id in was.levels
+                and (ALLOW or was.levels[unit.id] is not Level.DIGEST)
+            ):
                 if was.levels[unit.id] >= Level.SUMMARY:
                     allowed = {}
                 else:

@@ -8,14 +8,14 @@ stands. Refuses to decide: `assemble/policy` does. After: `assemble/wires` spell
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from backscroll.assemble.compaction import Compaction, Note
 from backscroll.assemble.units import Unit, is_spoken_by_user
 from backscroll.assemble.view_digest import call_lines
 from backscroll.assemble.view_meter import Meter
-from backscroll.assemble.view_pieces import Range, Slot, kept, shortened, slots_of
+from backscroll.assemble.view_pieces import Range, Slot, Slots, kept, shortened
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -55,29 +55,35 @@ class Lens:
     meter: Meter
     lines: Lines = call_lines
     memo: Memo | None = None
+    slots: Slots = field(default_factory=Slots)
 
-    def shown(self, unit: Unit, level: Level, keeps: Mapping[Ref, tuple[Range, ...]]) -> Shown:
-        """A unit at a level: blocks, or the text of its gist."""
-        ranges = tuple(keeps.get(r) for r in unit.revisions) if level is not Level.VERBATIM else ()
-        key = (unit.revisions, level, ranges)
+    def shown(
+        self, unit: Unit, level: Level, keeps: Mapping[Ref, tuple[Range, ...]], reason: str = ""
+    ) -> Shown:
+        """A unit at a level: blocks, or the text of its gist. `reason` says why it is shown in full."""
+        revisions = unit.revisions
+        ranges = tuple(keeps.get(r) for r in revisions) if level is not Level.VERBATIM else ()
+        key = (revisions, level, ranges, reason)
         known = None if self.memo is None else self.memo.get(key)
         if known is not None:
             return known
-        made = self._made(unit, level, keeps)
+        made = self._made(unit, level, keeps, reason)
         if self.memo is not None:
             self.memo[key] = made
         return made
 
-    def _made(self, unit: Unit, level: Level, keeps: Mapping[Ref, tuple[Range, ...]]) -> Shown:
+    def _made(self, unit: Unit, level: Level, keeps: Mapping[Ref, tuple[Range, ...]], reason: str) -> Shown:
         if level is Level.VERBATIM:
-            return tuple(self._verbatim(m) for m in unit.messages)
+            return tuple(self._verbatim(m, reason) for m in unit.messages)
         if level is Level.DIGEST:
             lines = self.lines(unit)
             return tuple(self._digest(m, lines, keeps.get(m.revision)) for m in unit.messages)
-        return gist(unit, self.lines(unit), keeps)
+        return gist(unit, self.slots, self.lines(unit), keeps)
 
-    def _verbatim(self, message: Message) -> Block:
-        section = Section.SYSTEM if message.role == "system" else Section.HISTORY
+    def _verbatim(self, message: Message, reason: str) -> Block:
+        section = Section.RECENT if reason == "recent" else Section.HISTORY
+        if message.role == "system":
+            section, reason = Section.SYSTEM, "system"
         return Block(
             message.role,
             message.parts,
@@ -86,22 +92,23 @@ class Lens:
             (message.revision,),
             message.id,
             message.author,
-            "kept",
+            reason or "kept",
             self.meter.message(message),
         )
 
     def _digest(self, message: Message, lines: Mapping[str, str], ranges: tuple[Range, ...] | None) -> Block:
-        parts = tuple(_faded(message, lines, ranges))
-        block = self._verbatim(message)
+        parts = tuple(_faded(message, self.slots(message), lines, ranges))
+        block = self._verbatim(message, "")
         tokens = self.meter.parts(parts)
         if tokens >= block.tokens:  # a digest that is no shorter than what it stands for is none
             return block
         return replace(block, parts=parts, level=Level.DIGEST, reason="digest", tokens=tokens)
 
 
-def _faded(message: Message, lines: Mapping[str, str], ranges: tuple[Range, ...] | None) -> Iterator[Part]:
+def _faded(
+    message: Message, slots: Sequence[Slot], lines: Mapping[str, str], ranges: tuple[Range, ...] | None
+) -> Iterator[Part]:
     """The parts of a message at the level of digests."""
-    slots = slots_of(message)
     handle = handle_of(message.id)
     for at, part in enumerate(message.parts):
         own = [slot for slot in slots if slot.part == at]
@@ -132,30 +139,29 @@ def _left(slots: Sequence[Slot], ranges: Sequence[Range]) -> list[str]:
     return [text for slot in slots if (text := kept(slot, ranges))]
 
 
-def gist(unit: Unit, lines: Mapping[str, str], keeps: Mapping[Ref, tuple[Range, ...]]) -> str:
+def gist(unit: Unit, slots: Slots, lines: Mapping[str, str], keeps: Mapping[Ref, tuple[Range, ...]]) -> str:
     """A unit as a few lines of text: who, what was kept of the words, one line for a call, what was kept of its result."""
     out: list[str] = []
     results: dict[str, list[str]] = {}
-    for message in unit.messages:
+    for message in unit.messages[1:] if unit.role == "assistant" else ():
         ranges = keeps.get(message.revision, ())
-        slots = slots_of(message)
         for at, part in enumerate(message.parts):
-            if isinstance(part, ToolResult):
-                own = [s for s in slots if s.part == at]
+            if isinstance(part, ToolResult) and ranges:
+                own = [s for s in slots(message) if s.part == at]
                 results.setdefault(part.call_id, []).extend(_left(own, ranges))
     for message in unit.messages:
         ranges = keeps.get(message.revision, ())
-        slots = slots_of(message)
+        cut = slots(message) if ranges else ()
         for at, part in enumerate(message.parts):
-            own = [s for s in slots if s.part == at]
-            if isinstance(part, Text):
-                out.extend(_left(own, ranges))
-            elif isinstance(part, ToolCall):
+            if isinstance(part, ToolCall):
                 out.append("→ " + (lines.get(part.id) or part.name))
-                out.extend(_left(own, ranges))
-                out.extend(results.pop(part.id, ()))
             elif isinstance(part, Media):
                 out.append(f"[{part.media_type}]")
+            elif isinstance(part, ToolResult) and unit.role == "assistant":
+                continue
+            out.extend(_left([s for s in cut if s.part == at], ranges))
+            if isinstance(part, ToolCall):
+                out.extend(results.pop(part.id, ()))
     for rest in results.values():  # results whose call is not here
         out.extend(rest)
     return f"{handle_of(unit.id, unit.last)} {unit.role}: " + "\n".join(out)
@@ -167,31 +173,30 @@ def view(
     lens: Lens,
     *,
     dead: Collection[Ref] = frozenset(),
+    safe: Mapping[Ref, str] | None = None,
 ) -> list[Block]:
-    """The blocks of a history. `dead` are revisions that are no longer live: notes taken from them are left out."""
-    if compaction is None:
-        return [block for unit in units for block in _recent(lens.shown(unit, Level.VERBATIM, {}))]
-    return list(_Walk(units, compaction, lens, dead).blocks())
+    """The blocks of a history.
 
-
-def _recent(shown: Shown) -> Iterator[Block]:
-    assert not isinstance(shown, str)
-    for block in shown:
-        yield (
-            block
-            if block.section is Section.SYSTEM
-            else replace(block, section=Section.RECENT, reason="recent")
-        )
+    `dead` are revisions that are no longer live: notes taken from them are left out. `safe` is what `protected` gave,
+    where the caller asked already.
+    """
+    safe = protected(units) if safe is None else safe
+    return list(_Walk(units, compaction or Compaction(), lens, dead, safe).blocks())
 
 
 class _Walk:
     """One pass over the units. What is pending is a run of gists that will become one block."""
 
     def __init__(
-        self, units: Sequence[Unit], compaction: Compaction, lens: Lens, dead: Collection[Ref]
+        self,
+        units: Sequence[Unit],
+        compaction: Compaction,
+        lens: Lens,
+        dead: Collection[Ref],
+        safe: Mapping[Ref, str],
     ) -> None:
         self.units, self.compaction, self.lens = units, compaction, lens
-        self.safe = protected(units)
+        self.safe = safe
         self.notes: dict[Ref, list[Note]] = {}
         for note in compaction.notes:
             if note.source not in dead:
@@ -231,18 +236,13 @@ class _Walk:
         level = Level.VERBATIM if why else self.compaction.levels.get(unit.id, Level.VERBATIM)
         if not why and (not begun or level >= Level.SUMMARY):
             return
-        shown = self.lens.shown(unit, level, self.compaction.keeps)
+        reason = "" if level is not Level.VERBATIM else why or ("" if old else "recent")
+        shown = self.lens.shown(unit, level, self.compaction.keeps, reason)
         if isinstance(shown, str):
             self.run.append((shown, unit))
             return
         yield from self._flush(())
-        for block in shown:
-            if why:
-                yield replace(block, reason=why)
-            elif old:
-                yield block
-            else:
-                yield replace(block, section=Section.RECENT, reason="recent")
+        yield from shown
 
     def _flush(self, notes: Sequence[Note]) -> Iterator[Block]:
         """What was pending as one block, with the notes that stand behind it."""

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias, cast
 
 from backscroll.formats.json_text import NotJson, dumps, parsed
+from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 
@@ -146,3 +147,16 @@ def shortened(call: ToolCall, slots: Sequence[Slot], ranges: Sequence[Range]) ->
     if not isinstance(call.arguments, str):
         return after
     return dumps({"cut": after}) if isinstance(before, str) else dumps(after)
+
+
+class Slots:
+    """The slots of messages, cut once: by revision, as content never changes under a revision."""
+
+    def __init__(self) -> None:
+        self._known: dict[Ref, tuple[Slot, ...]] = {}
+
+    def __call__(self, message: Message) -> tuple[Slot, ...]:
+        known = self._known.get(message.revision)
+        if known is None:
+            known = self._known[message.revision] = slots_of(message)
+        return known
