@@ -8,6 +8,7 @@ carried on is bounded, and what falls over the edge is counted, never silently g
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -42,7 +43,14 @@ CARRIED: Mapping[Kind, int] = {
     Kind.ID: 80,
 }
 _SETTLED = 240  # closes that a span carries on; one that is lost leaves something open too long, which is the safe side
-_DONE = 0.7  # share of a to-do's words that a sentence about something done must hold
+_DONE = 0.6  # share of a to-do's words that a sentence about something done must hold
+
+
+#: Words that say that something is to be done, and nothing about what.
+_ANNOUNCED = re.compile(
+    r"(?i)\b(?:todo|to-do|still|needs?|ha(?:ve|s)|next|steps?|remain(?:ing)?|don'?t|forget|remember|left|later|up)\b"
+    r"|还需要?|还要|还没|下一步|接下来|需要|别忘了|不要忘[记了]|记得|待办|尚未|后续|剩下"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +128,7 @@ def _open(held: dict[tuple[str, str], Essential], new: Essential) -> None:
 
 def _settle(held: dict[tuple[str, str], Essential], close: Close) -> None:
     if close.group == "todo":  # a sentence says that something is done: which to-do was that?
-        done = pieces(close.name)
+        done = _matter(close.name)
         for key in [
             k for k, e in held.items() if e.kind is Kind.TODO and k[0] != "todo/list" and _covers(done, e)
         ]:
@@ -133,8 +141,14 @@ def _settle(held: dict[tuple[str, str], Essential], close: Close) -> None:
 
 
 def _covers(done: frozenset[str], todo: Essential) -> bool:
-    wanted = pieces(todo.text)
+    wanted = _matter(todo.text)
     return len(wanted) > 1 and len(wanted & done) >= _DONE * len(wanted)
+
+
+def _matter(text: str) -> frozenset[str]:
+    """What a to-do, or a sentence about something done, is about: without the words that make it one."""
+    found = pieces(_ANNOUNCED.sub(" ", text))
+    return frozenset(p[:4] if p.isascii() and p.isalpha() else p for p in found)
 
 
 def _bounded(held: Iterable[Essential], closes: Iterable[Close], more: Mapping[Kind, int]) -> Findings:

@@ -37,6 +37,7 @@ _END = re.compile(
     r"|(?P<line>\n)"
 )
 _BREATH = re.compile(r"[,;，；、：:]\s*|\s+")
+_NUMBERED = re.compile(r"[\s*_(#>]*\d{1,3}")
 _LAST_WORD = re.compile(r"([^\W\d_](?:[\w.]*))\.$")
 
 
@@ -167,9 +168,7 @@ def _stop_ends(text: str, begin: int, dot: int, cut: int, end: int) -> bool:
         rest += 1
     if rest >= end or text[rest] == "\n":
         return True
-    if (
-        text[rest].islower() or text[begin:dot].strip(" \t\n*_(#>").isdigit()
-    ):  # the number of an item is no sentence
+    if text[rest].islower() or _NUMBERED.fullmatch(text, begin, dot):  # the number of an item is no sentence
         return False
     word = _LAST_WORD.search(text, max(begin, dot - 24), dot + 1)
     if word is None:

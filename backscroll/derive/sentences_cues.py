@@ -59,6 +59,7 @@ _QUESTION = re.compile(r"[?？]\s*[\"'”’」』）)]*\s*$")
 _QUESTION_ZH = re.compile(
     r"(?:吗|呢|什么|怎么|为什么|如何|哪里|哪个|哪些|是否|能不能|可不可以|多少|几点)[^。！]{0,40}$"
 )
+_RAISED = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
 _BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])?\s*\[(?P<tick>[ xX✓✔√~/-])\]\s*(?P<what>.+)", re.DOTALL)
 
 
@@ -111,7 +112,7 @@ def _table(name: str, *, spaced: bool) -> Table:
                 alike.setdefault(key, {}).setdefault((kind, clause), []).append(
                     phrase.lower() if spaced else phrase
                 )
-    after = r"(?![a-z0-9_])" if spaced else ""
+    after = r"(?![a-z0-9_]|\.[a-z0-9])" if spaced else ""
     phrases: dict[str, tuple[re.Pattern[str], tuple[Phrases, ...]]] = {}
     for key, kinds in alike.items():
         each = tuple(
@@ -189,6 +190,8 @@ def _shapes(piece: Sentence) -> set[str]:
     out: set[str] = set()
     if _QUESTION.search(piece.text) or (piece.text[-1] not in "。！.!" and _QUESTION_ZH.search(piece.text)):
         out.add("question")
+    if _RAISED.search(piece.text):
+        out.add("error")
     box = _BOX.match(piece.text)
     if box:
         out.add("box" if box["tick"] in " ~/-" else "ticked")

@@ -1,0 +1,69 @@
+"""What weighs more, and that a score explains itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.derive.digest import digests_of
+from backscroll.derive.importance import score_message, score_sentence, weigh_message
+from backscroll.vocab.message import Role
+from tests.derive.planted import Talk
+
+
+@pytest.mark.parametrize(
+    ("more", "less"),
+    [
+        ("Never delete the backups.", "The backups are in a folder."),
+        ("We decided to use Redis because it expires keys.", "Redis expires keys by itself."),
+        ("The build fails with code 3 in src/app.py.", "The build takes a while here."),
+        ("必须在周五之前完成。", "今天天气很好啊。"),
+        ("我们决定改用 Rust，因为太慢。", "好的，我来看一下。"),
+        ("Order OPS-4711 is the one.", "That order is the one."),
+        ("The cause is a missing index.", "Sure, let me look into it!"),
+    ],
+)
+def test_what_matters_weighs_more_than_what_does_not(more: str, less: str) -> None:
+    assert score_sentence(more) > score_sentence(less)
+
+
+def test_a_user_weighs_more_than_a_reply() -> None:
+    assert score_sentence("Keep it short.", role="user") > score_sentence("Keep it short.", role="assistant")
+
+
+def test_pins_references_and_recency_raise_a_message_and_are_named() -> None:
+    """What the caller passes in counts, and the reasons say so."""
+    message = Talk().say("assistant", "The table has three columns.")
+    plain = weigh_message(message)
+    raised = weigh_message(replace(message, pinned=True), referenced=3, recency=0.5)
+    assert raised.value > plain.value + 5
+    assert {"pinned", "referenced 3×", "recent"} <= set(raised.reasons)
+    assert set(plain.reasons).isdisjoint({"pinned", "recent"})
+
+
+def test_a_failed_call_and_a_change_of_files_are_seen_in_the_digests() -> None:
+    talk = Talk()
+    talk.use("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, "No such file", error=True)
+    digests = digests_of(talk.messages)
+    found = weigh_message(talk.messages[0], digests=digests)
+    assert {"failed", "change"} <= set(found.reasons)
+    assert found.value > score_message(talk.messages[0])
+
+
+def test_learned_weights_multiply_what_they_know() -> None:
+    """A feature that was learned raises its like and nothing else."""
+    message = Talk().say("user", "Where is the log?")
+    assert score_message(message, weights={"role:user": 2.0}) == pytest.approx(
+        2 * score_message(message), rel=1e-3
+    )
+    assert score_message(message, weights={"tool:read": 2.0}) == score_message(message)
+
+
+@given(st.sampled_from(["user", "assistant", "tool", "system"]), st.text(max_size=300))
+def test_every_message_has_a_score_with_reasons(role: Role, text: str) -> None:
+    first, again = (weigh_message(Talk().say(role, text)) for _ in range(2))
+    assert first == again
+    assert first.reasons
