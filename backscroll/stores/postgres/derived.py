@@ -125,13 +125,12 @@ class DerivedReader(Names):
     def _by_server(self, vector: bytes, encoder: str, wanted: Wanted, most: int) -> list[_NEAR]:
         part = narrowed(wanted, self._root)
         sql = (
-            f"SELECT w.thread, w.seq, w.said_us, 1 - (w.half <=> %s) FROM backscroll_vectors w{part.joins} "
-            f"WHERE w.tenant = %s AND w.encoder = %s AND {part.where} ORDER BY w.half <=> %s, w.said_us DESC LIMIT %s"
+            f"SELECT w.thread, w.seq, w.said_us, w.half <=> %s AS far FROM backscroll_vectors w{part.joins} "
+            f"WHERE w.tenant = %s AND w.encoder = %s AND {part.where} ORDER BY far, w.said_us DESC LIMIT %s"
         )
-        half = Half(vector)
-        rows = self._s.ask(sql, half, self._tenant, plain(encoder), *part.values, half, most)
+        rows = self._s.ask(sql, Half(vector), self._tenant, plain(encoder), *part.values, most)
         # A vector of nothing but zeros has no direction; the server says so by what is no number.
-        return [(Ref(*row[:2]), row[2], rounded(row[3])) for row in rows if isfinite(row[3])]
+        return [(Ref(*row[:2]), row[2], rounded(1 - row[3])) for row in rows if isfinite(row[3])]
 
     def _by_hand(self, vector: bytes, encoder: str, wanted: Wanted, most: int) -> list[_NEAR]:
         part = narrowed(wanted, self._root)

@@ -32,7 +32,7 @@ class Shelf:
     last: int  # the highest number of any row that was looked at
     count: int
     rows: Whole  # number, event, time and role of each, by columns
-    bits: npt.NDArray[np.uint64]
+    bits: npt.NDArray[np.uint64]  # by words: the first of every vector, the second of every vector …
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,23 +99,23 @@ def _news(
 def _extended(held: Shelf | None, rows: Sequence[tuple[Any, ...]], last: int, *, in_place: bool) -> Shelf:
     import numpy as np
 
-    width = len(rows[0][4]) // 8 if rows else held.bits.shape[1] if held is not None else 1
+    width = len(rows[0][4]) // 8 if rows else held.bits.shape[0] if held is not None else 1
     sound = [row for row in rows if isinstance(row[4], bytes) and len(row[4]) == 8 * width]
     count = 0 if held is None else held.count
     whole = count + len(sound)
-    if held is None or not in_place or whole > held.rows.shape[1] or held.bits.shape[1] != width:
+    if held is None or not in_place or whole > held.rows.shape[1] or held.bits.shape[0] != width:
         room = max(64, whole + (whole >> 1 if in_place else 0))
         numbers = np.zeros((4, room), dtype=np.int64)
-        bits = np.zeros((room, width), dtype=np.uint64)
-        if held is not None and held.bits.shape[1] == width:
+        bits = np.zeros((width, room), dtype=np.uint64)
+        if held is not None and held.bits.shape[0] == width:
             numbers[:, :count] = held.rows[:, :count]
-            bits[:count] = held.bits[:count]
+            bits[:, :count] = held.bits[:, :count]
     else:
         numbers, bits = held.rows, held.bits
     if sound:
         numbers[:, count:whole] = np.array([row[:4] for row in sound], dtype=np.int64).T
         joined = np.frombuffer(b"".join(row[4] for row in sound), dtype="<u8")
-        bits[count:whole] = joined.reshape(len(sound), width)
+        bits[:, count:whole] = joined.reshape(len(sound), width).T
     return Shelf(last, whole, numbers, bits)
 
 
@@ -123,13 +123,16 @@ def best(shelf: Shelf, bits: bytes, sought: Sought, most: int) -> list[tuple[int
     """Up to `most` of a shelf that share the most signs: (differing signs, number, event, time)."""
     import numpy as np
 
-    rows = shelf.rows[:, : shelf.count]
-    chosen = _fitting(rows, sought)
     mine = np.frombuffer(bits, dtype="<u8")
-    if not shelf.count or mine.shape[0] != shelf.bits.shape[1]:
+    if not shelf.count or mine.shape[0] != shelf.bits.shape[0]:
         return []
-    theirs = shelf.bits[: shelf.count] if chosen is None else shelf.bits[chosen]
-    apart: Whole = np.bitwise_count(theirs ^ mine).sum(axis=1, dtype=np.int64)
+    rows = shelf.rows[:, : shelf.count]
+    apart: Whole = np.zeros(shelf.count, dtype=np.int64)
+    for word, theirs in zip(mine, shelf.bits, strict=True):
+        apart += np.bitwise_count(theirs[: shelf.count] ^ word)
+    chosen = _fitting(rows, sought)
+    if chosen is not None:
+        apart = apart[chosen]
     picked = np.arange(apart.shape[0], dtype=np.int64)
     if most < apart.shape[0]:
         # Among equals the newest rows, so that it does not matter in which portions the shelf was filled.
@@ -148,9 +151,9 @@ def _fitting(rows: Whole, sought: Sought) -> Whole | None:
 
     conditions: list[Any] = []
     if sought.threads is not None:
-        conditions.append(np.isin(rows[1] >> 32, np.array(sought.threads, dtype=np.int64)))
+        conditions.append(_among(rows[1] >> 32, sought.threads))
     if sought.roles:
-        conditions.append(np.isin(rows[3], np.array(sought.roles, dtype=np.int64)))
+        conditions.append(_among(rows[3], sought.roles))
     if sought.since_us is not None:
         conditions.append(rows[2] >= sought.since_us)
     if sought.until_us is not None:
@@ -158,3 +161,12 @@ def _fitting(rows: Whole, sought: Sought) -> Whole | None:
     if not conditions:
         return None
     return np.flatnonzero(np.logical_and.reduce(conditions))
+
+
+def _among(values: Whole, wanted: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Which values are wanted; a few comparisons are quicker than a search in a list."""
+    import numpy as np
+
+    if 0 < len(wanted) <= 4:
+        return np.logical_or.reduce([values == each for each in wanted])
+    return np.isin(values, np.array(wanted, dtype=np.int64))
