@@ -1,0 +1,29 @@
+"""The rules of the wires are explained in Chinese too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from backscroll.engine.validating import rules
+from backscroll.surfaces import i18n
+from backscroll.surfaces.i18n.said import translated
+
+
+@pytest.fixture(autouse=True)
+def _in_chinese() -> Iterator[None]:
+    i18n.use("zh")
+    yield
+    i18n.use("en")
+
+
+def test_every_rule_is_translated() -> None:
+    """Title, explanation and hint of each; they stand in a table, where the search for sentences does not look."""
+    missing = [
+        (rule.id, text)
+        for rule in rules().values()
+        for text in (rule.title, rule.explanation, rule.hint)
+        if translated(text) is None
+    ]
+    assert missing == []
