@@ -7,15 +7,17 @@ After: `engine/prompting`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from backscroll.assemble.compaction import Reason
+from backscroll.assemble.fade_trail import Trail
 from backscroll.assemble.marks import decide
+from backscroll.assemble.policy import Plan, trim
 from backscroll.assemble.policy import compact as condensed
 from backscroll.assemble.receipt import Receipt
-from backscroll.assemble.units import Unit
+from backscroll.assemble.units import Unit, is_spoken_by_user
 from backscroll.assemble.view import protected
 from backscroll.derive.essentials import Kind
 from backscroll.engine.composing import Bound, Composer, Frozen, weight
@@ -23,6 +25,7 @@ from backscroll.engine.pen import Pen
 from backscroll.vocab.event import Event
 from backscroll.vocab.event import Kind as Happened
 from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
 from backscroll.vocab.moment import microseconds
 from backscroll.vocab.prompt import Level
 
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 #: Under which name the engine compacts by itself: an undo of the user's never takes that back by accident.
 ACTOR = "backscroll"
 LOW = 0.4  # of the room, where the settings say nothing
+_WARMEST = 0.8  # of what a compaction leaves, at the most for the last turns in full
+_GIANT, _CAP = 0.3, 300  # a fresh step may take this share of the room, and always so many tokens
 #: Essentials that bind whoever goes on; paths and ids are kept by notes and pieces.
 BINDING = frozenset({Kind.TODO, Kind.ERROR, Kind.CONSTRAINT, Kind.DECISION, Kind.QUESTION})
 _BOUND = 0.06  # of the room, at the most, for what is still open and binding
@@ -76,9 +81,10 @@ def due(composer: Composer, tokens: int, last: Receipt | None, room: int) -> Rea
     frozen = composer.frozen
     if not composer.sheet.reached or (frozen is None and composer.edge is not None):
         return "must"  # there is more than was read
-    kept = frozen.compaction.after if frozen is not None else (settings.low or LOW) * room
+    left = frozen.compaction.after if frozen is not None else 0
+    kept = left or (settings.low or LOW) * room
     calls = _calls_since(composer)
-    base = kept if frozen is not None else 0
+    base = left
     growth = max(1.0, (tokens - base) / max(1, calls))
     idle = 0.0
     if last is not None:
@@ -106,16 +112,20 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     settings = composer.thread.engine.settings
     frozen = composer.frozen
     before = weight(composer.blocks(frozen))
-    target = int((settings.low or LOW) * room)
-    outside = weight(composer.blocks(None, ()))
-    far_room = int(settings.share_summaries * room) if composer.edge is not None else 0
-    bound = bound_of(composer, int(_BOUND * room))
+    outside = weight(composer.blocks(None, ())) + (
+        int(settings.share_summaries * room) if composer.edge else 0
+    )
+    fixed = _fixed(composer)
+    free = max(0, room - outside - fixed)
+    target = max(1, int(fixed + (settings.low or LOW) * free))
     found = condensed(
         composer.units,
         None if frozen is None else frozen.compaction,
         composer.lens,
-        target=max(1, target - outside - far_room),
+        target=target,
         reason=reason,
+        plan=_plan(composer, target - fixed),
+        boost=_boost(composer),
     )
     if found is None:
         return None
@@ -127,7 +137,7 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     whole = {
         r for u in left if u.id not in pruned.levels for r in u.revisions
     }  # what is shown needs no reminder
-    still = tuple(b for b in bound if b.source not in whole)
+    still = tuple(b for b in bound_of(composer, int(_BOUND * room)) if b.source not in whole)
     wanted = Frozen(pruned, far_nodes(composer, after, int(settings.share_summaries * room)), still)
     now = weight(composer.blocks(wanted, left))
     if now >= before:
@@ -135,6 +145,56 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     return Made(
         replace(wanted, compaction=replace(pruned, before=before, after=now)), after, left, before, now
     )
+
+
+def _fixed(composer: Composer) -> int:
+    """Tokens of units that never fade."""
+    safe = protected(composer.units)
+    return sum(composer.meter.message(m) for u in composer.units if u.id in safe for m in u.messages)
+
+
+def _plan(composer: Composer, room: int) -> Plan:
+    """The last turns stay in full as long as they fit: the setting `warm_turns` widens what recent units may take."""
+    turns, tokens = composer.thread.engine.settings.warm_turns, 0
+    for unit in reversed(composer.units):
+        if turns <= 0:
+            break
+        tokens += sum(composer.meter.message(m) for m in unit.messages)
+        turns -= is_spoken_by_user(unit.messages[0])
+    usual = Plan()
+    return replace(usual, tail=min(_WARMEST, max(usual.tail, tokens / max(1, room))))
+
+
+def _boost(composer: Composer) -> Callable[[Message], float] | None:
+    """What was asked for again after earlier compactions weighs more now, and so does its like."""
+    from backscroll.derive.learning import factor, features_of
+    from backscroll.engine.learning import weights_of
+
+    weights = weights_of(composer.thread.engine)
+    return (lambda message: factor(features_of(message), weights)) if weights else None
+
+
+def trimmed(composer: Composer, room: int) -> Made | None:
+    """The newest step with its giant results cut, before anybody caches them; None where there is nothing to cut."""
+    units, frozen = composer.units, composer.frozen
+    if not units or not composer.sheet.reached or (frozen is None and composer.edge is not None):
+        return None
+    cap = int(max(_GIANT * (room - _fixed(composer)), _CAP))
+    if sum(composer.meter.message(m) for m in units[-1].messages) <= cap:
+        return None
+    if frozen is not None and units[-1].id in frozen.compaction.levels:
+        return None
+    before = weight(composer.blocks(frozen))
+    base = None if frozen is None else frozen.compaction
+    trail = Trail(composer.meter, composer.lens.slots).extend(units)
+    cut = trim(units, base, composer.lens, cap=cap, trail=trail, boost=_boost(composer))
+    if cut is None:
+        return None
+    wanted = Frozen(cut) if frozen is None else replace(frozen, compaction=cut)
+    now = weight(composer.blocks(wanted))
+    if now >= before:
+        return None
+    return Made(wanted, composer.edge, tuple(units), before, now)
 
 
 def _leading_gone(units: Sequence[Unit], levels: Mapping[Ref, Level]) -> int:

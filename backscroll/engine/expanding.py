@@ -30,10 +30,9 @@ def expand(thread: Thread, handle: str, *, learn: bool = True) -> list[Message]:
         owner = thread.engine.thread(wanted.thread, actor=thread.actor)
     found = owner.reading(lambda view: _found(view, wanted))
     if learn:
-        from backscroll.engine.learning import note
+        from backscroll.engine.learning import note_all
 
-        for message in found:
-            note(thread.engine, owner.id, message, 1.0 / len(found))
+        note_all(thread.engine, owner.id, found)
     return found
 
 

@@ -24,7 +24,7 @@ from backscroll.assemble.receipt import (
 )
 from backscroll.assemble.wires import Rendered, render
 from backscroll.engine.asking import Ask, asked
-from backscroll.engine.compacting import ACTOR, Made, due, made, write_down
+from backscroll.engine.compacting import ACTOR, Made, due, made, trimmed, write_down
 from backscroll.engine.composing import Composer, told_by, weight
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import History
@@ -127,6 +127,7 @@ class _Job:
 
     def done(self) -> Prompt:
         """The prompt."""
+        self._trim()
         stable = self.composer.blocks(self.composer.frozen)
         tail = self._tail(stable)
         tokens = weight(stable)
@@ -138,6 +139,17 @@ class _Job:
                 stable = self._compacted(found)
                 tail = self._tail(stable)
         return self._spelled(stable, tail)
+
+    def _trim(self) -> None:
+        """Giant fresh results are cut before a provider caches them."""
+        found = trimmed(self.composer, self.ask.room)
+        if found is None:
+            return
+        event = None if self.quiet else write_down(self.composer.thread, found, ACTOR).seq
+        self.composer.frozen = replace(found.frozen, event=event)
+        self.compaction = {"reason": "pays", "before": found.before, "after": found.now, "trimmed": True}
+        if event is not None:
+            self.compaction["event"] = event
 
     def _compacted(self, found: Made) -> list[Block]:
         composer = self.composer
