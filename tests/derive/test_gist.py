@@ -1,0 +1,185 @@
+"""Gists: short, verbatim, with handles, the same for the same messages, and never of what is hidden."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backscroll.derive.gist import LIMIT, MOST, RECIPE, gist_messages, gist_turn, gist_unit, inputs_of
+from backscroll.derive.gist_storing import restored, stored
+from backscroll.derive.gist_writing import flat
+from backscroll.derive.sentences import rough_count
+from backscroll.derive.summary import Summary, summarise, told_by
+from backscroll.errors import StoreCorrupt
+from backscroll.record.turns import turn_of
+from tests.derive.planted import THREAD, Talk
+
+
+def test_a_short_turn_is_told_as_it_is() -> None:
+    talk = Talk()
+    talk.say("user", "Which port does the server use?")
+    talk.say("assistant", "It listens on 8080.")
+    assert gist_messages(talk.messages).text == (
+        "User: Which port does the server use?\nAssistant: It listens on 8080.\n[bs:1-2]"
+    )
+
+
+def test_a_chinese_turn_is_told_in_chinese() -> None:
+    talk = Talk()
+    talk.say("user", "服务器用哪个端口？")
+    talk.say("assistant", "监听 8080 端口。")
+    assert gist_messages(talk.messages).text == "用户：服务器用哪个端口？\n助手：监听 8080 端口。\n[bs:1-2]"
+
+
+def test_authors_are_called_by_their_names() -> None:
+    """In a role-play nobody is called `Assistant`."""
+    talk = Talk()
+    talk.say("user", "The rain has stopped.")
+    message = talk.messages[0]
+    signed = replace(message, content=replace(message.content, author="Ellie"))
+    assert gist_messages([signed]).text == "Ellie: The rain has stopped. [bs:1]"
+
+
+def test_tools_are_told_by_their_digests() -> None:
+    talk = Talk()
+    talk.say("user", "Fix the typo.")
+    talk.use(
+        "Edit",
+        {"file_path": "src/a.py", "old_string": "teh", "new_string": "the"},
+        "The file has been updated.",
+    )
+    talk.say("assistant", "Done.")
+    text = gist_messages(talk.messages).text
+    assert "- Edit src/a.py" in text
+    assert "[bs:3]" in text
+
+
+def test_every_word_is_quoted() -> None:
+    """Sentences of a gist stand in the messages, letter for letter."""
+    talk = Talk()
+    talk.say("user", "We must keep the old format. " + "The rest is up to you. " * 30)
+    talk.say("assistant", "I changed the writer because the reader was slow. " + "More follows here. " * 40)
+    made = gist_messages(talk.messages, limit_tokens=60)
+    everything = flat(" ".join(m.text for m in talk.messages))
+    assert made.lines
+    assert all(flat(line.text) in everything for line in made.lines)
+    assert "We must keep the old format." in made.text
+
+
+def test_hidden_deleted_and_system_messages_are_not_told() -> None:
+    talk = Talk()
+    for text in ("hidden words", "deleted words", "shown words"):
+        talk.say("user", text)
+    talk.say("system", "system words")
+    one, two, three, four = talk.messages
+    made = gist_messages([replace(one, hidden=True), replace(two, deleted=True), three, four])
+    assert made.text == "User: shown words [bs:3]"
+    assert made.sources == (three.revision,)
+    assert gist_messages([replace(one, hidden=True)]).text == ""
+
+
+def test_a_pinned_message_comes_before_others() -> None:
+    talk = Talk()
+    for number in range(6):
+        talk.say("assistant", f"Sentence number {number} speaks about topic {number * 7} in a few words.")
+    pinned = [replace(m, pinned=m.id.seq == 3) for m in talk.messages]
+    assert "Sentence number 2" in gist_messages(pinned, limit_tokens=40).text
+
+
+def test_a_very_long_message_gets_more_room_but_not_much_more() -> None:
+    talk = Talk()
+    talk.say(
+        "user", " ".join(f"The value {n} of part {n} must stay below {n * 3} units." for n in range(2000))
+    )
+    size = rough_count(gist_messages(talk.messages).text)
+    assert LIMIT < size <= MOST
+
+
+def test_a_turn_and_its_messages_have_one_gist() -> None:
+    talk = Talk()
+    talk.say("user", "Hello, is anybody there?")
+    talk.say("assistant", "Yes.")
+    assert gist_turn(turn_of(THREAD, 1, talk.messages)) == gist_messages(talk.messages)
+
+
+def test_the_key_changes_with_what_is_said_and_not_with_what_is_hidden() -> None:
+    """Another revision, another order and a pin make another artefact; hidden messages do not count at all."""
+    talk = Talk()
+    talk.say("user", "one")
+    talk.say("assistant", "two")
+    one, two = talk.messages
+    key = RECIPE.key(inputs_of([one, two]))
+    assert key == RECIPE.key(inputs_of([one, two, replace(two, hidden=True)]))
+    others = [[two, one], [one], [one, replace(two, digest="f" * 64)], [replace(one, pinned=True), two]]
+    assert len({key, *(RECIPE.key(inputs_of(messages)) for messages in others)}) == 5
+
+
+texts = st.text(
+    st.one_of(st.sampled_from("aZ .!?。！\n-*#`|\ud800\x00中文1/"), st.characters()), max_size=200
+)
+calls = st.tuples(
+    st.sampled_from(["Read", "Bash", "cancel", "TodoWrite", "搜索"]),
+    st.one_of(texts, st.dictionaries(texts, texts, max_size=2)),
+)
+
+
+@given(st.lists(st.one_of(texts, calls), max_size=8), st.integers(0, 240))
+@settings(deadline=None, max_examples=150)
+def test_any_messages_have_a_gist_within_any_limit(said: list[object], limit: int) -> None:
+    """Never longer than allowed, the same the second time, and it comes back from the store as it was."""
+    talk = Talk()
+    for number, what in enumerate(said):
+        if isinstance(what, tuple):
+            name, arguments = what
+            talk.use(str(name), arguments, str(arguments), error=number % 2 == 0)
+        else:
+            talk.say("user" if number % 3 == 0 else "assistant", str(what))
+    made = gist_messages(talk.messages, limit_tokens=limit)
+    assert rough_count(made.text) <= limit or not made.text
+    assert made == gist_messages(talk.messages, limit_tokens=limit)
+    assert restored(stored(made)) == made
+    above = summarise([made, made], limit_tokens=limit)
+    assert rough_count(above.text) <= limit or not above.text
+    assert restored(stored(above)) == above
+    assert isinstance(gist_unit(talk.messages, limit_tokens=limit), str)
+
+
+def test_what_a_text_says_can_be_asked() -> None:
+    """Whoever writes a summary by other means finds out what it lost."""
+    talk = Talk()
+    talk.say("user", "Never push to main. Let's use uv because it is quick.")
+    made = gist_messages(talk.messages)
+    assert [e.text for e in told_by("They said: Never push to main. Fine.", made.essentials)] == [
+        "Never push to main."
+    ]
+
+
+@pytest.mark.parametrize("body", [b"{}", b"[]", b"no json", b'{"found": 3}'])
+def test_a_damaged_artefact_says_so(body: bytes) -> None:
+    with pytest.raises(StoreCorrupt):
+        restored(body)
+
+
+def test_a_summary_names_its_level_and_its_ends() -> None:
+    talk = Talk()
+    talk.say("user", "We must ship on Friday.")
+    talk.say("assistant", "Understood, Friday it is.")
+    kids = [gist_messages(talk.messages[:1]), gist_messages(talk.messages[1:])]
+    made = summarise(kids, level=3)
+    assert isinstance(made, Summary)
+    assert (made.level, made.handle, made.turns, made.messages) == (3, "[bs:1-2]", 1, 2)
+    assert summarise([]).text == ""
+
+
+def test_what_is_said_over_and_over_is_told_once() -> None:
+    """Similar sentences of many turns make one line of the summary."""
+    talk = Talk()
+    for number in range(12):
+        talk.say(
+            "assistant", f"The nightly job number {number} finished and the report was sent to the team."
+        )
+    kids = [gist_messages([m]) for m in talk.messages]
+    assert summarise(kids).text.count("nightly job") == 1
