@@ -6,6 +6,9 @@ Owns: output of programs. Refuses: files and listings that a program printed; th
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 from backscroll.derive.digests.cleaning import cut, joined, one_line, width
 from backscroll.derive.digests.cues import any_of
 from backscroll.derive.digests.salient import most_specific
@@ -36,10 +39,9 @@ def command_outcome(told: Told, limit: int, known: str) -> str:
 def totals_line(told: Told) -> str:
     """The line with which a test run or a checker ends; the last one that counts something."""
     counts = any_of("errors", "totals")
-    for line in reversed(told.said[-60:]):
-        if len(line) < 200 and counts.search(line):
-            return one_line(line.strip("=-─━ "))
-    return ""
+    found = [line for line in told.said[-60:] if len(line) < 200 and counts.search(line)]
+    numbers = [line for line in found if re.search(r"\d", line)]
+    return one_line((numbers or found)[-1].strip("=-─━ ")) if found else ""
 
 
 def last_lines(told: Told, limit: int) -> list[str]:
@@ -49,7 +51,11 @@ def last_lines(told: Told, limit: int) -> list[str]:
         return ["no output"] if not told.size or not told.text.strip() else []
     if len(said) == 1:
         return [cut(one_line(said[0]), limit)]
-    return [f"{told.lines} lines", cut(one_line(said[-1]), max(40, limit // 2))]
+    times = Counter(said)
+    last = next(
+        (line for line in reversed(said) if times[line] == 1), said[-1]
+    )  # what repeats itself says little
+    return [f"{told.lines} lines", cut(one_line(last), max(40, limit // 2))]
 
 
 def with_terms(pieces: list[str], told: Told, limit: int, known: str) -> str:

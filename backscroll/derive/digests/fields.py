@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import cast
 
-from backscroll.derive.digests.asking import plain_name
+from backscroll.derive.digests.asking import plain_name, scalars
 from backscroll.derive.digests.cleaning import cut, joined, one_line, plain, width
 from backscroll.derive.digests.cues import table
 from backscroll.vocab.part import Json
@@ -64,7 +64,7 @@ def record_outcome(text: str, limit: int, known: str) -> str | None:
     return _written(head, _gathered(iter(pairs), known), limit)
 
 
-def rows_outcome(value: Json, text: str, limit: int, known: str) -> str | None:
+def rows_outcome(value: Json, text: str, limit: int) -> str | None:
     """Rows of a database on one line: how many, which columns, and the first values."""
     if isinstance(value, dict):
         inner: list[Json] = [v for v in cast("dict[str, Json]", value).values() if v and isinstance(v, list)]
@@ -73,7 +73,9 @@ def rows_outcome(value: Json, text: str, limit: int, known: str) -> str | None:
         rows = cast("list[dict[str, Json]]", value)
         columns = list(dict.fromkeys(str(key) for row in rows[:50] for key in row))
         head = f"{len(rows)} rows ({cut(', '.join(columns), limit * 2 // 5)})"
-        return _written(head, _gathered(_leaves(value), known), limit)
+        shown = [" ".join(one_line(plain(v)) for v in scalars(row)) for row in rows[:50]]
+        kept = [cut(row, max(40, limit // 2)) for row in shown if row]
+        return f"{head}: {joined(kept, limit - width(head) - 2, ' | ', total=len(rows))}" if kept else head
     return _table(text, limit)
 
 

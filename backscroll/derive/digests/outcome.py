@@ -79,7 +79,7 @@ def _by_kind(asked: Asked, told: Told, limit: int, known: str) -> str:
         case "web":
             return _page(told, limit, known)
         case "database":
-            return rows_outcome(told.value, told.text, limit, known) or _by_shape(told, limit, known)
+            return rows_outcome(told.value, told.text, limit) or _by_shape(told, limit, known)
         case "read":
             return (
                 _structured(told, limit, known)
@@ -114,7 +114,7 @@ def _by_shape(told: Told, limit: int, known: str) -> str:
         return read_outcome(told, limit, known)
     if record := record_outcome(told.text, limit, known):
         return record
-    if table := rows_outcome(None, told.text, limit, known):
+    if table := rows_outcome(None, told.text, limit):
         return table
     if looks_like_code(told.text):
         return read_outcome(told, limit, known)
@@ -138,4 +138,5 @@ def _page(told: Told, limit: int, known: str) -> str:
     if len(addresses) > 2:
         room = limit - sum(width(p) + 2 for p in pieces)
         return "; ".join([*pieces, joined(addresses, room)])
-    return filled("; ".join(pieces), headings(told.text), told.text, limit, known)
+    names = [name for name in headings(told.text) if name not in pieces]
+    return filled("; ".join(pieces), names, told.text, limit, known)

@@ -35,6 +35,7 @@ _IMPORT = re.compile(
     r"^[ \t]*(?:(?:import|from|use|using|package|require|include|#include|export \* from)\b.*|(?:[\w.]+ )?\"[\w@./-]+\"|import\s*\(|\))[ \t]*;?$",
     re.MULTILINE,
 )
+_CODED = re.compile(r"[;{}()=\\]|^\S+$|^(?:import|from|def|class|func)\b")
 _SHELL_COMMENT = re.compile(r"^#!")
 
 
@@ -63,7 +64,19 @@ def filled(head: str, names: list[str], text: str, limit: int, known: str) -> st
         return line
     # What a file imports is said by its uses.
     terms = most_specific(_IMPORT.sub("", text), room, without=f"{known}\n{line}")
-    return f"{line}; {terms}" if terms else line
+    line = f"{line}; {terms}" if terms else line
+    room = limit - width(line) - 2
+    sentence = prose(text) if names and room > 30 else ""
+    return f"{line}; {cut(sentence, room)}" if sentence and sentence not in line else line
+
+
+def prose(text: str) -> str:
+    """The first sentence of a document's running text; nothing where it has none."""
+    for line in text.split("\n")[:200]:
+        said = one_line(line)
+        if width(said) > 24 and said[0] not in "#|-*>`<{" and not _CODED.search(said):
+            return said
+    return ""
 
 
 def lead(text: str) -> str:
