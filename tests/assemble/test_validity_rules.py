@@ -296,6 +296,41 @@ def test_a_doubled_result_becomes_text() -> None:
     assert done[2]["content"].endswith("two")
 
 
+CHAT_STEP = [user("go"), asks("c1", "c2", content="look"), tool("c1", "1"), tool("c2", "2"), reply("done")]
+ITEM_STEP = [
+    user("go"),
+    {"role": "assistant", "content": "look"},
+    function("c1"),
+    function("c2"),
+    output("c1", "1"),
+    output("c2", "2"),
+    reply("done"),
+]
+BLOCK_STEP = [
+    user("go"),
+    reply([text("look"), use("c1"), use("c2")]),
+    user([result("c1", "1"), result("c2", "2")]),
+    reply("done"),
+]
+
+
+@pytest.mark.parametrize("given", [CHAT_STEP, ITEM_STEP, BLOCK_STEP])
+@pytest.mark.parametrize(
+    ("wire", "wanted"), [(CHAT, CHAT_STEP), (RESPONSES, ITEM_STEP), (ANTHROPIC, BLOCK_STEP)]
+)
+def test_histories_of_other_wires_keep_their_calls(given: list[Any], wire: str, wanted: list[Any]) -> None:
+    """A history that was written for one provider is a valid one for another, with every call and every result."""
+    done = repair(given, wire).messages
+    judge(done, wire)
+    if given is wanted:
+        assert done == wanted
+    spoken = json.dumps(done)
+    assert spoken.count('"ls"') == 2
+    assert all(word in spoken for word in ('"look"', '"1"', '"2"', '"done"'))
+    assert "not part of this prompt" not in spoken
+    assert "interrupted" not in spoken
+
+
 def test_leading_system_messages_join_the_system_prompt() -> None:
     """A9: what stands before the first user message belongs to the top level, after what is there already."""
     done = repair([{"role": "system", "content": "two"}, user()], "anthropic", system="one")

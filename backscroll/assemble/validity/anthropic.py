@@ -12,6 +12,7 @@ from typing import Final
 from backscroll.assemble.validity.anthropic_marks import mend_marks
 from backscroll.assemble.validity.anthropic_shape import THOUGHTS, shaped, shaped_system
 from backscroll.assemble.validity.draft import GO_ON, NO_RESULT, OPENING, Draft, Entry, orphan_text, words_of
+from backscroll.assemble.validity.foreign import native
 from backscroll.assemble.validity.models import refuses_prefill, takes_system_messages
 from backscroll.assemble.validity.names import PLAIN_ID, Ids
 from backscroll.formats.json_text import dumps
@@ -24,6 +25,7 @@ _TOOLS: Final = ("tool_use", "tool_result")
 def mend(draft: Draft) -> None:
     """Look at the whole prompt once, and mend it."""
     shaped_system(draft)
+    native(draft, "anthropic")
     draft.entries = [done for entry in draft.entries if (done := shaped(draft, entry)) is not None]
     draft.entries = _system_messages(draft)
     draft.entries = _alternating(draft)

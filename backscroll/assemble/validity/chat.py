@@ -11,6 +11,7 @@ from typing import Final
 
 from backscroll.assemble.validity.chat_shape import shaped
 from backscroll.assemble.validity.draft import NO_RESULT, OPENING, Draft, Entry, orphan_text, words_of
+from backscroll.assemble.validity.foreign import native
 from backscroll.assemble.validity.models import gemini, gpt, is_deepseek, is_mistral
 from backscroll.assemble.validity.names import CHAT_ID, MISTRAL_ID, Ids
 from backscroll.formats.rows import as_array, as_object, as_text, without
@@ -25,6 +26,7 @@ _SIGNATURE: Final = (
 
 def mend(draft: Draft) -> None:
     """Look at the whole prompt once, and mend it."""
+    native(draft, "openai-chat")
     draft.entries = [done for entry in draft.entries if (done := shaped(draft, entry)) is not None]
     draft.entries = _joined(draft)
     draft.entries = _paired(draft)

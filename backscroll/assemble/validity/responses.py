@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from backscroll.assemble.validity.draft import NO_RESULT, Draft, Entry, orphan_text, words_of
+from backscroll.assemble.validity.foreign import native
 from backscroll.assemble.validity.names import RESPONSES_ID, Ids
 from backscroll.assemble.validity.responses_shape import CALLS, OUTPUTS, call_id, is_made, kind_of, shaped
 from backscroll.formats.json_text import dumps
@@ -22,6 +23,7 @@ def mend(draft: Draft) -> None:
     """Look at the whole prompt once, and mend it."""
     _system(draft)
     _options(draft)
+    native(draft, "openai-responses")
     draft.entries = _shaped(draft)
     draft.entries = _paired(draft)
     draft.entries = _proven(draft)
