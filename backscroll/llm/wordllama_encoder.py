@@ -1,7 +1,7 @@
 """Static word vectors from the wordllama wheel: no network, no model to run, some ten thousand sentences a second.
 
-Owns reading the wheel's weights and the pooling. A text is the weighted mean of the vectors of its tokens, where a frequent
-token weighs little; Chinese is first carried over into English by `llm/gloss`. Refuses to download anything.
+Owns reading the wheel's weights and the pooling. A text is the mean of the vectors of its tokens (weighing
+rare ones more was measured and did not help); Chinese is first carried over into English by `llm/gloss`. Refuses to download anything.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 #: Longer texts are read up to here: beyond some thousand words a mean says nothing.
 LONGEST = 20_000
 _FEW = 32
-_COMMON = 1e-3  # tokens more frequent than this share of all weigh less than half
 
 
 class WordLlamaEncoder:
@@ -42,14 +41,13 @@ class WordLlamaEncoder:
         self._tokenizer = Tokenizer.from_str(folder.joinpath(_TOKENIZER).read_text(encoding="utf-8"))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        self._weights = _weights(len(self._vectors))
 
     def encode(self, texts: Sequence[str]) -> NDArray[float32]:
         """One row of length 1 for each text."""
         rows = np.zeros((len(texts), self.dim), np.float32)
         for row, ids in zip(rows, self._ids([_readable(text) for text in texts]), strict=True):
             if ids:
-                row[:] = self._weights[ids] @ self._vectors[ids]
+                row[:] = self._vectors[ids].mean(axis=0)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         return rows / np.maximum(lengths, 1e-9, dtype=np.float32)
 
@@ -79,10 +77,3 @@ def _tensor(data: bytes) -> NDArray[float32]:
     kind = {"F16": "<f2", "F32": "<f4"}[str(facts["dtype"])]
     flat = np.frombuffer(data[8 + size + low : 8 + size + high], kind)
     return flat.reshape(cast("tuple[int, int]", tuple(cast("list[int]", facts["shape"])))).astype(np.float32)
-
-
-def _weights(size: int) -> NDArray[float32]:
-    """How much a token counts. A vocabulary of merged pairs is in order of frequency, so a token's number stands for its
-    share of all text (Zipf); a frequent one counts for less."""
-    share = 1 / ((np.arange(size) + 10.0) * np.log(size))
-    return (_COMMON / (_COMMON + share)).astype(np.float32)

@@ -14,12 +14,24 @@ import numpy as np
 from backscroll.recall.index import Index
 from backscroll.recall.lexical import K1, Matched, match, match_softly
 from backscroll.recall.understand import Asked
-from backscroll.recall.vectors import beside, products, ranks, share, smoothed, standard
+from backscroll.recall.vectors import beside, products, ranks, ranks_among, share, smoothed, standard
 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
+_BY_VECTORS = (
+    "near",
+    "near_z",
+    "apart",
+    "apart_z",
+    "piece",
+    "piece_z",
+    "sentence",
+    "sentence_last",
+    "session_near",
+)
+_LONG = 40  # days
 _SENTENCES = 8  # of a long question, the last ones
 
 
@@ -28,16 +40,16 @@ def measure(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
     about = [term for term in asked.words if term not in index.names]
     clues = _words(index, asked, about)
     clues |= _meaning(index, asked)
+    clues |= _time(index, asked)
     clues["first"] = (
-        0.5 * clues["words_share"]
-        + 0.5 * clues["pairs_share"]
-        + 0.5 * clues["soft_share"]
-        + np.maximum(clues["near_z"], 0) / 4
+        0.5 * (clues["words_share"] + clues["pairs_share"] + clues["soft_share"])
+        + np.maximum(clues["near_z"], 0) / 6
+        + np.maximum(clues["apart_z"], 0) / 6
+        + 0.4 * clues["inside"]
     )
     clues |= _around(index, clues)
     clues |= _session(index, clues, about)
     clues |= _speaker(index, asked)
-    clues |= _time(index, asked)
     clues |= _form(index, asked)
     clues |= _kind(index, asked, about, clues)
     return clues
@@ -65,7 +77,6 @@ def _words(index: Index, asked: Asked, about: Sequence[str]) -> dict[str, NDArra
         "pairs_share": share(pairs.score),
         "soft": soft,
         "soft_share": share(soft),
-        "rarest": _rarest(index, about),
         "last_words": _last(index, asked, words),
     }
 
@@ -80,32 +91,24 @@ def _last(index: Index, asked: Asked, whole: Matched) -> NDArray[float64]:
     return share(match(index.words, terms, index.shape.words, 0.75).score)
 
 
-def _rarest(index: Index, about: Sequence[str]) -> NDArray[float64]:
-    """1 where a text holds the rarest term of the question that is known at all."""
-    out = np.zeros(len(index))
-    known = [(len(index.words.held[term]), term) for term in about if term in index.words.held]
-    if known:
-        out[index.words.column(min(known)[1])[0]] = 1.0
-    return out
-
-
 def _meaning(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
     space = index.space
     if space is None or index.encode is None:
-        nothing = np.zeros(len(index))
-        return dict.fromkeys(
-            ("near", "near_z", "piece", "piece_z", "sentence", "sentence_last", "session_near"), nothing
-        )
+        return dict.fromkeys(_BY_VECTORS, np.zeros(len(index)))
     sentences = asked.sentences[-_SENTENCES:]
     rows = index.encode([asked.text, *sentences] if len(sentences) > 1 else [asked.text]) - space.centre
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
     question = rows[0]
     near = (space.texts @ question).astype(float)
+    peculiar = question - (themes := space.themes).T @ (themes @ question)
+    apart = (space.apart @ (peculiar / max(float(np.linalg.norm(peculiar)), 1e-6))).astype(float)
     piece = np.maximum.reduceat((space.pieces @ question).astype(float), space.first_piece)
     by_sentence = products(space.texts, rows[1:]).astype(float) if len(rows) > 1 else near[:, None]
     return {
         "near": near,
         "near_z": standard(near),
+        "apart": apart,
+        "apart_z": standard(apart),
         "piece": piece,
         "piece_z": standard(piece),
         "sentence": by_sentence.max(axis=1),
@@ -121,7 +124,7 @@ def _around(index: Index, clues: dict[str, NDArray[float64]]) -> dict[str, NDArr
     names = ("words_share", "soft", "near", "first")
     rows = np.stack([clues[name] for name in names])
     for name, values in zip(names, rows, strict=True):
-        for steps, where in ((1, "before"), (2, "before2"), (-1, "after"), (-2, "after2")):
+        for steps, where in ((1, "before"), (2, "before2"), (-1, "after")):
             out[f"{name}_{where}"] = beside(values, sessions, steps)
     for width, where, some in ((1.5, "by", slice(4)), (5, "around", slice(4)), (12, "wide", slice(2, 4))):
         for name, values in zip(names[some], smoothed(rows[some], sessions, width), strict=True):
@@ -155,12 +158,10 @@ def _session(
 def _speaker(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
     """Who said it, where the question says whose words it wants."""
     named = {term for term in asked.words if term in index.names}
-    spoke, mentioned = np.zeros(len(index)), np.zeros(len(index))
+    spoke = np.zeros(len(index))
     if named:
         spoke = np.asarray([-1.0 if named.isdisjoint(text.names) else 1.0 for text in index.texts])
-        for term in named:
-            mentioned[index.words.column(term)[0]] = 1.0
-    return {"spoke": spoke, "mentioned": mentioned, "assistant": index.shape.assistant}
+    return {"spoke": spoke, "assistant": index.shape.assistant}
 
 
 def _time(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
@@ -168,6 +169,8 @@ def _time(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
     days = index.shape.days
     inside, close = np.zeros(len(index)), np.zeros(len(index))
     for span in asked.times:
+        if (span.last - span.first).days > _LONG:
+            continue  # a whole year tells little
         away = np.maximum(np.maximum(span.first.toordinal() - days, days - span.last.toordinal()), 0)
         away = np.where(np.isnan(away), np.inf, away)
         inside = np.maximum(inside, away == 0)
@@ -198,13 +201,10 @@ def _kind(
     facts = {
         "q_terms": float(len(about)),
         "q_letters": float(np.log1p(len(asked.text))),
-        "q_first_person": float(asked.first_person),
         "q_second_person": float(asked.second_person),
         "c_letters": float(shape.letters.mean()),
         "c_spread": float(shape.letters.std()),
         "c_assistant": float(shape.assistant.mean()),
-        "c_sessions": float(np.log1p(len(shape.session_sizes))),
-        "c_size": float(np.log1p(size)),
         "top_words": float(clues["words"].max()),
         "top_soft": float(clues["soft"].max()),
         "top_near": float(clues["near"].max()),
@@ -215,6 +215,9 @@ def _kind(
     out["session_size"] = np.log1p(shape.session_sizes)[shape.sessions]
     out["rank_words"] = ranks(clues["words_share"] + clues["pairs_share"])
     out["rank_near"] = ranks(clues["near"])
+    out["rank_apart"] = ranks(clues["apart"])
+    out["role_near"] = ranks_among(clues["near"], shape.assistant)
+    out["role_first"] = ranks_among(clues["first"], shape.assistant)
     out["rank_soft"] = ranks(clues["soft"])
     out["rank_first"] = ranks(clues["first"])
     return out

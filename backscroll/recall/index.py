@@ -15,7 +15,7 @@ import numpy as np
 
 from backscroll.recall.candidate import Prepared
 from backscroll.recall.lexical import Postings
-from backscroll.recall.vectors import Encode, unit
+from backscroll.recall.vectors import Encode, products, themes_of, unit
 
 if TYPE_CHECKING:
     from numpy import float32, float64
@@ -46,7 +46,11 @@ class Space:
     """The matrices of an index: vectors of texts, of pieces, of sessions, of terms; all centred but the last."""
 
     centre: NDArray[float32]
+    themes: NDArray[
+        float32
+    ]  # the directions in which the texts differ most: what the conversation is about anyway
     texts: NDArray[float32]
+    apart: NDArray[float32]  # the texts without these directions: what is peculiar to each
     pieces: NDArray[float32]
     first_piece: NDArray[np.intp]  # of each text
     sessions: NDArray[float32]
@@ -126,6 +130,7 @@ class Index:
         parts = [rows[1:] if len(rows) > 1 else rows for rows in self._vectors]
         centre = whole.mean(axis=0)
         centred = unit(whole - centre)
+        themes = themes_of(whole - centre)
         sums = np.zeros((self.sessions[-1] + 1, whole.shape[1]), np.float32)
         np.add.at(sums, self.sessions, whole - centre)
         fresh = [term for term in self.words.held if term not in self._terms]
@@ -134,7 +139,9 @@ class Index:
         terms = [self._terms[term] for term in self.words.held]
         return Space(
             centre,
+            themes,
             centred,
+            unit(centred - products(centred, themes) @ themes),
             unit(np.concatenate(parts).astype(np.float32) - centre),
             np.cumsum([0, *(len(p) for p in parts[:-1])]),
             unit(sums),

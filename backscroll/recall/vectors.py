@@ -25,6 +25,12 @@ def unit(rows: NDArray[float32]) -> NDArray[float32]:
     return rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-6)
 
 
+def themes_of(centred: NDArray[float32], most: int = 3) -> NDArray[float32]:
+    """The few directions along which rows differ most (their first principal components)."""
+    found, directions = np.linalg.eigh((centred.T @ centred).astype(np.float64))
+    return directions[:, np.argsort(-found, kind="stable")[:most]].T.astype(np.float32)
+
+
 def products(rows: NDArray[float32], others: NDArray[float32]) -> NDArray[float32]:
     """The product of each row with each of a few others.
 
@@ -52,6 +58,15 @@ def ranks(values: NDArray[float64]) -> NDArray[float64]:
     """The logarithm of each place in the order, best first; equal values in the order of time."""
     out = np.empty(len(values))
     out[np.argsort(-values, kind="stable")] = np.log1p(np.arange(len(values)))
+    return out
+
+
+def ranks_among(values: NDArray[float64], kinds: NDArray[float64]) -> NDArray[float64]:
+    """The same, each among those of its own kind."""
+    out = np.empty(len(values))
+    for kind in np.unique(kinds):
+        some = np.flatnonzero(kinds == kind)
+        out[some] = ranks(values[some])
     return out
 
 
