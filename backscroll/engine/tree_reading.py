@@ -23,7 +23,6 @@ from backscroll.engine.tree_texts import Texts, changed_by
 from backscroll.record.derived import Node
 from backscroll.record.history import Entry
 from backscroll.vocab.event import Kind
-from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
@@ -242,22 +241,20 @@ class Forest:
 
     def summary(self, told: Told, count: Count) -> FarSummary | None:
         """The finished part; None where there is nothing to tell."""
-        first, last = told.gist.first, told.gist.last
-        if first is None or last is None:
+        handle, text = _worded(told.gist)
+        if not handle:
             return None
         part = told.parts[0]
-        plain = len(told.parts) == 1 and isinstance(part, Node) and not told.limit
-        level = (
-            part.level
-            if plain and isinstance(part, Node)
-            else -(last.seq * _LIMIT + min(told.limit, _LIMIT - 1))
-        )
-        opening = part.opening if plain and isinstance(part, Node) else first
-        handle = handle_of(first, last)
-        text = told.gist.text.strip().removesuffix(handle).rstrip()
-        return FarSummary(
-            level, opening, last, text, count(f"{handle} {text}") + 2, handle, told.gist.sources
-        )
+        opening, end = self._standing_at(part.position), self._standing_at(told.parts[-1].end)
+        if len(told.parts) == 1 and isinstance(part, Node) and not told.limit:
+            level, opening = part.level, part.opening
+        else:
+            level = -(end.seq * _LIMIT + min(told.limit, _LIMIT - 1))
+        return FarSummary(level, opening, end, text, _size(handle, text, count), handle, told.gist.sources)
+
+    def _standing_at(self, position: bytes) -> Ref:
+        """The message at a position."""
+        return self.view.page(1, after=just_before(position))[0][0].message
 
     # -- choosing --------------------------------------------------------------------------------------------
 
@@ -274,8 +271,8 @@ class Forest:
         return found
 
     def _cost(self, told: Told, count: Count) -> int:
-        found = self.summary(told, count)
-        return 0 if found is None else found.tokens
+        handle, text = _worded(told.gist)
+        return _size(handle, text, count) if handle else 0
 
     def _finer(self, parts: list[Told], budget: int, count: Count) -> list[Told]:
         """Split spans as long as there is room, the newest first, and coarse levels only up to a share of it."""
@@ -362,6 +359,16 @@ class Forest:
 
     def _overlaps(self, node: Node) -> bool:
         return any(a <= node.end and node.position <= b for a, b in self._places())
+
+
+def _worded(gist: Gist) -> tuple[str, str]:
+    """The handle and the words of a gist, which ends with it."""
+    handle = gist.handle
+    return handle, gist.text.strip().removesuffix(handle).rstrip()
+
+
+def _size(handle: str, text: str, count: Count) -> int:
+    return count(f"{handle} {text}") + 2
 
 
 def _opens(message: Message) -> bool:
