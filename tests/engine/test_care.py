@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -64,7 +66,73 @@ def test_doctor_looks_at_everything(store: backscroll.Engine) -> None:
     """Store, full text, git, tokenizers and providers are each named, and nothing needed is broken."""
     checks = {check.name: check for check in store.doctor()}
     assert {"python", "store", "full text", "tokenizers", "git", "OpenAI", "Anthropic"} <= set(checks)
+    assert checks["tokenizers"].detail.startswith("exact token counts: cl100k")
+    assert checks["vectors"].detail == "0 vectors for 0 revisions"
+    assert checks["encoder"].detail.startswith("wordllama")
     assert not [check for check in checks.values() if check.ok is False]
+
+
+def test_doctor_counts_vectors_and_knows_what_is_switched_off(tmp_path: Path) -> None:
+    """How many revisions have a vector; an encoder that is none is no fault, one that is unknown is."""
+    with backscroll.open(tmp_path / "a.db", encoder="none") as engine:
+        said = engine.create("t").append("user", "hello")
+        engine.store.write(lambda tx: tx.set_vectors("e", [(said.revision, b"\0\x3c")]))
+        checks = {check.name: check for check in engine.doctor()}
+        assert checks["vectors"].detail == "1 vectors for 1 revisions"
+        assert checks["encoder"].ok is None
+        assert "switched off" in checks["encoder"].detail
+    with backscroll.open(tmp_path / "b.db", encoder="nonesuch") as engine:
+        assert [c.ok for c in engine.doctor() if c.name == "encoder"] == [False]
+
+
+def test_a_damaged_table_of_tokens_is_found(
+    store: backscroll.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Doctor reads the tables by which tokens are counted, and compares them with what they should be."""
+    from backscroll.llm import encodings
+
+    monkeypatch.setattr(encodings, "read_table", lambda name: b"IQ== 0\n")
+    (check,) = (c for c in store.doctor() if c.name == "tokenizers")
+    assert check.ok is False
+    assert check.hint
+
+
+def test_forgetting_nothing_is_refused(store: backscroll.Engine) -> None:
+    """An empty list is a mistake of the caller, not the wish to erase a whole thread; that has a method of its own."""
+    thread = store.create("t")
+    thread.append("user", "words")
+    with pytest.raises(backscroll.InvalidInput, match="no message") as caught:
+        thread.forget(*[])
+    assert "forget_thread" in caught.value.hint
+    with pytest.raises(backscroll.InvalidInput):
+        store.forget(thread.id, [], actor="user")
+    assert [m.text for m in thread] == ["words"]
+    assert thread.forget_thread(dry_run=True).messages == 1
+    assert thread.forget_thread().messages == 1
+    assert list(thread) == []
+
+
+def test_an_unreadable_thread_does_not_hide_the_others(tmp_path: Path) -> None:
+    """Verification goes on after a row that makes no sense, and names it."""
+    with backscroll.open(tmp_path / "s.db") as engine:
+        threads = [engine.create(f"t{n}") for n in range(4)]
+        said = [t.append("user", "words") for t in threads]
+    with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
+        connection.execute("UPDATE threads SET about = x'ff' WHERE id = ?", (threads[1].id,))
+        connection.execute(
+            "UPDATE events SET digest = x'00' WHERE key = (SELECT no << 32 | 2 FROM threads WHERE id = ?)",
+            (threads[0].id,),
+        )
+        connection.execute(
+            "UPDATE events SET digest = x'00' WHERE key = (SELECT no << 32 | 2 FROM threads WHERE id = ?)",
+            (threads[3].id,),
+        )
+        connection.commit()
+    with backscroll.open(tmp_path / "s.db") as engine:
+        verdict = engine.verify()
+    assert verdict.threads == 4
+    assert {flaw.thread for flaw in verdict.flaws if flaw.thread} == {threads[n].id for n in (0, 1, 3)}
+    assert {said[0].id, said[3].id} <= {flaw.event for flaw in verdict.flaws}
 
 
 def test_a_key_is_never_shown_by_doctor(store: backscroll.Engine, monkeypatch: pytest.MonkeyPatch) -> None:

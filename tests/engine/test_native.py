@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import backscroll
 from backscroll import Media, Opaque, Text, ToolCall, ToolResult
+from backscroll.record.derived import Made
 
 
 @pytest.fixture
@@ -139,3 +141,23 @@ def test_a_changed_line_is_not_believed(store: backscroll.Engine, tmp_path: Path
         assert report.problems[0].line == 5
         assert [m.text for m in other.thread(thread.id)] == ["one"]
         assert other.verify().ok
+
+
+def test_a_forget_that_arrives_takes_the_bytes_and_what_was_made_too(tmp_path: Path) -> None:
+    """Pictures, artefacts and summaries of a message that was forgotten elsewhere go here as well."""
+    picture = b"\x89PNG a picture of the secret"
+    with backscroll.open(tmp_path / "one.db") as one:
+        thread = one.create("t")
+        said = thread.append("user", [Text("a secret"), Media("image/png", data=picture)])
+        one.backup(tmp_path / "two.db")
+        thread.forget(said.id)
+        one.export(None, "native", str(tmp_path / "a.jsonl"))
+    name = hashlib.sha256(picture).hexdigest()
+    with backscroll.open(tmp_path / "two.db") as two:
+        artefact = Made(b"k", "gist", thread.id, b"{}", (said.revision,), "2026-11-15T12:00:00+00:00")
+        two.store.write(lambda tx: tx.make([artefact]))
+        assert two.blob(name) == picture
+        two.import_path(tmp_path / "a.jsonl")
+        assert two.blob(name) is None
+        assert two.store.read(lambda r: r.made([b"k"])) == {}
+        assert two.verify().ok

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -83,3 +87,96 @@ def test_a_thread_says_what_it_is(tmp_path: Path) -> None:
         assert repr(thread) == f"<Thread {thread.id[:8]} '夜班车'>"
         assert thread.as_actor("user:bob").actor == "user:bob"
         assert Path(engine.store.location).name == "store.db"
+
+
+def test_an_old_handle_takes_nothing_from_a_newer_one(tmp_path: Path) -> None:
+    """Closing again what was closed before does not close the store for whoever opened it since."""
+    old = backscroll.open(tmp_path / "store.db")
+    old.close()
+    first = backscroll.open(tmp_path / "store.db")
+    second = backscroll.open(tmp_path / "store.db")
+    assert first is second
+    old.close()
+    old.close()
+    first.close()
+    second.create("still open")
+    second.close()
+    with pytest.raises(backscroll.StoreError, match="closed"):
+        second.create("x")
+
+
+def test_a_name_that_is_refused_leaves_nothing_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the settings are refused after the file was opened, it is closed again."""
+    from backscroll.stores.sqlite.store import SqliteStore
+
+    closed: list[str] = []
+    close = SqliteStore.close
+    monkeypatch.setattr(SqliteStore, "close", lambda store: (closed.append(store.location), close(store))[1])
+    with pytest.raises(backscroll.InvalidInput):
+        backscroll.open(tmp_path / "store.db", actor="two\nlines")
+    assert closed == [str(tmp_path / "store.db")]
+
+
+def test_a_link_leads_to_the_same_engine(tmp_path: Path) -> None:
+    """One file is one store, by whatever name it is opened."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    (tmp_path / "other.db").symlink_to(tmp_path / "real" / "store.db")
+    with (
+        backscroll.open(tmp_path / "real" / "store.db") as one,
+        backscroll.open(tmp_path / "link" / "store.db") as two,
+        backscroll.open(tmp_path / "other.db") as three,
+    ):
+        assert one is two
+        assert one is three
+
+
+def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
+    """A path that leads nowhere is an error that says so, not a crash."""
+    (tmp_path / "a.db").symlink_to(tmp_path / "b.db")
+    (tmp_path / "b.db").symlink_to(tmp_path / "a.db")
+    with pytest.raises(backscroll.StoreError):
+        backscroll.open(tmp_path / "a.db")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_child_that_is_born_while_somebody_opens_can_open_too(tmp_path: Path) -> None:
+    """The lock that another thread held at that moment does not bind the child."""
+    from backscroll.engine import opening
+
+    held, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with opening._lock:
+            held.set()
+            over.wait(30)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait(30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # forking beside threads is the very question
+        child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            signal.alarm(20)
+            with backscroll.open(tmp_path / "store.db") as engine:
+                engine.create("x")
+            code = 0
+        finally:
+            os._exit(code)
+    over.set()
+    holder.join(30)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_tags_are_a_list(tmp_path: Path) -> None:
+    """One text is not taken apart into its letters."""
+    with backscroll.open(tmp_path / "store.db") as engine:
+        with pytest.raises(backscroll.InvalidInput, match="abc") as caught:
+            engine.create("x", tags="abc")
+        assert "['abc']" in caught.value.hint
+        assert engine.stats()["threads"] == 0
+        assert engine.create("x", tags=["abc"]).info.tags == ("abc",)

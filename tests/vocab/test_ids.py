@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -98,3 +99,10 @@ def test_the_name_of_a_turn_never_changes() -> None:
     """Names that were given out stay what they are: somebody may have written them down."""
     assert turn_uuid(Ref(THREAD, 0)) == "01234567-89ab-8def-8123-000000000000"
     assert turn_uuid(Ref(THREAD, 258)) == "01234567-89ab-8def-8123-000000000102"
+
+
+@pytest.mark.parametrize("thing", [None, 7, b"3f2a", 1.5, ["a"]])
+def test_what_is_no_text_is_no_name(thing: Any) -> None:
+    """Whatever is given where a name should be, the error says what names look like."""
+    with pytest.raises(InvalidInput, match="not a message or revision id"):
+        parse_ref(thing)
