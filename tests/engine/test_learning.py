@@ -1,0 +1,68 @@
+"""What is asked for again is noted, visible, and can be dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import backscroll
+from backscroll.derive.importance import score_message
+from backscroll.engine.learning import learned, note, note_all, reset, weights_of
+from backscroll.vocab.part import Text, ToolCall, ToolResult
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[backscroll.Engine]:
+    """An empty store."""
+    with backscroll.open(tmp_path / "store.db", background=False) as opened:
+        yield opened
+
+
+def read(thread: backscroll.Thread, number: int) -> backscroll.Message:
+    """A file that was read."""
+    thread.append("assistant", [ToolCall(f"c{number}", "Read", {"path": f"src/f{number}.py"})])
+    return thread.append("tool", ToolResult(f"c{number}", (Text("x = 1"),), name="Read"))
+
+
+def test_a_lesson_raises_the_like_of_what_was_asked_for(engine: backscroll.Engine) -> None:
+    """One file that had to be read again makes all files that were read weigh more."""
+    thread = engine.create("t")
+    first, other = read(thread, 1), read(thread, 2)
+    before = score_message(other, weights=weights_of(engine))
+    note(engine, thread.id, first)
+    assert score_message(other, weights=weights_of(engine)) > before
+    rows = {row.feature: row for row in learned(engine)}
+    assert rows["tool:read"].weight > 1
+    assert rows["tool:read"].lessons == 1
+    assert "src/f1.py" not in str(rows)
+
+
+def test_several_messages_share_one_lesson(engine: backscroll.Engine) -> None:
+    thread = engine.create("t")
+    messages = [read(thread, n) for n in range(4)]
+    note_all(engine, thread.id, messages, 1.0)
+    alone = engine.create("u")
+    note(engine, alone.id, messages[0], 1.0)
+    assert weights_of(engine, thread.id)["tool:read"] == pytest.approx(
+        weights_of(engine, alone.id)["tool:read"], abs=0.01
+    )
+
+
+def test_lessons_of_one_thread_or_all_can_be_dropped(engine: backscroll.Engine) -> None:
+    one, two = engine.create("one"), engine.create("two")
+    note(engine, one.id, read(one, 1))
+    note(engine, two.id, read(two, 1))
+    assert reset(engine, one.id) > 0
+    assert learned(engine, one.id) == []
+    assert learned(engine, two.id)
+    assert reset(engine) > 0
+    assert weights_of(engine) == {}
+    assert reset(engine) == 0
+
+
+def test_next_to_nothing_teaches_nothing(engine: backscroll.Engine) -> None:
+    thread = engine.create("t")
+    assert note(engine, thread.id, read(thread, 1), 0.001) == 0
+    assert note_all(engine, thread.id, [], 1.0) == 0
