@@ -30,6 +30,8 @@ class _Mark(NamedTuple):
 def mend_marks(draft: Draft) -> None:
     """Take out marks where there are too many or where they may not stand, and shorten what lives too long."""
     marks = list(_marks(draft))
+    if not marks:
+        return
     for mark in marks:
         kind = (as_object(mark.block[MARK]) or {}).get("type")
         if kind != "ephemeral" or mark.block.get("type") in _UNMARKED:

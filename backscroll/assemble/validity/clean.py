@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import cast
+from typing import Final, cast
 
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
 
+_DEEPEST: Final = 200  # levels of lists and objects; real ones have a dozen
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 
 
@@ -28,12 +29,35 @@ def _whole(found: re.Match[str]) -> str:
 
 def cleaned(value: Json) -> Json:
     """The value as JSON that UTF-8 can hold: the very same object where nothing is wrong with it."""
-    try:
-        return _cleaned(value)
-    except RecursionError as error:
-        raise InvalidInput(
-            "a message is nested too deeply to be read", hint="check what was put into it"
-        ) from error
+    return value if _is_clean(value) else _cleaned(value)
+
+
+def _is_clean(value: Json) -> bool:
+    """Looked at level by level, because every message of every prompt passes here and almost all are clean."""
+    level: list[Json] = [value]
+    for _ in range(_DEEPEST):
+        below: list[Json] = []
+        for each in level:
+            kind: Json = type(each)
+            if kind is str:
+                if not each.isascii() and _SURROGATES.search(each):
+                    return False
+            elif kind is dict:
+                below += each.values()
+                if not all(
+                    type(key) is str and (key.isascii() or not _SURROGATES.search(key)) for key in each
+                ):
+                    return False
+            elif kind is list:
+                below += each
+            elif each is None or kind is bool or kind is int:
+                continue
+            elif kind is not float or not math.isfinite(each):
+                return False
+        if not below:
+            return True
+        level = below
+    raise InvalidInput("a message is nested too deeply to be read", hint="check what was put into it")
 
 
 def _cleaned(value: Json) -> Json:
