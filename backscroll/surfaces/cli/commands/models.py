@@ -8,6 +8,7 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.cells import padded, width
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.done import said
 from backscroll.surfaces.cli.plain import one_line
@@ -135,9 +136,9 @@ def _show(session: Session, name: str) -> None:
     if session.as_json:
         session.screen.json(document)
         return
-    width = max(len(key) for key in facts)
+    room = max(width(key) for key in facts)
     for key, value in facts.items():
-        session.screen.line(f"{session.screen.style(key.ljust(width), 'dim')}  {one_line(value)}")
+        session.screen.line(f"{session.screen.style(padded(key, room), 'dim')}  {one_line(value)}")
     if remark:
         session.screen.remark(remark)
 
