@@ -22,6 +22,7 @@ from backscroll.vocab.message import Message
 LINES = 1.5  # what a line that is copied is worth beside a string that is used
 SPREAD = 3  # pieces to either side that share a score in a fresh result
 EDGE = 1.0  # worth of its first and last pieces
+SPOKEN = 2.0  # in a fresh result, what was talked about before is worth so much more
 AGAIN = 0.7  # of the worth per token a piece must keep when others already show a part of it
 FAINT = 0.004  # chances below this are not worth looking at
 JOINT = 1.5  # tokens that a gap or a separator costs
@@ -106,6 +107,8 @@ class Chooser:
     ) -> dict[Ref, tuple[Range, ...]]:
         """What to keep of results that are too large, as runs: beginning, end, and what is near to what was talked about."""
         ranked: list[tuple[float, int, int]] = []
+        for string in self.trail.spoken.intersection(*[{s for _, ps in results for p in ps for s in p.strings}]):
+            self.worths[string] = SPOKEN * worth(self.trail.uses[string], self.now)
         for at, (_, pieces) in enumerate(results):
             worths = [0.0, *accumulate(self._scores(pieces, 0.0))]
             costs = [0.0, *accumulate(p.tokens for p in pieces)]

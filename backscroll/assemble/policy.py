@@ -14,13 +14,13 @@ from math import ceil
 
 from backscroll.assemble.compaction import Compaction, Note, Reason
 from backscroll.assemble.fade import Chooser, Source
-from backscroll.assemble.fade_trail import Trail
+from backscroll.assemble.fade_trail import Trail, specific
 from backscroll.assemble.marks import Prices
 from backscroll.assemble.units import Unit
 from backscroll.assemble.view import Lens, protected, view
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
-from backscroll.vocab.prompt import Level
+from backscroll.vocab.prompt import Block, Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +98,6 @@ def trim(
     return made
 
 
-ALLOW = True
-
-
 class _Job:
     """One compaction being made."""
 
@@ -128,11 +125,12 @@ class _Job:
         units = self.units
         end = self._tail(self.plan.tail * self.room)
         begin, front, frozen = self._front(end)
-        tail = sum(self._size(u.id) for u in units[end:] if u.id not in self.safe)
+        tail = sum(self._now(u) for u in units[end:] if u.id not in self.safe)
         room = self.room - frozen - tail
         sources = self._sources(begin, end)
         levels, base, alive = self._lines(sources, self.plan.lines * room)
-        shown, lines = self._shown(begin, end, front)
+        front = self._with_tail(front, end)
+        shown, lines = self._shown(begin, end, front, alive)
         carried = [note.text for note in self.current.notes] if self.current else []
         chooser = Chooser(self.trail, shown, lines, self.boost)
         kept = chooser.choose(alive, room - base, self.plan.notes * self.room, sources, carried)
@@ -147,12 +145,29 @@ class _Job:
             cuts=(*front.cuts, here),
         )
 
+    def _now(self, unit: Unit) -> int:
+        """Tokens of a unit as it is shown now: a fresh result may have been cut already."""
+        current = self.current
+        if current is None or current.levels.get(unit.id) is not Level.DIGEST:
+            return self._size(unit.id)
+        shown = self.lens.shown(unit, Level.DIGEST, current.keeps)
+        return sum(block.tokens for block in shown if isinstance(block, Block))
+
+    def _with_tail(self, front: Compaction, end: int) -> Compaction:
+        """What was cut when it was fresh stays cut in the tail."""
+        current = self.current
+        if current is None or front is current:
+            return front
+        cut = [u for u in self.units[end:] if u.id in current.levels]
+        keeps = {r: current.keeps[r] for u in cut for r in u.revisions if r in current.keeps}
+        return replace(front, levels={u.id: current.levels[u.id] for u in cut}, keeps=keeps)
+
     def _tail(self, room: float) -> int:
         """Index of the first unit that stays verbatim to the end."""
         at = len(self.units)
         while at > 0:
             unit = self.units[at - 1]
-            cost = 0 if unit.id in self.safe else self._size(unit.id)
+            cost = 0 if unit.id in self.safe else self._now(unit)
             if cost > room and at < len(self.units):
                 break
             room -= cost
@@ -181,11 +196,7 @@ class _Job:
             if unit.id in self.safe:
                 continue
             allowed = None
-            if (
-                was is not None
-                and unit.id in was.levels
-                and (ALLOW or was.levels[unit.id] is not Level.DIGEST)
-            ):
+            if was is not None and was.levels.get(unit.id, Level.DIGEST) is not Level.DIGEST:
                 if was.levels[unit.id] >= Level.SUMMARY:
                     allowed = {}
                 else:
@@ -195,21 +206,29 @@ class _Job:
             out.append(Source(self.trail.by_id[unit.id], allowed))
         return out
 
-    def _shown(self, begin: int, end: int, front: Compaction) -> tuple[set[str], set[str]]:
+    def _shown(
+        self, begin: int, end: int, front: Compaction, alive: Sequence[Source]
+    ) -> tuple[set[str], set[str]]:
         """Strings and lines that stand in the prompt anyway."""
         strings = {note.text for note in front.notes}
         lines: set[str] = set()
         for at, unit in enumerate(self.units):
             seen = self.trail.by_id[unit.id]
-            if unit.id in self.safe or at >= end or (at < begin and unit.id not in front.levels):
+            if begin <= at < end and unit.id not in self.safe:
+                continue
+            if unit.id in self.safe or unit.id not in front.levels:
                 strings |= seen.strings
                 lines |= seen.lines
-            elif at < begin:
-                for message, pieces in seen.pieces:
-                    for first, stop in front.keeps.get(message.revision, ()):
-                        for piece in pieces[first:stop]:
-                            strings.update(piece.strings)
-                            lines.add(piece.line)
+                continue
+            for message, pieces in seen.pieces:
+                for first, stop in front.keeps.get(message.revision, ()):
+                    for piece in pieces[first:stop]:
+                        strings.update(piece.strings)
+                        lines.add(piece.line)
+        for source in alive:
+            shown = self.lens.shown(source.seen.unit, Level.GIST, {})
+            if isinstance(shown, str):
+                strings.update(specific((shown,)).get(0, ()))
         return strings, lines
 
     def _lines(self, sources: Sequence[Source], room: float) -> tuple[dict[Ref, Level], float, list[Source]]:
