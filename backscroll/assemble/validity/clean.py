@@ -38,7 +38,7 @@ def _is_clean(value: Json) -> bool:
     for _ in range(_DEEPEST):
         below: list[Json] = []
         for each in level:
-            kind: Json = type(each)
+            kind = cast("type[object]", type(each))
             if kind is str:
                 if not each.isascii() and _SURROGATES.search(each):
                     return False
