@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 #: The commands by what they are for, in the order of the help page.
 SECTIONS: Mapping[str, Sequence[str]] = {
-    "read": ("threads", "show", "search", "log", "revisions", "diff", "summary", "tools"),
+    "read": ("threads", "show", "search", "recall", "log", "revisions", "diff", "summary", "tools"),
     "bring": ("import", "export", "sync", "new", "append"),
     "change": (
         "edit", "regenerate", "choose", "insert", "move", "delete", "restore", "hide", "unhide", "pin", "unpin",
@@ -24,6 +24,7 @@ MODULES: Mapping[str, str] = {
     "learned": "learned",
     "show": "show",
     "search": "search",
+    "recall": "recall",
     "log": "log",
     "tools": "tools",
     "revisions": "comparing",
