@@ -141,8 +141,8 @@ def _put_together(items: list[Mapping[str, Json]], told: Mapping[str, Json], ask
                 continue  # a vendor's own tools; they stay in `raw`
     finish: Finish = "refused" if refused else "tools" if calls else "stop"
     if told.get("status") == "incomplete":
-        why = cast("Mapping[str, Json]", told.get("incomplete_details") or {}).get("reason")
-        finish = "refused" if why == "content_filter" else "length"
+        details = cast("Mapping[str, Json]", told.get("incomplete_details") or {})
+        finish = "refused" if details.get("reason") == "content_filter" else "length"
     return Reply(
         text="".join(text),
         model=str(told.get("model") or asked),
