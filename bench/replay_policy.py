@@ -12,7 +12,7 @@ from typing import Any
 
 from backscroll.assemble.compaction import Compaction
 from backscroll.assemble.fade_trail import Trail
-from backscroll.assemble.marks import Prices, decide
+from backscroll.assemble.marks import Prices, aim, cap, decide
 from backscroll.assemble.policy import Plan, compact, trim
 from backscroll.assemble.policy_fit import fit_last
 from backscroll.assemble.units import Unit, units_of
@@ -73,8 +73,6 @@ def recorded_of(block: Block) -> dict[str, Any]:
 class Policy:
     """Batches between marks; old units as lines with the pieces that are likely to be needed, and notes."""
 
-    low = 0.4
-    cap = 0.3
     plan = Plan()
     prices = Prices()
 
@@ -99,14 +97,13 @@ class Policy:
         self.calls += 1
         safe = protected(self.units)
         fixed = sum(self.trail.by_id[u].tokens for u in safe)
-        free = max(budget - fixed, 0)
-        cap = int(max(self.cap * free, 300))
-        cut = trim(self.units, self.compaction, self.lens, cap=cap, trail=self.trail, safe=safe)
+        most = cap(budget, fixed)
+        cut = trim(self.units, self.compaction, self.lens, cap=most, trail=self.trail, safe=safe)
         self.compaction = cut or self.compaction
         blocks = view(self.units, self.compaction, self.lens, safe=safe)
         now = sum(b.tokens for b in blocks)
         growth = self.trail.tokens / self.calls
-        target = int(fixed + self.low * free)
+        target = aim(budget, fixed)
         kept = self.compaction.after if self.compaction else 0
         reason = decide(now, budget, growth, kept or target, self.prices)
         if reason:

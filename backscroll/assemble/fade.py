@@ -19,7 +19,7 @@ from backscroll.assemble.view_pieces import Range, joined
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
-LINES = 1.5  # what a line that is copied is worth beside a string that is used
+LINES = 3.0  # what a line that is copied is worth beside a string that is used
 SPREAD = 3  # pieces to either side that share a score in a fresh result
 EDGE = 1.0  # worth of its first and last pieces
 SPOKEN = 2.0  # in a fresh result, what was talked about before is worth so much more
@@ -107,7 +107,8 @@ class Chooser:
     ) -> dict[Ref, tuple[Range, ...]]:
         """What to keep of results that are too large, as runs: beginning, end, and what is near to what was talked about."""
         ranked: list[tuple[float, int, int]] = []
-        for string in self.trail.spoken.intersection(*[{s for _, ps in results for p in ps for s in p.strings}]):
+        found = {s for _, pieces in results for piece in pieces for s in piece.strings}
+        for string in self.trail.spoken & found:
             self.worths[string] = SPOKEN * worth(self.trail.uses[string], self.now)
         for at, (_, pieces) in enumerate(results):
             worths = [0.0, *accumulate(self._scores(pieces, 0.0))]

@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Z][\w'-]++(?: [A-Z][\w'-]++)++")
 _QUOTED = re.compile(r"[\"`'](?<!\w.)[^\"`'\n]{4,90}+[\"`'](?!\w)")
 _CHINESE = re.compile(r"《[^《》\n]{2,40}+》|「[^「」\n]{2,40}+」|“[^“”\n]{2,40}+”")
 _SEVERAL = re.compile(r"\W")
-SHORTEST, LONGEST = 3, 100  # characters of a string
+SHORTEST, LONGEST = 4, 100  # characters of a string
 LINE = 25  # characters from which a line is worth copying
 GIANT = 400_000  # characters of a message beyond which nothing is looked for
 #: What tools put before a line of a file or a diff; the line itself is what gets copied.

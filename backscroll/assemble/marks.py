@@ -1,7 +1,7 @@
 """When a compaction is worth it: prices, marks, and the one question asked before every prompt.
 
 Falling back to L tokens every k calls while growing by g a call costs about wL/k + rL + rgk/2 + wg a call (read price r, write price
-w), so the best high mark is L + √(2wLg/r); growth is lumpy, so the best mark in practice comes earlier. Owns arithmetic only.
+w), so the best high mark is L + √(2wLg/r). Where growth is lumpy the best mark comes earlier. Owns arithmetic only.
 Before: `llm` knows prices and windows. After: `assemble/policy` compacts.
 """
 
@@ -14,7 +14,12 @@ from backscroll.assemble.compaction import Reason
 from backscroll.config import Settings
 
 MUST = 0.97  # of the budget: no room for another message
-EARLY = 0.6  # of the distance that smooth growth would allow
+EARLY = 1.0  # of the distance that smooth growth allows: giant results are cut when they come, so growth is smooth
+LOW = 0.45  # of the room beside what is protected: what a compaction leaves
+GIANT = 0.12  # of that room, for a budget of SMALL tokens: a fresh step that is larger is cut at once
+SMALL = 8000
+GROWS = 0.25  # the share of a fresh step grows with this power of the budget
+LEAST_CAP = 300  # tokens that a fresh step may always take
 WORTH = 0.25  # a compaction that is free should still take away this share
 LEAST = 0.12  # hysteresis: never again before the prompt has grown by this share
 
@@ -46,6 +51,18 @@ def marks(budget: int, growth: float, kept: float, prices: Prices, settings: Set
         read = max(prices.read, 1e-6)
         high = low + EARLY * sqrt(2 * prices.write * max(low, 1.0) * max(growth, 1.0) / read)
     return Marks(int(min(high, MUST * budget)), int(low))
+
+
+def aim(budget: int, fixed: int, settings: Settings | None = None) -> int:
+    """What a compaction should leave, `fixed` (tokens of what is protected) included."""
+    low = settings.low if settings and settings.low else LOW
+    return int(fixed + low * max(budget - fixed, 0))
+
+
+def cap(budget: int, fixed: int) -> int:
+    """What a fresh step may take before its results are cut."""
+    share = GIANT * (max(budget, 1) / SMALL) ** GROWS
+    return int(max(share * (budget - fixed), LEAST_CAP))
 
 
 def decide(

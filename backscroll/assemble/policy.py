@@ -8,19 +8,22 @@ shrink the prompt is None. Before: `assemble/marks` says when. After: `assemble/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
 from backscroll.assemble.compaction import Compaction, Note, Reason
-from backscroll.assemble.fade import Chooser, Source
+from backscroll.assemble.fade import Boost, Chooser, Source
 from backscroll.assemble.fade_trail import Trail, specific
 from backscroll.assemble.marks import Prices
 from backscroll.assemble.units import Unit
 from backscroll.assemble.view import Lens, protected, view
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
+from backscroll.vocab.part import Text, ToolResult
 from backscroll.vocab.prompt import Block, Level
+
+CALLS = 0.8  # of a cap: where the calls themselves take more, cutting their results helps little
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Plan:
     """How the room of a compaction is shared out: all shares are of what is left beside what is protected."""
 
     tail: float = 0.45  # recent units, verbatim
-    notes: float = 0.2  # at the most
+    notes: float = 0.25  # at the most
     lines: float = 0.3  # one line for every old unit, at the most
     front: float = 0.5  # what earlier compactions left may take so much before everything is chosen anew
 
@@ -42,7 +45,7 @@ def compact(
     reason: Reason = "asked",
     trail: Trail | None = None,
     plan: Plan | None = None,
-    boost: Callable[[Message], float] | None = None,
+    boost: Boost | None = None,
     safe: Mapping[Ref, str] | None = None,
 ) -> Compaction | None:
     """A compaction that brings the view down to about `target` tokens; None where it would not shrink it."""
@@ -65,7 +68,7 @@ def trim(
     *,
     cap: int,
     trail: Trail,
-    boost: Callable[[Message], float] | None = None,
+    boost: Boost | None = None,
     safe: Mapping[Ref, str] | None = None,
 ) -> Compaction | None:
     """Cut a newest unit that is larger than `cap` before anybody caches it; None where there is nothing to cut.
@@ -77,25 +80,24 @@ def trim(
     if seen.tokens <= cap or unit.id in (protected(units) if safe is None else safe):
         return None
     results = [(m, pieces) for m, pieces in seen.pieces if m.role == "tool"]
-    kept_tokens = sum(lens.meter.message(m) for m, _ in seen.pieces if m.role != "tool")
-    room = cap - kept_tokens
-    big = sum(lens.meter.message(m) for m, _ in results)
-    if big <= 0 or room < 0.2 * cap:
+    others = sum(lens.meter.message(m) for m, _ in seen.pieces if m.role != "tool")
+    if not results or others > CALLS * cap or not all(_is_text(m) for m, _ in results):
         return None
-    chooser = Chooser(trail, set(), set(), boost)
-    keeps = chooser.fresh(results, room)
-    base = current or Compaction()
+    keeps = Chooser(trail, set(), set(), boost).fresh(results, cap - others)
     for message, pieces in seen.pieces:
         if message.role != "tool" and pieces:
             keeps[message.revision] = ((0, len(pieces)),)
-    made = replace(
-        base,
-        upto=unit.last,
-        levels={**base.levels, unit.id: Level.DIGEST},
-        keeps={**base.keeps, **keeps},
-        reason="pays",
+    base = current or Compaction()
+    levels = {**base.levels, unit.id: Level.DIGEST}
+    return replace(base, upto=unit.last, levels=levels, keeps={**base.keeps, **keeps}, reason="pays")
+
+
+def _is_text(message: Message) -> bool:
+    """True where a message holds results that consist of words only: a picture that was just made is looked at whole."""
+    return all(
+        isinstance(part, ToolResult) and all(isinstance(c, Text) for c in part.content)
+        for part in message.parts
     )
-    return made
 
 
 class _Job:
@@ -109,7 +111,7 @@ class _Job:
         trail: Trail,
         plan: Plan,
         target: int,
-        boost: Callable[[Message], float] | None,
+        boost: Boost | None,
         safe: Mapping[Ref, str],
     ) -> None:
         self.units, self.current, self.lens, self.trail, self.plan = units, current, lens, trail, plan
@@ -272,10 +274,8 @@ def preview(
         if one.parts != other.parts or one.role != other.role:
             break
         same += one.tokens
-    was = current.levels if current else {}
-    fading = tuple(
-        (u.id, made.levels[u.id]) for u in units if made.levels.get(u.id) not in (None, was.get(u.id))
-    )
+    was = (current or Compaction()).levels
+    fading = tuple((unit, level) for unit, level in made.levels.items() if level is not was.get(unit))
     saved = prices.read * (before - after)
     cost = prices.write * (after - same) - prices.read * (after - same)
     return Preview(before, after, fading, saved, cost, ceil(cost / saved) if saved > 0 else None)

@@ -15,7 +15,7 @@ from backscroll.assemble.compaction import Compaction, Note
 from backscroll.assemble.units import Unit, is_spoken_by_user
 from backscroll.assemble.view_digest import call_lines
 from backscroll.assemble.view_meter import Meter
-from backscroll.assemble.view_pieces import Range, Slot, Slots, kept, shortened
+from backscroll.assemble.view_pieces import GAP, Range, Slot, Slots, kept, shortened
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -97,8 +97,11 @@ class Lens:
         )
 
     def _digest(self, message: Message, lines: Mapping[str, str], ranges: tuple[Range, ...] | None) -> Block:
-        parts = tuple(_faded(message, self.slots(message), lines, ranges))
         block = self._verbatim(message, "")
+        slots = self.slots(message)
+        if ranges and ranges[0] == (0, slots[-1].first + len(slots[-1].pieces)):
+            return block  # all of it was to be kept
+        parts = tuple(_faded(message, slots, lines, ranges))
         tokens = self.meter.parts(parts)
         if tokens >= block.tokens:  # a digest that is no shorter than what it stands for is none
             return block
@@ -122,12 +125,13 @@ def _faded(
                     yield (
                         part
                         if whole
-                        else replace(part, text=f"{left}\n… {handle}" if left else f"… {handle}")
+                        else replace(part, text=f"{left}\n{GAP} {handle}" if left else f"{GAP} {handle}")
                     )
             case ToolCall():
                 yield replace(part, arguments=shortened(part, own, ranges or ()))
             case ToolResult():
-                text = "\n".join([lines.get(part.call_id) or "…", *_left(own, ranges or ())])
+                left = _left(own, ranges or ())
+                text = "\n".join([*left, GAP]) if left else lines.get(part.call_id) or GAP
                 yield replace(part, content=(Text(f"{text} {handle}"),))
             case Media():
                 yield Text(f"[{part.media_type} {part.name or ''}]".replace(" ]", "]") + f" {handle}")

@@ -98,20 +98,11 @@ def kept(slot: Slot, ranges: Sequence[Range]) -> str:
     """What these ranges leave of a slot: runs of pieces to the letter, a gap sign between them."""
     end = slot.first + len(slot.pieces)
     runs: list[str] = []
-    last = slot.first
     for first, stop in ranges:
         low, high = max(first, slot.first), min(stop, end)
-        if low >= high:
-            continue
-        run = "".join(slot.pieces[low - slot.first : high - slot.first])
-        if runs and low == last:
-            runs[-1] += run
-        else:
-            runs.append(run)
-        last = high
-    return f"{GAP}\n".join(
-        run if run.endswith("\n") or run is runs[-1] else run + "\n" for run in runs
-    ).rstrip("\n")
+        if low < high:
+            runs.append("".join(slot.pieces[low - slot.first : high - slot.first]).rstrip("\n"))
+    return f"\n{GAP}\n".join(runs)
 
 
 def joined(numbers: Sequence[int]) -> tuple[Range, ...]:
