@@ -46,25 +46,27 @@ def excerpt(
     best = sorted(range(len(lines)), key=lambda i: (-scores[i], i))
     wanted = [i for i in best if scores[i] > 0] or list(range(len(lines)))
     costs = [count(line) + 2 for line in lines]
-    taken: set[int] = set()
+    taken: list[int] = []  # what matters most first
     left = room - 4
     for steps in (0, 1, 2):  # first what matches, then what stands beside it
         for middle in wanted[:40]:
             for i in (middle - steps, middle + steps):
                 if 0 <= i < len(lines) and i not in taken and costs[i] <= left:
-                    taken.add(i)
+                    taken.append(i)
                     left -= costs[i]
-    return _joined(lines, sorted(taken), count, room)
+    return _joined(lines, taken, count, room)
 
 
 def _joined(lines: list[str], taken: list[int], count: Callable[[str], int], room: int) -> str:
+    """The lines in their order, with marks between; marks cost too, so what matters least may have to go again."""
     while taken:
-        out: list[str] = [] if taken[0] == 0 else [_GAP]
-        for place, number in enumerate(taken):
-            if place and number != taken[place - 1] + 1:
+        order = sorted(taken)
+        out: list[str] = [] if order[0] == 0 else [_GAP]
+        for place, number in enumerate(order):
+            if place and number != order[place - 1] + 1:
                 out.append(_GAP)
             out.append(lines[number].rstrip())
-        if taken[-1] != len(lines) - 1:
+        if order[-1] != len(lines) - 1:
             out.append(_GAP)
         text = "\n".join(out)
         if count(text) <= room:

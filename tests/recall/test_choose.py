@@ -1,0 +1,30 @@
+"""Value per token, and what says the same."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from backscroll.recall.choose import in_order, same
+
+
+def test_of_two_equally_likely_texts_the_shorter_is_first() -> None:
+    """The same odds for fewer tokens are the better buy."""
+    assert in_order(np.asarray([0.0, 0.0]), np.asarray([400.0, 20.0])) == [1, 0]
+
+
+def test_a_long_text_that_is_much_more_likely_stays_first() -> None:
+    """Length alone does not decide."""
+    assert in_order(np.asarray([4.0, -2.0]), np.asarray([400.0, 20.0])) == [0, 1]
+
+
+def test_equal_values_stand_in_the_order_of_time() -> None:
+    """The same input, the same order."""
+    assert in_order(np.zeros(4), np.ones(4)) == [0, 1, 2, 3]
+
+
+def test_near_duplicates() -> None:
+    """Nearly the same terms say the same; half of them do not; without terms nothing is the same."""
+    ten = [f"t{n}" for n in range(10)]
+    assert same(ten, [*ten, "x"])
+    assert not same(ten, ten[:5])
+    assert not same([], [])

@@ -1,0 +1,79 @@
+"""The weighing: trees laid out by clue give what walking them one by one gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.recall.candidate import Candidate, prepare
+from backscroll.recall.clues import measure
+from backscroll.recall.fuse import MOST_LEAVES, fusion, laid_out
+from backscroll.recall.index import Index
+from backscroll.recall.understand import understand
+
+CLUES = ("a", "b", "c")
+VALUES = st.floats(-4, 4, width=32)
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> dict[str, Any]:
+    """A tree of up to 16 leaves, of any shape."""
+    clue: list[int] = []
+    limit: list[float] = []
+    yes: list[int] = []
+    no: list[int] = []
+    points: list[float] = []
+
+    def grow(leaves: int) -> int:
+        if leaves == 1:
+            points.append(draw(st.floats(-2, 2)))
+            return -len(points)
+        node = len(clue)
+        clue.append(draw(st.integers(0, len(CLUES) - 1)))
+        limit.append(draw(VALUES))
+        yes.append(0)
+        no.append(0)
+        left = draw(st.integers(1, leaves - 1))
+        yes[node] = grow(left)
+        no[node] = grow(leaves - left)
+        return node
+
+    grow(draw(st.integers(1, MOST_LEAVES)))
+    return {"clue": clue, "limit": limit, "yes": yes, "no": no, "points": points}
+
+
+def walked(tree: dict[str, Any], row: dict[str, float]) -> float:
+    """The points of a text by following the answers."""
+    if not tree["clue"]:
+        return tree["points"][0]
+    node = 0
+    while node >= 0:
+        below = row[CLUES[tree["clue"][node]]] <= tree["limit"][node]
+        node = tree["yes"][node] if below else tree["no"][node]
+    return tree["points"][-node - 1]
+
+
+@given(
+    st.lists(trees(), min_size=1, max_size=4),
+    st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=1, max_size=8),
+)
+def test_all_at_once_is_as_one_by_one(grown: list[dict[str, Any]], rows: list[tuple[float, ...]]) -> None:
+    """The score is the sum of the points at which a text ends up in each tree."""
+    columns = {name: np.asarray([row[i] for row in rows]) for i, name in enumerate(CLUES)}
+    wanted = [sum(walked(tree, dict(zip(CLUES, row, strict=True))) for tree in grown) for row in rows]
+    assert laid_out(CLUES, grown).score(columns) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+def test_the_weighing_in_use_asks_only_for_clues_that_are_measured(vectors: bool) -> None:
+    """Data file and code belong together."""
+    index = Index()
+    index.extend([prepare(Candidate(1, "the port is 8443")), prepare(Candidate(2, "roses are red"))])
+    clues = measure(index, understand("which port?"))
+    assert {steps.clue for steps in fusion(vectors=vectors).steps} <= set(clues)
+    scores = fusion(vectors=vectors).score(clues)
+    assert np.isfinite(scores).all()
