@@ -288,6 +288,20 @@ def test_thinking_in_the_last_turn_stays_to_the_byte() -> None:
     assert done.messages[1]["content"][0] is thought
 
 
+def test_thinking_is_not_asked_for_in_the_middle_of_a_loop() -> None:
+    """A7: a running loop that was begun without thinking goes on without it; the next turn may think again."""
+    more = {
+        "options": {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 9},
+        "tools": [{"name": "ls"}],
+    }
+    loop = [user(), reply([use()]), user([result()])]
+    assert ids(check(loop, "anthropic", **more)) == ["A7"]
+    assert repair(loop, "anthropic", **more).options == {"max_tokens": 9}
+    assert check([user(), reply([thinks(), use()]), user([result()])], "anthropic", **more) == []
+    assert check([*loop[:2], user([result(), text("and?")])], "anthropic", **more) == []
+    assert check(loop, "anthropic") == []
+
+
 def test_a_doubled_result_becomes_text() -> None:
     """V1: of two results for one call the first stays, and the words of the other are kept."""
     done = repair([asks("c1"), tool("c1", "one"), tool("c1", "two")], "openai-chat").messages

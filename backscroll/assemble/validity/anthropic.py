@@ -351,6 +351,27 @@ def _thinking(draft: Draft) -> None:
             draft.note("A7", draft.at(entry), "a reply that ends with thinking", "that thinking was removed")
             draft.entries[n] = _replaced(entry, blocks[:end])
     _drop_empty(draft)
+    _begun_without(draft)
+
+
+def _begun_without(draft: Draft) -> None:
+    """Thinking cannot be asked for in the middle of a loop of calls that was begun without it."""
+    asked = as_object(draft.options.get("thinking")) or {}
+    last = draft.entries[-1].message if draft.entries else {}
+    running = last.get("role") == "user" and all(
+        of_kind(b, "tool_result") for b in blocks_of(last.get("content"))
+    )
+    if asked.get("type") != "enabled" or not running or len(draft.entries) < 2:
+        return
+    reply = blocks_of(draft.entries[-2].message["content"])
+    if any(of_kind(block, "tool_use") for block in reply) and not of_kind(reply[0], *THOUGHTS):
+        draft.note(
+            "A7",
+            "thinking",
+            "thinking is asked for in a loop that was begun without it",
+            "it is not asked for in this call",
+        )
+        draft.options = without(draft.options, "thinking")
 
 
 def _loop_start(entries: list[Entry]) -> int:
