@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.command import command, option, thread_argument
 from backscroll.surfaces.cli.plain import safe
 from backscroll.surfaces.cli.session import Session
+
+if TYPE_CHECKING:
+    from backscroll.surfaces.cli.screen import Screen
 
 
 @command(
@@ -23,4 +29,15 @@ def summary_command(session: Session, thread: str, budget: int) -> None:
         if session.as_json:
             session.screen.json({"thread": found.id, "summary": text})
         else:
-            session.screen.line(safe(text))
+            for line in safe(text).splitlines():
+                _print(session.screen, line)
+
+
+def _print(screen: Screen, line: str) -> None:
+    """One line, wrapped; what belongs to an entry stands below its words, and titles stand out."""
+    if not line.startswith("- "):
+        screen.lines(screen.style(part, "strong") for part in wrap(line, screen.room(0)) or [""])
+        return
+    first, *rest = wrap(line[2:], screen.room(2)) or [""]
+    screen.line(f"- {first}")
+    screen.lines(f"  {part}" for part in rest)
