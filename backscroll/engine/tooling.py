@@ -7,21 +7,21 @@ messages count: after an edit or a delete the same question has another answer. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from backscroll.derive.digest import Digest, digests_of
 from backscroll.derive.digests.asking import plain_name
 from backscroll.derive.flat import flat
-from backscroll.derive.operations import shown
+from backscroll.derive.operations import render_operations
 from backscroll.engine.lineage import View, reach
 from backscroll.engine.reading import message_of
 from backscroll.engine.result_memory import ResultMemory, memory_of, result_text
 from backscroll.errors import InvalidInput
 from backscroll.recall.query import Phrase, Query, Term, parse_query
 from backscroll.recall.words import index_words
-from backscroll.record.history import FORGOTTEN, Entry
+from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
 from backscroll.record.ports import Reader, Spoken, Wanted
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -29,6 +29,8 @@ from backscroll.vocab.part import Json, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
+
+__all__ = ["Digest", "ToolUse", "operations", "render_operations", "same_tool", "tool_history"]
 
 _PAGE = 64
 _TURNS = 5  # turns in which calls without any answer are looked for
@@ -101,8 +103,9 @@ def operations(thread: Thread, rounds: int | None = None, *, last: int | None = 
     limit = settings.max_summaries if last is None else last
     if limit == 0 or (last is None and rounds == 0):
         return []
+    memo = thread.engine.memo.shelf("operations")
     return thread.store.read(
-        lambda reader: _recent(_view(thread, reader), limit, rounds if last is None else None)
+        lambda reader: _recent(_view(thread, reader), limit, rounds if last is None else None, memo)
     )
 
 
@@ -114,35 +117,90 @@ def _view(thread: Thread, reader: Reader) -> View:
     return View(reader, state)
 
 
-def _recent(view: View, limit: int, rounds: int | None) -> list[Digest]:
+def _recent(view: View, limit: int, rounds: int | None, memo: MutableMapping[Any, Any]) -> list[Digest]:
     """The newest operations of a view. Results stand after their calls, so going back meets them first."""
     waiting = view.count(role="tool") if rounds is None else None
-    taken: list[Message] = []
+    taken: list[_Seen] = []
     calls = turns = 0
-    for message in _backwards(view):
-        taken.append(message)
-        if not message.hidden:
-            calls += sum(isinstance(part, ToolCall) for part in message.parts)
-        if message.role == "tool" and waiting is not None:
+    for row in _rows_backwards(view):
+        seen = _seen(row, memo)
+        if not row[0].flags & HIDDEN:
+            taken.append(seen)
+            calls += len(seen.calls)
+        role = row[0].role
+        if role == "tool" and waiting is not None:
             waiting -= 1
-        if message.role == "user":
+        if role == "user":
             turns += 1
             if rounds is not None and turns >= rounds:
                 break
             if waiting is not None and waiting <= 0 and turns >= _TURNS:
                 break  # no tool has answered before this
-        if calls >= limit and message.role == "assistant":
+        if calls >= limit and role == "assistant":
             break
-    return digests_of(shown(taken[::-1]), grows=False)[-limit:]
+    return [digest for block in _closed(taken[::-1]) for digest in _digested(block, memo)][-limit:]
 
 
-def _backwards(view: View, before: bytes | None = None) -> Iterator[Message]:
-    """Live messages from the end, a page at a time."""
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A message that need not be read to know what it has to do with tools."""
+
+    row: tuple[Entry, Spoken]
+    calls: frozenset[str]
+    results: frozenset[str]
+
+
+def _seen(row: tuple[Entry, Spoken], memo: MutableMapping[Any, Any]) -> _Seen:
+    known = memo.get(row[0].revision)
+    if known is None:
+        parts = message_of(*row).parts
+        known = memo[row[0].revision] = (
+            frozenset(part.id for part in parts if isinstance(part, ToolCall)),
+            frozenset(part.call_id for part in parts if isinstance(part, ToolResult)),
+        )
+    return _Seen(row, *known)
+
+
+def _closed(taken: Iterable[_Seen]) -> Iterator[list[_Seen]]:
+    """Cut where no call waits for its result, so that a block stays the same while the history grows."""
+    block: list[_Seen] = []
+    waiting: set[str] = set()
+    for seen in taken:
+        if block and not seen.results and not waiting:
+            yield block
+            block = []
+        if seen.row[0].role == "user":
+            waiting.clear()  # nobody will answer any more
+        waiting |= seen.calls
+        waiting -= seen.results
+        block.append(seen)
+    if block:
+        yield block
+
+
+def _digested(block: Sequence[_Seen], memo: MutableMapping[Any, Any]) -> list[Digest]:
+    """The digests of a block, made once for these revisions."""
+    if not any(seen.calls or seen.results for seen in block):
+        return []
+    key = tuple(seen.row[0].revision for seen in block)
+    made: list[Digest] | None = memo.get(key)
+    if made is None:
+        made = memo[key] = digests_of([message_of(*seen.row) for seen in block], grows=False)
+    return made
+
+
+def _rows_backwards(view: View) -> Iterator[tuple[Entry, Spoken]]:
+    before: bytes | None = None
     while rows := view.page(_PAGE, before=before, newest_first=True):
-        yield from (message_of(*row) for row in rows if _readable(row))
+        yield from (row for row in rows if _readable(row))
         before = rows[-1][0].position
         if len(rows) < _PAGE:
             return
+
+
+def _backwards(view: View) -> Iterator[Message]:
+    """Live messages from the end, a page at a time."""
+    return (message_of(*row) for row in _rows_backwards(view))
 
 
 def _readable(row: tuple[Entry, Spoken]) -> bool:
@@ -163,22 +221,22 @@ def tool_history(
 ) -> list[ToolUse]:
     """Uses of tools that fit everything asked for, the newest first.
 
-    `tool` is a name (capitals and a server in front do not matter), `target` words of what it was aimed at, `text` a
-    search in call and result as `search` understands it, `turn` the number of a turn.
+    `tool` is a name: exactly this one where there is one, else in any spelling, with or without a server in front. `target` is
+    words of what was asked, `text` a search in call and result as `search` understands it, `turn` the number of a turn.
     """
     if limit < 0:
         raise InvalidInput(f"cannot list {limit} tool calls", hint="give a number of 0 or more")
     asked = _Asked(_given(tool), _query(target), _query(text))
     if limit == 0:
         return []
-    if turn is not None:
-        steps = iter([thread.turn(turn).messages])
-        return thread.store.read(lambda reader: _uses(thread, _view(thread, reader), steps, asked, limit))
-    return thread.store.read(
-        lambda reader: _uses(
-            thread, (view := _view(thread, reader)), _candidates(thread, view, asked), asked, limit
-        )
-    )
+    within = None if turn is None else thread.turn(turn).messages
+
+    def work(reader: Reader) -> list[ToolUse]:
+        view = _view(thread, reader)
+        steps = _candidates(thread, view, asked) if within is None else iter([within])
+        return _uses(thread, view, steps, asked, limit)
+
+    return thread.store.read(work)
 
 
 def _given(text: str | None) -> str | None:
@@ -196,8 +254,8 @@ def _uses(
     for step in steps:
         for use in _fitting(step, asked):
             found.setdefault((use.digest.call, use.digest.call_id, use.digest.result), use)
-        if len(found) >= limit and asked.text is None and asked.target is None and asked.tool is None:
-            break  # only this walk goes strictly back; what the index finds comes in any order
+        if len(found) >= limit:
+            break  # they come from the end; what is older than all of these is not wanted
     ordered = sorted(found.values(), key=lambda use: use.position, reverse=True)
     # A step gives its calls in order; the newest first means the last of parallel calls too.
     return _numbered(thread, view, _latest_first(ordered)[:limit])
@@ -281,15 +339,14 @@ def _hits(thread: Thread, view: View, query: Query, tool: str | None) -> list[Re
 
 
 def _blocks_around(view: View, hits: Iterable[Ref]) -> Iterator[Sequence[Message]]:
-    """The blocks in which messages stand, each once."""
+    """The blocks in which messages stand, each once, the newest first."""
+    entries = [entry for hit in dict.fromkeys(hits) if (entry := view.entry(hit)) is not None and entry.live]
     seen: set[Ref] = set()
-    for hit in hits:
-        entry = view.entry(hit)
-        if entry is None or not entry.live or hit in seen:
-            continue
-        step = _block(view, entry)
-        seen.update(message.id for message in step)
-        yield step
+    for entry in sorted(entries, key=lambda entry: entry.position, reverse=True):
+        if entry.message not in seen:
+            block = _block(view, entry)
+            seen.update(message.id for message in block)
+            yield block
 
 
 def _block(view: View, entry: Entry) -> list[Message]:

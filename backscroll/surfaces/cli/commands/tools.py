@@ -15,8 +15,7 @@ from backscroll.surfaces.cli.times import shown
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.derive.digest import Digest
-    from backscroll.engine.tooling import ToolUse
+    from backscroll.engine.tooling import Digest, ToolUse
     from backscroll.surfaces.cli.screen import Screen
     from backscroll.vocab.part import Json
 
@@ -66,7 +65,7 @@ def tools_command(
 
 def _recent(session: Session, thread: str) -> None:
     """The list of recent operations as prompts have it."""
-    from backscroll.derive.operations import render_operations
+    from backscroll.engine.tooling import render_operations
     from backscroll.surfaces.i18n import spoken
 
     with session.engine() as engine:
