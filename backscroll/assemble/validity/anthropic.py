@@ -357,7 +357,7 @@ def _thinking(draft: Draft) -> None:
 def _begun_without(draft: Draft) -> None:
     """Thinking cannot be asked for in the middle of a loop of calls that was begun without it."""
     asked = as_object(draft.options.get("thinking")) or {}
-    last = draft.entries[-1].message if draft.entries else {}
+    last: Json = draft.entries[-1].message if draft.entries else {}
     running = last.get("role") == "user" and all(
         of_kind(b, "tool_result") for b in blocks_of(last.get("content"))
     )
