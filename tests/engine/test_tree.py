@@ -341,3 +341,26 @@ def test_a_thread_that_is_not_there_and_one_that_is_empty(engine: backscroll.Eng
     assert catch_up(engine, empty.id) == 1
     assert far_summaries(empty, None, 1000, rough_count) == []
     assert far_summaries(empty, None, 0, rough_count) == []
+
+
+def test_the_tree_is_the_same_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
+    """The same acts on both stores: the same nodes, the same texts, the same far past, also after a rebuild."""
+    from backscroll.stores.postgres.store import PostgresStore
+
+    trees: list[object] = []
+    for store in (SqliteStore(tmp_path / "a.db"), PostgresStore(postgres_url, tenant="tree")):
+        with Engine(store, Settings(background=False), Means(random=random.Random(7).randbytes)) as engine:
+            hands = Hands(engine, 7)
+            for what in [*ACTS, *ACTS, "append", "append", "append"]:
+                try:
+                    hands.act(what)
+                except BackscrollError:
+                    continue
+            for thread in hands.threads:
+                catch_up(engine, thread.id)
+            told_now = [tree_of(thread) for thread in hands.threads]
+            rebuild(engine, hands.threads[0].id)
+            assert tree_of(hands.threads[0]) == told_now[0]
+            far = [far_summaries(t, None, 400, rough_count) for t in hands.threads]
+            trees.append((told_now, far))
+    assert trees[0] == trees[1]
