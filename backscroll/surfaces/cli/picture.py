@@ -1,161 +1,148 @@
 """A prompt as a picture: a bar by section, what each section takes, and every message with its reason.
 
-Owns drawing a receipt for a terminal. Refuses: what is in it; the engine decided. Widths are measured in cells, so Chinese
-stays in its columns; without colours every section has a letter of its own in the bar.
+Owns drawing a receipt for a terminal. Refuses: what is in it; the engine decided, and `surfaces/receipts.py` has the words.
+Widths are measured in cells, so Chinese stays in its columns; without colours every section has a letter of its own in the bar.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from backscroll.surfaces import receipts
+from backscroll.surfaces.cli.cells import wrap
+from backscroll.surfaces.cli.parts import folded
 from backscroll.surfaces.cli.screen import Screen
 from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.i18n import find, t
+from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompting import Difference, Item, Receipt
+    from backscroll.engine.prompting import Difference, Prompt, Receipt
+    from backscroll.engine.sheet import CropMark
+    from backscroll.vocab.prompt import Block
 
-_STYLE = {
-    "tools": "tool",
-    "system": "system",
-    "memory": "match",
-    "summaries": "user",
-    "history": "assistant",
-    "recent": "strong",
-    "operations": "tool",
-    "recalled": "match",
-    "graph": "user",
-    "reserve": "dim",
-}
-_LETTER = {
+#: Without colours: the letter of a section.
+LETTERS = {
     "tools": "t", "system": "s", "memory": "m", "summaries": "∑", "history": "h", "recent": "r",
-    "operations": "o", "recalled": "c", "graph": "g", "reserve": "·",
+    "operations": "o", "recalled": "c", "graph": "g", receipts.AROUND: "+", "reserve": "·",
 }  # fmt: skip
 _WIDEST = 72
+_NAMES_FROM = 110  # cells from which a row has room for the name of its section beside its mark
+_EXCERPT = 160
 
 
-def number(value: int) -> str:
-    """A number with its thousands apart."""
-    return f"{value:,}"
+def _mark(screen: Screen, section: str) -> str:
+    return "█" if screen.coloured else LETTERS.get(section, "?")
 
 
-def section_name(section: str) -> str:
-    """The name of a section for people."""
-    return find(f"sections.{section}") or section
-
-
-def reason_words(reason: str) -> str:
-    """Why something is in the prompt, in the language in use."""
-    key = "".join(c if c.isalnum() else "_" for c in reason.lower()).strip("_")
-    return find(f"reasons.{key}") or reason
-
-
-def bar(screen: Screen, sections: dict[str, int], budget: int) -> str:
-    """One line: every section as long as its share of the budget."""
+def bar(screen: Screen, sections: Mapping[str, int], budget: int) -> str:
+    """One line: every section as long as its share of the budget, and never less than a cell."""
     room = min(screen.width, _WIDEST)
-    total = max(budget, sum(sections.values()), 1)
-    out, used, exact = "", 0, 0.0
-    for name, tokens in sections.items():
-        exact += tokens / total * room
-        cells = max(1 if tokens else 0, round(exact) - used)
-        cells = min(cells, room - used)
-        mark = "█" if screen.coloured else _LETTER.get(name, "?")
-        out += screen.style(mark * cells, _STYLE.get(name, ""))
-        used += cells
-    return out + screen.style("░" if screen.coloured else ".", "dim") * (room - used)
+    lengths = _lengths(list(sections.values()), max(budget, sum(sections.values()), 1), room)
+    drawn = [
+        screen.style(_mark(screen, name) * cells, f"section_{name}")
+        for name, cells in zip(sections, lengths, strict=True)
+    ]
+    rest = room - sum(lengths)
+    return "".join(drawn) + screen.style(("░" if screen.coloured else ".") * rest, "dim")
+
+
+def _lengths(parts: Sequence[int], whole: int, room: int) -> list[int]:
+    """Cells for each part: by its share, at least one for what is there; what that costs, the longest give."""
+    cells = [max(1, round(part / whole * room)) if part else 0 for part in parts]
+    most = room if sum(parts) >= whole else max(sum(map(bool, parts)), room - 1)  # a free token shows too
+    while sum(cells) > most:
+        longest = max(range(len(cells)), key=lambda n: cells[n])
+        if cells[longest] <= 1:
+            break
+        cells[longest] -= 1
+    return cells
 
 
 def summary(screen: Screen, receipt: Receipt) -> Iterator[str]:
     """The bar, and the figures under it."""
-    about = f"{receipt.wire} · {receipt.model or receipt.tokenizer}"
-    counted = "" if receipt.exact else f" · {t('context.estimated')}"
-    yield screen.style(f"{about}{counted}", "dim")
-    yield bar(screen, receipt.sections(), receipt.budget)
-    yield t(
-        "context.usage",
-        total=number(receipt.total),
-        budget=number(receipt.budget),
-        share=f"{receipt.usage:.0%}",
-        free=number(max(0, receipt.room)),
-    )
+    yield screen.style(receipts.about(receipt), "dim")
+    sections = receipts.shares(receipt)
+    yield bar(screen, sections, receipt.budget)
+    yield receipts.usage(receipt)
     columns = [Column(""), Column("", style="strong"), Column("", right=True), Column("", right=True)]
     rows = [
         (
-            "█" if screen.coloured else _LETTER.get(name, "?"),
-            section_name(name),
-            number(tokens),
-            f"{tokens / max(1, receipt.budget):.1%}",
+            _mark(screen, name),
+            receipts.section_name(name),
+            receipts.number(tokens),
+            receipts.share(tokens, receipt.budget),
         )
-        for name, tokens in receipt.sections().items()
+        for name, tokens in sections.items()
     ]
-    for line, (name, *_) in zip(table(screen, columns, rows), receipt.sections().items(), strict=True):
-        yield "  " + (screen.style(line[:1], _STYLE.get(name, "")) + line[1:] if screen.coloured else line)
+    for line, name in zip(table(screen, columns, rows), sections, strict=True):
+        yield "  " + screen.style(line[:1], f"section_{name}") + line[1:]
 
 
-def facts(screen: Screen, receipt: Receipt) -> Iterator[str]:
-    """What else the receipt says."""
-    if receipt.cached:
-        yield t("context.cached", tokens=number(receipt.cached))
-    if receipt.left_out:
-        yield t("context.left_out", n=number(receipt.left_out), all=number(receipt.messages))
-    if receipt.compaction:
-        facts_of = receipt.compaction
-        yield t(
-            "context.compacted",
-            reason=t(f"context.because_{facts_of['reason']}"),
-            before=number(int(facts_of["before"])),
-            after=number(int(facts_of["after"])),
-        )
-    if receipt.money.cold is not None:
-        warm = receipt.money.warm if receipt.money.warm is not None else receipt.money.cold
-        yield t("context.money", warm=dollars(warm), cold=dollars(receipt.money.cold))
-    if receipt.recall:
-        yield t("context.recall", why=reason_words(receipt.recall))
-    if receipt.repairs:
-        yield t("context.repairs", rules=", ".join(receipt.repairs))
-    for warning in receipt.warnings:
-        yield screen.style(reason_words(warning), "warn")
+def facts(screen: Screen, receipt: Receipt, crops: Sequence[CropMark] = ()) -> Iterator[str]:
+    """What else the receipt says, wrapped; warnings last."""
+    for line in receipts.facts(receipt, crops):
+        yield from _hanging(screen, line)
+    for line in receipts.warnings(receipt):
+        yield from (screen.style(piece, "warn") for piece in _hanging(screen, line))
 
 
-def dollars(nano: int) -> str:
-    """Billionths of a dollar for people."""
-    value = nano / 1_000_000_000
-    return f"${value:.4f}" if value < 1 else f"${value:,.2f}"
+def _hanging(screen: Screen, text: str) -> Iterator[str]:
+    """A sentence, with what does not fit indented below."""
+    first = next(iter(wrap(text, screen.width)), "")
+    yield first
+    rest = text[len(first) :].strip()
+    if rest:
+        yield from (f"  {line}" for line in wrap(rest, screen.width - 2))
 
 
-def items(screen: Screen, found: Sequence[Item]) -> Iterator[str]:
-    """Every message of the prompt: where it stands, how large it is, at which resolution and why."""
+def items(screen: Screen, prompt: Prompt) -> Iterator[str]:
+    """Every message of the prompt: how large it is, at which resolution, why, and how it begins."""
+    named = screen.width >= _NAMES_FROM
     columns = [
-        Column("#", right=True, style="dim"),
+        Column(""),
         Column(t("columns.section")),
         Column(t("columns.role")),
         Column(t("columns.tokens"), right=True, style="strong"),
+        Column(""),
         Column(t("columns.level")),
         Column(t("columns.handle"), style="dim"),
-        Column(""),
         Column(t("columns.why"), shrinks=True),
     ]
+    found = prompt.receipt.items
     rows = [
         (
-            str(n),
-            section_name(item.section),
-            find(f"roles.{item.role}") or item.role,
-            number(item.tokens),
-            find(f"levels.{item.level}") or item.level,
-            item.handle,
+            _mark(screen, item.section),
+            receipts.section_name(item.section) if named else "",
+            receipts.role_name(item.role),
+            receipts.number(item.tokens),
             "≡" if item.cached else "",
-            reason_words(item.reason),
+            receipts.level_name(item.level),
+            item.handle,
+            " · ".join(filter(None, (receipts.reason_words(item.reason), _opening(block)))),
         )
-        for n, item in enumerate(found, 1)
+        for item, block in zip(found, prompt.blocks, strict=True)
     ]
-    yield from table(screen, columns, rows)
+    if not rows:
+        return
+    header, *lines = table(screen, columns, rows)
+    yield header
+    for line, item in zip(lines, found, strict=True):
+        yield screen.style(line[:1], f"section_{item.section}") + line[1:]
+
+
+def _opening(block: Block) -> str:
+    """How a message begins, on one line."""
+    return next((line for part in block.parts if (line := folded(part, _EXCERPT))), "")
 
 
 def difference(screen: Screen, found: Difference) -> Iterator[str]:
     """What changed since the previous prompt."""
-    yield t("context.same", n=number(found.same), tokens=number(found.cached))
+    same = {"n": receipts.number(found.same), "tokens": receipts.number(found.cached)}
+    yield from _hanging(screen, t("context.same", **same) if found.same else t("context.nothing_same"))
     for mark, style, changed in (("-", "removed", found.gone), ("+", "added", found.new)):
         for item in changed:
-            words = f"{section_name(item.section)} · {item.handle or item.role} · {number(item.tokens)}"
-            yield screen.style(f"{mark} {words} · {reason_words(item.reason)}", style)
+            for line in _hanging(screen, f"{mark} {receipts.item_words(item)}"):
+                yield screen.style(line, style)
+    if not found.gone and not found.new:
+        yield t("context.no_difference")

@@ -29,6 +29,18 @@ _STYLES = {
     "warn": "33",
     "added": "32",
     "removed": "31",
+    # The sections of a prompt: neighbours differ on dark and on light ground.
+    "section_tools": "33",
+    "section_system": "35",
+    "section_memory": "95",
+    "section_summaries": "36",
+    "section_history": "34",
+    "section_recent": "32",
+    "section_operations": "93",
+    "section_recalled": "91",
+    "section_graph": "96",
+    "section_around": "37",
+    "section_reserve": "90",
 }
 #: A table in a pipe is as wide as it needs to be.
 _UNBOUNDED = 10_000

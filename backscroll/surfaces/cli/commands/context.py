@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from backscroll.errors import InvalidInput
+from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.cli import picture
 from backscroll.surfaces.cli.addressing import event_number, thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
+from backscroll.surfaces.cli.conversation import title_of
+from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompting import Prompt
+    from backscroll.engine.prompting import Prompt, Receipt
     from backscroll.engine.thread import Thread
 
 _WIRES = ("openai-chat", "openai-responses", "anthropic")
@@ -38,17 +42,19 @@ def _tools(path: str | None) -> list[Any]:
     if path is None:
         return []
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidInput(
-            t("context.bad_tools", path=path, error=str(error)), hint=t("context.bad_tools_hint")
-        ) from error
-    found = data.get("tools") if isinstance(data, dict) else data
+        data = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise _no_tools(path, say(error.strerror or str(error))) from error
+    except (ValueError, RecursionError) as error:
+        raise _no_tools(path, t("context.not_json")) from error
+    found = cast("dict[str, Any]", data).get("tools") if isinstance(data, dict) else data
     if not isinstance(found, list):
-        raise InvalidInput(
-            t("context.bad_tools", path=path, error=type(found).__name__), hint=t("context.bad_tools_hint")
-        )
-    return found
+        raise _no_tools(path, t("context.no_list"))
+    return cast("list[Any]", found)
+
+
+def _no_tools(path: str, why: str) -> InvalidInput:
+    return InvalidInput(t("context.bad_tools", path=path, error=why), hint=t("context.bad_tools_hint"))
 
 
 @command(
@@ -70,30 +76,55 @@ def context_command(
     **asked: Any,
 ) -> None:
     """Show what a prompt would consist of; writes nothing."""
-    from backscroll.engine.prompting import compare, prompt, receipts
+    from backscroll.engine.prompting import prompt, receipts
 
     screen = session.screen
     with session.engine() as engine:
         found = thread_named(engine, thread)
         before = receipts(found, 1)
-        moment = None if as_of is None else event_number(as_of)
+        moment = None if as_of is None else _moment(found, as_of)
         made = prompt(found, tools=_tools(tools), as_of=moment, dry_run=True, **_budgeted(found, asked))
         if html is not None:
-            from backscroll.surfaces.pages.context import page
+            _write_page(session, found, made, html)
+        elif screen.as_json:
+            screen.json(_shape(made.receipt, before if diff else None))
+        else:
+            with screen.paged():
+                _draw(session, found, made, brief=brief, now=moment is None)
+                if diff:
+                    _compare(session, made.receipt, before)
 
-            Path(html).write_text(page(made, found.info.title or found.id[:8]), encoding="utf-8")
-            screen.remark(t("context.wrote", path=html), "good")
-            return
-        if screen.as_json:
-            screen.json(made.receipt.to_json())
-            return
-        _draw(session, made, brief=brief)
-        if diff:
-            screen.line()
-            if before:
-                screen.lines(picture.difference(screen, compare(before[0], made.receipt)))
-            else:
-                screen.remark(t("context.no_previous"), "dim")
+
+def _moment(found: Thread, text: str) -> int:
+    """An event that the thread has."""
+    number, head = event_number(text), found.head
+    if number > head:
+        raise NotFound(t("comparing.no_event", number=number), hint=t("comparing.events", n=head))
+    return number
+
+
+def _write_page(session: Session, found: Thread, made: Prompt, path: str) -> None:
+    from backscroll.engine.exporting import write_file
+    from backscroll.surfaces.pages.context import page
+
+    write_file(Path(path), [page(made, one_line(title_of(found.info)))])
+    text = t("context.wrote", path=path)
+    if session.as_json:
+        session.screen.json({"path": path, "total": made.receipt.total})
+    else:
+        session.screen.line(session.screen.style(text, "good"))
+
+
+def _shape(receipt: Receipt, before: Sequence[Receipt] | None) -> dict[str, Any]:
+    """The receipt; with --diff also what changed since the previous one (null where there is none)."""
+    if before is None:
+        return receipt.to_json()
+    from dataclasses import asdict
+
+    from backscroll.engine.prompting import compare
+
+    changed = asdict(compare(before[0], receipt)) if before else None
+    return {**receipt.to_json(), "difference": changed}
 
 
 def _budgeted(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
@@ -104,14 +135,29 @@ def _budgeted(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
     return asked
 
 
-def _draw(session: Session, made: Prompt, *, brief: bool) -> None:
+def _draw(session: Session, found: Thread, made: Prompt, *, brief: bool, now: bool) -> None:
+    from backscroll.engine.cropping import crops
+
     screen = session.screen
     screen.lines(picture.summary(screen, made.receipt))
-    screen.line()
-    screen.lines(picture.facts(screen, made.receipt))
-    if not brief:
+    said = list(picture.facts(screen, made.receipt, crops(found) if now else ()))
+    if said:
         screen.line()
-        screen.lines(picture.items(screen, made.receipt.items))
+        screen.lines(said)
+    if not brief and made.receipt.items:
+        screen.line()
+        screen.lines(picture.items(screen, made))
+
+
+def _compare(session: Session, receipt: Receipt, before: Sequence[Receipt]) -> None:
+    from backscroll.engine.prompting import compare
+
+    screen = session.screen
+    screen.line()
+    if before:
+        screen.lines(picture.difference(screen, compare(before[0], receipt)))
+    else:
+        screen.line(screen.style(t("context.no_previous"), "dim"))
 
 
 @command("prompt", *_asked(), flag("--dry-run"))

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli import shapes
 from backscroll.surfaces.cli.addressing import message_named, thread_named
+from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
 from backscroll.surfaces.cli.conversation import Narrator
 from backscroll.surfaces.cli.done import number_of, said
-from backscroll.surfaces.cli.picture import number
+from backscroll.surfaces.cli.plain import safe
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.receipts import number
+
+if TYPE_CHECKING:
+    from backscroll.engine.compacting import CompactionReport
+    from backscroll.engine.cropping import Crop
 
 _DIRECTIONS = ("top", "bottom")
 
@@ -44,31 +52,45 @@ def crop_command(
     """Take messages out of prompts."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
-        edges = {
-            name: None if value is None else message_named(engine, found, value)
-            for name, value in (("first", first), ("last", last))
-        }
-        told = found.crop(direction, amount, summary, **edges, dry_run=True)
-        if told.ask_first and not (dry_run or yes) and not _agreed(session, told.relevance):
-            raise InvalidInput(t("cropping.not_cropped"), hint=t("cropping.not_cropped_hint"))
+        begin = None if first is None else message_named(engine, found, first)
+        end = None if last is None else message_named(engine, found, last)
+        if (direction is None) != (amount is None):
+            raise InvalidInput(t("cropping.half"), hint=t("cropping.half_hint"))
+        told = found.crop(direction, amount, summary, first=begin, last=end, dry_run=True)
+        if told.ask_first and not (dry_run or yes) and not _agreed(session, told):
+            session.screen.line(t("cropping.nothing"))
+            return
         if not dry_run:
-            told = found.crop(direction, amount, summary, **edges)
-    key = "cropping.would" if dry_run else "cropping.done"
-    text = t(
-        key,
-        n=number(told.messages),
-        tokens=number(told.tokens - told.summary_tokens),
+            told = found.crop(direction, amount, summary, first=begin, last=end)
+    if session.as_json:
+        session.screen.json(asdict(told))
+    else:
+        _say(session, told)
+
+
+def _say(session: Session, told: Crop) -> None:
+    """What went, or would go, and what stands in its place."""
+    screen = session.screen
+    less = told.tokens - told.summary_tokens
+    text = count(
+        "cropping.would" if told.event is None else "cropping.done",
+        told.messages,
+        tokens=number(max(0, less)),
         handle=told.handle,
         share=f"{told.relevance:.0%}",
     )
-    said(session, asdict(told), f"{text}\n{told.summary}" if told.summary else text)
+    screen.lines(wrap(text, screen.width))
+    if told.summary:
+        screen.line(t("cropping.in_place"))
+    for line in filter(None, told.summary.split("\n")):
+        screen.lines(screen.style(f"  {piece}", "dim") for piece in wrap(safe(line), screen.room(2)))
 
 
-def _agreed(session: Session, share: float) -> bool:
+def _agreed(session: Session, told: Crop) -> bool:
     """What goes has to do with the task at hand: a person decides, where there is one."""
-    if not session.screen.terminal:
-        return False
-    return click.confirm(t("cropping.ask", share=f"{share:.0%}"), default=False, err=True)
+    if not session.screen.can_ask:
+        raise InvalidInput(t("cropping.not_cropped"), hint=t("cropping.not_cropped_hint"))
+    return session.screen.asks(count("cropping.ask", told.messages, share=f"{told.relevance:.0%}"))
 
 
 @command("uncrop", thread_argument(), click.Argument(["handle"], metavar="HANDLE"))
@@ -106,23 +128,29 @@ def compact_command(
             before=number(report.before),
             after=number(report.after),
         ),
-        t(
-            "cropping.how",
-            digested=number(report.digested),
-            condensed=number(report.condensed),
-            summed_up=number(report.summed_up),
-        ),
+        *_how(report),
     ]
     if report.pays_back_after is not None:
         lines.append(
-            t(
+            count(
                 "cropping.pays",
+                report.pays_back_after,
                 cost=number(round(report.cost_now)),
                 saves=number(round(report.saves_per_call)),
-                calls=number(report.pays_back_after),
             )
         )
     said(session, {**asdict(report), "saved": report.saved}, "\n".join(lines))
+
+
+def _how(report: CompactionReport) -> Iterator[str]:
+    """What became of how many steps; what did not happen is not said."""
+    for key, steps in (
+        ("cropping.digested", report.digested),
+        ("cropping.condensed", report.condensed),
+        ("cropping.summed_up", report.summed_up),
+    ):
+        if steps:
+            yield f"  {count(key, steps)}"
 
 
 @command("expand", thread_argument(), click.Argument(["handle"], metavar="HANDLE"))

@@ -37,5 +37,5 @@ def work_command(session: Session, follow: bool) -> None:
         return
     screen.line(count("working.done", done.threads, made=done.made))
     if done.failed:
-        screen.remark(t("working.failed", n=done.failed, error=done.last_error), "bad")
+        screen.remark(count("working.failed", done.failed, error=done.last_error), "bad")
         session.exit_code = 1
