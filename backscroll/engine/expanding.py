@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from backscroll.assemble.crop import within
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.errors import Forgotten, NotFound
 from backscroll.record.history import FORGOTTEN, Entry
+from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import Handle, parse_handle
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -38,7 +40,16 @@ def expand(thread: Thread, handle: str, *, learn: bool = True) -> list[Message]:
 
 def _found(view: View, wanted: Handle) -> list[Message]:
     if wanted.first == wanted.last:
+        event = view.event(wanted.first)
+        if event is not None and event.kind is Kind.CROPPED:  # a receipt names a crop by its event
+            runs = [(int(first), int(last)) for first, last in event.head["runs"]]
+            whole = _range(view, wanted._replace(first=runs[0][0], last=runs[-1][1]))
+            return [m for m in whole if within(m.id.seq, runs)]
         return [_one(view, wanted)]
+    return _range(view, wanted)
+
+
+def _range(view: View, wanted: Handle) -> list[Message]:
     edges = [entry for seq in (wanted.first, wanted.last) if (entry := _entry(view, seq)) is not None]
     if len(edges) < 2:
         raise NotFound(f"nothing is behind the handle {wanted}", hint="`backscroll show` lists what there is")

@@ -126,7 +126,7 @@ def read_sheet(
         edge,
         reached,
         frozenset(_touched(e for e in rare if e.seq > since)),
-        view.state.messages,
+        view.state.messages if view.as_of >= view.state.head else view.count(),
         _asked(window, messages, standing, memo),
     )
 
