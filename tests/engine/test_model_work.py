@@ -110,7 +110,7 @@ def test_imported_turns_wait_for_consent(engine: Engine, tmp_path: Path) -> None
         assert told.input > 1000
         assert told.dollars is None  # nobody knows what this model costs
         done = write_all(engine, thread.id)
-        assert done.texts >= told.texts
+        assert 0 < done.texts <= told.texts  # short gists may leave a span nothing to merge
         assert done.calls == len(server.asked)
         assert estimate(engine, thread.id).texts == 0
 
