@@ -81,7 +81,7 @@ def _plain(value: Any) -> str:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(GARBAGE, MODELS, st.booleans(), st.sampled_from([None, [], [{"name": "ls"}]]), LOOSE)
 def test_any_garbage_becomes_a_prompt(
     wire: str, messages: list[Any], model: str | None, same: bool, tools: Any, system: Any
@@ -99,7 +99,7 @@ def test_any_garbage_becomes_a_prompt(
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(GARBAGE, LOOSE)
 def test_a_service_would_take_what_was_repaired(wire: str, messages: list[Any], system: Any) -> None:
     """A judge that shares nothing with the engine finds nothing to refuse."""
@@ -185,7 +185,7 @@ NEAR = {"openai-chat": NEAR_CHAT, "openai-responses": NEAR_RESPONSES, "anthropic
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data(), MODELS, st.booleans())
 def test_nearly_right_histories_are_mended(
     wire: str, data: st.DataObject, model: str | None, same: bool

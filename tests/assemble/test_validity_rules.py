@@ -98,6 +98,8 @@ CASES = [
     Case("S1", ANTHROPIC, [{"role": "narrator", "content": "hi"}], [user()]),
     Case("S2", CHAT, [user([{"type": "input_text", "text": "hi"}])], [user([text()])]),
     Case("S2", CHAT, [user(7)], [user([text("7")])]),
+    Case("S2", CHAT, [{"role": "user", "text": "hi"}], [user()]),
+    Case("S2", ANTHROPIC, [{"role": "user", "parts": [{"type": "text", "text": "hi"}]}], [user([text()])]),
     Case("S2", CHAT, [user(), reply([text("see"), {"type": "image_url", "image_url": {"url": "u"}}])],
          [user(), reply([text("see"), text("[image]")])]),
     Case("S2", CHAT, [user([{"type": "image_url", "image_url": "http://x/y.png"}])],

@@ -362,7 +362,7 @@ BLOBS = {"h": PNG}
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(HISTORIES, TAILS, st.booleans(), MODELS, st.sampled_from([None, [], [{"name": "ls"}]]))
 def test_any_history_gives_a_valid_prompt(
     wire: str, history: list[Block], after: list[Block], same: bool, model: str | None, tools: Any
@@ -399,7 +399,7 @@ def stays(one: Rendered, two: Rendered) -> bool:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(HISTORIES, HISTORIES, TAILS, TAILS)
 def test_the_prefix_stays_when_more_is_said(
     wire: str, history: list[Block], more: list[Block], before: list[Block], after: list[Block]

@@ -16,6 +16,7 @@ from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+_WORDS = ("text", "parts", "message")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
@@ -42,7 +43,8 @@ class _Apart(NamedTuple):
 def native(draft: Draft, wire: Wire) -> None:
     """Put calls and results of other wires into the shape of this one; what is of this wire stays the same object."""
     out: list[Entry] = []
-    for entry in draft.entries:
+    for given in draft.entries:
+        entry = _with_content(draft, given)
         message = as_object(entry.message)
         found = _apart(message, wire) if message is not None else None
         if found is None:
@@ -56,6 +58,18 @@ def native(draft: Draft, wire: Wire) -> None:
         )
         out += [Entry(spelled, entry.origins) for spelled in _spelled(found, wire)]
     draft.entries = out
+
+
+def _with_content(draft: Draft, entry: Entry) -> Entry:
+    """Words that stand under another name, as some programs keep them, are the content."""
+    message = as_object(entry.message)
+    if message is None or "content" in message or not as_text(message.get("role")):
+        return entry
+    key = next((key for key in _WORDS if isinstance(message.get(key), str | list) and message[key]), None)
+    if key is None:
+        return entry
+    draft.note("S2", draft.at(entry), "words under another name than content", "they are its content now")
+    return Entry({**without(message, key), "content": message[key]}, entry.origins)
 
 
 def _apart(message: Mapping[str, Json], wire: Wire) -> _Apart | None:
