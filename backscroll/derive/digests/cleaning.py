@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 #: Characters that are looked at on either end of a result; what lies between is only counted.
 SLICE = 12_000
-_LONG_LINE = re.compile(r"([^\n]{800})[^\n]+")
+_LONGEST_LINE = 800
 
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[PX^_][^\x1b]{0,4096}(?:\x1b\\)?|[ -/]?[0-~])"
@@ -56,8 +56,14 @@ def plain(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n")
         text = "\n".join(_overwritten(line) if "\r" in line else line for line in text.split("\n"))
-    text = _SURROGATE.sub("\ufffd", _CONTROL.sub("", text))
-    return _LONG_LINE.sub(r"\1…", text)  # nobody reads further, and patterns stay quick
+    text = _CONTROL.sub("", text)
+    if not text.isascii():
+        text = _SURROGATE.sub("\ufffd", text)
+    lines = text.split("\n")
+    if max(map(len, lines)) <= _LONGEST_LINE:
+        return text
+    # Nobody reads further, and patterns stay quick.
+    return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines)
 
 
 def _overwritten(line: str) -> str:

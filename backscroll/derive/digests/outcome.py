@@ -50,7 +50,8 @@ def _outcome(asked: Asked, told: Told, limit: int, known: str) -> str:
             if told.exit_code
             else ("" if told.media else _nothing(asked, told, limit))
         )
-    whole = " | ".join(one_line(line) for line in told.said)
+    short = len(told.text) <= 8 * limit  # else it cannot be shown whole, and need not be looked at for that
+    whole = " | ".join(one_line(line) for line in told.said) if short else ""
     if whole and width(whole) <= limit and asked.kind not in ("todo", "edit", "write"):
         code = f"exit {told.exit_code}; " if told.exit_code and str(told.exit_code) not in whole else ""
         return code + whole  # short results say it best themselves

@@ -7,6 +7,7 @@ Owns: finding them in any text and choosing those that fit into a line. Refuses:
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from backscroll.derive.digests.cleaning import joined, width
@@ -27,6 +28,12 @@ _FOUND = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
+#: What may hold such a string: a run of its characters, or a quotation.
+_RUN = re.compile(
+    r"https?://[^\s<>\"'`)\]}，。；、）】」]{1,200}|[$€£¥￥]?[A-Za-z0-9_@.#~/:+\->,]{3,300}(?:[元年][0-9月日]{0,8}|万元|美元)?"
+    r"|“[^“”\n]{2,30}”|「[^「」\n]{2,30}」|《[^《》\n]{2,30}》|`[^`\n]{3,40}`"
+)
+_SPECIAL = re.compile(r"[\d_/@\-`“「《.:>]|[a-z][A-Z]|[A-Z][a-z]+[A-Z]")
 _WEIGHT = {
     "path": 9, "file": 8, "symbol": 7, "url": 7, "id": 7, "email": 8, "date": 5, "amount": 6, "quoted": 5, "word": 3, "number": 2,
 }  # fmt: skip
@@ -41,19 +48,28 @@ _MOST = 400
 def specific(text: str, *, without: str = "") -> list[tuple[str, float]]:
     """Such strings of a text with how telling they are, in order, each once; those of `without` are known already."""
     seen: dict[str, list[float]] = {}
-    for match in _FOUND.finditer(text):
-        kind, word = match.lastgroup or "", match[0].rstrip(".,;:-")
-        if kind == "quoted":
-            word = word[1:-1].strip()
-        if not 3 <= len(word) <= _LONGEST or (without and word in without) or _DULL.fullmatch(word):
+    # Text repeats itself, and most of its words are plain: each that may hold something is looked at once.
+    for run, times in Counter(_RUN.findall(text)).items():
+        if not _SPECIAL.search(run):
             continue
-        if kind == "path" and not _rooted(word):
-            kind = "word"
-        if word in seen:
-            seen[word][1] += 1
-        elif len(seen) < _MOST:
-            seen[word] = [float(_WEIGHT.get(kind, 1)), 1.0]
+        for match in _FOUND.finditer(run):
+            word, weight = _weighed(match)
+            if not 3 <= len(word) <= _LONGEST or (without and word in without) or _DULL.fullmatch(word):
+                continue
+            if word in seen:
+                seen[word][1] += times
+            elif len(seen) < _MOST:
+                seen[word] = [weight, float(times)]
     return [(word, weight + min(2.0, 0.5 * (times - 1))) for word, (weight, times) in seen.items()]
+
+
+def _weighed(match: re.Match[str]) -> tuple[str, float]:
+    kind, word = match.lastgroup or "", match[0].rstrip(".,;:-")
+    if kind == "quoted":
+        return word[1:-1].strip(), _WEIGHT[kind]
+    if kind == "path" and word and not _rooted(word):
+        kind = "word"
+    return word, _WEIGHT[kind]
 
 
 def _rooted(path: str) -> bool:
