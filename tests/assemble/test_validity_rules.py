@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -268,6 +269,12 @@ def test_every_rule_is_tested_here() -> None:
     between = {"V2", "V3", "V5", "V8", "V9", "V10", "C4", "R3", "R8", "R9", "A11", "A12", "A13", "A15"}
     assert set(rules()) == {case.rule for case in CASES} | between
     assert all(rule.wire in ("", *WIRES) and rule.explanation and rule.hint for rule in rules().values())
+
+
+def test_the_page_tells_every_rule() -> None:
+    """The documentation has each rule with its title and its explanation, as the table has it."""
+    page = (Path(__file__).parents[2] / "docs" / "validity.md").read_text(encoding="utf-8")
+    assert [r.id for r in rules().values() if f"| {r.id} | {r.title} | {r.explanation} |" not in page] == []
 
 
 # -- details of repair -----------------------------------------------------------------------------------------

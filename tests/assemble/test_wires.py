@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll.assemble.validity import check
+from backscroll.assemble.validity.between import Sent, check_change
 from backscroll.assemble.wires import Breakpoint, Rendered, render
 from backscroll.errors import InvalidInput
 from backscroll.vocab.ids import Ref
@@ -289,6 +290,22 @@ def test_marks_stand_every_fifteen_blocks() -> None:
     places = [point.message for point in out.breakpoints]
     assert places[-1] == 80
     assert all(b - a <= 15 for a, b in pairwise(places))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 15), min_size=1, max_size=12), st.booleans())
+def test_the_cache_is_found_again_at_every_call(steps: list[int], summarised: bool) -> None:
+    """A11, A12: along an agent's loop, however many calls a step makes, a mark is near the last one of the call before."""
+    blocks = [block("system", "s"), block("user", "go", section=Section.SUMMARIES if summarised else None)]
+    before: Sent | None = None
+    for number, calls in enumerate(steps):
+        ids = [f"c{number}_{n}" for n in range(calls)]
+        blocks.append(block("assistant", "next", *(ToolCall(id, "ls", {}) for id in ids)))
+        blocks.append(block("tool", *(ToolResult(id, (Text("out"),)) for id in ids)))
+        out = render([*blocks, tail(f"tail {number}")], ANTHROPIC).marked()
+        now = Sent(out.messages, ANTHROPIC, out.system)
+        assert before is None or check_change(before, now) == []
+        before = now
 
 
 def test_tools_are_marked_where_there_is_no_system_prompt() -> None:

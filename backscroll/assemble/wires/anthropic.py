@@ -117,7 +117,7 @@ def with_tail(messages: list[dict[str, Json]], tail: str) -> tuple[list[dict[str
 def breakpoints(
     messages: Sequence[dict[str, Json]], system: Json, tools: Sequence[Json] | None, ends: Sequence[int]
 ) -> tuple[Breakpoint, ...]:
-    """Where the marks go: behind system (or tools), at the ends of stable sections, behind the newest message, and between.
+    """Where the marks go: behind system (or tools), behind the newest message, fifteen blocks before it, where sections end.
 
     `messages` are those without the tail, `ends` the indexes of messages that close a stable section.
     """
@@ -136,6 +136,13 @@ def breakpoints(
     if not flat:
         return tuple(points)
     last_of = {n: (n, m) for n, m in flat}
-    wanted = [flat[-1], *(last_of[n] for n in reversed(ends) if n in last_of), *flat[-1 - _APART :: -_APART]]
+    closing = [last_of[n] for n in reversed(ends) if n in last_of]
+    back = flat[-1 - _APART :: -_APART]
+    wanted = [
+        flat[-1],
+        *back[:1],
+        *closing,
+        *back[1:],
+    ]  # one step may add more blocks than a single mark looks back
     chosen = list(dict.fromkeys(wanted))[: _MOST - len(points)]
     return (*points, *(Breakpoint("messages", n, m) for n, m in sorted(chosen)))
