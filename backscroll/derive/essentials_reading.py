@@ -28,6 +28,7 @@ _FEW = 8
 _BARE = 40  # characters of a heading that says nothing without what follows
 _WIDE = 400_000  # characters of one message that are read; the rest of a dump is data
 _STRONG = re.compile(r"decid|decision|chose|opted|agreed|settled|决定|采用|改用|敲定|选用|商定")
+_FIRM = re.compile(r"\b(?:i|we)(?:'ve| have)? decided\b|(?:我们?|咱们?)(?:已经)?决定")
 _HARD = re.compile(r"must|never|forbidden|not allowed|under no circumstances|必须|禁止|不得|严禁|务必")
 _STILL = re.compile(r"still|fail|remain|unresolved|not (?:yet )?(?:fixed|working)|失败|报错|仍|无法|没有解决")
 _LOUD = re.compile(
@@ -132,7 +133,9 @@ def _sentence(message: Message, piece: Marked, following: Marked | None, *, user
             yield _essential(
                 Kind.CONSTRAINT, whole, message, "constraint", _name(whole), 1.3 if user else 0.6
             )
-    decided = ("decision" in cues or (user and "contrast" in cues)) and not asks
+    decided = ("decision" in cues or (user and "contrast" in cues)) and (
+        not asks or bool(_FIRM.search(text.lower()))
+    )
     if decided:
         reasoned = "reason" in cues or _gives_reason(following)
         if user or (reasoned and "filler" not in cues) or _STRONG.search(text.lower()):

@@ -35,6 +35,7 @@ _DENSE = 14  # one token of a gist for so many of what it stands for
 _WIDE = 60_000  # characters of one message that may be quoted
 _CODE = 48  # tokens of a block of code that is quoted
 _ALIKE = 0.8
+_GREETING = 20  # bytes that a sentence needs to be what somebody asks for
 _ACTED = 0.8  # weight of a path from which it was changed, or named by the user
 _AGAIN = 0.3  # what each further essential of a kind counts less, so that one kind does not fill a gist
 _SPACE = re.compile(r"\s+")
@@ -200,7 +201,12 @@ def _sentences(
                 answers=asked and index < 2,
             ).value
             score = score * times if score > 0 else score
-            if message.role == "user" and not user_seen and len(text) > 12 and "filler" not in piece.cues:
+            if (
+                message.role == "user"
+                and not user_seen
+                and len(text.encode("utf-8", "surrogatepass")) > _GREETING
+                and "filler" not in piece.cues
+            ):
                 score, user_seen = score + 1, True
             score += 0.4 * (message.id == final) + 2 * message.pinned
             # What is open now may be settled later: the line hands on what it is worth without that.

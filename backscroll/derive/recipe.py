@@ -16,7 +16,9 @@ from typing import TypeAlias
 from backscroll.formats.json_text import dumps
 from backscroll.vocab.part import Json
 
-Count: TypeAlias = Callable[[str], int]  # tokens of a text; passed in, because tables have to be read from disk
+Count: TypeAlias = Callable[
+    [str], int
+]  # tokens of a text; passed in, because tables have to be read from disk
 
 
 def _none() -> Mapping[str, Json]:

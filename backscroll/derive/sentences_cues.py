@@ -59,6 +59,8 @@ _QUESTION = re.compile(r"[?？]\s*[\"'”’」』）)]*\s*$")
 _QUESTION_ZH = re.compile(
     r"(?:吗|呢|什么|怎么|为什么|如何|哪里|哪个|哪些|是否|能不能|可不可以|多少|几点)[^。！]{0,40}$"
 )
+_BEHIND = re.compile(r"^\(\?<![^)]*\)")
+_EITHER = re.compile(r"\(\?:([^()]*)\)(\?)?")
 _RAISED = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
 _BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])?\s*\[(?P<tick>[ xX✓✔√~/-])\]\s*(?P<what>.+)", re.DOTALL)
 
@@ -100,6 +102,17 @@ def tables() -> tuple[Table, Table]:
     return _table("cues_en.toml", spaced=True), _table("cues_zh.toml", spaced=False)
 
 
+def _beginnings(phrase: str, width: int) -> list[str]:
+    """The first letters of a phrase; several where it may begin with several words."""
+    rest = _BEHIND.sub("", phrase)
+    either = _EITHER.match(rest)
+    if either is None:
+        return [rest[:width]]
+    tail = rest[either.end() :]
+    heads = [word + tail for word in either[1].split("|")] + ([tail] if either[2] else [])
+    return sorted({head[:width] for head in heads})
+
+
 def _table(name: str, *, spaced: bool) -> Table:
     raw = resources.files("backscroll.derive").joinpath(name).read_text(encoding="utf-8")
     data: Mapping[str, Json] = tomllib.loads(raw)
@@ -108,10 +121,9 @@ def _table(name: str, *, spaced: bool) -> Table:
     for kind in KINDS:
         for clause in (False, True):
             for phrase in data[kind]["clause" if clause else "anywhere"]:
-                key = phrase[:width].lower()
-                alike.setdefault(key, {}).setdefault((kind, clause), []).append(
-                    phrase.lower() if spaced else phrase
-                )
+                spelled = phrase.lower() if spaced else phrase
+                for key in _beginnings(spelled, width):
+                    alike.setdefault(key, {}).setdefault((kind, clause), []).append(spelled)
     after = r"(?![a-z0-9_]|\.[a-z0-9])" if spaced else ""
     phrases: dict[str, tuple[re.Pattern[str], tuple[Phrases, ...]]] = {}
     for key, kinds in alike.items():

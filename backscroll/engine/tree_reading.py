@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 _LOOSE = 400  # messages outside of the tree that are told on the spot; more wait for the tree
-_LEAST = 90  # tokens below which a part of its own is not worth its handle
+_LEAST = 140  # tokens below which a part of its own is not worth its handle
 _NOW = 2000  # events that are caught up with before anything is told
 _LIMIT = 1 << 16  # more tokens than any summary has
 _SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # of the budget, up to which spans of a level are split
@@ -300,7 +300,7 @@ class Forest:
             pairs = [(groups[i][1] + groups[i + 1][1], i) for i in range(len(groups) - 1)]
             _, at = min(pairs)
             groups[at : at + 2] = [(groups[at][0] + groups[at + 1][0], groups[at][1] + groups[at + 1][1])]
-        weights = [1 + n / len(groups) for n in range(len(groups))]
+        weights = [(1 + n / len(groups)) * cost**0.5 for n, (_, cost) in enumerate(groups)]
         out: list[Told] = []
         left, rest = budget, sum(weights)
         for (own, _), weight in zip(groups, weights, strict=True):
