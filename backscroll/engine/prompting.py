@@ -222,7 +222,8 @@ class _Job:
         ask, composer = self.ask, self.composer
         items, cached = with_cached([item_of(b) for b in blocks], self.last)
         tokens = counted(blocks, rendered)
-        shown = {b.message for b in blocks if b.message is not None}
+        # What stands for a crop is named by the crop's event, which is no message.
+        shown = {b.message for b in blocks if b.message is not None} - {c.event for c in composer.sheet.crops}
         receipt = Receipt(
             thread=composer.thread.id,
             event=composer.sheet.head,

@@ -10,6 +10,7 @@ from backscroll.surfaces.cli.conversation import excerpt, role_name
 from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.event import SPEAKING, Event, Kind
+from backscroll.vocab.handle import Handle
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import part_from_json
 
@@ -77,6 +78,17 @@ def _undone(event: Event) -> str:
     return t("log.of_events", events=", ".join(f"{seq}" for seq in event.head.get("of", ())))
 
 
+def _cropped(event: Event) -> str:
+    runs = event.head.get("runs") or [[0, 0]]
+    handle = str(Handle(int(runs[0][0]), int(runs[-1][1])))
+    return f"{count('words.messages', int(event.head.get('count', 0)))}, {handle}"
+
+
+def _compacted(event: Event) -> str:
+    head = event.head
+    return t("log.compacted", before=f"{int(head.get('before', 0)):,}", after=f"{int(head.get('now', 0)):,}")
+
+
 def _forgotten(event: Event) -> str:
     if event.head.get("thread"):
         return t("log.whole_thread")
@@ -101,6 +113,9 @@ _TELLERS: dict[Kind, Callable[[Event], str]] = {
     Kind.CODE_CHANGED: _code,
     Kind.UNDONE: _undone,
     Kind.REDONE: _undone,
+    Kind.CROPPED: _cropped,
+    Kind.UNCROPPED: _undone,
+    Kind.COMPACTED: _compacted,
     Kind.FORGOTTEN: _forgotten,
     Kind.ASIDE: _remark,
     Kind.NOTED: _remark,

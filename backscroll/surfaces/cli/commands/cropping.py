@@ -65,11 +65,11 @@ def crop_command(
     if session.as_json:
         session.screen.json(asdict(told))
     else:
-        _say(session, told)
+        _say(session, told, own=summary is not None)
 
 
-def _say(session: Session, told: Crop) -> None:
-    """What went, or would go, and what stands in its place."""
+def _say(session: Session, told: Crop, *, own: bool) -> None:
+    """What went, or would go, and what stands in its place (own words need not be repeated)."""
     screen = session.screen
     less = told.tokens - told.summary_tokens
     text = count(
@@ -80,8 +80,9 @@ def _say(session: Session, told: Crop) -> None:
         share=f"{told.relevance:.0%}",
     )
     screen.lines(wrap(text, screen.width))
-    if told.summary:
-        screen.line(t("cropping.in_place"))
+    if own or not told.summary:
+        return
+    screen.line(t("cropping.in_place"))
     for line in filter(None, told.summary.split("\n")):
         screen.lines(screen.style(f"  {piece}", "dim") for piece in wrap(safe(line), screen.room(2)))
 

@@ -16,12 +16,13 @@ from backscroll.surfaces.cli.apart import session_apart
 from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.command import command, flag
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n import spoken, t
 
 SAMPLES = Path(backscroll.__file__).with_name("samples")
 _AGENT, _ROLEPLAY = "coding-agent.jsonl", "roleplay-zh.jsonl"
 _TITLE = "夜猫书店"
 _EDITED = 6
+_SMALL = "3000"  # tokens into which the session of the agent does not fit
 _NEW_WORDS = "外婆每年都给它系一条红绳，说它只是在想事情。后来外婆搬去城里的那个秋天，它结了满满一树柿子，红得像一树小灯笼。"
 
 
@@ -92,6 +93,7 @@ def _real(words: tuple[str, ...]) -> list[str]:
 
 def _steps(agent: str, roleplay: str) -> list[_Step]:
     edited = str(_EDITED)
+    asked = roleplay if spoken() == "zh" else agent  # a question in the language of its conversation
     return [
         _Step(t("demo.shown"), (("show", agent, "--range", "1:9"),)),
         _Step(t("demo.searched"), (("search", "midnight zone", "-n", "2"), ("search", "柿子树", "-n", "2"))),
@@ -109,6 +111,19 @@ def _steps(agent: str, roleplay: str) -> list[_Step]:
                 ("choose", roleplay, "3", "1"),
                 ("show", roleplay, "--range", "2:4"),
                 ("undo", roleplay),
+            ),
+        ),
+        _Step(t("demo.prompted"), (("context", agent, "--budget", _SMALL),)),
+        _Step(
+            t("demo.recalled"),
+            (("recall", asked, t("demo.question"), "-n", "1"), ("expand", agent, "bs:25")),
+        ),
+        _Step(
+            t("demo.cropped"),
+            (
+                ("crop", agent, "top", "16", "--yes", "--summary", t("demo.crop_summary")),
+                ("context", agent, "--budget", _SMALL, "--brief"),
+                ("undo", agent),
             ),
         ),
         _Step(t("demo.logged"), (("log", roleplay, "-n", "5"), ("verify",))),

@@ -11,10 +11,10 @@ from backscroll.surfaces.cli.done import said
 from backscroll.surfaces.cli.events import kind_words, what_happened
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.i18n import count, t
+from backscroll.vocab.event import Event, Kind
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
-    from backscroll.vocab.event import Event
 
 
 @command("undo", thread_argument())
@@ -47,7 +47,7 @@ def _what(thread: Thread, event: Event) -> str:
     """The stroke that was inverted, in a few words: followed back where it was an undo itself."""
     seqs = [int(seq) for seq in event.head.get("of", ())]
     original = _first(thread, seqs)
-    while original is not None and original.head.get("of"):
+    while original is not None and original.kind in (Kind.UNDONE, Kind.REDONE):
         seqs = [int(seq) for seq in original.head["of"]]
         original = _first(thread, seqs)
     if original is None:
