@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
 
 _BATCH = 500
+#: What a prompt shows is told by places and numbers of one log. A fork shows everything until it is condensed anew.
+_VIEWS = frozenset({Kind.CROPPED, Kind.UNCROPPED, Kind.COMPACTED})
+_NUMBERS = frozenset({"of", "group"})  # parts of a head that count events of their own log
 
 
 # -- out ---------------------------------------------------------------------------------------------------------
@@ -240,6 +243,13 @@ class _Intake:
                 )
                 self.report.thread = self.fork
                 self.report.counts["branches"] += 1
+            self._note_views(events)
+
+    def _note_views(self, events: list[Event]) -> None:
+        what = "crops and compactions of the file's way are not in force in the fork; every message is"
+        moved = any(event.kind in _VIEWS and event.seq >= self.fork_at for event in events)
+        if self.fork is not None and moved and what not in self.report.notes:
+            self.report.notes.append(what)
 
     def _write(
         self, tx: Writer, events: list[Event], blobs: list[tuple[str, bytes]]
@@ -324,17 +334,28 @@ def _honour(tx: Writer, event: Event) -> None:
 
 def _replay(pen: Pen, event: Event, thread: str, fork: tuple[str, int]) -> None:
     """Write an event of the file's way into the fork; names of things that the fork made anew are changed to theirs."""
-    if event.forgotten:  # the number must be used up, so that the names after it fit
-        pen.write(Kind.NOTED, head={"about": "forgotten"}, at=event.at)
+    if event.forgotten or event.kind in _VIEWS:  # the number must be used up, so that the names after it fit
+        what = "forgotten" if event.forgotten else event.kind.value
+        pen.write(Kind.NOTED, head={"about": what}, at=event.at)
         return
+    head = cast("dict[str, Json]", _renamed_in(event.head, thread, fork))
+    for name in _NUMBERS & head.keys():
+        head[name] = _renumbered(head[name], fork[1])
     moved = replace(
         event,
         thread=pen.state.id,
         seq=pen.state.head + 1,
         target=None if event.target is None else _renamed(event.target, thread, fork),
-        head=cast("dict[str, Json]", _renamed_in(event.head, thread, fork)),
+        head=head,
     )
     pen.rewrite(moved)
+
+
+def _renumbered(value: Json, first: int) -> Json:
+    """Numbers of events of the same log, which the fork counts one higher from where it left."""
+    if isinstance(value, list):
+        return [_renumbered(each, first) for each in cast("list[Json]", value)]
+    return value + 1 if isinstance(value, int) and value >= first else value
 
 
 def _renamed(ref: Ref, thread: str, fork: tuple[str, int]) -> Ref:

@@ -12,6 +12,7 @@ import pytest
 import backscroll
 from backscroll import Media, Opaque, Text, ToolCall, ToolResult
 from backscroll.record.derived import Made
+from backscroll.vocab.event import Kind
 
 
 @pytest.fixture
@@ -161,3 +162,35 @@ def test_a_forget_that_arrives_takes_the_bytes_and_what_was_made_too(tmp_path: P
         assert two.blob(name) is None
         assert two.store.read(lambda r: r.made([b"k"])) == {}
         assert two.verify().ok
+
+
+def test_crops_of_a_way_that_became_a_fork_are_not_in_force(tmp_path: Path) -> None:
+    """Numbers and places of one log mean nothing in another: the fork shows everything, undo still fits, and it is said."""
+    with backscroll.open(tmp_path / "one.db") as one:
+        thread = one.create("t")
+        first = thread.append("user", "shared")
+        one.backup(tmp_path / "two.db")
+        with backscroll.open(tmp_path / "two.db") as two:
+            theirs = two.thread(thread.id)
+            said = theirs.append("user", "their way")
+            body = {"summary": "of their way"}
+            theirs.stroke(lambda pen: pen.write(Kind.CROPPED, head={"sources": [str(said.id)]}, body=body))
+            theirs.pin(first.id, said.id)
+            theirs.undo()
+            two.export(None, "native", str(tmp_path / "b.jsonl"))
+            undone = theirs.events(newest_first=True)
+            group = [e.seq for e in theirs.events() if e.kind is Kind.PINNED]
+            assert next(iter(undone)).head["of"] == group
+        thread.append("user", "our way")
+        (report,) = one.import_path(tmp_path / "b.jsonl")
+        assert any("crops" in note for note in report.notes)
+        assert report.thread is not None
+        fork = one.thread(report.thread)
+        assert [m.text for m in fork] == ["shared", "their way"]
+        kinds = [e.kind for e in fork.events()]
+        assert Kind.CROPPED not in kinds
+        last = next(iter(fork.events(newest_first=True)))
+        pins = [e.seq for e in fork.events() if e.kind is Kind.PINNED]
+        assert last.head["of"] == pins
+        assert {e.head["group"] for e in fork.events() if e.kind is Kind.PINNED} == {pins[0]}
+        assert one.verify().ok
