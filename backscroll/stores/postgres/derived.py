@@ -58,9 +58,6 @@ class DerivedReader(Names):
     def __init__(self, session: Session, tenant: str, roots: Roots, halfvec: int) -> None:
         super().__init__(session, tenant, roots)
         self._halfvec = halfvec  # the server's number for the type of vectors; 0: they are plain bytes
-        if halfvec:
-            dumper = type("HalfDumper", (_HalfDumper,), {"oid": halfvec})
-            session.connection.adapters.register_dumper(Half, dumper)
 
     # -- artefacts and replies -------------------------------------------------------------------------------
 
@@ -101,6 +98,17 @@ class DerivedReader(Names):
         )
         return self._looked_up(sql, revisions, lambda row: self._read(row[0]), plain(encoder))
 
+    def _half(self, vector: bytes) -> bytes:
+        """A vector as the server takes it; a connection is told once how to write it down."""
+        if not self._halfvec:
+            return vector
+        connection = self._s.connection
+        if not connection.knows_vectors:
+            dumper = type("HalfDumper", (_HalfDumper,), {"oid": self._halfvec})
+            connection.adapters.register_dumper(Half, dumper)
+            connection.knows_vectors = True
+        return Half(vector)
+
     @property
     def _sent(self) -> str:
         return "halfvec_send(w.half)" if self._halfvec else "w.half"
@@ -128,7 +136,7 @@ class DerivedReader(Names):
             f"SELECT w.thread, w.seq, w.said_us, w.half <=> %s AS far FROM backscroll_vectors w{part.joins} "
             f"WHERE w.tenant = %s AND w.encoder = %s AND {part.where} ORDER BY far, w.said_us DESC LIMIT %s"
         )
-        rows = self._s.ask(sql, Half(vector), self._tenant, plain(encoder), *part.values, most)
+        rows = self._s.ask(sql, self._half(vector), self._tenant, plain(encoder), *part.values, most)
         # A vector of nothing but zeros has no direction; the server says so by what is no number.
         return [(Ref(*row[:2]), row[2], rounded(1 - row[3])) for row in rows if isfinite(row[3])]
 

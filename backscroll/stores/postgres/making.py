@@ -14,7 +14,7 @@ from backscroll.record.derived import Charge, Lesson, Made, Node, Reply
 from backscroll.stores.columns import plain
 from backscroll.stores.ledger import CHARGE, columns_of
 from backscroll.stores.nearness import checked
-from backscroll.stores.postgres.derived import BEHIND, Half
+from backscroll.stores.postgres.derived import BEHIND
 from backscroll.stores.postgres.names import EACH, KEYS, Roots
 from backscroll.stores.postgres.rows import PostgresReader
 from backscroll.stores.postgres.session import Session
@@ -115,8 +115,7 @@ class DerivedWriter(PostgresReader):
                 self._s.tell(new, self._tenant, name, len(vector))
                 size = self._size(encoder)
                 checked(vector, size)
-            half = Half(vector) if self._halfvec else vector
-            self._s.tell(sql, name, half, self._tenant, self._named(ref), *ref)
+            self._s.tell(sql, name, self._half(vector), self._tenant, self._named(ref), *ref)
 
     # -- the summary tree ------------------------------------------------------------------------------------
 
