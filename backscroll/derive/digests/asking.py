@@ -119,9 +119,9 @@ def _door(name: str, given: Mapping[str, Json]) -> str:
     asked_for = next(
         (given[key] for key in table("tools")["doors"]["keys"] if isinstance(given.get(key), str)), ""
     )
-    what = cast("dict[str, str]", table("tools")["doors"]["what"])
+    verbs = cast("dict[str, str]", table("tools")["doors"]["what"])
     # Some recordings leave the verb out; what is there to write tells then.
-    return what.get(
+    return verbs.get(
         cast("str", asked_for), "edit" if words("tools", "arguments", "text") & given.keys() else "read"
     )
 
