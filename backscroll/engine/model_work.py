@@ -22,7 +22,7 @@ from backscroll.engine.costing import expected_cost
 from backscroll.engine.lineage import View
 from backscroll.engine.modelling import Better, Modelling, better, failure_of, modelling_for
 from backscroll.engine.tree_texts import Texts
-from backscroll.errors import InvalidInput
+from backscroll.errors import Conflict, InvalidInput
 from backscroll.llm.tokens import tokenizer_for
 from backscroll.record.derived import Node
 from backscroll.record.ports import Reader, Writer
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Planned: TypeAlias = Plan[Gist]
 _SEEN = "modelled"  # under which the store keeps how far this work has come
 _PAGE = 128
+_LEASE = 900 * 1_000_000  # microseconds; longer than one call with all its tries
 _LIVE = 600 * 1_000_000  # microseconds between saying and logging; what came later was imported
 
 
@@ -65,8 +66,10 @@ def write_pending(engine: Engine, thread: str, limit: int) -> int:
     working = modelling_for(engine)
     if working is None:
         return 0
-    with working:
-        done = _write(working, thread, limit, imported=False)
+    with working, _Lease(engine, thread) as lease:
+        if not lease.renewed():
+            return 0  # somebody else is at it
+        done = _write(working, thread, limit, lease, imported=False)
     if not done.why and done.texts + done.rules < limit:
 
         def note(tx: Writer) -> None:
@@ -89,11 +92,15 @@ def estimate(engine: Engine, thread: str) -> Estimate:
 
 def write_all(engine: Engine, thread: str, limit: int | None = None) -> Written:
     """Write everything that is due for a thread, here and now, imported turns included."""
-    with _configured(engine) as working:
+    with _configured(engine) as working, _Lease(engine, thread) as lease:
         done = Written()
+        if not lease.renewed():
+            raise Conflict(
+                f"somebody else is having summaries of thread {thread[:8]} written", hint="try again later"
+            )
         while limit is None or done.texts < limit:
             # Summaries rest on gists: each pass can write what the one before made possible.
-            more = _write(working, thread, (limit or 1 << 30) - done.texts, imported=True)
+            more = _write(working, thread, (limit or 1 << 30) - done.texts, lease, imported=True)
             done = replace(more, texts=done.texts + more.texts, rules=done.rules + more.rules)
             if more.why or not more.texts:
                 break
@@ -109,10 +116,50 @@ def _configured(engine: Engine) -> Modelling:
     return found
 
 
-def _write(working: Modelling, thread: str, limit: int, *, imported: bool) -> Written:
+class _Lease:
+    """The right to have a model write for a thread: one holder at a time in all processes, so that nobody pays twice.
+
+    It runs out by itself where its holder died.
+    """
+
+    def __init__(self, engine: Engine, thread: str) -> None:
+        self._engine, self._name = engine, f"modelling {thread}"
+        self._thread = thread
+        self._holder = engine.means.random(8).hex()
+        self._held = False
+
+    def __enter__(self) -> _Lease:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._held:
+            self._engine.store.write(self._release)
+
+    def renewed(self) -> bool:
+        """Take the lease, or hold it for longer; False where somebody else has it."""
+
+        def work(tx: Writer) -> bool:
+            tx.lock_thread(self._thread)  # others who want it wait here
+            now = microseconds(self._engine.means.now())
+            holder, _, until = (tx.meta(self._name) or "").partition(" ")
+            if holder not in ("", self._holder) and until.isdecimal() and int(until) > now:
+                return False
+            tx.set_meta(self._name, f"{self._holder} {now + _LEASE}")
+            return True
+
+        self._held = self._engine.store.write(work)
+        return self._held
+
+    def _release(self, tx: Writer) -> None:
+        tx.lock_thread(self._thread)
+        if (tx.meta(self._name) or "").startswith(self._holder):
+            tx.set_meta(self._name, "")
+
+
+def _write(working: Modelling, thread: str, limit: int, lease: _Lease, *, imported: bool) -> Written:
     texts = rules = 0
     for planned in _due(working, thread, imported=imported):
-        if texts + rules >= limit:
+        if texts + rules >= limit or not lease.renewed():
             break
         outcome = working.make(planned, thread)
         if outcome.by == "rules":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +15,11 @@ from backscroll.engine.engine import Engine
 from backscroll.engine.model_work import estimate, node_words, write_all, write_pending
 from backscroll.engine.thread import Thread
 from backscroll.engine.tree import catch_up
-from backscroll.errors import InvalidInput
+from backscroll.errors import Conflict, InvalidInput
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Fault
 from backscroll.record.derived import Node
+from backscroll.vocab.moment import microseconds
 
 GOOD = Line(text=json.dumps({"text": "A model wrote this."}))
 
@@ -205,3 +207,32 @@ def test_work_speaks_of_the_moment_that_the_tree_has_seen(engine: Engine, tmp_pa
     with configured(tmp_path) as server:
         write_pending(engine, thread.id, 100)
         assert not any("Zebra" in a.everything for a in server.asked)
+
+
+def test_one_writer_at_a_time(engine: Engine, tmp_path: Path) -> None:
+    """While somebody has a thread written, others leave it alone; whoever died lets go after a while."""
+    thread = talk(engine, 8)
+    name = f"modelling {thread.id}"
+    until = microseconds(engine.means.now()) + 60_000_000
+    engine.store.write(lambda tx: tx.set_meta(name, f"somebody {until}"))
+    with configured(tmp_path) as server:
+        assert write_pending(engine, thread.id, 100) == 0
+        with pytest.raises(Conflict):
+            write_all(engine, thread.id)
+        assert server.asked == []
+        engine.store.write(lambda tx: tx.set_meta(name, f"somebody {until - 120_000_000}"))
+        assert write_pending(engine, thread.id, 100) > 0
+    assert not engine.store.read(lambda reader: reader.meta(name))
+
+
+def test_two_at_once_pay_once(engine: Engine, tmp_path: Path) -> None:
+    """Two threads of this process that want the same texts make each call once."""
+    thread = talk(engine, 8)
+    with configured(tmp_path, Line(text="Fine.", delay=0.02)) as server:
+        workers = [threading.Thread(target=write_pending, args=(engine, thread.id, 100)) for _ in range(3)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        asked = [a.last[1] for a in server.asked]
+    assert len(asked) == len(set(asked)) > 0
