@@ -91,6 +91,12 @@ class Gist:
         return "" if self.first is None else handle_of(self.first, self.last)
 
 
+def let_go() -> None:
+    """Drop the texts that are kept in memory to be quick; whoever forgets words calls this."""
+    marked.cache_clear()
+    pieces.cache_clear()
+
+
 def shown(messages: Iterable[Message]) -> list[Message]:
     """The messages that may be quoted."""
     return [m for m in messages if not m.hidden and not m.deleted and m.role != "system"]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FarSummary", "catch_up", "far_summaries", "node_summaries", "rebuild", "text_of_node"]
 
-_PAGE = 256
+_PAGE = 64  # messages read at once; with their words, which may be long
 _STEP = 1000  # events that one transaction takes on
 _TRIES = 3
 

@@ -26,6 +26,7 @@ from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 
 _PAGE = 256
+_HELD = 32_000_000  # bytes of words that are kept between cutting and making
 _MANY = 500  # keys that are looked up at once
 
 Row: TypeAlias = tuple[Entry, Spoken]
@@ -73,10 +74,13 @@ class Texts:
         self._known: dict[bytes, Gist] = {}
         self._raw: dict[bytes, bytes] = {}  # stored, and not taken apart yet
         self._rows: dict[Ref, Row] = {}
+        self._held = 0
 
     def keep(self, row: Row) -> None:
-        """Remember the words of a message that were read anyway."""
-        self._rows[row[0].message] = row
+        """Remember the words of a message that were read anyway, unless they are many: then they are read again."""
+        self._held += len(row[1].body or b"")
+        if self._held <= _HELD:
+            self._rows[row[0].message] = row
 
     # -- making ----------------------------------------------------------------------------------------------
 
@@ -85,8 +89,12 @@ class Texts:
         for node, run in self._missing(pieces):
             said = [s for s in run if s.shown]
             if said:
-                messages = [message_of(*self._rows[s.message]) for s in said]
-                self._keep(node, gist_messages(messages), tuple(s.revision for s in said))
+                self._keep(node, gist_messages(self._words(node, said)), tuple(s.revision for s in said))
+
+    def _words(self, node: Node, said: Sequence[Said]) -> list[Message]:
+        rows = [self._rows.get(s.message) for s in said]
+        held = [message_of(*row) for row in rows if row is not None]
+        return held if len(held) == len(said) else self.messages(node.position, node.end)
 
     def make_spans(self, spans: Sequence[tuple[Node, Sequence[Node]]]) -> None:
         """Make the summaries that are missing."""

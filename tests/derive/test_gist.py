@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.derive.gist import LIMIT, MOST, RECIPE, gist_messages, gist_turn, gist_unit, inputs_of
+from backscroll.derive.clusters import pieces
+from backscroll.derive.gist import LIMIT, MOST, RECIPE, gist_messages, gist_turn, gist_unit, inputs_of, let_go
 from backscroll.derive.gist_storing import restored, stored
 from backscroll.derive.gist_writing import flat
 from backscroll.derive.sentences import rough_count
+from backscroll.derive.sentences_cues import marked
 from backscroll.derive.summary import Summary, summarise, told_by
 from backscroll.errors import StoreCorrupt
 from backscroll.record.turns import turn_of
@@ -183,3 +185,14 @@ def test_what_is_said_over_and_over_is_told_once() -> None:
         )
     kids = [gist_messages([m]) for m in talk.messages]
     assert summarise(kids).text.count("nightly job") == 1
+
+
+def test_no_text_stays_in_memory_after_letting_go() -> None:
+    """What is remembered to be quick can be dropped, and nothing changes but the time."""
+    talk = Talk()
+    talk.say("user", "We must ship on Friday, whatever happens.")
+    before = gist_messages(talk.messages)
+    assert marked.cache_info().currsize > 0
+    let_go()
+    assert marked.cache_info().currsize == pieces.cache_info().currsize == 0
+    assert gist_messages(talk.messages) == before

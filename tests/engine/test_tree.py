@@ -364,3 +364,18 @@ def test_the_tree_is_the_same_on_postgresql(postgres_url: str, tmp_path: Path) -
             far = [far_summaries(t, None, 400, rough_count) for t in hands.threads]
             trees.append((told_now, far))
     assert trees[0] == trees[1]
+
+
+def test_words_that_are_too_many_to_hold_are_read_again(
+    engine: backscroll.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However little is held in memory between cutting and making, the texts are the same."""
+    thread = long_talk(engine, 30)
+    before = tree_of(thread)
+    monkeypatch.setattr("backscroll.engine.tree_texts._HELD", 100)
+    other = engine.create("again")
+    other.sync([{"role": m.role, "content": m.text} for m in thread])
+    catch_up(engine, other.id)
+    assert told(tree_of(other)) >= {f"w{n}x" for n in range(29)}
+    rebuild(engine, thread.id)
+    assert tree_of(thread) == before
