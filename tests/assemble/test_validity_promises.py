@@ -62,6 +62,7 @@ ITEMS = _any_of(
     summary=LOOSE, encrypted_content=WORDS, status=st.sampled_from(["completed", "incomplete", "in_progress"]),
 )  # fmt: skip
 GARBAGE = st.lists(st.one_of(MESSAGES, MESSAGES, ITEMS, LOOSE), max_size=7)
+OPTIONS = st.sampled_from([{}, {"store": False}, {"conversation": "c"}, {"thinking": {"type": "enabled"}}])
 MODELS = st.sampled_from(
     [
         None,
@@ -82,15 +83,16 @@ def _plain(value: Any) -> str:
 
 @pytest.mark.parametrize("wire", WIRES)
 @settings(max_examples=100, deadline=None)
-@given(GARBAGE, MODELS, st.booleans(), st.sampled_from([None, [], [{"name": "ls"}]]), LOOSE)
+@given(GARBAGE, MODELS, st.booleans(), st.sampled_from([None, [], [{"name": "ls"}]]), LOOSE, OPTIONS)
 def test_any_garbage_becomes_a_prompt(
-    wire: str, messages: list[Any], model: str | None, same: bool, tools: Any, system: Any
+    wire: str, messages: list[Any], model: str | None, same: bool, tools: Any, system: Any, options: Any
 ) -> None:
     """Repair never stumbles, leaves no flaw, and a second repair changes nothing."""
     given_copy = copy.deepcopy(messages)
-    one = repair(messages, wire, model=model, same_model=same, tools=tools, system=system)
+    more = {"model": model, "same_model": same}
+    one = repair(messages, wire, **more, tools=tools, system=system, options=options)
     assert repr(messages) == repr(given_copy), "the given messages were changed"
-    again = {"system": one.system, "model": model, "same_model": same, "tools": one.tools}
+    again = {**more, "system": one.system, "tools": one.tools, "options": one.options}
     assert [(f.rule.id, f.where, f.what) for f in check(one.messages, wire, **again)] == []
     two = repair(one.messages, wire, **again)
     assert _plain([two.messages, two.system]) == _plain([one.messages, one.system])

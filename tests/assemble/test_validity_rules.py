@@ -307,7 +307,8 @@ def test_thinking_is_not_asked_for_in_the_middle_of_a_loop() -> None:
     assert ids(check(loop, "anthropic", **more)) == ["A7"]
     assert repair(loop, "anthropic", **more).options == {"max_tokens": 9}
     assert check([user(), reply([thinks(), use()]), user([result()])], "anthropic", **more) == []
-    assert check([*loop[:2], user([result(), text("and?")])], "anthropic", **more) == []
+    assert ids(check([*loop[:2], user([result(), text("and?")])], "anthropic", **more)) == ["A7"]
+    assert check([*loop, reply(), user("next")], "anthropic", **more) == []
     assert check(loop, "anthropic") == []
 
 

@@ -357,11 +357,8 @@ def _thinking(draft: Draft) -> None:
 def _begun_without(draft: Draft) -> None:
     """Thinking cannot be asked for in the middle of a loop of calls that was begun without it."""
     asked = as_object(draft.options.get("thinking")) or {}
-    last: Json = draft.entries[-1].message if draft.entries else {}
-    running = last.get("role") == "user" and all(
-        of_kind(b, "tool_result") for b in blocks_of(last.get("content"))
-    )
-    if asked.get("type") != "enabled" or not running or len(draft.entries) < 2:
+    running = len(draft.entries) > 1 and bool(_blocks_of_kind(draft.entries[-1], "tool_result"))
+    if asked.get("type") != "enabled" or not running:
         return
     reply = blocks_of(draft.entries[-2].message["content"])
     if any(of_kind(block, "tool_use") for block in reply) and not of_kind(reply[0], *THOUGHTS):
@@ -375,11 +372,9 @@ def _begun_without(draft: Draft) -> None:
 
 
 def _loop_start(entries: list[Entry]) -> int:
-    """Where the running loop begins: behind the last message in which the user said something himself."""
+    """Where the running loop begins: at the last user message that brings no result; words beside results go on with it."""
     for n in range(len(entries) - 1, -1, -1):
-        if entries[n].message["role"] == "user" and not all(
-            of_kind(block, "tool_result") for block in blocks_of(entries[n].message["content"])
-        ):
+        if entries[n].message["role"] == "user" and not _blocks_of_kind(entries[n], "tool_result"):
             return n
     return 0
 
