@@ -236,7 +236,8 @@ def exact_pool(engine: Engine, reader: Reader, state: ThreadState) -> Pool:
 def _only_grew(reader: Reader, state: ThreadState, seen: int) -> bool:
     if state.head - seen > _PAGE:
         return False
-    return all(event.kind in _GROWS for event in reader.events(state.id, seen + 1, state.head))
+    events = reader.events(state.id, seen + 1, state.head)
+    return all(event.kind in _GROWS and not event.head.get("position") for event in events)
 
 
 def _fill(engine: Engine, view: View, pool: Pool) -> None:

@@ -47,6 +47,8 @@ class Prepared:
     asks: bool
     numbers: int
     times: int
+    standing: int  # wishes that are meant to last
+    personal: int  # words about the speaker
     price: float  # about how many tokens it costs
 
 
@@ -80,6 +82,8 @@ def prepare(candidate: Candidate) -> Prepared:
         _QUESTION.search(candidate.text[-40:]) is not None,
         cues_in("number", candidate.text[:_LOOKED_AT]),
         cues_in("time", candidate.text[:_LOOKED_AT]),
+        cues_in("standing", candidate.text[:_LOOKED_AT]),
+        cues_in("first_person", candidate.text[:_LOOKED_AT]),
         price_of(candidate.text) + _FRAME,
     )
 

@@ -186,6 +186,10 @@ def _form(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
         "letters_z": shape.letters - shape.letters.mean(),
         "asks": shape.asks,
         "asked_before": beside(shape.asks, shape.sessions, 1),
+        "tells_numbers": shape.numbers,
+        "tells_times": shape.times,
+        "standing": shape.standing,
+        "personal": shape.personal,
         "numbers": shape.numbers * asked.asks_number,
         "times": shape.times * asked.asks_time,
     }

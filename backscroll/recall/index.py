@@ -69,6 +69,8 @@ class Shape:
     asks: NDArray[float64]
     numbers: NDArray[float64]
     times: NDArray[float64]
+    standing: NDArray[float64]
+    personal: NDArray[float64]
     days: NDArray[float64]  # ordinal of the day; NaN where nobody knows it
     words: NDArray[float64]  # how many
     pairs: NDArray[float64]
@@ -162,6 +164,8 @@ def _shape_of(index: Index) -> Shape:
         np.asarray([t.asks for t in texts], float),
         np.asarray([t.numbers for t in texts], float),
         np.asarray([t.times for t in texts], float),
+        np.asarray([t.standing for t in texts], float),
+        np.asarray([t.personal for t in texts], float),
         np.asarray([np.nan if day is None else day.toordinal() for day in days], float),
         np.asarray(index.words.lengths, float),
         np.asarray(index.pairs.lengths, float),

@@ -1,0 +1,367 @@
+"""Recall over real stores: scopes, edits, budgets, what is brought in by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import backscroll
+from backscroll.engine import recall_pool
+from backscroll.engine.embedding import embed_pending, recipe_of
+from backscroll.engine.engine import Engine
+from backscroll.engine.recall_pool import encoder_for
+from backscroll.engine.recalling import Recalled, preload, recall_across, recall_for_prompt
+from backscroll.engine.thread import Thread
+from backscroll.errors import InvalidInput
+from backscroll.vocab.part import Text, ToolCall, ToolResult
+
+OLD = "2026-10-05T10:00:00+08:00"
+LATER = "2026-11-01T10:00:00+08:00"
+
+
+def words(text: str) -> int:
+    """A token for every four characters."""
+    return len(text) // 4 + 1
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    """A store in a file."""
+    with backscroll.open(tmp_path / "a.db", background=False) as opened:
+        yield opened
+
+
+def filled(engine: Engine, project: str = "", turns: int = 12) -> Thread:
+    """A thread with two things worth remembering among small talk."""
+    thread = engine.create("Harbour", project=project)
+    thread.append(
+        "user", "The staging server listens on port 8443, the key lives in infra/keys/deploy.pem.", at=OLD
+    )
+    thread.append("assistant", "Noted.", at=OLD)
+    thread.append("user", "我最喜欢的电影是《流浪地球》。", at=OLD)
+    thread.append("assistant", "记住了。", at=OLD)
+    for number in range(turns):
+        thread.append("user", f"Tell me about garden number {number}.", at=LATER)
+        thread.append("assistant", f"Garden {number} has tulips, roses and a pond.", at=LATER)
+    return thread
+
+
+def told(found: Recalled) -> list[str]:
+    """The texts that were found, best first."""
+    return [item.text for item in found.items]
+
+
+def test_the_answer_comes_first(engine: Engine) -> None:
+    """By words, in English and Chinese, with a handle, a reason and its time."""
+    thread = filled(engine)
+    found = thread.recall("Which port does the staging server use?", 300)
+    first = found.items[0]
+    assert "8443" in first.text
+    assert thread.expand(first.handle)[0].id == first.message
+    assert (first.role, first.at, first.whole) == ("user", OLD, True)
+    assert first.why
+    assert first.line in found.text
+    assert "流浪地球" in told(thread.recall("我喜欢哪部电影？", 300))[0]
+
+
+def test_meaning_without_a_common_word(engine: Engine) -> None:
+    """Static vectors find what words alone do not."""
+    thread = filled(engine)
+    thread.insert("user", "My physician told me to avoid peanuts.", after=thread.message(3).id)
+    assert "physician" in told(thread.recall("what should I not eat, according to the doctor?", 200))[0]
+
+
+def test_within_the_budget(engine: Engine) -> None:
+    """Whatever the budget, the text costs no more; too small a budget gives nothing."""
+    thread = filled(engine)
+    thread.append("assistant", "\n".join(f"line {n}: port {n} is open on staging" for n in range(2000)))
+    for budget in (1, 30, 80, 300, 1000):
+        found = thread.recall("which port is open on staging?", budget)
+        assert found.tokens <= budget
+    assert not all(item.whole for item in thread.recall("which port is open on staging?", 1000).items)
+
+
+def test_a_limit(engine: Engine) -> None:
+    """At most so many."""
+    assert len(filled(engine).recall("tell me about the garden with the pond", 2000, limit=2).items) == 2
+
+
+def test_near_duplicates_are_shown_once(engine: Engine) -> None:
+    """The same words again add nothing."""
+    thread = filled(engine)
+    for _ in range(5):
+        thread.append("user", "The backup runs at 03:40 every night on host marten.")
+    found = told(thread.recall("when does the backup run?", 1000))
+    assert sum("03:40" in text for text in found) == 1
+
+
+def test_tools_are_remembered(engine: Engine) -> None:
+    """What a tool was asked and what it gave back."""
+    thread = filled(engine)
+    thread.append(
+        "assistant", [Text("Let me look."), ToolCall("c1", "read_file", {"path": "src/tide_table.py"})]
+    )
+    thread.append("tool", ToolResult("c1", (Text("def high_water(): return '06:12'"),), name="read_file"))
+    filled_more = "\n".join(told(thread.recall("what does high_water in tide_table.py return?", 400)))
+    assert "06:12" in filled_more
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"query": "  "}, "empty"),
+        ({"query": "x", "budget": 0}, "budget"),
+        ({"query": "x", "budget": -5}, "budget"),
+        ({"query": "x", "limit": 0}, "recall"),
+        ({"query": "x", "scope": "world"}, "scope"),
+    ],
+)
+def test_bad_questions_are_refused(engine: Engine, arguments: dict[str, object], said: str) -> None:
+    """With a hint, and nothing changed."""
+    thread = filled(engine, turns=1)
+    with pytest.raises(InvalidInput, match=said) as error:
+        thread.recall(**arguments)  # type: ignore[arg-type]
+    assert error.value.hint
+
+
+def test_questions_without_words_and_empty_threads(engine: Engine) -> None:
+    """No error, whatever is asked of whatever there is."""
+    assert engine.create("empty").recall("anything?", 100).items == ()
+    thread = filled(engine, turns=1)
+    for query in ("?!", "\ud800", "的", "\x00\x01", "🙂" * 50, "a" * 30_000):
+        assert thread.recall(query, 100).tokens <= 100
+
+
+# -- what must not appear ----------------------------------------------------------------------------------------
+
+
+def test_gone_words_never_appear(engine: Engine) -> None:
+    """Deleted, hidden, edited away, forgotten; restoring brings them back."""
+    thread = filled(engine)
+    question, port = "which port does the staging server use?", thread.message(0)
+    assert "8443" in thread.recall(question, 500).text
+    thread.delete(port.id)
+    assert "8443" not in thread.recall(question, 500).text
+    thread.restore(port.id)
+    thread.hide(port.id)
+    assert "8443" not in thread.recall(question, 500).text
+    thread.unhide(port.id)
+    assert "8443" in thread.recall(question, 500).text
+    thread.edit(port.id, "The staging server listens on port 9000.")
+    assert "8443" not in thread.recall(question, 500).text
+    assert "9000" in thread.recall(question, 500).text
+    thread.forget(port.id)
+    assert "9000" not in thread.recall(question, 500).text
+
+
+def test_cropped_words_may_appear(engine: Engine) -> None:
+    """They left the prompt, not the history: this is what recall is for."""
+    thread = filled(engine)
+    thread.crop("top", 4, "Settings and a film.")
+    assert "8443" in thread.recall("which port does the staging server use?", 500).text
+
+
+# -- scopes ------------------------------------------------------------------------------------------------------
+
+
+def test_scopes(engine: Engine) -> None:
+    """A thread sees itself, a project its own threads, all sees all; a thread of no project has only itself."""
+    one = filled(engine, "harbour")
+    other = engine.create("Notes", project="harbour")
+    other.append("user", "The backup host is called marten.")
+    strange = engine.create("Else", project="elsewhere")
+    strange.append("user", "The backup host is called weasel.")
+    alone = engine.create("Alone")
+    alone.append("user", "Nothing about hosts here, only tea.")
+    question = "what is the backup host called?"
+    assert "marten" not in one.recall(question, 500).text
+    within = one.recall(question, 500, scope="project")
+    assert "marten" in within.text
+    assert "weasel" not in within.text
+    everything = one.recall(question, 500, scope="all").text
+    assert "marten" in everything
+    assert "weasel" in everything
+    assert "marten" not in alone.recall(question, 500, scope="project").text
+    named = recall_across(engine, question, 500, project="elsewhere")
+    assert "weasel" in named.text
+    assert "marten" not in named.text
+
+
+def test_handles_of_other_threads_can_be_expanded(engine: Engine) -> None:
+    """They carry their thread."""
+    thread = filled(engine)
+    other = engine.create("Other")
+    other.append("user", "hello")
+    found = other.recall("which port does the staging server use?", 500, scope="all")
+    assert "8443" in other.expand(found.items[0].handle)[0].text
+    assert found.items[0].thread == thread.id
+
+
+def test_forks_give_no_duplicates(engine: Engine) -> None:
+    """What two forks share is found once; what one of them changed is found as it reads there."""
+    thread = filled(engine)
+    fork = thread.fork()
+    found = recall_across(engine, "which port does the staging server use?", 800)
+    assert sum("8443" in text for text in told(found)) == 1
+    fork.edit(thread.message(0).id, "The staging server listens on port 7001.")
+    inside = fork.recall("which port does the staging server use?", 500).text
+    assert "7001" in inside
+    assert "8443" not in inside
+    assert "8443" in thread.recall("which port does the staging server use?", 500).text
+
+
+# -- long threads ------------------------------------------------------------------------------------------------
+
+
+def test_long_threads_are_asked_through_the_index(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same answers where not everything is looked through, and it says so; nothing gone appears there either."""
+    thread = filled(engine, turns=60)
+    monkeypatch.setattr("backscroll.engine.recalling.EXACT", 10)
+    found = thread.recall("Which port does the staging server use?", 300)
+    assert not found.exact
+    assert "8443" in found.items[0].text
+    assert "流浪地球" in thread.recall("我喜欢哪部电影？", 300).text
+    assert "8443" in thread.recall("deploy.pem", 300).text
+    thread.delete(thread.message(0).id)
+    assert "8443" not in thread.recall("Which port does the staging server use?", 300).text
+
+
+# -- by itself ---------------------------------------------------------------------------------------------------
+
+
+def test_brought_in_when_the_newest_message_asks(engine: Engine) -> None:
+    """What the prompt shows is left out; small talk brings nothing in."""
+    thread = filled(engine)
+    newest = thread.append("user", "What was the port of the staging server again?")
+    shown = {message.revision for message in thread.recent(4)}
+    found = recall_for_prompt(thread, newest, 300, words, exclude=shown)
+    assert found is not None
+    assert "8443" in found.text
+    assert words(found.text) <= 300
+    assert shown.isdisjoint(found.sources)
+    everything = {message.revision for message in thread}
+    assert recall_for_prompt(thread, newest, 300, words, exclude=everything) is None
+    thanks = thread.append("user", "Thanks, great!")
+    assert recall_for_prompt(thread, thanks, 300, words, exclude=shown) is None
+
+
+def test_nothing_is_brought_in_when_nothing_fits(engine: Engine) -> None:
+    """A question about something that was never said."""
+    thread = filled(engine)
+    newest = thread.append("user", "What did you say about quantum chromodynamics?")
+    shown = {message.revision for message in thread.recent(4)}
+    found = recall_for_prompt(thread, newest, 300, words, exclude=shown)
+    assert found is None or "8443" not in found.text
+
+
+def test_preloading_makes_ready(engine: Engine) -> None:
+    """Index and vectors are there before anybody asks."""
+    thread = filled(engine)
+    assert preload(thread) == len(thread)
+    encoder = encoder_for(engine)
+    assert encoder is not None
+    done = engine.store.read(lambda reader: reader.progress(thread.id, recipe_of(encoder.name)))
+    assert done == thread.head
+
+
+# -- vectors -----------------------------------------------------------------------------------------------------
+
+
+def test_vectors_follow_the_log(engine: Engine) -> None:
+    """Every revision gets one, once; a second run has nothing to do."""
+    thread = filled(engine, turns=2)
+    assert embed_pending(engine, thread.id, 3) == 3
+    assert embed_pending(engine, thread.id) == thread.head - 3
+    assert embed_pending(engine, thread.id) == 0
+    encoder = encoder_for(engine)
+    assert encoder is not None
+    revisions = [message.revision for message in thread]
+    held = engine.store.read(lambda reader: reader.vectors(revisions, encoder.name))
+    assert set(held) == set(revisions)
+    assert {len(vector) for vector in held.values()} == {2 * encoder.dim}
+    thread.edit(thread.message(0).id, "Something else entirely.")
+    assert embed_pending(engine, thread.id) == 1
+
+
+def test_without_an_encoder_words_are_enough(tmp_path: Path) -> None:
+    """The setting none, or a package that is missing: recall goes by words."""
+    with backscroll.open(tmp_path / "b.db", background=False, encoder="none") as engine:
+        thread = filled(engine)
+        assert "8443" in told(thread.recall("Which port does the staging server use?", 300))[0]
+        assert "流浪地球" in told(thread.recall("我喜欢哪部电影？", 300))[0]
+        assert embed_pending(engine, thread.id) == 0
+
+
+# -- after any edits, the same as anew ---------------------------------------------------------------------------
+
+SAID = [
+    "The port is 8443.",
+    "端口是八千四百四十三。",
+    "Roses are red.",
+    "我喜欢喝茶。",
+    "The key is in infra/keys.",
+    "ok",
+    "",
+]
+QUESTIONS = ("which port?", "我喜欢喝什么？", "where is the key?")
+STROKES: dict[str, Callable[[Thread, int, str], object]] = {
+    "append": lambda thread, _, text: thread.append("user", text or "…"),
+    "edit": lambda thread, n, text: thread.edit(thread.message(n).id, text or "…"),
+    "delete": lambda thread, n, _: thread.delete(thread.message(n).id),
+    "hide": lambda thread, n, _: thread.hide(thread.message(n).id),
+    "regenerate": lambda thread, n, text: thread.regenerate(thread.message(n).id, text or "…"),
+    "move": lambda thread, n, _: thread.move(thread.message(n).id, after=None),
+    "insert": lambda thread, n, text: thread.insert("assistant", text or "…", after=thread.message(n).id),
+    "undo": lambda thread, _, __: thread.undo(),
+    "forget": lambda thread, n, _: thread.forget(thread.message(n).id),
+}
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    strokes=st.lists(
+        st.tuples(st.sampled_from(sorted(STROKES)), st.integers(0, 5), st.sampled_from(SAID), st.booleans()),
+        max_size=12,
+    ),
+    long=st.booleans(),
+)
+def test_after_any_edits_recall_is_as_if_made_anew(
+    tmp_path_factory: pytest.TempPathFactory, strokes: list[tuple[str, int, str, bool]], long: bool
+) -> None:
+    """What grew step by step gives what a fresh start gives, and only words that are live and not hidden."""
+    path = tmp_path_factory.mktemp("recall") / "a.db"
+    with pytest.MonkeyPatch.context() as patch, backscroll.open(path, background=False) as engine:
+        if long:
+            patch.setattr("backscroll.engine.recalling.EXACT", 0)
+        thread = engine.create("x")
+        for text in SAID[:4]:
+            thread.append("user", text)
+        for name, number, text, ask in strokes:
+            try:
+                STROKES[name](thread, number, text)
+            except backscroll.BackscrollError:
+                continue
+            if ask:
+                thread.recall(QUESTIONS[0], 400)
+        grown = [thread.recall(question, 400) for question in QUESTIONS]
+        engine.memo.clear()
+        assert [thread.recall(question, 400) for question in QUESTIONS] == grown
+        live = {message.revision for message in thread if not message.hidden}
+        assert {item.revision for found in grown for item in found.items} <= live
+
+
+def test_the_index_of_a_thread_grows(engine: Engine) -> None:
+    """An append adds to what is held; it does not start anew."""
+    thread = filled(engine)
+    thread.recall("port?", 100)
+    shelf = engine.memo.shelf("recall-index")
+    (held,) = [shelf[name] for name in shelf]
+    thread.append("user", "The port of production is 443.")
+    assert "443" in thread.recall("which port does production use?", 100).text
+    assert [shelf[name] for name in shelf] == [held]
+    assert held.head == thread.head
+    assert recall_pool.EXACT >= 1000
