@@ -6,7 +6,7 @@ A unit is a message by itself, or a reply together with the results of its calls
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from backscroll.vocab.ids import Ref
@@ -59,13 +59,37 @@ class Unit:
 
 
 def units_of(messages: Iterable[Message]) -> Iterator[Unit]:
-    """Cut a history into units. A tool message with no reply before it is a unit by itself: repair deals with it."""
-    current: list[Message] = []
+    """Cut a history into units. A tool message with no reply before it is a unit by itself: repair deals with it.
+
+    Some tools record parallel calls as several replies before the first result: such replies are one unit with their results.
+    """
+    stretch: list[Message] = []
     for message in messages:
-        follows = message.role == "tool" and bool(current) and current[0].role == "assistant"
-        if current and not follows:
+        if message.role in ("assistant", "tool"):
+            stretch.append(message)
+            continue
+        yield from _steps(stretch)
+        stretch = []
+        yield Unit((message,))
+    yield from _steps(stretch)
+
+
+def _steps(stretch: Sequence[Message]) -> Iterator[Unit]:
+    """The units of replies and results with nobody else between them."""
+    told = [{p.call_id for p in m.parts if isinstance(p, ToolResult)} for m in stretch]
+    later: list[set[str]] = [set() for _ in stretch]  # results that are still to come
+    for n in range(len(stretch) - 2, -1, -1):
+        later[n] = later[n + 1] | told[n + 1]
+    current: list[Message] = []
+    open_calls: set[str] = set()
+    for n, message in enumerate(stretch):
+        open_calls -= told[n]
+        waits = bool(open_calls & (later[n] | told[n]))
+        joins = bool(current) and current[0].role == "assistant" and (message.role == "tool" or waits)
+        if current and not joins:
             yield Unit(tuple(current))
-            current = []
+            current, open_calls = [], set()
         current.append(message)
+        open_calls |= {p.id for p in message.parts if isinstance(p, ToolCall)}
     if current:
         yield Unit(tuple(current))

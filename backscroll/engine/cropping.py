@@ -189,13 +189,16 @@ def _visible(view: View, marks: Sequence[CropMark], *, newest_first: bool = Fals
 
 
 def _units_backwards(view: View, marks: Sequence[CropMark]) -> Iterator[Unit]:
-    waiting: list[Message] = []
+    """Units from the end: a stretch of replies and results is read whole before it is cut."""
+    stretch: list[Message] = []
     for message in _visible(view, marks, newest_first=True):
-        waiting.append(message)
-        if message.role != "tool":
-            yield from reversed(list(units_of(reversed(waiting))))
-            waiting = []
-    yield from reversed(list(units_of(reversed(waiting))))
+        if message.role in ("assistant", "tool"):
+            stretch.append(message)
+            continue
+        yield from reversed(list(units_of(reversed(stretch))))
+        stretch = []
+        yield Unit((message,))
+    yield from reversed(list(units_of(reversed(stretch))))
 
 
 def _latest_user(view: View, marks: Sequence[CropMark]) -> Ref | None:

@@ -24,7 +24,7 @@ from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Content, Message
-from backscroll.vocab.part import Json, Text
+from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 
 _PAGE = 256
 #: So many times the tokens that fit are read, where there are more: a compaction needs something to choose from.
@@ -230,14 +230,17 @@ class _Window:
     def read(self, after: bytes | None, room: float) -> tuple[list[Message], bytes | None, bool]:
         """Visible messages in order; the position before them; whether `after` was reached."""
         out: list[Message] = []  # newest first
+        waiting: set[str] = set()  # calls whose results were read, but not they themselves
         size, before = 0, cast("bytes | None", None)
         while True:
             rows = self.view.page(_PAGE, after=after, before=before, newest_first=True)
             seen = [row for row in rows if self.visible(*row)]
             for message, tokens in self.told(seen):
-                if size > room and out[-1].role != "tool":  # never a result without its call
+                if size > room and (not waiting or size > 2 * room):  # no result without its call
                     return list(reversed(out)), message.position, False
                 out.append(message)
+                waiting |= {p.call_id for p in message.parts if isinstance(p, ToolResult)}
+                waiting -= {p.id for p in message.parts if isinstance(p, ToolCall)}
                 size += tokens
             if len(rows) < _PAGE:
                 return list(reversed(out)), after, True

@@ -66,9 +66,8 @@ class Talk:
         names = [f"call_{self.calls + i}" for i in range(count)]
         self.calls += count
         mark = self.mark()
-        parts: list[Part] = [Text(mark)] + [
-            ToolCall(n, "Read", {"path": f"src/{n}.py", "why": "x" * size}) for n in names
-        ]
+        calls = [ToolCall(n, "Read", {"path": f"src/{n}.py", "why": "x" * size}) for n in names]
+        parts: list[Part] = [Text(mark), *calls]
         self.words[str(self.thread.append("assistant", parts).id)] = mark
         for name in names[:answered]:
             told = self.mark()
