@@ -52,6 +52,7 @@ class _Item(NamedTuple):
     density: float  # negative, so that the best come first
     place: tuple[int, ...]
     cost: float
+    value: float
     revision: Ref | None
     piece: Piece | None
     text: str
@@ -94,7 +95,7 @@ class Chooser:
             return True
         if piece.line and piece.line in self.lines:
             return True
-        if first and self._left(piece) < AGAIN * -item.density * item.cost:
+        if first and self._left(piece) < AGAIN * item.value:
             return False
         assert item.revision is not None
         taken.piece(item.revision, piece.number, item.cost)
@@ -179,7 +180,9 @@ class Chooser:
                     if value > FAINT:
                         cost = piece.tokens + JOINT
                         place = (number, at, piece.number)
-                        out.append(_Item(-factor * value / cost, place, cost, message.revision, piece, ""))
+                        out.append(
+                            _Item(-factor * value / cost, place, cost, value, message.revision, piece, "")
+                        )
         return out
 
     def _strings(self, sources: Sequence[Source], carried: Sequence[str]) -> list[_Item]:
@@ -196,7 +199,7 @@ class Chooser:
                 cost = JOINT + len(string) * (
                     0.3 if string.isascii() else 0.8
                 )  # near enough; tables are slow here
-                out.append(_Item(-value / cost, (-1, place), cost, None, None, string))
+                out.append(_Item(-value / cost, (-1, place), cost, value, None, None, string))
         return out
 
 

@@ -14,11 +14,11 @@ from backscroll.assemble.compaction import Reason
 from backscroll.config import Settings
 
 MUST = 0.97  # of the budget: no room for another message
-EARLY = 1.0  # of the distance that smooth growth allows: giant results are cut when they come, so growth is smooth
+EARLY = 0.8  # of the distance that smooth growth allows; giants are cut when they come, so growth is nearly smooth
 LOW = 0.45  # of the room beside what is protected: what a compaction leaves
-GIANT = 0.12  # of that room, for a budget of SMALL tokens: a fresh step that is larger is cut at once
+GIANT = 0.135  # of that room, for a budget of SMALL tokens: a fresh step that is larger is cut at once
 SMALL = 8000
-GROWS = 0.25  # the share of a fresh step grows with this power of the budget
+GROWS = 0.22  # the share of a fresh step grows with this power of the budget
 LEAST_CAP = 300  # tokens that a fresh step may always take
 WORTH = 0.25  # a compaction that is free should still take away this share
 LEAST = 0.12  # hysteresis: never again before the prompt has grown by this share

@@ -23,6 +23,7 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text, ToolResult
 from backscroll.vocab.prompt import Block, Level
 
+SPARE = 0.2  # of the room, for what is condensed, however large the newest step is
 CALLS = 0.8  # of a cap: where the calls themselves take more, cutting their results helps little
 
 
@@ -128,7 +129,7 @@ class _Job:
         end = self._tail(self.plan.tail * self.room)
         begin, front, frozen = self._front(end)
         tail = sum(self._now(u) for u in units[end:] if u.id not in self.safe)
-        room = self.room - frozen - tail
+        room = max(self.room - frozen - tail, SPARE * self.room)
         sources = self._sources(begin, end)
         levels, base, alive = self._lines(sources, self.plan.lines * room)
         front = self._with_tail(front, end)
@@ -140,12 +141,22 @@ class _Job:
         notes = [Note(text, self.trail.uses[text].revision, here) for text in kept.notes]
         return Compaction(
             upto=units[-1].last,
-            start=front.start,
+            start=self._start(levels) if begin == 0 else front.start,
             levels={**front.levels, **levels},
             keeps={**front.keeps, **kept.keeps},
             notes=(*front.notes, *notes),
             cuts=(*front.cuts, here),
         )
+
+    def _start(self, levels: Mapping[Ref, Level]) -> Ref | None:
+        """The first unit that is shown by itself, where some before it are gone."""
+        gone = False
+        for unit in self.units:
+            if levels.get(unit.id, Level.VERBATIM) >= Level.SUMMARY:
+                gone = True
+            elif unit.role != "system":
+                return unit.id if gone else None
+        return None
 
     def _now(self, unit: Unit) -> int:
         """Tokens of a unit as it is shown now: a fresh result may have been cut already."""
@@ -234,11 +245,15 @@ class _Job:
         return strings, lines
 
     def _lines(self, sources: Sequence[Source], room: float) -> tuple[dict[Ref, Level], float, list[Source]]:
-        """Every old unit as a line, the newest first; what does not fit is gone."""
+        """Every old unit as a line, the newest (and what was missed before) first; what does not fit is gone."""
         levels: dict[Ref, Level] = {}
         alive: list[Source] = []
         spent = 0.0
-        for source in reversed(sources):
+        order = list(reversed(sources))
+        boost = self.boost
+        if boost is not None:
+            order.sort(key=lambda source: -max(boost(m) for m in source.seen.unit.messages))
+        for source in order:
             unit = source.seen.unit
             shown = self.lens.shown(unit, Level.GIST, {})
             cost = self.lens.meter.count(shown) + 1 if isinstance(shown, str) else 0
@@ -248,7 +263,8 @@ class _Job:
                 spent += cost
                 levels[unit.id] = Level.GIST
                 alive.append(source)
-        return levels, spent, alive[::-1]
+        alive.sort(key=lambda source: source.seen.number)
+        return {s.seen.unit.id: levels[s.seen.unit.id] for s in sources}, spent, alive
 
 
 @dataclass(frozen=True, slots=True)

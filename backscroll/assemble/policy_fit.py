@@ -17,7 +17,7 @@ from backscroll.formats.json_text import dumps
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
-from backscroll.vocab.prompt import Block, Level
+from backscroll.vocab.prompt import Block, Level, Section
 
 FLOOR = 48  # tokens: nothing is cut to less before the oldest go
 HEAD = 0.6  # of what is left of a cut text stands before the gap
@@ -42,8 +42,7 @@ def fit_last(blocks: Sequence[Block], budget: int, meter: Meter, safe: Collectio
             minimum=least,
             hint="give a larger budget, or unpin or shorten what is pinned",
         )
-    cut = _cut_to(groups, held, budget, meter)
-    return [b for group in _dropped(cut, held, budget) for b in group]
+    return _thinned(_cut_to(groups, held, budget, meter), held, budget, meter)
 
 
 def _groups(blocks: Sequence[Block]) -> list[list[Block]]:
@@ -86,16 +85,38 @@ def _cut_to(
     return out
 
 
-def _dropped(groups: Sequence[list[Block]], held: Sequence[bool], budget: int) -> list[list[Block]]:
-    """Without the oldest that do not fit."""
+def _thinned(groups: Sequence[list[Block]], held: Sequence[bool], budget: int, meter: Meter) -> list[Block]:
+    """Without the oldest that do not fit; a line says which they are, where there is room for it."""
     total = sum(b.tokens for g in groups for b in g)
-    out: list[list[Block]] = []
+    out: list[Block] = []
+    gone: list[Block] = []
+    place = 0
     for group, safe_one in zip(groups, held, strict=True):
         if total > budget and not safe_one:
             total -= sum(b.tokens for b in group)
+            place = place if gone else len(out)
+            gone += group
         else:
-            out.append(group)
+            out += group
+    line = _line_for(gone, meter)
+    if line is not None and total + line.tokens <= budget:
+        out.insert(place, line)
     return out
+
+
+def _line_for(gone: Sequence[Block], meter: Meter) -> Block | None:
+    names = [b.message for b in gone if b.message is not None]
+    if not names:
+        return None
+    parts = (Text(f"{GAP} {handle_of(min(names, key=_seq), max(names, key=_seq))}"),)
+    sources = tuple(dict.fromkeys(r for b in gone for r in b.sources))
+    return Block(
+        "user", parts, Section.HISTORY, Level.GONE, sources, reason="gone", tokens=meter.parts(parts)
+    )
+
+
+def _seq(ref: Ref) -> int:
+    return ref.seq
 
 
 def cut_block(block: Block, tokens: int, meter: Meter) -> Block:
@@ -104,7 +125,7 @@ def cut_block(block: Block, tokens: int, meter: Meter) -> Block:
         return block
     handle = "" if block.message is None else " " + handle_of(block.message)
     room = tokens - meter.frame
-    parts = tuple(p for p in block.parts if not isinstance(p, Reasoning | Opaque)) or (Text(""),)
+    parts = tuple(p for p in block.parts if not isinstance(p, Reasoning | Opaque)) or (Text(GAP + handle),)
     weights = [meter.part(p) for p in parts]
     cap = _level(weights, room)
     made = tuple(

@@ -29,6 +29,7 @@ Memo: TypeAlias = MutableMapping[object, Shown]
 
 CONDENSED = "Earlier, condensed; [bs:…] names the originals:"
 NOTES = "Notes from earlier: "
+LEAD = 80  # characters that stand for words of which nothing was kept
 
 
 def protected(units: Sequence[Unit]) -> dict[Ref, str]:
@@ -58,9 +59,11 @@ class Lens:
     slots: Slots = field(default_factory=Slots)
 
     def shown(
-        self, unit: Unit, level: Level, keeps: Mapping[Ref, tuple[Range, ...]], reason: str = ""
+        self, unit: Unit, level: Level, keeps: Mapping[Ref, tuple[Range, ...]], reason: str = "kept"
     ) -> Shown:
-        """A unit at a level: blocks, or the text of its gist. `reason` says why it is shown in full."""
+        """A unit at a level: blocks, or the text of its gist. `reason` says why it is shown in full; one that was
+        not there at the last compaction is `recent`, with the reason behind a colon where it is protected.
+        """
         revisions = unit.revisions
         ranges = tuple(keeps.get(r) for r in revisions) if level is not Level.VERBATIM else ()
         key = (revisions, level, ranges, reason)
@@ -81,7 +84,8 @@ class Lens:
         return gist(unit, self.slots, self.lines(unit), keeps)
 
     def _verbatim(self, message: Message, reason: str) -> Block:
-        section = Section.RECENT if reason == "recent" else Section.HISTORY
+        section = Section.RECENT if reason.startswith("recent") else Section.HISTORY
+        reason = reason.removeprefix("recent:")
         if message.role == "system":
             section, reason = Section.SYSTEM, "system"
         return Block(
@@ -92,12 +96,12 @@ class Lens:
             (message.revision,),
             message.id,
             message.author,
-            reason or "kept",
+            reason,
             self.meter.message(message),
         )
 
     def _digest(self, message: Message, lines: Mapping[str, str], ranges: tuple[Range, ...] | None) -> Block:
-        block = self._verbatim(message, "")
+        block = self._verbatim(message, "kept")
         slots = self.slots(message)
         if ranges and ranges[0] == (0, slots[-1].first + len(slots[-1].pieces)):
             return block  # all of it was to be kept
@@ -143,6 +147,12 @@ def _left(slots: Sequence[Slot], ranges: Sequence[Range]) -> list[str]:
     return [text for slot in slots if (text := kept(slot, ranges))]
 
 
+def _lead(text: str) -> str:
+    """How a text begins, where nothing of it was kept."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= LEAD else line[:LEAD].rstrip() + GAP
+
+
 def gist(unit: Unit, slots: Slots, lines: Mapping[str, str], keeps: Mapping[Ref, tuple[Range, ...]]) -> str:
     """A unit as a few lines of text: who, what was kept of the words, one line for a call, what was kept of its result."""
     out: list[str] = []
@@ -163,6 +173,8 @@ def gist(unit: Unit, slots: Slots, lines: Mapping[str, str], keeps: Mapping[Ref,
                 out.append(f"[{part.media_type}]")
             elif isinstance(part, ToolResult) and unit.role == "assistant":
                 continue
+            if isinstance(part, Text) and not ranges:
+                out.append(_lead(part.text))
             out.extend(_left([s for s in cut if s.part == at], ranges))
             if isinstance(part, ToolCall):
                 out.extend(results.pop(part.id, ()))
@@ -214,7 +226,7 @@ class _Walk:
         names = {unit.id for unit in self.units}
         first = compaction.start
         begun = first is None
-        old = compaction.upto is not None
+        upto = compaction.upto
         waiting = sorted(ref for ref in self.notes if ref not in names)  # their unit is gone: by number
         for unit in self.units:
             begun = (
@@ -222,8 +234,7 @@ class _Walk:
                 or unit.id == first
                 or (first not in names and first is not None and unit.id.seq >= first.seq)
             )
-            if compaction.upto is not None and unit.id.seq > compaction.upto.seq:
-                old = False
+            old = upto is not None and unit.id.seq <= upto.seq
             here = [ref for ref in waiting if ref.seq <= unit.id.seq]
             waiting = waiting[len(here) :]
             notes = [n for ref in (*here, unit.id) for n in self.notes.get(ref, ())]
@@ -240,7 +251,9 @@ class _Walk:
         level = Level.VERBATIM if why else self.compaction.levels.get(unit.id, Level.VERBATIM)
         if not why and (not begun or level >= Level.SUMMARY):
             return
-        reason = "" if level is not Level.VERBATIM else why or ("" if old else "recent")
+        reason = "kept"
+        if level is Level.VERBATIM:
+            reason = (why or "kept") if old else (f"recent:{why}" if why else "recent")
         shown = self.lens.shown(unit, level, self.compaction.keeps, reason)
         if isinstance(shown, str):
             self.run.append((shown, unit))

@@ -1,0 +1,104 @@
+"""Which strings are specific, and what is worth keeping."""
+
+from __future__ import annotations
+
+import pytest
+
+from backscroll.assemble.fade import Chooser, Source
+from backscroll.assemble.fade_trail import Trail, Use, specific
+from backscroll.assemble.fade_weights import weights
+from backscroll.assemble.notes import worth
+from backscroll.assemble.view_meter import Meter
+from backscroll.assemble.view_pieces import Slots
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Text, ToolCall, ToolResult
+from tests.assemble.long_histories import count, message, ref, units
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("see src/app/main.py, line 12.", ["src/app/main.py"]),
+        ("call parse_header or parseHeader", ["parse_header", "parseHeader"]),
+        ("mail ada@example.org about 77-KX9", ["ada@example.org", "77-KX9"]),
+        ("met Ada Lovelace there", ["Ada Lovelace"]),
+        ('it said "no such file: %s" again', ["no such file: %s"]),
+        ("见《协议说明书》第3章，编号A-2041的订单", ["协议说明书", "A-2041"]),
+        ("she called it “最后的晚餐” once", ["最后的晚餐"]),
+        ("plain words, nothing else. Don't worry: it's fine", []),
+    ],
+)
+def test_specific_strings(text: str, wanted: list[str]) -> None:
+    """Paths, names of code, addresses, numbers, names and quotations are found, in both languages; plain words are not."""
+    assert set(specific((text,)).get(0, ())) == set(wanted)
+
+
+def test_strings_belong_to_the_piece_in_which_they_stand() -> None:
+    """A string is filed under its line."""
+    found = specific(("one a_b7\n", "none\n", "two c_d1 e.f1"))
+    assert {at: list(strings) for at, strings in found.items()} == {0: ["a_b7"], 2: ["c_d1", "e.f1"]}
+
+
+def test_what_was_spoken_of_lately_is_worth_more() -> None:
+    """Use by the dialogue and recency raise the worth; age and mere listing in a result lower it."""
+    told = Use(ref(1), 10, -1.7, told=1)
+    said = Use(ref(1), 10, -1.7, words=1, told=1)
+    often = Use(ref(1), 10, -1.7, words=4, arguments=3, told=1)
+    assert worth(told, 12) < worth(said, 12) < worth(often, 12) < 1
+    assert worth(often, 60) < worth(often, 12)
+
+
+def test_the_table_names_only_what_strings_and_lines_look_like() -> None:
+    """The weights are data: numbers under names of features."""
+    table = weights()
+    assert all(isinstance(v, float) for v in (*table.string.values(), *table.line.values()))
+    assert {"bias", "age"} <= set(table.string) & set(table.line)
+
+
+def session() -> list[Message]:
+    """A result with ids of which one is talked about afterwards."""
+    rows = "\n".join(f"user_{n:03d} has the order {n * 37}-XQ and lives in street {n}" for n in range(60))
+    return [
+        message(1, "user", Text("Which order has user_017?")),
+        message(2, "assistant", ToolCall("a", "query", {"table": "orders"})),
+        message(3, "tool", ToolResult("a", (Text(rows),))),
+        message(4, "assistant", Text("user_017 has 629-XQ.")),
+        message(5, "user", Text("And the address of user_017?")),
+    ]
+
+
+def test_the_row_that_was_talked_about_is_kept() -> None:
+    """Of a long result the line stays whose strings the dialogue used."""
+    trail = Trail(Meter(count), Slots()).extend(units(session()))
+    kept = Chooser(trail, set(), set()).choose([Source(trail.seen[1])], 60, 0)
+    _, (result, own) = trail.seen[1].pieces
+    numbers = [n for a, b in kept.keeps.get(result.revision, ()) for n in range(a, b)]
+    assert 17 in numbers
+    assert any("user_017" in own[n].strings for n in numbers)
+
+
+def test_what_is_shown_already_is_not_chosen_again() -> None:
+    """Neither as a note nor as a piece."""
+    trail = Trail(Meter(count), Slots()).extend(units(session()))
+    shown = {"user_017", "629-XQ"}
+    kept = Chooser(trail, shown, set()).choose([Source(trail.seen[1])], 200, 200)
+    assert not shown & set(kept.notes)
+
+
+def test_what_faded_before_does_not_come_back() -> None:
+    """Only the pieces that an earlier compaction left may be kept by the next."""
+    trail = Trail(Meter(count), Slots()).extend(units(session()))
+    kept = Chooser(trail, set(), set()).choose([Source(trail.seen[1], {ref(3): {4, 5}})], 500, 0)
+    assert {n for ranges in kept.keeps.values() for a, b in ranges for n in range(a, b)} <= {4, 5}
+
+
+def test_notes_keep_to_their_room_and_hold_nothing_twice() -> None:
+    """As many strings as fit; one that a longer one contains is left out."""
+    trail = Trail(Meter(count), Slots()).extend(
+        units([message(1, "user", Text("open src/app/main_page.py and main_page.py and x_1 y_22"))])
+    )
+    kept = Chooser(trail, set(), set()).choose([], 100, 100, [Source(trail.seen[0])])
+    assert len(kept.notes) == len(set(kept.notes))
+    for at, note in enumerate(kept.notes):
+        assert not any(note in earlier for earlier in kept.notes[:at])
+    assert Chooser(trail, set(), set()).choose([], 1, 1, [Source(trail.seen[0])]).notes == ()

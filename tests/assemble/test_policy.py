@@ -1,0 +1,281 @@
+"""Compacting any history: what is promised whatever the history looks like."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backscroll.assemble.compaction import Compaction, Note
+from backscroll.assemble.fade_trail import Trail
+from backscroll.assemble.marks import Prices
+from backscroll.assemble.policy import Plan, compact, preview, trim
+from backscroll.assemble.view import protected, view
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Content, Message
+from backscroll.vocab.part import Media, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.prompt import Level
+from tests.assemble.long_histories import (
+    histories,
+    lens,
+    message,
+    orphans,
+    ref,
+    spoken,
+    tokens,
+    units,
+)
+
+targets = st.integers(0, 6000)
+
+
+def session(steps: int, size: int = 40) -> list[Message]:
+    """A coding session: one task, then steps that each read a file."""
+    out = [message(1, "system", Text("Rules.")), message(2, "user", Text("Fix the parser in src/parse.py."))]
+    for n in range(steps):
+        lines = "\n".join(f"    value_{n}_{i} = compute_{n}(token_{i})  # step {n}" for i in range(size))
+        out.append(
+            message(
+                len(out) + 1,
+                "assistant",
+                Text(f"Now file {n}."),
+                ToolCall(f"c{n}", "read", {"path": f"src/m_{n}.py"}),
+            )
+        )
+        out.append(message(len(out) + 1, "tool", ToolResult(f"c{n}", (Text(lines),))))
+    return out
+
+
+@given(histories(), targets)
+@settings(max_examples=60, deadline=None)
+def test_a_compaction_shrinks_the_prompt_or_is_none(history: list[Message], target: int) -> None:
+    """What does not shrink is rolled back, and the figures are those of the view."""
+    mine, eye = units(history), lens()
+    made = compact(mine, None, eye, target=target)
+    if made is not None:
+        assert made.before == tokens(view(mine, None, eye))
+        assert made.after == tokens(view(mine, made, eye)) < made.before
+
+
+@given(histories(), targets)
+@settings(max_examples=60, deadline=None)
+def test_what_is_protected_stays_to_the_letter(history: list[Message], target: int) -> None:
+    """System messages, pins, unanswered calls and the latest user message are verbatim after any compaction."""
+    mine = units(history)
+    made = compact(mine, None, lens(), target=target)
+    shown = {b.message: b.parts for b in view(mine, made, lens())}
+    safe = protected(mine)
+    for unit in mine:
+        if unit.id in safe:
+            assert all(shown[m.id] == m.parts for m in unit.messages)
+
+
+@given(histories(), targets)
+@settings(max_examples=60, deadline=None)
+def test_calls_and_results_fade_together(history: list[Message], target: int) -> None:
+    """No call loses its result and no result its call: only what was alone before is alone after."""
+    mine, eye = units(history), lens()
+    made = compact(mine, None, eye, target=target)
+    before = orphans([(m.role, m.parts) for m in history])
+    assert set(orphans(spoken(view(mine, made, eye)))) <= set(before)
+
+
+@given(histories(), histories(), targets)
+@settings(max_examples=60, deadline=None)
+def test_more_messages_only_append_blocks(history: list[Message], later: list[Message], target: int) -> None:
+    """Between two compactions the prompt grows at its end, byte for byte."""
+    mine, eye = units(history), lens()
+    made = compact(mine, None, eye, target=target)
+    known = spoken(view(mine, made, eye))
+    more = [message(len(history) + 1 + n, m.role, *m.parts) for n, m in enumerate(later[1:])]
+    assert spoken(view(units(history + more), made, eye))[: len(known)] == known
+
+
+@given(histories(), targets)
+@settings(max_examples=40, deadline=None)
+def test_the_same_history_gives_the_same_bytes(history: list[Message], target: int) -> None:
+    """No memory of what was rendered before changes anything."""
+    mine, eye = units(history), lens()
+    one, other = compact(mine, None, eye, target=target), compact(mine, None, lens(), target=target)
+    assert one == other
+    assert view(mine, one, eye) == view(mine, other, lens()) == view(mine, one, eye)
+
+
+@given(histories(least=4), histories(least=4), targets)
+@settings(max_examples=40, deadline=None)
+def test_compactions_follow_each_other(history: list[Message], later: list[Message], target: int) -> None:
+    """The next compaction keeps all promises too, and what it keeps of the front it keeps byte for byte."""
+    eye = lens()
+    first = compact(units(history), None, eye, target=target)
+    grown = history + [message(len(history) + 1 + n, m.role, *m.parts) for n, m in enumerate(later[1:])]
+    mine = units(grown)
+    second = compact(mine, first, eye, target=target)
+    if second is None:
+        return
+    blocks = view(mine, second, eye)
+    assert tokens(blocks) == second.after < tokens(view(mine, first, eye))
+    assert set(orphans(spoken(blocks))) <= set(orphans([(m.role, m.parts) for m in grown]))
+
+
+def test_a_long_session_comes_down_to_its_target() -> None:
+    """Steps become lines with what is likely to be needed, and the newest steps stay as they are."""
+    mine, eye = units(session(40)), lens()
+    made = compact(mine, None, eye, target=6000)
+    assert made is not None
+    assert made.after <= 6000 * 1.1
+    assert mine[-1].id not in made.levels
+    assert Level.GIST in made.levels.values()
+    assert made.notes or made.keeps
+
+
+def test_an_unchanged_front_is_not_written_anew() -> None:
+    """The second compaction leaves what the first condensed as it stands, so that a cache still holds it."""
+    eye, history = lens(), session(30)
+    first = compact(units(history), None, eye, target=6000)
+    assert first is not None
+    mine = units(session(40))
+    second = compact(mine, first, eye, target=7000, plan=Plan(front=0.9))
+    assert second is not None
+    old, new = spoken(view(units(history), first, eye)), spoken(view(mine, second, eye))
+    same = next(n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b)
+    assert same >= 3  # system, task, condensed steps
+
+
+def test_what_was_kept_is_found_in_the_view_to_the_letter() -> None:
+    """Pieces that a compaction keeps stand in the prompt exactly as they were said."""
+    mine, eye = units(session(40)), lens()
+    made = compact(mine, None, eye, target=6000)
+    assert made is not None
+    assert made.keeps
+    text = "\n".join(b.text for b in view(mine, made, eye))
+    for unit in mine:
+        for said in unit.messages:
+            slots = eye.slots(said)
+            for first, _ in made.keeps.get(said.revision, ()):
+                slot = next(s for s in slots if s.first <= first < s.first + len(s.pieces))
+                assert slot.pieces[first - slot.first].rstrip("\n") in text
+
+
+def test_every_condensed_step_names_its_handle() -> None:
+    """Whatever is hidden can be asked for again."""
+    mine, eye = units(session(40)), lens()
+    made = compact(mine, None, eye, target=9000)
+    assert made is not None
+    text = "\n".join(b.text for b in view(mine, made, eye))
+    for unit in mine:
+        if made.levels.get(unit.id) is Level.GIST:
+            assert f"[bs:{unit.id.seq}-{unit.last.seq}]" in text
+
+
+def test_a_learned_weight_keeps_more_of_its_like() -> None:
+    """What was asked for again after earlier compactions is kept rather than the rest."""
+    mine, eye = units(session(40)), lens()
+    wanted = mine[6].messages[1].revision
+    plain = compact(mine, None, eye, target=9000)
+    boosted = compact(mine, None, eye, target=9000, boost=lambda m: 50.0 if m.revision == wanted else 1.0)
+    assert plain is not None
+    assert boosted is not None
+    kept = [sum(b - a for a, b in made.keeps.get(wanted, ())) for made in (plain, boosted)]
+    assert kept[1] > kept[0]
+
+
+def test_a_giant_fresh_result_is_cut_and_nothing_else_moves() -> None:
+    """What stands before it is untouched, its reply keeps its reasoning and its call, and its handle stands."""
+    history = session(3)
+    number = len(history) + 1
+    giant = "\n".join(f"row {i}: status_{i} of /var/log/app_{i}.log" for i in range(900))
+    reply = (Reasoning("hm", "sig"), Text("Reading."), ToolCall("big", "read", {"path": "/var/log"}))
+    history += [
+        message(number, "assistant", *reply),
+        message(number + 1, "tool", ToolResult("big", (Text(giant),))),
+    ]
+    mine, eye = units(history), lens()
+    trail = Trail(eye.meter, eye.slots).extend(mine)
+    made = trim(mine, None, eye, cap=1000, trail=trail)
+    assert made is not None
+    before, after = view(mine, None, eye), view(mine, made, eye)
+    assert spoken(after)[:-1] == spoken(before)[:-1]
+    assert after[-1].tokens < 1200
+    result = after[-1].parts[0]
+    assert isinstance(result, ToolResult)
+    assert f"[bs:{number + 1}]" in str(result.content)
+    assert giant.split("\n")[0] in str(result.content)
+
+
+def test_a_picture_that_was_just_made_is_not_cut() -> None:
+    """A fresh result with an image stays whole."""
+    content = (Text("x y z " * 3000), Media("image/png", blob="0" * 64))
+    history = [
+        message(1, "user", Text("Draw.")),
+        message(2, "assistant", ToolCall("a", "draw", {})),
+        message(3, "tool", ToolResult("a", content)),
+    ]
+    mine, eye = units(history), lens()
+    assert trim(mine, None, eye, cap=500, trail=Trail(eye.meter, eye.slots).extend(mine)) is None
+
+
+def test_nothing_to_compact() -> None:
+    """An empty history and one that is small enough are left alone."""
+    assert compact([], None, lens(), target=100) is None
+    assert compact(units([message(1, "user", Text("hi"))]), None, lens(), target=100) is None
+
+
+def test_a_preview_tells_what_would_go_and_when_it_pays_back() -> None:
+    """Tokens saved a call, what writing anew costs now, after how many calls the one has paid for the other."""
+    mine, eye = units(session(40)), lens()
+    made = compact(mine, None, eye, target=6000)
+    assert made is not None
+    told = preview(mine, None, made, eye, Prices())
+    assert (told.before, told.after) == (made.before, made.after)
+    assert [unit for unit, _ in told.fading] == list(made.levels)
+    assert told.saved == (told.before - told.after) * 0.1
+    assert told.cost > 0
+    assert told.pays_back is not None
+    assert (told.pays_back - 1) * told.saved < told.cost <= told.pays_back * told.saved
+    assert preview(mine, made, made, eye, Prices()).pays_back is None
+
+
+def test_units_that_are_gone_have_a_start_behind_them() -> None:
+    """Where the oldest are gone the compaction names the first unit that is shown by itself."""
+    history = [message(1, "system", Text("Rules."))]
+    for n in range(200):
+        history.append(message(len(history) + 1, "user", Text(f"Tell me about case_{n}, please.")))
+        history.append(
+            message(len(history) + 1, "assistant", Text(f"The case_{n} was closed on day {n}. " * 3))
+        )
+    mine, eye = units(history), lens()
+    made = compact(mine, None, eye, target=1500)
+    assert made is not None
+    assert made.start is not None
+    assert made.levels[mine[1].id] is Level.GONE
+    later = [u for u in mine if u.role == "system" or u.id.seq >= made.start.seq]
+    assert spoken(view(later, made, eye)) == spoken(view(mine, made, eye))
+
+
+def test_a_message_that_is_no_longer_live_leaves_no_notes() -> None:
+    """Notes whose revision was deleted or replaced are not shown; others are."""
+    mine, eye = units(session(4)), lens()
+    notes = (Note("order_77", ref(4), mine[3].id), Note("发票 2041", ref(6), mine[3].id))
+    made = Compaction(upto=mine[-1].last, levels={mine[2].id: Level.GIST}, notes=notes)
+
+    def text(dead: set[Ref]) -> str:
+        return "\n".join(b.text for b in view(mine, made, eye, dead=dead))
+
+    assert "Notes from earlier: order_77; 发票 2041" in text(set())
+    assert "Notes from earlier: 发票 2041" in text({ref(4)})
+    assert "Notes" not in text({ref(4), ref(6)})
+
+
+def test_kept_pieces_say_nothing_about_other_words() -> None:
+    """Ranges hang on the revision: once a message is edited, nothing of it is shown by the ranges of its old words."""
+    history = session(40)
+    mine, eye = units(history), lens()
+    made = compact(mine, None, eye, target=9000)
+    assert made is not None
+    at = next(n for n, m in enumerate(history) if m.role == "tool" and m.revision in made.keeps)
+    edited = replace(
+        history[at], revision=ref(9999), content=Content((ToolResult("c0", (Text("SECRET\n" * 90),)),))
+    )
+    again = units([*history[:at], edited, *history[at + 1 :]])
+    assert "SECRET\nSECRET" not in "\n".join(b.text for b in view(again, made, eye))

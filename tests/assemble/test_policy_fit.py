@@ -1,0 +1,99 @@
+"""The last resort: any history fits any budget above what is protected."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backscroll.assemble.policy import compact
+from backscroll.assemble.policy_fit import cut_block, fit_last, middle_cut, minimum_of
+from backscroll.assemble.view import protected, view
+from backscroll.assemble.view_meter import Meter
+from backscroll.errors import BudgetTooSmall, InvalidInput
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.prompt import Block, Section
+from tests.assemble.long_histories import count, histories, lens, message, orphans, spoken, tokens, units
+
+METER = Meter(count)
+
+
+@given(histories(), st.integers(0, 4000), st.booleans())
+@settings(max_examples=120, deadline=None)
+def test_any_history_fits_any_budget_above_the_minimum(
+    history: list[Message], more: int, first: bool
+) -> None:
+    """Within budget by a count of what is really there, pairs whole, protected present, the same bytes each time."""
+    mine, eye = units(history), lens()
+    safe = protected(mine)
+    made = compact(mine, None, eye, target=800) if first else None
+    blocks = view(mine, made, eye)
+    budget = minimum_of(blocks, safe) + more
+    fitted = fit_last(blocks, budget, METER, safe)
+    assert sum(METER.parts(b.parts) for b in fitted) == tokens(fitted) <= budget
+    assert set(orphans(spoken(fitted))) <= set(orphans([(m.role, m.parts) for m in history]))
+    shown = {b.message: b.parts for b in fitted}
+    assert all(shown[m.id] == m.parts for u in mine if u.id in safe for m in u.messages)
+    assert fit_last(blocks, budget, METER, safe) == fitted == fit_last(fitted, budget, METER, safe)
+
+
+@given(histories())
+@settings(max_examples=40, deadline=None)
+def test_below_the_minimum_the_error_names_it(history: list[Message]) -> None:
+    """One token less than what is protected is refused, with the number that would do."""
+    mine, eye = units(history), lens()
+    safe, blocks = protected(mine), view(mine, None, eye)
+    least = minimum_of(blocks, safe)
+    with pytest.raises(BudgetTooSmall, match=str(least)) as caught:
+        fit_last(blocks, least - 1, METER, safe)
+    assert caught.value.minimum == least
+    assert isinstance(caught.value, InvalidInput)
+    assert caught.value.hint
+
+
+def test_a_giant_result_is_cut_in_the_middle_and_names_its_handle() -> None:
+    """Beginning and end stay, the rest is one handle away, and small neighbours stay whole."""
+    giant = "\n".join(f"row {i}" for i in range(5000))
+    history = [
+        message(1, "user", Text("Look.")),
+        message(2, "assistant", Text("I look."), ToolCall("a", "read", {"path": "x"})),
+        message(3, "tool", ToolResult("a", (Text(giant),))),
+    ]
+    mine = units(history)
+    fitted = fit_last(view(mine, None, lens()), 600, METER, protected(mine))
+    assert tokens(fitted) <= 600
+    assert [b.parts for b in fitted[:2]] == [m.parts for m in history[:2]]
+    text = str(fitted[2].parts)
+    assert "row 0" in text
+    assert "row 4999" in text
+    assert "[bs:3]" in text
+
+
+def test_what_had_to_go_is_named_in_a_line() -> None:
+    """Where the oldest are left out, one line says by which handle they are found."""
+    history = [message(n, "user" if n % 2 else "assistant", Text("words " * 40)) for n in range(1, 42)]
+    mine = units(history)
+    fitted = fit_last(view(mine, None, lens()), 700, METER, protected(mine))
+    gone = [b for b in fitted if b.reason == "gone"]
+    assert len(gone) == 1
+    assert gone[0].text.startswith("… [bs:1-")
+    assert fitted[-1].message == history[-1].id
+
+
+def test_reasoning_goes_before_words_do() -> None:
+    """A block that has to shrink loses a model's thinking first, and calls stay calls."""
+    parts = (Reasoning("think " * 200), Text("I edit."), ToolCall("a", "edit", {"text": "x" * 3000}))
+    block = Block("assistant", parts, Section.RECENT, tokens=METER.parts(parts))
+    cut = cut_block(block, 120, METER)
+    assert cut.tokens <= 120
+    assert [type(p) for p in cut.parts] == [Text, ToolCall]
+    assert cut.parts[0] == parts[1]
+
+
+@given(st.text(max_size=400), st.integers(0, 200))
+@settings(deadline=None)
+def test_a_middle_cut_keeps_to_its_room(text: str, room: int) -> None:
+    """Beginning and end of the text in at most so many tokens; only the bare gap may be larger than nothing."""
+    cut = middle_cut(text, room, METER, " [bs:1]")
+    assert cut == text or count(cut) <= max(room, count("… [bs:1]"))

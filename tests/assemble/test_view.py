@@ -1,0 +1,141 @@
+"""How a unit looks at each level, and where notes stand."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from backscroll.assemble.compaction import Compaction, Note
+from backscroll.assemble.view import CONDENSED, protected, view
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Media, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.prompt import Level, Section
+from tests.assemble.long_histories import histories, lens, message, ref, spoken, units
+
+CODE = "\n".join(f"line {i} of the file" for i in range(60))
+
+
+def dialogue() -> list[Message]:
+    """A task, two steps, an answer, a question."""
+    return [
+        message(1, "system", Text("Rules.")),
+        message(2, "user", Text("Mend it.")),
+        message(
+            3, "assistant", Reasoning("hm", "s"), Text("I read."), ToolCall("a", "read", {"path": "src/a.py"})
+        ),
+        message(4, "tool", ToolResult("a", (Text(CODE),))),
+        message(5, "assistant", ToolCall("b", "write", {"path": "src/a.py", "text": CODE})),
+        message(6, "tool", ToolResult("b", (Text("written"), Media("image/png", blob="0" * 64)))),
+        message(7, "assistant", Text("Done.\nAll of it.")),
+        message(8, "user", Text("Thanks. And now?")),
+    ]
+
+
+@given(histories())
+@settings(max_examples=60, deadline=None)
+def test_without_a_compaction_everything_is_verbatim(history: list[Message]) -> None:
+    """Every message, as it is, in order, with its revision and its weight."""
+    blocks = view(units(history), None, lens())
+    assert [(b.message, b.role, b.parts, b.sources) for b in blocks] == [
+        (m.id, m.role, m.parts, (m.revision,)) for m in history
+    ]
+    assert all(b.level is Level.VERBATIM for b in blocks)
+    assert {b.section for b in blocks} <= {Section.SYSTEM, Section.RECENT}
+
+
+def test_a_digest_keeps_words_and_calls_and_puts_results_in_a_line() -> None:
+    """Words whole, long arguments cut, the result as one line with its handle; thinking goes."""
+    mine = units(dialogue())
+    made = Compaction(upto=ref(8), levels={ref(3): Level.DIGEST, ref(5): Level.DIGEST})
+    blocks = {b.message: b for b in view(mine, made, lens())}
+    assert blocks[ref(3)].parts == (Text("I read."), ToolCall("a", "read", {"path": "src/a.py"}))
+    assert blocks[ref(4)].parts == (ToolResult("a", (Text("read src/a.py: line 0 of the file [bs:4]"),)),)
+    written = blocks[ref(5)].parts[0]
+    assert isinstance(written, ToolCall)
+    assert written.arguments["path"] == "src/a.py"
+    assert len(written.arguments["text"]) < 200
+    assert blocks[ref(6)].parts == (ToolResult("b", (Text("write src/a.py: written [bs:6]"),)),)
+    assert blocks[ref(4)].level is Level.DIGEST
+    assert blocks[ref(4)].tokens < 30
+
+
+def test_a_digest_with_kept_lines_shows_them() -> None:
+    """The lines that were chosen stand to the letter, with gaps and the handle."""
+    made = Compaction(upto=ref(8), levels={ref(3): Level.DIGEST}, keeps={ref(4): ((0, 1), (30, 32))})
+    (result,) = next(b for b in view(units(dialogue()), made, lens()) if b.message == ref(4)).parts
+    assert result == ToolResult(
+        "a", (Text("line 0 of the file\n…\nline 30 of the file\nline 31 of the file\n… [bs:4]"),)
+    )
+
+
+def test_gists_that_follow_each_other_are_one_block() -> None:
+    """Steps as lines with handles, an explanation before the first, notes behind the last; no call, no result."""
+    mine = units(dialogue())
+    made = Compaction(
+        upto=ref(8),
+        levels=dict.fromkeys((ref(3), ref(5), ref(7)), Level.GIST),
+        keeps={ref(4): ((5, 6),)},
+        notes=(Note("src/b.py", ref(4), ref(8)), Note("订单 77", ref(2), ref(8))),
+    )
+    blocks = view(mine, made, lens())
+    assert [b.reason for b in blocks] == ["system", "kept", "gist", "latest"]
+    assert blocks[2].role == "user"
+    assert blocks[2].text.splitlines() == [
+        CONDENSED,
+        "[bs:3-4] assistant: I read.",
+        "→ read src/a.py: line 0 of the file",
+        "line 5 of the file",
+        "[bs:5-6] assistant: → write src/a.py: written",
+        "[bs:7] assistant: Done.",
+        "Notes from earlier: src/b.py; 订单 77",
+    ]
+    assert set(blocks[2].sources) == {ref(n) for n in (2, 3, 4, 5, 6, 7)}
+
+
+def test_a_cut_keeps_what_an_earlier_compaction_wrote_apart() -> None:
+    """Blocks are not joined across the place where an earlier compaction ended."""
+    levels = dict.fromkeys((ref(3), ref(5), ref(7)), Level.GIST)
+    blocks = view(units(dialogue()), Compaction(upto=ref(8), levels=levels, cuts=(ref(5),)), lens())
+    assert [b.reason for b in blocks] == ["system", "kept", "gist", "gist", "latest"]
+    assert CONDENSED in blocks[2].text
+    assert CONDENSED not in blocks[3].text
+
+
+def test_what_is_gone_is_not_shown_and_what_is_protected_is() -> None:
+    """Before `start` only system messages, pins, unanswered calls and the latest user message are left."""
+    history = dialogue()
+    made = Compaction(
+        upto=ref(8), start=ref(8), levels=dict.fromkeys((ref(2), ref(3), ref(5), ref(7)), Level.GONE)
+    )
+    assert [b.message for b in view(units(history), made, lens())] == [ref(1), ref(8)]
+    pinned = [*history[:1], message(2, "user", Text("Mend it."), pinned=True), *history[2:]]
+    assert [b.message for b in view(units(pinned), made, lens())] == [ref(1), ref(2), ref(8)]
+    open_call = [*history[:3], *history[4:]]  # the result was deleted
+    assert ref(3) in {b.message for b in view(units(open_call), made, lens())}
+
+
+def test_the_latest_user_message_is_shown_even_where_an_older_one_has_become_it() -> None:
+    """When the newest question is deleted the one before it is verbatim again."""
+    made = Compaction(upto=ref(8), levels={ref(2): Level.GIST})
+    blocks = view(units(dialogue()[:-1]), made, lens())
+    assert ("user", (Text("Mend it."),)) in spoken(blocks)
+
+
+def test_notes_stand_where_their_unit_was_though_it_is_deleted() -> None:
+    """Notes are not lost with the unit before which they stood."""
+    made = Compaction(upto=ref(8), levels={ref(3): Level.GIST}, notes=(Note("k_1", ref(4), ref(5)),))
+    rest = [m for m in dialogue() if m.id not in {ref(5), ref(6)}]
+    assert "Notes from earlier: k_1" in view(units(rest), made, lens())[2].text
+
+
+def test_a_message_that_was_inserted_later_is_verbatim() -> None:
+    """The compaction did not look at it."""
+    history = dialogue()
+    inserted = [*history[:2], message(40, "user", Text("By the way.")), *history[2:]]
+    made = Compaction(upto=ref(8), levels=dict.fromkeys((ref(3), ref(5), ref(7)), Level.GIST))
+    assert ("user", (Text("By the way."),)) in spoken(view(units(inserted), made, lens()))
+
+
+def test_reasons_for_protection() -> None:
+    """Each protected unit says why."""
+    history = [*dialogue(), message(9, "assistant", ToolCall("z", "ask", {}))]
+    assert protected(units(history)) == {ref(1): "system", ref(8): "latest", ref(9): "unanswered"}
