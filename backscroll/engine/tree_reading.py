@@ -278,15 +278,16 @@ class Forest:
         """Split spans as long as there is room, the newest first, and coarse levels only up to a share of it."""
         total = sum(self._cost(t, count) for t in parts)
         top = max((p.level for t in parts for p in t.parts if isinstance(p, Node)), default=0)
-        for level in range(top, 0, -1):
-            room = budget * _SHARES.get(level, 0.5)
+        # Coarse levels first leave room for finer ones; what is left over then goes to whatever can use it.
+        shares = [(level, _SHARES.get(level, 0.5)) for level in range(top, 0, -1)]
+        for level, share in (*shares, *((level, 1.0) for level, _ in shares)):
             for place in range(len(parts) - 1, -1, -1):
                 node = parts[place].parts[0]
                 if not isinstance(node, Node) or node.level != level:
                     continue
                 finer = [t for p in self.texts.children(node) if (t := self.told([p])).gist.first is not None]
                 after = total - self._cost(parts[place], count) + sum(self._cost(t, count) for t in finer)
-                if after > room:
+                if after > budget * share:
                     break
                 parts[place : place + 1] = finer
                 total = after

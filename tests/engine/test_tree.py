@@ -44,7 +44,7 @@ PHRASES = [
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[backscroll.Engine]:
     """An empty store, without a worker of its own."""
-    with backscroll.open(tmp_path / "store.db", background=False) as opened:
+    with engine_with(1, tmp_path / "store.db") as opened:
         yield opened
 
 
