@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ def test_responses_spells_a_step() -> None:
     ]
     assert [item["type"] for item in out.messages] == kinds
     assert out.messages[1] == {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}
-    assert out.messages[2]["content"] == [{"type": "output_text", "text": "Looking."}]
+    assert out.messages[2] == {"type": "message", "role": "assistant", "content": "Looking."}
     assert [item["type"] for item in render(blocks, RESPONSES).messages] == [
         kind for kind in kinds if kind != "reasoning"
     ]
@@ -393,6 +394,31 @@ def test_any_history_gives_a_valid_prompt(
         judge(form.messages, wire, form.system)
     assert len(out.origins) == len(out.messages)
     assert all(0 <= n < len(history) + len(after) for places in out.origins for n in places)
+
+
+@pytest.mark.parametrize("wire", [CHAT, RESPONSES])
+@settings(max_examples=40, deadline=None)
+@given(HISTORIES, TAILS, st.booleans())
+def test_the_vendors_own_types_take_it(
+    wire: str, history: list[Block], after: list[Block], same: bool
+) -> None:
+    """Every message is one by the types of OpenAI's client, which know nothing of us."""
+    adapter = vendor_types(wire)
+    for message in render([*history, *after], wire, blobs=BLOBS.get, same_model=same).messages:
+        if (
+            message.get("type") != "reasoning"
+        ):  # may go without the id that the type wants: the service takes it
+            adapter.validate_python(message)
+
+
+@cache
+def vendor_types(wire: str) -> Any:
+    pydantic = pytest.importorskip("pydantic")
+    pytest.importorskip("openai")
+    from openai.types.chat import ChatCompletionMessageParam
+    from openai.types.responses import ResponseInputItemParam
+
+    return pydantic.TypeAdapter(ChatCompletionMessageParam if wire == CHAT else ResponseInputItemParam)
 
 
 def answered(history: list[Block]) -> list[Block]:

@@ -42,7 +42,11 @@ def spelled(block: Block, how: Speller) -> list[dict[str, Json]]:
 
 
 def _message(role: str, said: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    return [{"type": "message", "role": role, "content": said}] if said else []
+    """What was said: a list of parts, and plain text for a reply, because a list would need the service's own ids."""
+    if not said:
+        return []
+    content: Json = "\n".join(part["text"] for part in said) if role == "assistant" else said
+    return [{"type": "message", "role": role, "content": content}]
 
 
 def _item(part: Part, block: Block, role: str, how: Speller) -> dict[str, Json] | None:
