@@ -19,6 +19,7 @@ from backscroll.stores.columns import plain
 from backscroll.stores.nearness import checked, cosines, directed, rounded
 from backscroll.stores.postgres.finding import narrowed
 from backscroll.stores.postgres.names import EACH, KEYS, Names, Roots
+from backscroll.stores.postgres.opening import Connection
 from backscroll.stores.postgres.session import Session
 from backscroll.vocab.ids import Ref
 
@@ -43,6 +44,13 @@ class _HalfDumper(Dumper):
         turned = bytearray(len(obj))
         turned[0::2], turned[1::2] = obj[1::2], obj[0::2]
         return (len(obj) // 2).to_bytes(2, "big") + b"\0\0" + bytes(turned)
+
+
+def taught(connection: Connection, halfvec: int) -> Connection:
+    """A connection that knows how to write down vectors, under the server's number for their type."""
+    if halfvec:
+        connection.adapters.register_dumper(Half, type("HalfDumper", (_HalfDumper,), {"oid": halfvec}))
+    return connection
 
 
 def from_server(data: bytes) -> bytes:
@@ -99,15 +107,8 @@ class DerivedReader(Names):
         return self._looked_up(sql, revisions, lambda row: self._read(row[0]), plain(encoder))
 
     def _half(self, vector: bytes) -> bytes:
-        """A vector as the server takes it; a connection is told once how to write it down."""
-        if not self._halfvec:
-            return vector
-        connection = self._s.connection
-        if not connection.knows_vectors:
-            dumper = type("HalfDumper", (_HalfDumper,), {"oid": self._halfvec})
-            connection.adapters.register_dumper(Half, dumper)
-            connection.knows_vectors = True
-        return Half(vector)
+        """A vector as the server takes it."""
+        return Half(vector) if self._halfvec else vector
 
     @property
     def _sent(self) -> str:

@@ -32,7 +32,6 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     """A connection whose session can be told from all others on the server, even once we have lost it (`fence.py`)."""
 
     fence = 0
-    knows_vectors = False  # whether it was told how to write down a `halfvec`
 
 
 class _HexLoader(Loader):

@@ -19,6 +19,7 @@ import psycopg
 
 from backscroll.errors import StoreError
 from backscroll.record.ports import Reader, Writer
+from backscroll.stores.postgres.derived import taught
 from backscroll.stores.postgres.faults import collided, cut_off, translated
 from backscroll.stores.postgres.fence import ended
 from backscroll.stores.postgres.names import Roots
@@ -49,7 +50,9 @@ class PostgresStore:
         self.patience = patience
         self._halfvec = prepare(self._address)
         self._roots = Roots()
-        self._pool = Pool(lambda deadline: reach(self._address, deadline, known=True), _CONNECTIONS)
+        self._pool = Pool(
+            lambda deadline: taught(reach(self._address, deadline, known=True), self._halfvec), _CONNECTIONS
+        )
         self._busy = threading.local()
 
     def _check(self) -> None:
