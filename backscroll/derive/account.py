@@ -42,8 +42,12 @@ def account(
     budget: int,
     count: Count,
     language: str,
+    behind: int = 0,
 ) -> str:
-    """The account, at most `budget` tokens long; `last` is the end of the history, from its last user message on."""
+    """The account, at most `budget` tokens long; `last` is the end of the history, from its last user message on.
+
+    `behind`: so many of the newest events are in no gist yet, which is said.
+    """
     words = labels(language)
     told = [g for g in gists if g.first is not None]
     exchange = _exchange(last, words, count)
@@ -52,6 +56,8 @@ def account(
     found = join([g.findings for g in told])
     size = words["size"].format(turns=turns, messages=messages)
     head = f"{flat(title)} ({size})" if title.strip() else size
+    if behind:
+        head += "\n" + words["behind"].format(n=behind)
     by_kind = {kind: [e for e in found.open if e.kind is kind] for kind in Kind}
     sections = [
         _Section(words["about"], _about(told, words)),

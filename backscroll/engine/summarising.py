@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.derive.account import account
 from backscroll.derive.gist import Gist
+from backscroll.derive.tree import PROGRESS
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.engine.tree import catch_up
@@ -36,7 +37,7 @@ def context_summary(thread: Thread, budget: int = 800) -> str:
 
     catch_up(thread.engine, thread.id, _AT_ONCE)
     info = thread.info
-    gists, last = thread.reading(_read)
+    gists, last, behind = thread.reading(_read)
     language = info.language if info.language in ("en", "zh") else _language(gists, last)
     return account(
         title=info.title,
@@ -47,16 +48,19 @@ def context_summary(thread: Thread, budget: int = 800) -> str:
         budget=budget,
         count=tokenizer_for(thread.engine.settings.model).count,
         language=language,
+        behind=behind,
     )
 
 
-def _read(view: View) -> tuple[list[Gist], list[Message]]:
+def _read(view: View) -> tuple[list[Gist], list[Message], int]:
+    """What the tree says, the last exchange, and how many events the tree has not seen."""
     forest = Forest(view)
     gists = [forest.gist(part) for part in forest.cover(None, None)]
     rows = view.page(_BACK, newest_first=True)
     recent = [message_of(*row) for row in reversed(rows) if row[1].body is not None]
     asked = [n for n, m in enumerate(recent) if m.role == "user" and not m.hidden]
-    return gists, recent[asked[-1] :] if asked else recent
+    behind = view.as_of - view.reader.progress(view.state.id, PROGRESS)
+    return gists, recent[asked[-1] :] if asked else recent, behind
 
 
 def _language(gists: list[Gist], last: list[Message]) -> str:

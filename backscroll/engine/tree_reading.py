@@ -106,8 +106,10 @@ def node_summaries(thread: Thread, far: Sequence[tuple[int, Ref]]) -> list[FarSu
         catch_up(thread.engine, thread.id, _NOW)
 
     def tell(view: View) -> list[FarSummary]:
-        found = Forest(view).again(far)
-        shelf[key] = (view.as_of, found)
+        forest = Forest(view)
+        found = forest.again(far)
+        if forest.current:  # what had to be withheld is told as soon as it is made again
+            shelf[key] = (view.as_of, found)
         return found
 
     return thread.reading(tell)
@@ -138,6 +140,11 @@ class Forest:
         self._stale = sorted(changed_by(view.others(seen), [View(view.reader, view.state, seen), view]))
         self._crops = _crops_of(view)
         self._last: dict[int, Node | None] = {}
+
+    @property
+    def current(self) -> bool:
+        """True where nothing has to be withheld."""
+        return not self._stale
 
     # -- covering a stretch ----------------------------------------------------------------------------------
 

@@ -97,3 +97,14 @@ def test_an_empty_thread_says_that_it_is_empty(engine: backscroll.Engine) -> Non
 
 def test_the_account_is_the_same_every_time(thread: backscroll.Thread) -> None:
     assert thread.context_summary() == thread.context_summary()
+
+
+def test_an_account_that_is_behind_says_so(
+    engine: backscroll.Engine, thread: backscroll.Thread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What could not be summed up while somebody waits is counted, and nothing pretends to be whole."""
+    assert "not summed up" not in thread.context_summary()
+    for number in range(5):
+        thread.append("user", f"More {number}.")
+    monkeypatch.setattr("backscroll.engine.summarising._AT_ONCE", 2)
+    assert "(The newest 3 events are not summed up yet" in thread.context_summary()

@@ -379,3 +379,22 @@ def test_words_that_are_too_many_to_hold_are_read_again(
     assert told(tree_of(other)) >= {f"w{n}x" for n in range(29)}
     rebuild(engine, thread.id)
     assert tree_of(thread) == before
+
+
+def test_what_had_to_be_withheld_is_told_once_it_is_made_again(
+    engine: backscroll.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the tree cannot catch up, a changed span is only named; afterwards it is told."""
+    thread = long_talk(engine, 40)
+    named = [
+        (f.level, f.opening) for f in far_summaries(thread, thread.message(-1).position, 10_000, rough_count)
+    ]
+    for number in range(10):
+        thread.append("user", f"y{number}")
+    thread.edit(thread.message(20).id, "The new words are w777x.")
+    monkeypatch.setattr("backscroll.engine.tree_reading._NOW", 3)
+    withheld = " ".join(f.text for f in node_summaries(thread, named))
+    assert "w777x" not in withheld
+    assert "user speaks of w10x" not in withheld
+    catch_up(engine, thread.id)
+    assert "w777x" in " ".join(f.text for f in node_summaries(thread, named))
