@@ -211,37 +211,36 @@ def _encode(engine: Engine) -> Any:
 # -- exact -------------------------------------------------------------------------------------------------------
 
 
-def exact_pool(engine: Engine, reader: Reader, state: ThreadState) -> Pool:
-    """A whole thread; kept in memory and brought up to date."""
+def exact_pool(engine: Engine, reader: Reader, state: ThreadState, before: bytes | None = None) -> Pool:
+    """A whole thread, or what stands before a position of it; kept in memory and brought up to date."""
     shelf = engine.memo.shelf("recall-index", _HELD)
     encoder = encoder_for(engine)
-    name = (state.id, None if encoder is None else encoder.name)
+    name = (state.id, None if encoder is None else encoder.name, before is None)
     pool = cast("Pool | None", shelf.get(name))
     view = View(reader, state)
     if pool is not None:
         with pool.lock:
-            if pool.head == state.head:
-                return pool
-            if pool.head < state.head and _only_grew(reader, state, pool.head):
-                _fill(engine, view, pool)
+            reaches = before is None or pool.edge is None or pool.edge < before
+            if reaches and (pool.head == state.head or _only_grew(reader, state, pool.head)):
+                _fill(engine, view, pool, before)
                 pool.head = state.head
                 return pool
     pool = Pool(Index(_encode(engine)))
-    _fill(engine, view, pool)
+    _fill(engine, view, pool, before)
     pool.head = state.head
     shelf[name] = pool
     return pool
 
 
 def _only_grew(reader: Reader, state: ThreadState, seen: int) -> bool:
-    if state.head - seen > _PAGE:
+    if not 0 <= state.head - seen <= _PAGE:
         return False
     events = reader.events(state.id, seen + 1, state.head)
     return all(event.kind in _GROWS and not event.head.get("position") for event in events)
 
 
-def _fill(engine: Engine, view: View, pool: Pool) -> None:
-    while rows := view.page(_PAGE, after=pool.edge):
+def _fill(engine: Engine, view: View, pool: Pool, before: bytes | None) -> None:
+    while rows := view.page(_PAGE, after=pool.edge, before=before):
         pool.add([(view.state.id, m) for m in _messages(rows)], engine)
         pool.edge = rows[-1][0].position
         if len(rows) < _PAGE:
@@ -271,13 +270,18 @@ class _Gathered:
 
 
 def gathered_pool(
-    engine: Engine, reader: Reader, asked: Asked, wanted: Wanted, scope: ThreadState | None
+    engine: Engine,
+    reader: Reader,
+    asked: Asked,
+    wanted: Wanted,
+    scope: ThreadState | None,
+    question: Ref | None = None,
 ) -> Pool:
-    """What the store finds for a question, with its neighbours and some messages for comparison.
+    """What the store finds for a question, with its neighbours and some messages for comparison; never the question itself.
 
     With `scope` only what that thread shows; else each hit in the thread where it was said, or in a fork that shows it.
     """
-    found = _Gathered()
+    found = _Gathered(seen=set() if question is None else {question})
     hits = _hits(engine, reader, asked, wanted)
     for number, (message, revision, role) in enumerate(hits):
         state = scope if scope is not None else _home(reader, message, revision, role, wanted)

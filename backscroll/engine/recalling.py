@@ -168,10 +168,12 @@ def recall_for_prompt(
     project = thread.info.project if scope == "project" else ""
     if scope == "all" or project:
         wanted = Wanted(project=project or None)
-        pool = engine.store.read(lambda reader: gathered_pool(engine, reader, asked, wanted, None))
+        pool = engine.store.read(
+            lambda reader: gathered_pool(engine, reader, asked, wanted, None, newest.revision)
+        )
         exact = False
     else:
-        pool, exact = _pool_of(engine, thread.id, asked)
+        pool, exact = _pool_of(engine, thread.id, asked, newest)
     with pool.lock:
         visible = _visible(pool, shown)
         if not needs_past(asked, visible, today):
@@ -212,8 +214,9 @@ def _counter(engine: Engine) -> Callable[[str], int]:
     return tokenizer_for(engine.settings.model).count
 
 
-def _pool_of(engine: Engine, thread: str, asked: Asked) -> tuple[Pool, bool]:
-    """The texts of a thread: all of them, or of a long one what the store finds."""
+def _pool_of(engine: Engine, thread: str, asked: Asked, question: Message | None = None) -> tuple[Pool, bool]:
+    """The texts of a thread (before the question, where that is one of its messages): all of them, or of a long one what the
+    store finds. A question must not be found as its own answer."""
 
     def look(reader: Reader) -> ThreadState:
         state = reader.thread(thread)
@@ -223,11 +226,13 @@ def _pool_of(engine: Engine, thread: str, asked: Asked) -> tuple[Pool, bool]:
 
     state = engine.store.read(look)
     if state.messages <= EXACT:
-        return engine.store.read(lambda reader: exact_pool(engine, reader, look(reader))), True
+        before = None if question is None else question.position or None
+        return engine.store.read(lambda reader: exact_pool(engine, reader, look(reader), before)), True
     line = engine.store.read(lambda reader: lineage(reader, state))
     embed_some(engine, line)
+    revision = None if question is None else question.revision
     return engine.store.read(
-        lambda reader: gathered_pool(engine, reader, asked, Wanted(line), look(reader))
+        lambda reader: gathered_pool(engine, reader, asked, Wanted(line), look(reader), revision)
     ), False
 
 
