@@ -153,6 +153,26 @@ def test_a_stream_that_breaks_off(kind: Kind, pieces: int) -> None:
 
 
 @every_kind
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        (Fault(529, "overloaded right now", "overloaded_error"), ModelBusy),
+        (Fault(400, "prompt is too long: 9 tokens > 8 maximum"), ContextOverflow),
+    ],
+    ids=["busy", "overflow"],
+)
+def test_a_fault_in_the_middle_of_a_stream(kind: Kind, fault: Fault, error: type[Exception]) -> None:
+    """After the first words there is no status any more; the fault is told apart all the same."""
+    line = Line(text="one two three four five", cut_after=5, fault=fault)
+    with (
+        ScriptedServer(None, line) as server,
+        client_at(server.url, kind) as client,
+        pytest.raises(error, match=fault.message[:12]),
+    ):
+        list(client.stream(ask()))
+
+
+@every_kind
 def test_a_whole_answer_that_breaks_off(kind: Kind) -> None:
     """Half a body is an error that may be tried again."""
     with (

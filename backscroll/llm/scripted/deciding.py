@@ -62,7 +62,7 @@ class Service:
             if line is None:
                 told = "no line of the scenario fits this request, or all that fit are used up"
                 return Decided(Line(), fault=Fault(400, told, "scenario"))
-            if line.fault is not None:
+            if line.fault is not None and (line.cut_after is None or not asked.streamed):
                 return Decided(line, fault=line.fault)
             self._number += 1
             counted = self._cache.take(asked) if self.scenario.cache else Counted(counted.input)

@@ -67,9 +67,8 @@ class Line:
     fault: Fault | None = None
     delay: float = 0.0  # seconds before the answer
     hang: float = 0.0  # seconds without an answer, then the connection is dropped
-    cut_after: int | None = (
-        None  # pieces of the stream (whole answers: bytes) after which the connection is dropped
-    )
+    # Pieces of the stream (whole answers: bytes) after which the connection is dropped, or the fault is told.
+    cut_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

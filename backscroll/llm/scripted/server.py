@@ -19,7 +19,7 @@ from backscroll.llm.scripted.asked import Asked, read_request
 from backscroll.llm.scripted.cache import rough_count
 from backscroll.llm.scripted.deciding import Decided, Service
 from backscroll.llm.scripted.scenario import Fault, Line, Scenario
-from backscroll.llm.scripted.spoken import MOMENT, fault_body
+from backscroll.llm.scripted.spoken import MOMENT, fault_body, fault_event
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 
@@ -205,10 +205,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         for n, event in enumerate(speaker.events(decided.said, asked)):
             if line.cut_after is not None and n >= line.cut_after:
-                raise _Dropped
-            data = event.encode("utf-8", "replace")
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+                if line.fault is None:
+                    raise _Dropped
+                self._chunk(fault_event(asked.wire, line.fault))
+                break
+            self._chunk(event)
         self.wfile.write(b"0\r\n\r\n")
+
+    def _chunk(self, event: str) -> None:
+        data = event.encode("utf-8", "replace")
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
 
     def _refuse(self, wire: Wire, fault: Fault) -> None:
         headers = {} if fault.retry_after is None else {"retry-after": f"{fault.retry_after:g}"}

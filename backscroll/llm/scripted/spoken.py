@@ -6,6 +6,7 @@ Owns filling in a line of the scenario: ids, cutting at the limit of tokens, usa
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -116,6 +117,22 @@ def fault_body(wire: Wire, fault: Fault) -> Json:
     kind = "invalid_request_error" if fault.status < 500 else "server_error"
     code = fault.code or _OPENAI_CODES.get(fault.status)
     return {"error": {"message": fault.message, "type": kind, "param": None, "code": code}}
+
+
+def fault_event(wire: Wire, fault: Fault) -> str:
+    """A fault that is told in the middle of a stream, where there is no status any more."""
+    body = fault_body(wire, fault)
+    if wire == "openai-responses":
+        told = body["error"]
+        body = {
+            "type": "error",
+            "sequence_number": 0,
+            "param": None,
+            "code": told["code"],
+            "message": told["message"],
+        }
+    name = "" if wire == "openai-chat" else "event: error\n"
+    return f"{name}data: {json.dumps(body, ensure_ascii=False)}\n\n"
 
 
 def overflow(wire: Wire, window: int, asked: int) -> Fault:
