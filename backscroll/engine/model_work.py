@@ -13,25 +13,27 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from backscroll.derive import model_gist, model_summary
-from backscroll.derive.gist import Gist
+from backscroll.derive.gist import Gist, inputs_of
 from backscroll.derive.model_ask import Plan
-from backscroll.derive.recipe import Count
-from backscroll.derive.summary import Summary
+from backscroll.derive.recipe import Count, Recipe
+from backscroll.derive.summary import Summary, summarise_messages
 from backscroll.derive.tree import PROGRESS
 from backscroll.engine.costing import expected_cost
 from backscroll.engine.lineage import View
-from backscroll.engine.modelling import Better, Modelling, better, failure_of, modelling_for
+from backscroll.engine.modelling import Better, Modelling, Outcome, better, failure_of, modelling_for
 from backscroll.engine.tree_texts import Texts
 from backscroll.errors import Conflict, InvalidInput
 from backscroll.llm.tokens import tokenizer_for
 from backscroll.record.derived import Node
 from backscroll.record.ports import Reader, Writer
+from backscroll.vocab.message import Message
 from backscroll.vocab.moment import microseconds
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
 
 Planned: TypeAlias = Plan[Gist]
+_CROP = Recipe("crop", 1)  # what rules make of cropped messages: names the inputs
 _SEEN = "modelled"  # under which the store keeps how far this work has come
 _PAGE = 128
 _LEASE = 900 * 1_000_000  # microseconds; longer than one call with all its tries
@@ -105,6 +107,23 @@ def write_all(engine: Engine, thread: str, limit: int | None = None) -> Written:
             if more.why or not more.texts:
                 break
         return replace(done, calls=working.calls)
+
+
+def crop_words(engine: Engine, thread: str, messages: Sequence[Message]) -> Outcome[Summary]:
+    """What stands in for messages that are to be cropped, by a model where one is configured and able, else by rules.
+
+    For who asks for it; a crop by itself never waits for a model.
+    """
+    stand_in = summarise_messages(messages)
+    working = modelling_for(engine)
+    if working is None:
+        return Outcome(stand_in, "rules")
+    rule_key = _CROP.key(inputs_of(messages))
+    with working:
+        planned = model_summary.plan_crop(
+            messages, stand_in, rule_key, model=working.model, count=working.count
+        )
+        return Outcome(stand_in, "rules") if planned is None else working.make(planned, thread)
 
 
 def _configured(engine: Engine) -> Modelling:
