@@ -19,9 +19,9 @@ from backscroll.assemble.view_pieces import Range, joined
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
-LINES = 3.0  # what a line that is copied is worth beside a string that is used
+LINES = 10.0  # what a line that is copied is worth beside a string that is used
 SPREAD = 3  # pieces to either side that share a score in a fresh result
-EDGE = 1.0  # worth of its first and last pieces
+EDGE = 2.0  # worth of its first and last pieces
 SPOKEN = 2.0  # in a fresh result, what was talked about before is worth so much more
 AGAIN = 0.7  # of the worth per token a piece must keep when others already show a part of it
 FAINT = 0.004  # chances below this are not worth looking at
@@ -75,13 +75,15 @@ class Chooser:
         carried: Sequence[str] = (),
     ) -> Kept:
         """Pieces of `sources` and notes of what `told` holds, within `room` tokens; notes take `notes` at the most."""
-        queue = self._pieces(sources)
-        queue += self._strings(told or sources, carried)
-        queue.sort()
-        taken = _Taken(room, notes)
+        taken = _Taken(room - notes)
+        queue = sorted(self._pieces(sources))
         late = [item for item in queue if not self._take(item, taken, first=True)]
         for item in late:  # what others showed a part of in the meantime comes last
             self._take(item, taken, first=False)
+        taken.room += notes
+        for item in sorted(self._strings(told or sources, carried)):
+            if item.cost <= taken.room:
+                taken.note(item.text, item.cost)
         return Kept({r: joined(sorted(n)) for r, n in taken.pieces.items()}, tuple(taken.notes))
 
     def _take(self, item: _Item, taken: _Taken, *, first: bool) -> bool:
@@ -89,10 +91,7 @@ class Chooser:
         if item.cost > taken.room:
             return True
         piece = item.piece
-        if piece is None:
-            if item.text not in self.shown:
-                taken.note(item.text, item.cost)
-            return True
+        assert piece is not None
         if piece.line and piece.line in self.lines:
             return True
         if first and self._left(piece) < AGAIN * item.value:
@@ -206,8 +205,8 @@ class Chooser:
 class _Taken:
     """What was taken so far, and the room that is left."""
 
-    def __init__(self, room: float, notes_room: float) -> None:
-        self.room, self.notes_room = room, notes_room
+    def __init__(self, room: float) -> None:
+        self.room = room
         self.pieces: dict[Ref, list[int]] = {}
         self.notes: list[str] = []
         self._spelled = ""
@@ -218,9 +217,8 @@ class _Taken:
         self.room -= cost
 
     def note(self, text: str, cost: float) -> None:
-        """Take a string, unless the notes are full or a longer one has it inside."""
-        if cost <= self.notes_room and text not in self._spelled:
+        """Take a string, unless a longer one has it inside."""
+        if text not in self._spelled:
             self.notes.append(text)
             self._spelled += text + "\n"
             self.room -= cost
-            self.notes_room -= cost

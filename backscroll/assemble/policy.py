@@ -32,7 +32,7 @@ class Plan:
     """How the room of a compaction is shared out: all shares are of what is left beside what is protected."""
 
     tail: float = 0.45  # recent units, verbatim
-    notes: float = 0.25  # at the most
+    notes: float = 0.4  # of what is left for condensed text
     lines: float = 0.3  # one line for every old unit, at the most
     front: float = 0.5  # what earlier compactions left may take so much before everything is chosen anew
 
@@ -136,7 +136,7 @@ class _Job:
         shown, lines = self._shown(begin, end, front, alive)
         carried = [note.text for note in self.current.notes] if self.current else []
         chooser = Chooser(self.trail, shown, lines, self.boost)
-        kept = chooser.choose(alive, room - base, self.plan.notes * self.room, sources, carried)
+        kept = chooser.choose(alive, room - base, self.plan.notes * (room - base), sources, carried)
         here = units[end].id if end < len(units) else Ref(units[-1].last.thread, units[-1].last.seq + 1)
         notes = [Note(text, self.trail.uses[text].revision, here) for text in kept.notes]
         return Compaction(

@@ -103,7 +103,7 @@ class Lens:
     def _digest(self, message: Message, lines: Mapping[str, str], ranges: tuple[Range, ...] | None) -> Block:
         block = self._verbatim(message, "kept")
         slots = self.slots(message)
-        if ranges and ranges[0] == (0, slots[-1].first + len(slots[-1].pieces)):
+        if slots and ranges and ranges[0] == (0, slots[-1].first + len(slots[-1].pieces)):
             return block  # all of it was to be kept
         parts = tuple(_faded(message, slots, lines, ranges))
         tokens = self.meter.parts(parts)

@@ -10,7 +10,7 @@ from backscroll.assemble.units import Unit, units_of
 from backscroll.assemble.view import Lens
 from backscroll.assemble.view_meter import Meter
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Content, Message, Role
+from backscroll.vocab.message import Content, Message, Role, checked_role
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block
 
@@ -99,7 +99,7 @@ def histories(draw: st.DrawFn, least: int = 1, most: int = 14) -> list[Message]:
     out = [message(1, "system", Text("You are careful."))]
     for turn in draw(st.lists(st.one_of(_said, _steps(), _steps(), _odd), min_size=least, max_size=most)):
         for role, parts in turn:
-            out.append(message(len(out) + 1, role, *parts))
+            out.append(message(len(out) + 1, checked_role(role), *parts))
     pin = draw(st.integers(0, 4 * len(out)))
     return [replace(m, pinned=True) if at == pin and m.role != "tool" else m for at, m in enumerate(out)]
 
