@@ -32,8 +32,9 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"
 THREAD = "be" * 16
 LEVELS = ("gist", "span", "level 2", "top", "account")
 ACCOUNT = 800
+_ACTED_ON = 0.5  # weight of a path from which it was acted on, or named among few others
 
-Counts = dict[tuple[str, Kind], list[int]]
+Counts = dict[tuple[str, str], list[int]]
 
 
 def replayed(file: Path) -> Iterator[list[Message]]:
@@ -106,7 +107,8 @@ def _home(layer: list[Gist], essential: Essential) -> str:
 
 def _count(counts: Counts, name: str, found: Iterable[Essential], home: Callable[[Essential], str]) -> None:
     for essential in found:
-        row = counts.setdefault((name, essential.kind), [0, 0])
+        pasted = essential.kind is Kind.PATH and essential.weight < _ACTED_ON
+        row = counts.setdefault((name, "path, pasted" if pasted else essential.kind.value), [0, 0])
         row[0] += says(flat(home(essential)), essential)
         row[1] += 1
 
@@ -116,12 +118,12 @@ def printed(title: str, counts: Counts, before: int, after: int, seconds: float,
     print(
         f"\n{title}: {before} tokens, {after} at the top; {1000 * seconds / max(1, messages):.2f} ms a message"
     )
-    print(f"{'':12}{'open':>7}" + "".join(f"{level:>10}" for level in LEVELS))
-    for kind in Kind:
+    print(f"{'':14}{'open':>7}" + "".join(f"{level:>10}" for level in LEVELS))
+    for kind in (*(k.value for k in Kind), "path, pasted"):
         total = counts.get(("gist", kind), [0, 0])[1]
         if total:
             shares = [counts[level, kind][0] / total for level in LEVELS]
-            print(f"{kind.value:12}{total:>7}" + "".join(f"{share:>10.3f}" for share in shares))
+            print(f"{kind:14}{total:>7}" + "".join(f"{share:>10.3f}" for share in shares))
 
 
 def main() -> int:

@@ -32,6 +32,7 @@ RECIPE = Recipe("gist", 1)
 LIMIT = 200  # tokens of a gist
 MOST = 400  # tokens of the gist of something very long
 _DENSE = 14  # one token of a gist for so many of what it stands for
+_CALL = 12  # tokens more for each tool call
 _WIDE = 60_000  # characters of one message that may be quoted
 _CODE = 48  # tokens of a block of code that is quoted
 _ALIKE = 0.8
@@ -150,9 +151,10 @@ def gist_messages(
     said = shown(messages)
     if not said:
         return Gist("", ())
-    if limit_tokens is None:
-        limit_tokens = min(MOST, max(LIMIT, sum(count(m.text[:_WIDE]) for m in said) // _DENSE))
     done = digests_of(said) if digests is None else list(digests)
+    if limit_tokens is None:
+        size = sum(count(m.text[:_WIDE]) for m in said) // _DENSE + _CALL * len(done)
+        limit_tokens = min(MOST, max(LIMIT, size))
     found = findings(said, done)
     lines, items = _sentences(said, found, count, weights)
     tools = _operations(done, found, count)
