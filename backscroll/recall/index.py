@@ -130,7 +130,7 @@ class Index:
     def _make_space(self, encode: Encode) -> Space:
         whole = np.stack([rows[0] for rows in self._vectors]).astype(np.float32)
         parts = [rows[1:] if len(rows) > 1 else rows for rows in self._vectors]
-        centre = whole.mean(axis=0)
+        centre = whole.mean(axis=0, dtype=np.float32)
         centred = unit(whole - centre)
         themes = themes_of(whole - centre)
         sums = np.zeros((self.sessions[-1] + 1, whole.shape[1]), np.float32)
@@ -143,7 +143,7 @@ class Index:
             centre,
             themes,
             centred,
-            unit(centred - products(centred, themes) @ themes),
+            unit((centred - products(centred, themes) @ themes).astype(np.float32)),
             unit(np.concatenate(parts).astype(np.float32) - centre),
             np.cumsum([0, *(len(p) for p in parts[:-1])]),
             unit(sums),

@@ -1,0 +1,76 @@
+"""Encoders: the base one, the gloss bridge, names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backscroll.errors import InvalidInput, MissingExtra
+from backscroll.llm import encoder as encoders
+from backscroll.llm.encoder import Encoder, encoder_names, encoder_of, register_encoder, why_no_encoder
+from backscroll.llm.gloss import gloss, glossed
+
+
+@pytest.fixture(scope="module")
+def base() -> Encoder:
+    """The encoder of the base install."""
+    found = encoder_of("wordllama")
+    if found is None:
+        pytest.skip(why_no_encoder("wordllama"))
+    return found
+
+
+def test_rows_have_length_one(base: Encoder) -> None:
+    """Or are zeros where there is nothing to encode."""
+    rows = base.encode(["a cat", "", "医生", "\ud800\udc00 x"])
+    assert rows.shape == (4, base.dim)
+    assert rows.dtype == np.float32
+    assert np.linalg.norm(rows, axis=1).round(4).tolist() == [1, 0, 1, 1]
+
+
+def test_near_is_near(base: Encoder) -> None:
+    """In English, in Chinese, and across."""
+    doctor, physician, rose, zh = base.encode(["the doctor", "a physician", "red roses", "医生"])
+    assert doctor @ physician > doctor @ rose
+    assert zh @ doctor > zh @ rose
+
+
+@settings(max_examples=20)
+@given(st.lists(st.text(max_size=40), max_size=40))
+def test_a_vector_does_not_depend_on_its_company(base: Encoder, texts: list[str]) -> None:
+    """The same text has the same vector, alone or among many."""
+    together = base.encode(["a cat", *texts])[0]
+    assert together.tolist() == base.encode(["a cat"])[0].tolist()
+
+
+def test_words_are_glossed() -> None:
+    """A word has some English; a particle has none; what is not Chinese stays."""
+    assert "doctor" in gloss("医生")
+    assert glossed("see 医生 now").startswith("see ")
+    assert "医生" not in glossed("医生")
+    assert gloss("𠀀𠀁") == ""
+
+
+def test_names() -> None:
+    """Known ones, none, and an error that lists them."""
+    assert {"none", "wordllama"} <= set(encoder_names())
+    assert encoder_of("none") is None
+    assert why_no_encoder("none")
+    with pytest.raises(InvalidInput, match="unknown encoder") as error:
+        encoder_of("nosuch")
+    assert "wordllama" in error.value.hint
+
+
+def test_a_missing_package_is_a_reason_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recall then goes by words alone."""
+    monkeypatch.setattr(encoders, "_KNOWN", dict(encoders._KNOWN))
+
+    def missing() -> Encoder:
+        raise MissingExtra("the package is not installed")
+
+    register_encoder("gone", missing)
+    assert encoder_of("gone") is None
+    assert "not installed" in why_no_encoder("gone")
+    encoders._made.cache_clear()

@@ -1,0 +1,194 @@
+"""The index of a conversation: terms, postings, vectors, clues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from backscroll.recall.candidate import Candidate, pieces_of, prepare, price_of
+from backscroll.recall.clues import measure
+from backscroll.recall.cut import terms_of
+from backscroll.recall.fuse import fusion
+from backscroll.recall.index import Index
+from backscroll.recall.lexical import Postings, match, match_softly
+from backscroll.recall.reasons import reason_of
+from backscroll.recall.understand import understand
+from backscroll.recall.vectors import (
+    beside,
+    products,
+    ranks,
+    ranks_among,
+    share,
+    smoothed,
+    standard,
+    themes_of,
+)
+
+
+def encode(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Vectors from letters: enough to tell texts apart, the same every time."""
+    rows = np.zeros((len(texts), 16), np.float32)
+    for row, text in zip(rows, texts, strict=True):
+        for letter in text.encode("utf-8", "replace"):
+            row[letter % 16] += 1
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+
+TEXTS = (
+    Candidate(0, "Where do you live now?", "Ann", day=date(2026, 3, 1), session="a"),
+    Candidate(1, "In a small flat near the harbour.", "Bob", day=date(2026, 3, 1), session="a"),
+    Candidate(2, "我最喜欢的电影是《流浪地球》。", "Ann", day=date(2026, 3, 5), session="b"),
+    Candidate(3, "The doctor said 40 milligrams.", "Bob", day=date(2026, 3, 5), session="b"),
+    Candidate(4, "", "Bob", session="b"),
+)
+
+
+def built(texts: Sequence[Candidate] = TEXTS, *, vectors: bool = True) -> Index:
+    """An index that took everything at once."""
+    index = Index(encode if vectors else None)
+    index.extend([prepare(text) for text in texts])
+    return index
+
+
+# -- terms and postings ------------------------------------------------------------------------------------------
+
+
+def test_terms_are_stems_words_and_pairs() -> None:
+    """Words that stand in every sentence are left out; Chinese is cut in two ways."""
+    words, pairs = terms_of("What did the doctors say about running?")
+    assert words == ["doctor", "say", "run"]
+    assert pairs == words
+    words, pairs = terms_of("我喜欢的电影")
+    assert "电影" in words
+    assert "的" not in words
+    assert "电影" in pairs
+
+
+def test_a_rare_word_counts_for_more() -> None:
+    """And a text that holds more of the question is above one that holds less."""
+    postings = Postings()
+    for number, terms in enumerate((["tea", "milk"], ["tea"], ["tea", "port"], ["port", "milk", "sea"])):
+        postings.add(number, terms)
+    assert postings.rarity("sea") > postings.rarity("port") > postings.rarity("tea")
+    found = match(postings, ["port", "milk"], np.asarray(postings.lengths, float), 0.75)
+    assert int(found.score.argmax()) == 3
+    assert found.held[3] == pytest.approx(found.best)
+
+
+def test_a_text_added_in_two_goes_is_as_one_added_at_once() -> None:
+    """Sessions grow."""
+    one, two = Postings(), Postings()
+    one.add(0, ["a", "b", "a"])
+    two.add(0, ["a"])
+    two.add(0, ["b", "a"])
+    assert (one.held, one.lengths, one.total) == (two.held, two.lengths, two.total)
+
+
+def test_similar_terms_count_in_part() -> None:
+    """Less than the term itself, more than nothing."""
+    postings = Postings()
+    for number, terms in enumerate((["doctor"], ["physician"], ["rose"])):
+        postings.add(number, terms)
+    likeness = np.asarray([[1.0], [0.8], [0.1]], np.float32)
+    found = match_softly(postings, ["doctor"], np.ones(3), ["doctor", "physician", "rose"], likeness)
+    assert found[0] > found[1] > found[2] == 0
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------
+
+
+def test_neighbours_stay_in_their_session() -> None:
+    """What stands before the first text of a session is another session."""
+    values, sessions = np.asarray([1.0, 2.0, 4.0, 8.0]), np.asarray([0, 0, 1, 1])
+    assert beside(values, sessions, 1).tolist() == [0, 1, 0, 4]
+    assert beside(values, sessions, -1).tolist() == [2, 0, 8, 0]
+    assert beside(values, sessions, 9).tolist() == [0, 0, 0, 0]
+
+
+def test_smoothing_keeps_the_mean_of_equal_values() -> None:
+    """Nothing is made higher or lower by what is the same as itself, also across sessions."""
+    rows = np.asarray([[3.0, 3.0, 3.0, 7.0, 7.0]])
+    assert np.allclose(smoothed(rows, np.asarray([0, 0, 0, 1, 1]), 5), rows)
+
+
+def test_shares_ranks_and_deviations() -> None:
+    """Also where all values are the same, or zero."""
+    assert share(np.zeros(3)).tolist() == [0, 0, 0]
+    assert share(np.asarray([1.0, 4.0])).tolist() == [0.25, 1]
+    assert np.expm1(ranks(np.asarray([1.0, 3.0, 2.0]))).round().tolist() == [2, 0, 1]
+    assert np.expm1(
+        ranks_among(np.asarray([1.0, 3.0, 2.0]), np.asarray([0.0, 1.0, 0.0]))
+    ).round().tolist() == [1, 0, 0]
+    assert np.isfinite(standard(np.ones(4))).all()
+
+
+def test_products_in_blocks_are_products() -> None:
+    """Whatever the number of rows."""
+    rows, others = encode([str(n) * 3 for n in range(250)]), encode(["1", "22"])
+    assert np.allclose(products(rows, others), rows @ others.T)
+    assert themes_of(rows - rows.mean(axis=0)).shape == (3, 16)
+
+
+# -- the index ---------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.sampled_from(TEXTS), min_size=1, max_size=12),
+    st.integers(0, 12),
+    st.sampled_from(["what did the doctor say?", "电影", "Ann lives where?", "", "on 5 March 2026"]),
+    st.booleans(),
+)
+def test_an_index_that_grew_equals_one_built_at_once(
+    texts: list[Candidate], cut: int, question: str, vectors: bool
+) -> None:
+    """Bit for bit, in every clue."""
+    grown = Index(encode if vectors else None)
+    grown.extend([prepare(text) for text in texts[:cut]])
+    if cut and texts[:cut]:
+        measure(grown, understand(question))
+    grown.extend([prepare(text) for text in texts[cut:]])
+    asked = understand(question, date(2026, 4, 1))
+    one, other = measure(grown, asked), measure(built(texts, vectors=vectors), asked)
+    assert list(one) == list(other)
+    for name, values in one.items():
+        assert np.isfinite(values).all(), name
+        assert values.tolist() == other[name].tolist(), name
+
+
+def test_clues_say_what_they_should() -> None:
+    """Words, speaker, time, numbers, neighbours."""
+    clues = measure(built(), understand("What did Bob say about the doctor on 5 March?", date(2026, 4, 1)))
+    assert int(clues["words_share"].argmax()) == 3
+    assert clues["spoke"].tolist() == [-1, 1, -1, 1, 1]
+    assert clues["inside"].tolist() == [0, 0, 1, 1, 0]
+    assert clues["asks"].tolist() == [1, 0, 0, 0, 0]
+    assert clues["tells_numbers"][3] > 0
+    assert clues["words_share_after"][2] == clues["words_share"][3]
+
+
+def test_the_best_text_scores_best() -> None:
+    """With the weighing in use, by words alone."""
+    index = built(TEXTS[:4], vectors=False)
+    clues = measure(index, understand("how many milligrams did the doctor say?"))
+    scores = fusion(vectors=False).score(clues)
+    assert int(scores.argmax()) == 3
+    assert "holds the words" in reason_of(clues, 3)
+    assert reason_of({}, 0) == "the nearest there is"
+
+
+def test_pieces_and_prices() -> None:
+    """A long text in some pieces, a short one as it is; Chinese costs more a character."""
+    assert pieces_of("short") == ("short",)
+    long = "This is a sentence of some length. " * 40
+    assert len(pieces_of(long)) > 3
+    assert "".join(pieces_of(long)).replace(" ", "") == long.replace(" ", "")
+    assert pieces_of(" " * 300) == (" " * 300,)
+    assert price_of("电影" * 50) > price_of("ab" * 50)
+    assert price_of("\ud800") > 0
