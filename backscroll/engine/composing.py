@@ -148,14 +148,16 @@ class Composer:
         """Revisions of which words are written down, but which are not to be seen any more."""
         if self.frozen is None:
             return frozenset()
-        crops = self.sheet.crops
+        crops, written = self.sheet.crops, self.sheet.compaction
+        # A fork shares what its parent wrote down, but not all of the messages that it speaks of.
+        inherited = written is not None and written.id.thread != self.thread.id
         out: set[Ref] = set()
         for source in set(self.frozen.sources()):
             event = now.reader.event(source)
             message = None if event is None else event.message
             if message is None:
                 out.add(source)
-            elif message in self.sheet.touched:
+            elif inherited or message in self.sheet.touched:
                 entry = now.entry(message)
                 if entry is None or not entry.live or entry.flags & HIDDEN or entry.revision != source:
                     out.add(source)

@@ -165,7 +165,7 @@ def crops(thread: Thread) -> list[CropMark]:
 
 def _marks(view: View) -> list[CropMark]:
     standing = standing_of(view)
-    return crop_marks(standing, view.others(standing.crops[0] - 1)) if standing.crops else []
+    return crop_marks(standing, view.others(standing.crops[0] - 1), view) if standing.crops else []
 
 
 # -- reading what can go -----------------------------------------------------------------------------------------

@@ -173,6 +173,10 @@ class View:
             name, floor = parent.id, parent.fork_seq
         return self.reader.event(Ref(name, seq))
 
+    def limit(self, thread: str) -> bytes | None:
+        """The position up to which this view shares the messages of a thread; None: all of them."""
+        return next((segment.upto for segment in self._segments if segment.thread == thread), None)
+
     def marked(self) -> list[tuple[Entry, Spoken]]:
         """Live system messages and pinned messages, in order."""
         rows: list[tuple[Entry, Spoken]] = []

@@ -103,7 +103,7 @@ def read_sheet(
     memo[view.state.id] = standing
     oldest = [*standing.crops[:1], *standing.compactions[-1:]]
     rare = view.others(min(oldest) - 1 if oldest else view.as_of)
-    crops = crop_marks(standing, rare)
+    crops = crop_marks(standing, rare, view)
     seq = standing.compaction
     compaction = None if seq is None else view.event(seq)
     if compaction is not None and compaction.body is None:
@@ -162,10 +162,35 @@ def _touched(events: Iterator[Event]) -> Iterator[Ref]:
 # -- crops -------------------------------------------------------------------------------------------------------
 
 
-def crop_marks(standing: Standing, rare: Sequence[Event]) -> list[CropMark]:
+def crop_marks(standing: Standing, rare: Sequence[Event], view: View) -> list[CropMark]:
     """The crops in force, oldest first; `rare` reaches back to the first of them."""
     wanted = set(standing.crops)
-    return [_mark(event, rare) for event in rare if event.kind is Kind.CROPPED and event.seq in wanted]
+    found = [_mark(event, rare) for event in rare if event.kind is Kind.CROPPED and event.seq in wanted]
+    return [mark for whole in found if (mark := _shared(view, whole)) is not None]
+
+
+def _shared(view: View, mark: CropMark) -> CropMark | None:
+    """What a fork shares of a crop: its summary may speak of messages that the fork does not have."""
+    limit = view.limit(mark.event.thread)
+    if limit is None or all(high <= limit for _, high in mark.places):
+        return mark
+    places = tuple((low, min(high, limit)) for low, high in mark.places if low <= limit)
+    seqs = [seq for low, high in places for seq in _numbers(view, low, high)]
+    runs = tuple((min(own), max(own)) for a, b in mark.runs if (own := [n for n in seqs if a <= n <= b]))
+    count = sum(within(seq, runs) for seq in seqs)
+    return (
+        replace(mark, runs=runs, places=places, count=count, summary=None, disturbed=True) if runs else None
+    )
+
+
+def _numbers(view: View, low: bytes, high: bytes) -> Iterator[int]:
+    """Numbers of the messages from one position to another, gone ones included."""
+    before: bytes | None = high + b"\0"
+    while rows := view.page(_PAGE, before=before, newest_first=True, gone=True):
+        yield from (entry.message.seq for entry, _ in rows if entry.position >= low)
+        before = rows[-1][0].position
+        if before < low:
+            return
 
 
 def _mark(event: Event, rare: Sequence[Event]) -> CropMark:

@@ -387,4 +387,4 @@ def _crops_of(view: View) -> list[CropMark]:
     from backscroll.engine.sheet import crop_marks, standing_of
 
     standing = standing_of(view)
-    return crop_marks(standing, view.others(min(standing.crops) - 1)) if standing.crops else []
+    return crop_marks(standing, view.others(min(standing.crops) - 1), view) if standing.crops else []
