@@ -8,7 +8,7 @@ conversations wait until somebody has seen the price and asks for it. Before: `e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -60,8 +60,11 @@ class Written:
     why: str = ""  # the last reason for that
 
 
-def write_pending(engine: Engine, thread: str, limit: int) -> int:
-    """A step of background work: write at most so many texts that are due; gives how many were written."""
+def write_pending(engine: Engine, thread: str, limit: int, stop: Callable[[], bool] = lambda: False) -> int:
+    """A step of background work: write at most so many texts that are due; gives how many were written.
+
+    A call takes seconds: `stop` is asked before each, so that whoever waits for the end waits for one call at the most.
+    """
     state = engine.store.read(lambda reader: reader.thread(thread))
     if state is None or engine.store.read(lambda reader: reader.progress(thread, _SEEN)) >= state.head:
         return 0
@@ -71,8 +74,8 @@ def write_pending(engine: Engine, thread: str, limit: int) -> int:
     with working, _Lease(engine, thread) as lease:
         if not lease.renewed():
             return 0  # somebody else is at it
-        done = _write(working, thread, limit, lease, imported=False)
-    if not done.why and done.texts + done.rules < limit:
+        done = _write(working, thread, limit, lease, imported=False, stop=stop)
+    if not done.why and not stop() and done.texts + done.rules < limit:
 
         def note(tx: Writer) -> None:
             tx.set_progress(thread, _SEEN, state.head)
@@ -175,10 +178,18 @@ class _Lease:
             tx.set_meta(self._name, "")
 
 
-def _write(working: Modelling, thread: str, limit: int, lease: _Lease, *, imported: bool) -> Written:
+def _write(
+    working: Modelling,
+    thread: str,
+    limit: int,
+    lease: _Lease,
+    *,
+    imported: bool,
+    stop: Callable[[], bool] = lambda: False,
+) -> Written:
     texts = rules = 0
     for planned in _due(working, thread, imported=imported):
-        if texts + rules >= limit or not lease.renewed():
+        if texts + rules >= limit or stop() or not lease.renewed():
             break
         outcome = working.make(planned, thread)
         if outcome.by == "rules":

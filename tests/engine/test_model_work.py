@@ -253,3 +253,12 @@ def test_what_stands_in_for_a_crop(engine: Engine, tmp_path: Path) -> None:
     assert made.value.text.startswith("A model wrote this.")
     assert made.value.handle == ruled.value.handle
     assert made.value.text.endswith(made.value.handle)
+
+
+def test_work_can_be_stopped_between_two_calls(engine: Engine, tmp_path: Path) -> None:
+    """Who wants to end waits for one call at the most; the rest is due the next time."""
+    thread = talk(engine, 8)
+    with configured(tmp_path) as server:
+        assert write_pending(engine, thread.id, 100, lambda: len(server.asked) >= 2) == 2
+        assert len(server.asked) == 2
+        assert write_pending(engine, thread.id, 100) > 0
