@@ -158,6 +158,7 @@ def check_far(thread: backscroll.Thread) -> None:
     for budget in (25, 120, 600):
         far = far_summaries(thread, last[0].position if last else None, budget, rough_count)
         assert sum(f.tokens for f in far) <= budget
+        assert set(re.findall(r"w\d+x", " ".join(f.text for f in far))) <= shown(thread)
         again = node_summaries(thread, [(f.level, f.opening) for f in far])
         assert [(f.text, f.handle) for f in again] == [(f.text, f.handle) for f in far]
 
