@@ -13,7 +13,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 NEAR = 0.72  # share of the shorter text's pieces from which two texts say the same
-_PIECE = re.compile(r"[a-z0-9_][a-z0-9_'./-]*[a-z0-9_]|[a-z0-9_]|[\u2e80-\u2fff\u3040-\u9fff\uac00-\ud7a3\uf900-\ufaff]+")
+_PIECE = re.compile(
+    r"[a-z0-9_][a-z0-9_'./-]*[a-z0-9_]|[a-z0-9_]|[\u2e80-\u2fff\u3040-\u9fff\uac00-\ud7a3\uf900-\ufaff]+"
+)
 _COMMON = 24  # groups that share a piece which tells nothing apart any more
 _STEM = 6  # letters; enough to tell words apart, few enough that `implement` and `implemented` are one
 #: Words that say nothing about what a text is about.
