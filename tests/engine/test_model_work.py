@@ -225,8 +225,18 @@ def test_one_writer_at_a_time(engine: Engine, tmp_path: Path) -> None:
     assert not engine.store.read(lambda reader: reader.meta(name))
 
 
+@pytest.mark.postgres
+def test_two_at_once_pay_once_on_postgresql(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same where the store is a server."""
+    monkeypatch.setenv("BACKSCROLL_CONFIG", str(tmp_path / "config.toml"))
+    with backscroll.open(database_url, background=False) as engine:
+        test_two_at_once_pay_once(engine, tmp_path)
+
+
 def test_two_at_once_pay_once(engine: Engine, tmp_path: Path) -> None:
-    """Two threads of this process that want the same texts make each call once."""
+    """Threads of this process that want the same texts make each call once."""
     thread = talk(engine, 8)
     with configured(tmp_path, Line(text="Fine.", delay=0.02)) as server:
         workers = [threading.Thread(target=write_pending, args=(engine, thread.id, 100)) for _ in range(3)]

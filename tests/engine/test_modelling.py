@@ -27,9 +27,15 @@ from tests.llm.scripted_talk import provider_at
 LONG = " ".join(f"Harbour {n} reports a tide of {n * 3} centimetres at noon." for n in range(40))
 
 
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with backscroll.open(tmp_path / "s.db", background=False) as engine:
+@pytest.fixture(
+    params=[
+        pytest.param("sqlite_url", id="sqlite"),
+        pytest.param("database_url", id="postgres", marks=pytest.mark.postgres),
+    ]
+)
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """An empty store of each kind, without a worker of its own."""
+    with backscroll.open(request.getfixturevalue(request.param), background=False) as engine:
         yield engine
 
 
@@ -102,7 +108,7 @@ def test_an_answer_is_paid_for_once(engine: Engine) -> None:
     assert not charge.estimated
 
 
-def test_a_reply_in_the_journal_is_not_paid_for_again(engine: Engine) -> None:
+def test_a_reply_in_the_journal_is_not_paid_for_again(engine: Engine, tmp_path: Path) -> None:
     """Where the artefact is gone but the reply is there, folding it costs nothing."""
     thread = talk(engine)
     plan = planned(thread)
@@ -110,7 +116,7 @@ def test_a_reply_in_the_journal_is_not_paid_for_again(engine: Engine) -> None:
         made = working.make(plan, thread.id)
         (reply,) = engine.store.read(lambda reader: reader.replies(thread.id))
         assert (reply.key, reply.model, set(reply.sources)) == (plan.key, "m", set(plan.sources))
-    with backscroll.open(Path(engine.store.location).with_name("other.db"), background=False) as other:
+    with backscroll.open(tmp_path / "other.db", background=False) as other:
         copy = talk(other)
         with at_work(other, GOOD) as (working, server):
             fresh = planned(copy)
