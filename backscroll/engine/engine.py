@@ -254,11 +254,14 @@ class Engine:
                 raise forgetting.OnlyAsked(done)
             return done
 
+        from backscroll.derive.gist import let_go
+
         try:
             done = self.store.write(work)
         except forgetting.OnlyAsked as answer:
             return answer.erasure
-        self.memo.clear()
+        self.memo.clear()  # not in memory either
+        let_go()
         left = self.store.scrub()
         self.changed(Thread(self, thread, actor))
         return replace(done, unreachable=tuple(left))
