@@ -116,6 +116,7 @@ class Policy:
                 trail=self.trail,
                 plan=self.plan,
                 safe=safe,
+                before=now,
             )
             if made:
                 self.compaction = made

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 from backscroll.assemble.fade_trail import Piece, Seen, Trail
 from backscroll.assemble.fade_weights import weights
 from backscroll.assemble.notes import worth
+from backscroll.assemble.view_meter import rough
 from backscroll.assemble.view_pieces import Range, joined
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -195,9 +196,7 @@ class Chooser:
             if value is None:
                 value = worths[string] = worth(uses[string], now)
             if value > FAINT:
-                cost = JOINT + len(string) * (
-                    0.3 if string.isascii() else 0.8
-                )  # near enough; tables are slow here
+                cost = JOINT + rough(string)
                 out.append(_Item(-value / cost, (-1, place), cost, value, None, None, string))
         return out
 

@@ -36,6 +36,7 @@ LINE = 25  # characters from which a line is worth copying
 GIANT = 400_000  # characters of a message beyond which nothing is looked for
 #: What tools put before a line of a file or a diff; the line itself is what gets copied.
 _NUMBERED = re.compile(r"\s*(?:\d+\s*[→:|\t]|[-+>](?=\s))\s?")
+_DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"[\d.,:%$€¥+-]+")
 
 
@@ -162,7 +163,7 @@ class Trail:
 def _look(string: str, table: Weights) -> float:
     """What a string looks like."""
     score = table.string["bias"]
-    if any(c.isdigit() for c in string):
+    if _DIGIT.search(string):
         score += table.string["digit"]
         if _NUMBER.fullmatch(string):
             score += table.string["number"]

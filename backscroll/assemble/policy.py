@@ -18,6 +18,7 @@ from backscroll.assemble.fade_trail import Trail, specific
 from backscroll.assemble.marks import Prices
 from backscroll.assemble.units import Unit
 from backscroll.assemble.view import Lens, protected, view
+from backscroll.assemble.view_meter import rough
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text, ToolResult
@@ -48,13 +49,15 @@ def compact(
     plan: Plan | None = None,
     boost: Boost | None = None,
     safe: Mapping[Ref, str] | None = None,
+    before: int | None = None,
 ) -> Compaction | None:
     """A compaction that brings the view down to about `target` tokens; None where it would not shrink it."""
     if not units:
         return None
     trail = trail or Trail(lens.meter, lens.slots).extend(units)
     safe = protected(units) if safe is None else safe
-    before = sum(block.tokens for block in view(units, current, lens, safe=safe))
+    if before is None:
+        before = sum(block.tokens for block in view(units, current, lens, safe=safe))
     made = _Job(units, current, lens, trail, plan or Plan(), target, boost, safe).made()
     after = sum(block.tokens for block in view(units, made, lens, safe=safe))
     if after >= before:
@@ -256,7 +259,7 @@ class _Job:
         for source in order:
             unit = source.seen.unit
             shown = self.lens.shown(unit, Level.GIST, {})
-            cost = self.lens.meter.count(shown) + 1 if isinstance(shown, str) else 0
+            cost = rough(shown) + 1 if isinstance(shown, str) else 0
             if spent + cost > room:
                 levels[unit.id] = Level.GONE
             else:

@@ -75,6 +75,19 @@ class Lens:
             self.memo[key] = made
         return made
 
+    def joined(self, text: str, sources: tuple[Ref, ...], reason: str) -> Block:
+        """Condensed text as a block of its own."""
+        key = (text, sources, reason)
+        known = None if self.memo is None else self.memo.get(key)
+        if known is not None and not isinstance(known, str):
+            return known[0]
+        parts = (Text(text),)
+        tokens = self.meter.parts(parts)
+        block = Block("user", parts, Section.HISTORY, Level.GIST, sources, reason=reason, tokens=tokens)
+        if self.memo is not None:
+            self.memo[key] = (block,)
+        return block
+
     def _made(self, unit: Unit, level: Level, keeps: Mapping[Ref, tuple[Range, ...]], reason: str) -> Shown:
         if level is Level.VERBATIM:
             return tuple(self._verbatim(m, reason) for m in unit.messages)
@@ -272,15 +285,6 @@ class _Walk:
         if notes:
             texts.append(NOTES + "; ".join(note.text for note in notes))
         sources = [r for _, unit in self.run for r in unit.revisions] + [note.source for note in notes]
-        parts = (Text("\n".join(texts)),)
         reason = "gist" if self.run else "notes"
         self.run = []
-        yield Block(
-            "user",
-            parts,
-            Section.HISTORY,
-            Level.GIST,
-            tuple(dict.fromkeys(sources)),
-            reason=reason,
-            tokens=self.lens.meter.parts(parts),
-        )
+        yield self.lens.joined("\n".join(texts), tuple(dict.fromkeys(sources)), reason)

@@ -59,3 +59,8 @@ def spelled(arguments: Json) -> str:
     if isinstance(arguments, str):
         return arguments
     return "{}" if arguments is None else dumps(arguments)
+
+
+def rough(text: str) -> float:
+    """About how many tokens a text has, where asking a table would take longer than the answer is worth."""
+    return 0.28 * len(text.encode("utf-8", "surrogatepass"))
