@@ -68,6 +68,16 @@ def test_all_at_once_is_as_one_by_one(grown: list[dict[str, Any]], rows: list[tu
     assert laid_out(CLUES, grown).score(columns) == pytest.approx(wanted)
 
 
+def test_of_very_many_texts_the_plausible_are_weighed() -> None:
+    """The best of them score as among few; the others stand below."""
+    index = Index()
+    index.extend([prepare(Candidate(n, f"roses and tulips number {n}")) for n in range(2_000)])
+    index.extend([prepare(Candidate("answer", "the staging port is 8443"))])
+    scores = fusion(vectors=False).score(measure(index, understand("which port does staging use?")))
+    assert int(scores.argmax()) == 2_000
+    assert scores.min() == -20
+
+
 @pytest.mark.parametrize("vectors", [True, False])
 def test_the_weighing_in_use_asks_only_for_clues_that_are_measured(vectors: bool) -> None:
     """Data file and code belong together."""

@@ -1,0 +1,194 @@
+"""Learn the weighing of recall anew: clues of every question of the development sets in, `fusion.json` out.
+
+    .venv/bin/python -m bench.evidence_learn OUT.json [--words] [--check folds|sets]
+
+Reads the shared retrieval data beside the repository; needs lightgbm, which is no dependency of the package (the trees are written down and
+asked by `recall/fuse`). `--check folds` learns five times, each time without a fifth of the conversations, and scores on those;
+`--check sets` leaves out one whole set at a time, which shows what to expect of conversations of another kind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from backscroll.llm.encoder import encoder_of
+from backscroll.recall.candidate import prepare
+from backscroll.recall.choose import in_order
+from backscroll.recall.clues import measure
+from backscroll.recall.fuse import TIMED
+from backscroll.recall.index import Index
+from backscroll.recall.understand import understand
+from bench.evidence import candidate_of
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "bench" / "retrieval"
+ROUNDS = 140
+HOW = {
+    "objective": "binary",
+    "learning_rate": 0.08,
+    "num_leaves": 15,
+    "min_child_samples": 100,
+    "feature_fraction": 0.35,
+    "bagging_fraction": 0.7,
+    "bagging_freq": 1,
+    "lambda_l2": 5,
+    "seed": 7,
+    "num_threads": 1,
+    "verbose": -1,
+}
+#: Clues that rest on vectors; without an encoder they say nothing.
+BY_VECTORS = ("near", "apart", "piece", "sentence", "like_best")
+NEGATIVES = 60  # best wrong texts by each of some orders; of the others 40 by lot
+
+
+@dataclass
+class Row:
+    """One question: the clues of all texts, and which of them hold the evidence."""
+
+    name: str  # of the set
+    conversation: int
+    clues: np.ndarray
+    gold: np.ndarray
+    inside: np.ndarray
+    prices: np.ndarray
+    packer: Any
+    ids: list[str]
+
+
+def rows_of(run: Any, encoder: str) -> tuple[list[str], list[Row]]:
+    """The clues of every question of every set."""
+    found = encoder_of(encoder)
+    names: list[str] = []
+    rows: list[Row] = []
+    for name in run.SETS:
+        for number, conversation in enumerate(run.load(name)):
+            index = Index(None if found is None else found.encode)
+            index.extend([prepare(candidate_of(turn)) for turn in conversation.turns])
+            days = [text.candidate.day for text in index.texts if text.candidate.day is not None]
+            ids = [turn.id for turn in conversation.turns]
+            packer = run.Packer(conversation.turns)
+            for question in (q for q in conversation.questions if q.main):
+                clues = measure(index, understand(question.text, max(days, default=None)))
+                names = [n for n in clues if found is not None or not any(part in n for part in BY_VECTORS)]
+                gold = np.isin(ids, question.gold)
+                prices = np.asarray([text.price for text in index.texts])
+                matrix = np.stack([clues[n] for n in names], axis=1).astype(np.float32)
+                rows.append(Row(name, number, matrix, gold, clues["inside"], prices, packer, ids))
+        print(name, len(rows), file=sys.stderr, flush=True)
+    return names, rows
+
+
+def learned(names: list[str], rows: list[Row], rounds: int = ROUNDS) -> Any:
+    """Trees from these questions. Of the wrong texts the tempting ones are kept, and some of the others, who then stand for all."""
+    lightgbm = importlib.import_module("lightgbm")
+    lot = np.random.default_rng(3)
+    orders = [names.index(n) for n in ("rank_first", "rank_words", "rank_soft")]
+    around = names.index("first_around")
+    questions = Counter(row.name for row in rows)
+    matrices: list[np.ndarray] = []
+    answers: list[np.ndarray] = []
+    weights: list[np.ndarray] = []
+    for row in rows:
+        keep = row.gold.copy()
+        for order in orders:
+            keep |= row.clues[:, order] < np.log1p(NEGATIVES)
+        keep[np.argsort(-row.clues[:, around], kind="stable")[:NEGATIVES]] = True
+        rest, weight = np.flatnonzero(~keep), np.ones(len(keep))
+        if len(rest) > 40:
+            picked = lot.choice(rest, 40, replace=False)
+            weight[picked] = len(rest) / 40
+            rest = picked
+        keep[rest] = True
+        matrices.append(row.clues[keep])
+        answers.append(row.gold[keep].astype(np.float32))
+        weights.append(weight[keep] / row.gold.sum() / questions[row.name])
+    weight = np.concatenate(weights)
+    data = lightgbm.Dataset(
+        np.concatenate(matrices), np.concatenate(answers), weight=weight * len(weight) / weight.sum()
+    )
+    return lightgbm.train(HOW, data, rounds)
+
+
+def written(model: Any, names: list[str]) -> dict[str, Any]:
+    """Trees in the shape that `recall/fuse` reads; clues that no tree asks for are left out."""
+    trees = [_tree(tree["tree_structure"]) for tree in model.dump_model()["tree_info"]]
+    asked = sorted({clue for tree in trees for clue in tree["clue"]})
+    for tree in trees:
+        tree["clue"] = [asked.index(clue) for clue in tree["clue"]]
+    about = {
+        "what": "decision trees (gradient boosting, logistic loss) over the clues of recall/clues",
+        "learned_from": "the eight development sets of the shared retrieval benchmark, each with the same weight",
+        "with": "bench/evidence_learn.py",
+        "validation": "docs/recall.md",
+    }
+    return {"about": about, "clues": [names[clue] for clue in asked], "trees": trees}
+
+
+def _tree(root: dict[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {"clue": [], "limit": [], "yes": [], "no": [], "points": []}
+
+    def walk(node: dict[str, Any]) -> int:
+        if "leaf_value" in node:
+            out["points"].append(round(node["leaf_value"], 5))
+            return -len(out["points"])
+        place = len(out["clue"])
+        out["clue"].append(node["split_feature"])
+        out["limit"].append(float(f"{node['threshold']:.6g}"))
+        out["yes"].append(0)
+        out["no"].append(0)
+        out["yes"][place] = walk(node["left_child"])
+        out["no"][place] = walk(node["right_child"])
+        return place
+
+    walk(root)
+    return out
+
+
+def checked(run: Any, names: list[str], rows: list[Row], by: str) -> None:
+    """Score questions with trees that never saw their conversation (or their set)."""
+    groups = [row.name if by == "sets" else row.conversation % 5 for row in rows]
+    recall: dict[str, list[list[float]]] = {name: [] for name in run.SETS}
+    for group in dict.fromkeys(groups):
+        model = learned(names, [row for row, mine in zip(rows, groups, strict=True) if mine != group])
+        for row in (row for row, mine in zip(rows, groups, strict=True) if mine == group):
+            scores = model.predict(row.clues, raw_score=True) + TIMED * row.inside
+            order = [row.ids[number] for number in in_order(scores, row.prices)]
+            gold = {row.ids[number] for number in np.flatnonzero(row.gold)}
+            kept = [row.packer.pack(order, budget) for budget in run.SETS[row.name]]
+            recall[row.name].append([len(gold & some) / len(gold) for some in kept])
+    means = {name: np.mean(cells, axis=0) for name, cells in recall.items()}
+    for name, cells in means.items():
+        print(f"{name:16s}", " ".join(f"{cell:.3f}" for cell in cells))
+    print(f"average {np.mean([cells.mean() for cells in means.values()]):.4f}")
+
+
+def main() -> None:
+    """Learn, and say how well it does."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out")
+    parser.add_argument("--words", action="store_true", help="without vectors")
+    parser.add_argument("--check", choices=["folds", "sets"])
+    given = parser.parse_args()
+    if not SHARED.is_dir():
+        sys.exit(f"the retrieval benchmark is not there: {SHARED}")
+    sys.path.insert(0, str(SHARED))
+    run = importlib.import_module("run")
+    names, rows = rows_of(run, "none" if given.words else "wordllama")
+    if given.check:
+        checked(run, names, rows, given.check)
+    data = written(learned(names, rows), names)
+    trees = ",\n".join("  " + json.dumps(tree, separators=(",", ":")) for tree in data.pop("trees"))
+    head = json.dumps(data, indent=1, ensure_ascii=False)[:-2]
+    Path(given.out).write_text(f'{head},\n "trees": [\n{trees}\n ]\n}}\n', encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
