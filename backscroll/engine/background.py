@@ -7,12 +7,14 @@ loses nothing. Nothing waits for a worker: what is not made yet is made on deman
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from backscroll.errors import BackscrollError
 from backscroll.vocab.moment import microseconds
 
 if TYPE_CHECKING:
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
 
 #: The name under which the store keeps how far background work has come.
 JOB = "background"
-#: Seconds for which a thread is held; longer work renews it step by step.
+#: Seconds for which a thread is held; longer work lets go of it in time, and takes it up again where it was.
 LEASE = 120
+_SPARE = 20  # of these, before whose end a worker lets go: the step at hand has to end as well
 #: Messages or turns that one step takes on before others get a chance.
 STRIDE = 500
 _IDLE = 2.0  # seconds after which a resting worker looks for what other processes wrote
@@ -65,6 +68,16 @@ class Progress:
     last_error: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A thread that a worker holds."""
+
+    thread: str
+    seen: int  # the event up to which everything was made before
+    head: int  # the newest event when it was taken up
+    until: int  # microseconds
+
+
 class Worker:
     """One worker; `run` does the work where it is called, `start` in an OS thread of its own."""
 
@@ -76,6 +89,7 @@ class Worker:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._resting: dict[str, int] = {}  # threads that failed, with the event at which they did
+        self._held: dict[str, _Held] = {}
 
     # -- life ------------------------------------------------------------------------------------------------
 
@@ -92,6 +106,9 @@ class Worker:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         self._thread = None
+        with contextlib.suppress(BackscrollError):  # a store that is gone: what is held ends by itself
+            for held in list(self._held.values()):
+                self._let_go(held)
 
     def tell(self, _thread: Thread) -> None:
         """Something was written."""
@@ -105,7 +122,12 @@ class Worker:
     def _live(self) -> None:
         while not self._stop.is_set():
             self._wake.clear()
-            if not self.run():
+            try:
+                done = self.run()
+            except BackscrollError as error:  # the store cannot be reached now: told, and tried again
+                self.progress.last_error = f"{type(error).__name__}: {error}"
+                done = 0
+            if not done:
                 self._wake.wait(_IDLE)
 
     # -- work ------------------------------------------------------------------------------------------------
@@ -117,33 +139,54 @@ class Worker:
             held = self._claim()
             if held is None:
                 break
-            self._one(*held)
-            done += 1
+            done += self._one(held)
         return done
 
-    def _claim(self) -> tuple[str, int] | None:
-        now = microseconds(self.engine.means.now())
-        held = self.engine.store.write(lambda tx: tx.claim(JOB, self.name, now, now + LEASE * 1_000_000))
-        if held is None:
-            return None
-        head = self._head(held[0])
-        if self._resting.get(held[0]) == head:
-            # It failed at this very event: leave it until something changes, or the lease runs out.
-            return None
-        return held[0], head
+    def _claim(self) -> _Held | None:
+        """The next thread with something to do. One that failed at its newest event is left until something changes."""
+        while True:
+            now = self._now()
+            until = now + LEASE * 1_000_000
+            found = self.engine.store.write(lambda tx, n=now, u=until: tx.claim(JOB, self.name, n, u))
+            if found is None:
+                return None
+            held = self._held[found[0]] = _Held(found[0], found[1], self._head(found[0]), until)
+            if self._resting.get(held.thread) != held.head:
+                return held
 
     def _head(self, thread: str) -> int:
         state = self.engine.store.read(lambda reader: reader.thread(thread))
         return 0 if state is None else state.head
 
-    def _one(self, thread: str, head: int) -> None:
+    def _one(self, held: _Held) -> int:
+        """Bring one thread up to date; 1 where that is done, 0 where it failed, was stopped or took too long at once."""
+        broken_off = False
+
+        def enough() -> bool:
+            nonlocal broken_off
+            broken_off = self._stop.is_set() or self._now() >= held.until - _SPARE * 1_000_000
+            return broken_off
+
         try:
-            self.progress.made += bring_up_to_date(self.engine, thread, self._stop.is_set)
+            self.progress.made += bring_up_to_date(self.engine, held.thread, enough)
         except Exception as error:  # noqa: BLE001 - outermost boundary of a thread: what failed is told by `doctor`
             self.progress.failed += 1
             self.progress.last_error = f"{type(error).__name__}: {error}"
-            self._resting[thread] = head
-            return
-        if not self._stop.is_set():
-            self.engine.store.write(lambda tx: tx.set_progress(thread, JOB, head))
-            self.progress.threads += 1
+            self._resting[held.thread] = held.head  # and held on to, so that the others come first
+            return 0
+        if broken_off:
+            self._let_go(held)
+            return 0
+        self.engine.store.write(lambda tx: tx.set_progress(held.thread, JOB, held.head))
+        self._held.pop(held.thread, None)
+        self._resting.pop(held.thread, None)
+        self.progress.threads += 1
+        return 1
+
+    def _let_go(self, held: _Held) -> None:
+        """Somebody else may take it up, from where it was; what was made meanwhile is there."""
+        if self._held.pop(held.thread, None) is not None and self._now() < held.until:
+            self.engine.store.write(lambda tx: tx.set_progress(held.thread, JOB, held.seen))
+
+    def _now(self) -> int:
+        return microseconds(self.engine.means.now())

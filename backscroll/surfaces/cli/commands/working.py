@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from backscroll.surfaces.cli.command import command, flag
+from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.receipts import number
+
+if TYPE_CHECKING:
+    from backscroll.engine.background import Progress, Worker
 
 _REST = 2.0  # seconds between two looks
 
@@ -16,26 +24,40 @@ def work_command(session: Session, follow: bool) -> None:
     """Bring summaries and vectors up to date."""
     from backscroll.engine.background import Worker
 
-    screen = session.screen
     with session.engine() as engine:
         worker = Worker(engine)
+        try:
+            worker.run()
+            if follow:
+                _follow(session, worker)
+        finally:
+            worker.stop()  # whoever comes next need not wait for what was held here
+        _say(session, worker.progress)
+
+
+def _follow(session: Session, worker: Worker) -> None:
+    """Go on until somebody interrupts; each time something was done, it is said."""
+    session.screen.remark(t("working.following"), "dim")
+    told = 0
+    while True:
+        if worker.progress.threads + worker.progress.failed > told:
+            told = worker.progress.threads + worker.progress.failed
+            session.screen.remark(_words(worker.progress), "dim")
+        time.sleep(_REST)
         worker.run()
-        if follow:
-            screen.remark(t("working.following"), "dim")
-            while True:
-                time.sleep(_REST)
-                worker.run()
-        done = worker.progress
-        document = {
-            "threads": done.threads,
-            "made": done.made,
-            "failed": done.failed,
-            "error": done.last_error,
-        }
-    if screen.as_json:
-        screen.json(document)
-        return
-    screen.line(count("working.done", done.threads, made=done.made))
+
+
+def _words(done: Progress) -> str:
+    return count("working.done", done.threads, made=number(done.made))
+
+
+def _say(session: Session, done: Progress) -> None:
+    screen = session.screen
     if done.failed:
-        screen.remark(count("working.failed", done.failed, error=done.last_error), "bad")
         session.exit_code = 1
+    if screen.as_json:
+        screen.json(asdict(done))
+        return
+    screen.line(_words(done))
+    if done.failed:
+        screen.remark(count("working.failed", done.failed, error=one_line(say(done.last_error))), "bad")
