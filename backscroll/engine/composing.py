@@ -58,6 +58,7 @@ class Frozen:
     ] = ()  # nodes of the summary tree that speak for what is before the window
     bound: tuple[Bound, ...] = ()
     event: int | None = None  # None: not written yet
+    at: str = ""  # when it was written; what a model summed up later is not shown
 
     def to_json(self) -> dict[str, Json]:
         """The sealed body of the event."""
@@ -82,6 +83,7 @@ def frozen_of(event: Event) -> Frozen:
             tuple((int(level), _opening(name)) for level, name in body["far"]),
             tuple(Bound(str(k), str(t), parse_ref(s)) for k, t, s in body["bound"]),
             event.seq,
+            event.at,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreCorrupt(
@@ -209,7 +211,7 @@ class Composer:
             return
         from backscroll.engine.tree import node_summaries
 
-        found = node_summaries(self.thread, frozen.far)
+        found = node_summaries(self.thread, frozen.far, frozen.at)
         if not found:
             return
         text = "\n\n".join(f"{f.handle} {f.text}".strip() for f in found)

@@ -9,7 +9,7 @@ again later: between two changes of what it speaks of it reads the same, byte fo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from backscroll.derive.gist import Gist, gist_messages
@@ -83,12 +83,15 @@ def far_summaries(thread: Thread, before: bytes | None, budget: int, count: Coun
     return thread.reading(lambda view: Forest(view).far(before, budget, count))
 
 
-def node_summaries(thread: Thread, far: Sequence[tuple[int, Ref]]) -> list[FarSummary]:
-    """What parts that were chosen before say now; what was merged meanwhile is told once."""
+def node_summaries(thread: Thread, far: Sequence[tuple[int, Ref]], upto: str = "") -> list[FarSummary]:
+    """What parts that were chosen before say now; what was merged meanwhile is told once.
+
+    With `upto` (the moment of the compaction) nothing is told that a model wrote later: the prompt stays as it is.
+    """
     from backscroll.engine.tree import catch_up
 
     shelf = thread.engine.memo.shelf("far", 64)
-    key = (thread.id, tuple(far))
+    key = (thread.id, tuple(far), upto)
 
     def known(view: View) -> tuple[bool, list[FarSummary] | None]:
         """Whether the tree is up to date with what changed, and what was told before if it still holds."""
@@ -106,7 +109,7 @@ def node_summaries(thread: Thread, far: Sequence[tuple[int, Ref]]) -> list[FarSu
         catch_up(thread.engine, thread.id, _NOW)
 
     def tell(view: View) -> list[FarSummary]:
-        forest = Forest(view)
+        forest = Forest(view, upto)
         found = forest.again(far)
         if forest.current:  # what had to be withheld is told as soon as it is made again
             shelf[key] = (view.as_of, found)
@@ -133,8 +136,9 @@ def text_of_node(thread: Thread, level: int, opening: Ref) -> str:
 class Forest:
     """The tree of a thread at one moment, without what must not be told."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, upto: str = "") -> None:
         self.view, self.reader, self.thread = view, view.reader, view.state.id
+        self._upto = upto
         self.texts = Texts("", view.reader, view)
         seen = view.reader.progress(self.thread, PROGRESS)
         self._stale = sorted(changed_by(view.others(seen), [View(view.reader, view.state, seen), view]))
@@ -216,12 +220,20 @@ class Forest:
 
     def gist(self, part: Node | Loose) -> Gist:
         """What a part says; only its ends where it was changed since the tree saw it."""
-        found = self.texts.of(part) if isinstance(part, Node) else self._loose(part)
+        found = self._node(part) if isinstance(part, Node) else self._loose(part)
         if any(part.position <= p <= part.end for p in self._stale):
             if isinstance(part, Loose):
                 return found  # read just now
             return Gist("", (), first=found.first or part.opening, last=found.last or part.opening)
         return found
+
+    def _node(self, node: Node) -> Gist:
+        """What a node says, in the words of a model where one wrote some in time."""
+        from backscroll.engine.model_work import node_words
+
+        found = self.texts.of(node)
+        words = node_words(self.reader, [node], self._upto).get(node.key)
+        return found if words is None else replace(found, text=words.text, sources=words.sources)
 
     def _loose(self, part: Loose) -> Gist:
         if (
