@@ -59,9 +59,7 @@ def _words(index: Index, asked: Asked, about: Sequence[str]) -> dict[str, NDArra
     shape, space = index.shape, index.space
     words = match(index.words, about, shape.words, 0.75)
     loose = match(index.words, about, shape.words, 0.3)
-    same = index.words.held is index.pairs.held or (
-        asked.pairs == asked.words and index.pairs.total == index.words.total
-    )
+    same = index.pairs is index.words and asked.pairs == asked.words
     named = [term for term in asked.pairs if term not in index.names]
     pairs = words if same else match(index.pairs, named, shape.pairs, 0.6)
     likeness = None

@@ -84,7 +84,7 @@ class Index:
     encode: Encode | None = None
     texts: list[Prepared] = field(default_factory=list[Prepared])
     words: Postings = field(default_factory=Postings)
-    pairs: Postings = field(default_factory=Postings)
+    pairs: Postings = field(init=False)
     by_session: Postings = field(default_factory=Postings)
     names: set[str] = field(default_factory=set[str])
     sessions: list[int] = field(default_factory=list[int])
@@ -92,6 +92,9 @@ class Index:
     _terms: dict[str, NDArray[float32]] = field(default_factory=dict[str, "NDArray[float32]"])
     _space: Space | None = None
     _shape: Shape | None = None
+
+    def __post_init__(self) -> None:
+        self.pairs = self.words
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -109,9 +112,19 @@ class Index:
             self.sessions.append(session)
             self.texts.append(text)
             self.words.add(number, text.words)
-            self.pairs.add(number, text.pairs)
+            if self.pairs is self.words and text.pairs != text.words:
+                self.pairs = self._pairs_so_far(number)
+            if self.pairs is not self.words:
+                self.pairs.add(number, text.pairs)
             self.by_session.add(session, text.words)
             self.names.update(text.names)
+
+    def _pairs_so_far(self, number: int) -> Postings:
+        """Pairs have postings of their own from the first text in a script without spaces on; until then they are the words."""
+        pairs = Postings()
+        for before in range(number):
+            pairs.add(before, self.texts[before].pairs)
+        return pairs
 
     @property
     def shape(self) -> Shape:
