@@ -1,32 +1,34 @@
 """What stays of what is old: which pieces to the letter, which strings as notes.
 
 Owns the choice under a budget: pieces and notes compete, the most worth per token first, and what is shown already is worth
-nothing. Before: `assemble/fade_trail`, `assemble/notes`. After: `assemble/policy` puts the choice into a compaction.
+nothing. Pieces are kept for the lines they are, notes for the strings. Before: `assemble/fade_trail`, `assemble/notes`. After: `assemble/policy` puts the choice into a compaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from math import exp, log1p
+from math import exp, log, log1p
 from typing import NamedTuple, TypeAlias
 
-from backscroll.assemble.fade_trail import Piece, Seen, Trail
+from backscroll.assemble.fade_trail import Leaf, Seen, Trail, strings_in_text, tokens_in_text
 from backscroll.assemble.fade_weights import weights
 from backscroll.assemble.notes import worth
 from backscroll.assemble.view_meter import rough
-from backscroll.assemble.view_pieces import Range, joined
+from backscroll.assemble.view_pieces import LONG, Range, joined
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
-LINES = 10.0  # what a line that is copied is worth beside a string that is used
+FRESH = 10.0  # in a fresh result: what a line that is copied is worth beside a string that is used
 SPREAD = 3  # pieces to either side that share a score in a fresh result
 EDGE = 2.0  # worth of its first and last pieces
 SPOKEN = 2.0  # in a fresh result, what was talked about before is worth so much more
-AGAIN = 0.7  # of the worth per token a piece must keep when others already show a part of it
+CRUMB = 4.0  # tokens: a room smaller than this is full
 FAINT = 0.004  # chances below this are not worth looking at
 JOINT = 1.5  # tokens that a gap or a separator costs
+
+_LOGS = (0.0, *(log(n / 40) for n in range(1, LONG + 1)))  # how a line's length counts
 
 Boost: TypeAlias = Callable[[Message], float]
 
@@ -48,15 +50,12 @@ class Kept:
 
 
 class _Item(NamedTuple):
-    """A piece of a revision, or a string for the notes (no revision). Sorts by worth per token, then by place."""
+    """A piece that may stay. Sorts by worth per token, then by place."""
 
     density: float  # negative, so that the best come first
-    place: tuple[int, ...]
+    place: tuple[int, int, int]  # unit, message in it, piece in that
     cost: float
-    value: float
-    revision: Ref | None
-    piece: Piece | None
-    text: str
+    leaf: Leaf
 
 
 class Chooser:
@@ -65,7 +64,6 @@ class Chooser:
     def __init__(self, trail: Trail, shown: set[str], lines: set[str], boost: Boost | None = None) -> None:
         self.trail, self.shown, self.lines, self.boost = trail, shown, lines, boost
         self.now = len(trail.seen)
-        self.worths: dict[str, float] = dict.fromkeys(shown, 0.0)
 
     def choose(
         self,
@@ -75,46 +73,96 @@ class Chooser:
         told: Sequence[Source] = (),
         carried: Sequence[str] = (),
     ) -> Kept:
-        """Pieces of `sources` and notes of what `told` holds, within `room` tokens; notes take `notes` at the most."""
-        taken = _Taken(room - notes)
-        queue = sorted(self._pieces(sources))
-        late = [item for item in queue if not self._take(item, taken, first=True)]
-        for item in late:  # what others showed a part of in the meantime comes last
-            self._take(item, taken, first=False)
-        taken.room += notes
-        for item in sorted(self._strings(told or sources, carried)):
-            if item.cost <= taken.room:
-                taken.note(item.text, item.cost)
-        return Kept({r: joined(sorted(n)) for r, n in taken.pieces.items()}, tuple(taken.notes))
+        """Pieces of `sources` and notes of what `told` holds, within `room` tokens; for notes `notes` are set aside."""
+        keeps, spent = self._kept(sources, room - notes)
+        return Kept(keeps, tuple(self._noted(told or sources, carried, room - spent)))
 
-    def _take(self, item: _Item, taken: _Taken, *, first: bool) -> bool:
-        """Take an item where it fits and is still worth it; False: ask again later."""
-        if item.cost > taken.room:
-            return True
-        piece = item.piece
-        assert piece is not None
-        if piece.line and piece.line in self.lines:
-            return True
-        if first and self._left(piece) < AGAIN * item.value:
-            return False
-        assert item.revision is not None
-        taken.piece(item.revision, piece.number, item.cost)
-        self.shown.update(piece.strings)
-        self.lines.add(piece.line)
-        return True
+    def _kept(self, sources: Sequence[Source], room: float) -> tuple[dict[Ref, tuple[Range, ...]], float]:
+        chosen: dict[Ref, list[int]] = {}
+        leaves: dict[Ref, Leaf] = {}
+        spent = 0.0
+        for item in sorted(self._items(sources)):
+            if spent + item.cost > room:
+                if room - spent < CRUMB:
+                    break
+                continue
+            number = item.place[2]
+            line = item.leaf.lines[number]
+            if line in self.lines:
+                continue
+            self.lines.add(line)
+            spent += item.cost
+            revision = item.leaf.message.revision
+            leaves[revision] = item.leaf
+            chosen.setdefault(revision, []).append(number)
+        keeps = {revision: joined(sorted(numbers)) for revision, numbers in chosen.items()}
+        for revision, ranges in keeps.items():
+            self.shown |= strings_in_text(leaves[revision].pieces(ranges))
+        return keeps, spent
 
-    def fresh(
-        self, results: Sequence[tuple[Message, tuple[Piece, ...]]], room: float
-    ) -> dict[Ref, tuple[Range, ...]]:
+    def _items(self, sources: Sequence[Source]) -> Iterator[_Item]:
+        """Every line of the sources that may be kept, with the chance per token that it is copied."""
+        for source in sources:
+            number = source.seen.number
+            age = log1p(self.now - number)
+            for at, leaf in enumerate(source.seen.leaves):
+                allowed = None if source.allowed is None else source.allowed.get(leaf.message.revision, ())
+                if allowed is not None and not allowed:
+                    continue
+                factor = self.boost(leaf.message) if self.boost else 1.0
+                for piece, length, chance in self._chances(leaf, age):
+                    if allowed is None or piece in allowed:
+                        cost = leaf.rate * length + JOINT
+                        yield _Item(-factor * chance / cost, (number, at, piece), cost, leaf)
+
+    def _chances(self, leaf: Leaf, age: float) -> Iterator[tuple[int, int, float]]:
+        """For every line that is not shown already: its number, its length, the chance that it is copied."""
+        table = weights().line
+        shown, met = self.lines, self.trail.lines
+        by_length, repeated = table["length"], table["repeated"]
+        number = 0
+        for slot in leaf.slots:
+            common = table["bias"] + table["text"] * log(len(slot.pieces) or 1) + table["age"] * age
+            common += table.get(slot.kind, 0.0)
+            for piece in slot.pieces:
+                line = leaf.lines[number]
+                if line and line not in shown:
+                    score = common + by_length * _LOGS[min(len(line), LONG)]
+                    if met[line] > 1:
+                        score += repeated
+                    yield number, len(piece), 1 / (1 + exp(-score))
+                number += 1
+
+    def _noted(self, sources: Sequence[Source], carried: Sequence[str], room: float) -> Iterator[str]:
+        """Strings that are not shown, the most worth per token first; none that a longer one has inside."""
+        uses, now = self.trail.uses, self.now
+        strings = self.trail.spoken.union(*(source.seen.strings for source in sources))
+        strings.update(note for note in carried if note in uses)
+        strings -= self.shown
+        ranked: list[tuple[float, str, float]] = []
+        for string in strings:
+            value = worth(uses[string], now)
+            if value > FAINT:
+                cost = JOINT + rough(string)
+                ranked.append((-value / cost, string, cost))
+        ranked.sort()
+        spelled = ""
+        for _, string, cost in ranked:
+            if cost <= room and string not in spelled:
+                room -= cost
+                spelled += string + "\n"
+                yield string
+            elif room < CRUMB:
+                break
+
+    def fresh(self, results: Sequence[Leaf], room: float) -> dict[Ref, tuple[Range, ...]]:
         """What to keep of results that are too large, as runs: beginning, end, and what is near to what was talked about."""
         ranked: list[tuple[float, int, int]] = []
-        found = {s for _, pieces in results for piece in pieces for s in piece.strings}
-        for string in self.trail.spoken & found:
-            self.worths[string] = SPOKEN * worth(self.trail.uses[string], self.now)
-        for at, (_, pieces) in enumerate(results):
-            worths = [0.0, *accumulate(self._scores(pieces, 0.0))]
-            costs = [0.0, *accumulate(p.tokens for p in pieces)]
-            n = len(pieces)
+        for at, leaf in enumerate(results):
+            scores = self._heat(leaf)
+            n = len(scores)
+            worths = [0.0, *accumulate(scores)]
+            costs = [0.0, *accumulate(leaf.rate * len(p) for slot in leaf.slots for p in slot.pieces)]
             for i in range(n):
                 low, high = max(0, i - SPREAD), min(n, i + SPREAD + 1)
                 edge = (
@@ -122,102 +170,37 @@ class Chooser:
                     if i < 60 or n - i < 60
                     else 0.0
                 )
-                density = (worths[high] - worths[low] + edge) / (
-                    costs[high] - costs[low] + 0.5 * (high - low)
-                )
-                ranked.append((-density, at, i))
+                cost = costs[high] - costs[low] + 0.5 * (high - low)
+                ranked.append((-(worths[high] - worths[low] + edge) / cost, at, i))
         ranked.sort()
         chosen: dict[int, list[int]] = {}
+        every = [[p for slot in leaf.slots for p in slot.pieces] for leaf in results]
         for _, at, i in ranked:
-            piece = results[at][1][i]
-            if piece.tokens <= room:
-                room -= piece.tokens
-                chosen.setdefault(at, []).append(piece.number)
-        return {results[at][0].revision: joined(sorted(numbers)) for at, numbers in chosen.items()}
+            cost = results[at].rate * len(every[at][i])
+            if cost <= room:
+                room -= cost
+                chosen.setdefault(at, []).append(i)
+            elif room < CRUMB:
+                break
+        return {results[at].message.revision: joined(sorted(numbers)) for at, numbers in chosen.items()}
 
-    def _left(self, piece: Piece) -> float:
-        """What a piece is still worth, now that some of its strings may be shown."""
-        if not any(s in self.shown for s in piece.strings):
-            return 1e9
-        (line,) = self._scores((piece._replace(strings=()),), 0.0)
-        return line + sum(self.worths[s] for s in piece.strings if s not in self.shown)
-
-    def _scores(self, pieces: Iterable[Piece], age: float) -> list[float]:
-        """The worth of pieces: the chance that a line is copied as it is, and that its strings are used."""
-        trail, lines, worths, now = self.trail, self.lines, self.worths, self.now
-        table = weights().line
-        repeated, spoken_weight, past = table["repeated"], table["spoken"], table["age"] * age
-        out: list[float] = []
-        for piece in pieces:
-            total = 0.0
-            for string in piece.strings:
+    def _heat(self, leaf: Leaf) -> list[float]:
+        """How likely each piece of a fresh result is to be needed: its strings, and what was talked about in it."""
+        trail, now = self.trail, self.now
+        worths: dict[str, float] = {}
+        out = [0.0] * len(leaf.lines)
+        for number, _, chance in self._chances(leaf, 0.0):
+            out[number] = FRESH * chance
+        for slot in leaf.slots:
+            ends = list(accumulate(map(len, slot.pieces)))
+            number = 0
+            for string, place in tokens_in_text("".join(slot.pieces)):
                 value = worths.get(string)
                 if value is None:
-                    value = worths[string] = worth(trail.uses[string], now)
-                total += value
-            if piece.line and piece.line not in lines:
-                score = piece.chance + past
-                if trail.lines[piece.line] > 1:
-                    score += repeated
-                if piece.strings:
-                    score += spoken_weight * log1p(len(trail.spoken.intersection(piece.strings)))
-                total += LINES / (1 + exp(-score))
-            out.append(total)
+                    use = trail.uses.get(string)
+                    spoken = SPOKEN if string in trail.spoken else 1.0
+                    value = worths[string] = 0.0 if use is None else worth(use, now) * spoken
+                while ends[number] <= place:
+                    number += 1
+                out[slot.first + number] += value
         return out
-
-    def _pieces(self, sources: Sequence[Source]) -> list[_Item]:
-        out: list[_Item] = []
-        for source in sources:
-            number = source.seen.number
-            age = log1p(self.now - number)
-            for at, (message, pieces) in enumerate(source.seen.pieces):
-                mine: Sequence[Piece] = pieces
-                if source.allowed is not None:
-                    allowed = source.allowed.get(message.revision, ())
-                    mine = [piece for piece in pieces if piece.number in allowed]
-                factor = self.boost(message) if self.boost else 1.0
-                for piece, value in zip(mine, self._scores(mine, age), strict=True):
-                    if value > FAINT:
-                        cost = piece.tokens + JOINT
-                        place = (number, at, piece.number)
-                        out.append(
-                            _Item(-factor * value / cost, place, cost, value, message.revision, piece, "")
-                        )
-        return out
-
-    def _strings(self, sources: Sequence[Source], carried: Sequence[str]) -> list[_Item]:
-        uses, worths, now = self.trail.uses, self.worths, self.now
-        strings = self.trail.spoken.union(*(source.seen.strings for source in sources))
-        strings.update(note for note in carried if note in uses)
-        strings -= self.shown
-        out: list[_Item] = []
-        for place, string in enumerate(sorted(strings)):
-            value = worths.get(string)
-            if value is None:
-                value = worths[string] = worth(uses[string], now)
-            if value > FAINT:
-                cost = JOINT + rough(string)
-                out.append(_Item(-value / cost, (-1, place), cost, value, None, None, string))
-        return out
-
-
-class _Taken:
-    """What was taken so far, and the room that is left."""
-
-    def __init__(self, room: float) -> None:
-        self.room = room
-        self.pieces: dict[Ref, list[int]] = {}
-        self.notes: list[str] = []
-        self._spelled = ""
-
-    def piece(self, revision: Ref, number: int, cost: float) -> None:
-        """Take a piece."""
-        self.pieces.setdefault(revision, []).append(number)
-        self.room -= cost
-
-    def note(self, text: str, cost: float) -> None:
-        """Take a string, unless a longer one has it inside."""
-        if text not in self._spelled:
-            self.notes.append(text)
-            self._spelled += text + "\n"
-            self.room -= cost

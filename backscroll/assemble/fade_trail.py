@@ -7,16 +7,14 @@ Owns the counting that choosing what to keep rests on; it is done once per unit 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate
-from math import log
 from typing import NamedTuple
 
 from backscroll.assemble.fade_weights import Weights, weights
 from backscroll.assemble.units import Unit
 from backscroll.assemble.view_meter import Meter
-from backscroll.assemble.view_pieces import Slot, Slots
+from backscroll.assemble.view_pieces import Range, Slot, Slots
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
@@ -40,14 +38,18 @@ _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"[\d.,:%$€¥+-]+")
 
 
-class Piece(NamedTuple):
-    """One piece of a message: its number, roughly what it costs, the line it is, its specific strings."""
+class Leaf(NamedTuple):
+    """One message: its slots, its pieces as lines by their numbers, and what a character of it costs."""
 
-    number: int
-    tokens: float
-    line: str  # without indentation and line numbers; empty where too short to be worth copying
-    strings: tuple[str, ...]
-    chance: float  # the part of the line's score that never changes
+    message: Message
+    slots: tuple[Slot, ...]
+    lines: tuple[str, ...]  # without indentation and line numbers; empty where too short to be worth copying
+    rate: float
+
+    def pieces(self, ranges: Iterable[Range]) -> str:
+        """The pieces in these ranges, one after the other."""
+        every = [piece for slot in self.slots for piece in slot.pieces]
+        return "\n".join(piece for first, stop in ranges for piece in every[first:stop])
 
 
 @dataclass(slots=True)
@@ -70,7 +72,7 @@ class Seen:
     unit: Unit
     number: int
     tokens: int  # verbatim
-    pieces: tuple[tuple[Message, tuple[Piece, ...]], ...]
+    leaves: tuple[Leaf, ...]
     strings: frozenset[str]
     lines: frozenset[str]
 
@@ -91,6 +93,10 @@ def _spoken() -> set[str]:
     return set()
 
 
+def _remains() -> dict[tuple[Ref, tuple[Range, ...]], tuple[frozenset[str], frozenset[str]]]:
+    return {}
+
+
 def _lines() -> dict[str, int]:
     return {}
 
@@ -106,6 +112,9 @@ class Trail:
     uses: dict[str, Use] = field(default_factory=_uses)
     spoken: set[str] = field(default_factory=_spoken)  # strings that the dialogue itself used
     lines: dict[str, int] = field(default_factory=_lines)  # how often a line was met
+    remains: dict[tuple[Ref, tuple[Range, ...]], tuple[frozenset[str], frozenset[str]]] = field(
+        default_factory=_remains
+    )
     tokens: int = 0
 
     def extend(self, units: Iterable[Unit]) -> Trail:
@@ -119,29 +128,38 @@ class Trail:
         number = len(self.seen)
         both: set[str] = set()
         lines: set[str] = set()
-        all_pieces: list[tuple[Message, tuple[Piece, ...]]] = []
+        leaves: list[Leaf] = []
         size = 0
         for message in unit.messages:
             tokens = self.meter.message(message)
             size += tokens
             slots = self.slots(message)
-            pieces = _pieces(slots, tokens, table)
-            all_pieces.append((message, pieces))
-            at = 0
+            length = 0
             for slot in slots:
-                own = pieces[at : at + len(slot.pieces)]
-                at += len(slot.pieces)
-                strings = {s for piece in own for s in piece.strings}
+                text = "".join(slot.pieces)
+                length += len(text)
+                strings = strings_in_text(text) if len(text) <= GIANT else set[str]()
                 self._met(strings, slot, message.revision, number, table)
                 both |= strings
-            lines.update(piece.line for piece in pieces)
+            own = tuple([_plain(piece) for slot in slots for piece in slot.pieces])
+            lines.update(own)
+            leaves.append(Leaf(message, slots, own, tokens / length if length else 0.0))
         lines.discard("")
         for line in lines:
             self.lines[line] = self.lines.get(line, 0) + 1
-        seen = Seen(unit, number, size, tuple(all_pieces), frozenset(both), frozenset(lines))
+        seen = Seen(unit, number, size, tuple(leaves), frozenset(both), frozenset(lines))
         self.seen.append(seen)
         self.by_id[unit.id] = seen
         self.tokens += size
+
+    def left(self, leaf: Leaf, ranges: tuple[Range, ...]) -> tuple[frozenset[str], frozenset[str]]:
+        """Strings and lines of the pieces that these ranges keep."""
+        key = (leaf.message.revision, ranges)
+        known = self.remains.get(key)
+        if known is None:
+            lines = frozenset(line for first, stop in ranges for line in leaf.lines[first:stop])
+            known = self.remains[key] = (frozenset(strings_in_text(leaf.pieces(ranges))), lines)
+        return known
 
     def _met(self, strings: set[str], slot: Slot, revision: Ref, number: int, table: Weights) -> None:
         uses = self.uses
@@ -174,47 +192,25 @@ def _look(string: str, table: Weights) -> float:
     return score
 
 
-def _pieces(slots: Sequence[Slot], tokens: int, table: Weights) -> tuple[Piece, ...]:
-    length = sum(len(text) for slot in slots for text in slot.pieces)
-    rate = tokens / length if length else 0.0
-    line_weights = table.line
-    out: list[Piece] = []
-    for slot in slots:
-        number = slot.first
-        common = line_weights["bias"] + line_weights["text"] * log(len(slot.pieces) or 1)
-        common += line_weights.get(slot.kind, 0.0)
-        found = specific(slot.pieces) if length <= GIANT else {}
-        for at, text in enumerate(slot.pieces):
-            line = _plain(text)
-            chance = common + line_weights["length"] * log(len(line) / 40) if line else 0.0
-            out.append(Piece(number, rate * len(text), line, tuple(found.get(at, ())), chance))
-            number += 1
-    return tuple(out)
+def strings_in_text(text: str) -> set[str]:
+    """The specific strings of a text."""
+    search = _SPECIAL.search
+    found = {token.rstrip(".:+-/").lstrip(":+-") for token in _TOKEN.findall(text) if search(token)}
+    found.update(_NAME.findall(text))
+    for pattern in (_QUOTED, _CHINESE):
+        for string in pattern.findall(text):
+            if pattern is _CHINESE or _SEVERAL.search(string, 1, len(string) - 1):
+                found.add(string[1:-1])
+    return {string for string in found if SHORTEST <= len(string) <= LONGEST}
 
 
-def specific(pieces: Sequence[str]) -> dict[int, dict[str, None]]:
-    """The specific strings of a text, by the number of the piece in which they stand."""
-    text = "".join(pieces)
-    ends = list(accumulate(map(len, pieces)))
-    out: dict[int, dict[str, None]] = {}
-    for pattern in (_TOKEN, _NAME, _QUOTED, _CHINESE):
-        at = 0
-        for found in pattern.finditer(text):
-            string = found[0]
-            if pattern is _TOKEN:
-                if not _SPECIAL.search(string):
-                    continue
-                string = string.rstrip(".:+-/").lstrip(":+-")
-            elif pattern is not _NAME:
-                string = string[1:-1]
-                if pattern is _QUOTED and not _SEVERAL.search(string):
-                    continue
-            first, last = found.span()
-            while ends[at] <= first:
-                at += 1
-            if SHORTEST <= len(string) <= LONGEST and last <= ends[at]:
-                out.setdefault(at, {})[string] = None
-    return out
+def tokens_in_text(text: str) -> Iterator[tuple[str, int]]:
+    """Paths, names of code, numbers and their like, each with the place where it stands."""
+    search = _SPECIAL.search
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        if search(token):
+            yield token.rstrip(".:+-/").lstrip(":+-"), found.start()
 
 
 def _plain(text: str) -> str:

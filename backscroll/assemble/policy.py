@@ -14,7 +14,7 @@ from math import ceil
 
 from backscroll.assemble.compaction import Compaction, Note, Reason
 from backscroll.assemble.fade import Boost, Chooser, Source
-from backscroll.assemble.fade_trail import Trail, specific
+from backscroll.assemble.fade_trail import Trail, strings_in_text
 from backscroll.assemble.marks import Prices
 from backscroll.assemble.units import Unit
 from backscroll.assemble.view import Lens, protected, view
@@ -83,14 +83,14 @@ def trim(
     seen = trail.by_id[unit.id]
     if seen.tokens <= cap or unit.id in (protected(units) if safe is None else safe):
         return None
-    results = [(m, pieces) for m, pieces in seen.pieces if m.role == "tool"]
-    others = sum(lens.meter.message(m) for m, _ in seen.pieces if m.role != "tool")
-    if not results or others > CALLS * cap or not all(_is_text(m) for m, _ in results):
+    results = [leaf for leaf in seen.leaves if leaf.message.role == "tool"]
+    others = sum(lens.meter.message(m) for m in unit.messages if m.role != "tool")
+    if not results or others > CALLS * cap or not all(_is_text(leaf.message) for leaf in results):
         return None
     keeps = Chooser(trail, set(), set(), boost).fresh(results, cap - others)
-    for message, pieces in seen.pieces:
-        if message.role != "tool" and pieces:
-            keeps[message.revision] = ((0, len(pieces)),)
+    for leaf in seen.leaves:
+        if leaf.message.role != "tool" and leaf.lines:
+            keeps[leaf.message.revision] = ((0, len(leaf.lines)),)
     base = current or Compaction()
     levels = {**base.levels, unit.id: Level.DIGEST}
     return replace(base, upto=unit.last, levels=levels, keeps={**base.keeps, **keeps}, reason="pays")
@@ -236,15 +236,16 @@ class _Job:
                 strings |= seen.strings
                 lines |= seen.lines
                 continue
-            for message, pieces in seen.pieces:
-                for first, stop in front.keeps.get(message.revision, ()):
-                    for piece in pieces[first:stop]:
-                        strings.update(piece.strings)
-                        lines.add(piece.line)
+            for leaf in seen.leaves:
+                ranges = front.keeps.get(leaf.message.revision)
+                if ranges:
+                    said, copied = self.trail.left(leaf, ranges)
+                    strings |= said
+                    lines |= copied
         for source in alive:
             shown = self.lens.shown(source.seen.unit, Level.GIST, {})
             if isinstance(shown, str):
-                strings.update(specific((shown,)).get(0, ()))
+                strings |= strings_in_text(shown)
         return strings, lines
 
     def _lines(self, sources: Sequence[Source], room: float) -> tuple[dict[Ref, Level], float, list[Source]]:

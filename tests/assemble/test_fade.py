@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backscroll.assemble.fade import Chooser, Source
-from backscroll.assemble.fade_trail import Trail, Use, specific
+from backscroll.assemble.fade_trail import Trail, Use, strings_in_text
 from backscroll.assemble.fade_weights import weights
 from backscroll.assemble.notes import worth
 from backscroll.assemble.view_meter import Meter
@@ -30,13 +30,7 @@ from tests.assemble.long_histories import count, message, ref, units
 )
 def test_specific_strings(text: str, wanted: list[str]) -> None:
     """Paths, names of code, addresses, numbers, names and quotations are found, in both languages; plain words are not."""
-    assert set(specific((text,)).get(0, ())) == set(wanted)
-
-
-def test_strings_belong_to_the_piece_in_which_they_stand() -> None:
-    """A string is filed under its line."""
-    found = specific(("one a_b7\n", "none\n", "two c_d1 e.f1"))
-    assert {at: list(strings) for at, strings in found.items()} == {0: ["a_b7"], 2: ["c_d1", "e.f1"]}
+    assert strings_in_text(text) == set(wanted)
 
 
 def test_what_was_spoken_of_lately_is_worth_more() -> None:
@@ -68,13 +62,15 @@ def session() -> list[Message]:
 
 
 def test_the_row_that_was_talked_about_is_kept() -> None:
-    """Of a long result the line stays whose strings the dialogue used."""
+    """Of a fresh result that is too long, the rows stay that have to do with what was talked about."""
     trail = Trail(Meter(count), Slots()).extend(units(session()))
-    kept = Chooser(trail, set(), set()).choose([Source(trail.seen[1])], 60, 0)
-    _, (result, own) = trail.seen[1].pieces
-    numbers = [n for a, b in kept.keeps.get(result.revision, ()) for n in range(a, b)]
+    _, result = trail.seen[1].leaves
+    kept = Chooser(trail, set(), set()).fresh([result], 400)
+    numbers = [n for a, b in kept[result.message.revision] for n in range(a, b)]
     assert 17 in numbers
-    assert any("user_017" in own[n].strings for n in numbers)
+    assert 0 in numbers
+    assert 59 in numbers
+    assert len(numbers) < 40
 
 
 def test_what_is_shown_already_is_not_chosen_again() -> None:
