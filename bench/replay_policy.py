@@ -25,6 +25,7 @@ from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block, Level
 
 THREAD = "0" * 32
+AT_ONCE = 20_000  # letters looked at in a call that has nothing else to do
 
 
 def _harness() -> Count:
@@ -80,6 +81,8 @@ class Policy:
         """A new trajectory."""
         del meta
         self.units: list[Unit] = []
+        self.waiting: list[Unit] = []  # not looked at yet: the product does that in the background
+        self.tokens = 0
         self.seen = 0
         self.calls = 0
         self.meter = Meter(count)
@@ -92,20 +95,22 @@ class Policy:
         fresh = [message_of(i, history[i]) for i in range(self.seen, len(history))]
         units = list(units_of(fresh))
         self.units += units
-        self.trail.extend(units)
+        self.waiting += units
         self.seen = len(history)
         self.calls += 1
         safe = protected(self.units)
-        fixed = sum(self.trail.by_id[u].tokens for u in safe)
+        self.tokens += sum(self.meter.message(m) for unit in units for m in unit.messages)
+        fixed = sum(self.meter.message(m) for u in self.units if u.id in safe for m in u.messages)
         most = cap(budget, fixed)
         cut = trim(self.units, self.compaction, self.lens, cap=most, trail=self.trail, safe=safe)
         self.compaction = cut or self.compaction
         blocks = view(self.units, self.compaction, self.lens, safe=safe)
         now = sum(b.tokens for b in blocks)
-        growth = self.trail.tokens / self.calls
+        growth = self.tokens / self.calls
         target = aim(budget, fixed)
         kept = self.compaction.after if self.compaction else 0
         reason = decide(now, budget, growth, kept or target, self.prices)
+        self._look(None if reason else 0 if cut else AT_ONCE)
         if reason:
             made = compact(
                 self.units,
@@ -123,6 +128,16 @@ class Policy:
                 blocks = view(self.units, self.compaction, self.lens, safe=safe)
         blocks = fit_last(blocks, budget, self.meter, safe)
         return [self._spelled(b, history) for b in blocks], []
+
+    def _look(self, letters: int | None) -> None:
+        """Look at what is waiting, at so many letters of it (None: all)."""
+        done = 0
+        while self.waiting and (letters is None or done < letters):
+            unit = self.waiting.pop(0)
+            done += sum(
+                len(piece) for m in unit.messages for slot in self.lens.slots(m) for piece in slot.pieces
+            )
+            self.trail.extend([unit])
 
     def _spelled(self, block: Block, history: list[dict[str, Any]]) -> dict[str, Any]:
         if block.level is Level.VERBATIM and block.message is not None:

@@ -22,8 +22,8 @@ from backscroll.vocab.message import Message
 
 FRESH = 10.0  # in a fresh result: what a line that is copied is worth beside a string that is used
 SPREAD = 3  # pieces to either side that share a score in a fresh result
-EDGE = 2.0  # worth of its first and last pieces
-SPOKEN = 2.0  # in a fresh result, what was talked about before is worth so much more
+EDGE = 0.5  # worth of its first and last pieces
+SPOKEN = 4.0  # in a fresh result, what was talked about before is worth so much more
 CRUMB = 4.0  # tokens: a room smaller than this is full
 FAINT = 0.004  # chances below this are not worth looking at
 JOINT = 1.5  # tokens that a gap or a separator costs
@@ -128,7 +128,7 @@ class Chooser:
                 line = leaf.lines[number]
                 if line and line not in shown:
                     score = common + by_length * _LOGS[min(len(line), LONG)]
-                    if met[line] > 1:
+                    if met.get(line, 0) > 1:
                         score += repeated
                     yield number, len(piece), 1 / (1 + exp(-score))
                 number += 1

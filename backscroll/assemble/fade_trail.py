@@ -93,6 +93,10 @@ def _spoken() -> set[str]:
     return set()
 
 
+def _cut() -> dict[tuple[Ref, ...], tuple[Leaf, ...]]:
+    return {}
+
+
 def _remains() -> dict[tuple[Ref, tuple[Range, ...]], tuple[frozenset[str], frozenset[str]]]:
     return {}
 
@@ -112,6 +116,7 @@ class Trail:
     uses: dict[str, Use] = field(default_factory=_uses)
     spoken: set[str] = field(default_factory=_spoken)  # strings that the dialogue itself used
     lines: dict[str, int] = field(default_factory=_lines)  # how often a line was met
+    cut: dict[tuple[Ref, ...], tuple[Leaf, ...]] = field(default_factory=_cut)
     remains: dict[tuple[Ref, tuple[Range, ...]], tuple[frozenset[str], frozenset[str]]] = field(
         default_factory=_remains
     )
@@ -128,29 +133,35 @@ class Trail:
         number = len(self.seen)
         both: set[str] = set()
         lines: set[str] = set()
-        leaves: list[Leaf] = []
-        size = 0
-        for message in unit.messages:
-            tokens = self.meter.message(message)
-            size += tokens
-            slots = self.slots(message)
-            length = 0
-            for slot in slots:
+        leaves = self.leaves(unit)
+        for leaf in leaves:
+            for slot in leaf.slots:
                 text = "".join(slot.pieces)
-                length += len(text)
                 strings = strings_in_text(text) if len(text) <= GIANT else set[str]()
-                self._met(strings, slot, message.revision, number, table)
+                self._met(strings, slot, leaf.message.revision, number, table)
                 both |= strings
-            own = tuple([_plain(piece) for slot in slots for piece in slot.pieces])
-            lines.update(own)
-            leaves.append(Leaf(message, slots, own, tokens / length if length else 0.0))
+            lines.update(leaf.lines)
         lines.discard("")
         for line in lines:
             self.lines[line] = self.lines.get(line, 0) + 1
-        seen = Seen(unit, number, size, tuple(leaves), frozenset(both), frozenset(lines))
+        size = sum(self.meter.message(m) for m in unit.messages)
+        seen = Seen(unit, number, size, leaves, frozenset(both), frozenset(lines))
         self.seen.append(seen)
         self.by_id[unit.id] = seen
         self.tokens += size
+
+    def leaves(self, unit: Unit) -> tuple[Leaf, ...]:
+        """The messages of a unit, cut into lines; it need not be on the trail yet."""
+        known = self.cut.get(unit.revisions)
+        if known is None:
+            known = self.cut[unit.revisions] = tuple(self._leaf(message) for message in unit.messages)
+        return known
+
+    def _leaf(self, message: Message) -> Leaf:
+        slots = self.slots(message)
+        lines = tuple([_plain(piece) for slot in slots for piece in slot.pieces])
+        length = sum([len(piece) for slot in slots for piece in slot.pieces])
+        return Leaf(message, slots, lines, self.meter.message(message) / length if length else 0.0)
 
     def left(self, leaf: Leaf, ranges: tuple[Range, ...]) -> tuple[frozenset[str], frozenset[str]]:
         """Strings and lines of the pieces that these ranges keep."""

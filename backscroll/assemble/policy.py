@@ -77,18 +77,20 @@ def trim(
 ) -> Compaction | None:
     """Cut a newest unit that is larger than `cap` before anybody caches it; None where there is nothing to cut.
 
-    What stands before it is not touched, so this costs nothing but the words that are left out.
+    What stands before it is not touched, so this costs nothing but the words that are left out. The unit itself need not be
+    on the trail yet.
     """
     unit = units[-1]
-    seen = trail.by_id[unit.id]
-    if seen.tokens <= cap or unit.id in (protected(units) if safe is None else safe):
+    sizes = [lens.meter.message(m) for m in unit.messages]
+    if sum(sizes) <= cap or unit.id in (protected(units) if safe is None else safe):
         return None
-    results = [leaf for leaf in seen.leaves if leaf.message.role == "tool"]
-    others = sum(lens.meter.message(m) for m in unit.messages if m.role != "tool")
+    leaves = trail.leaves(unit)
+    results = [leaf for leaf in leaves if leaf.message.role == "tool"]
+    others = sum(n for n, m in zip(sizes, unit.messages, strict=True) if m.role != "tool")
     if not results or others > CALLS * cap or not all(_is_text(leaf.message) for leaf in results):
         return None
     keeps = Chooser(trail, set(), set(), boost).fresh(results, cap - others)
-    for leaf in seen.leaves:
+    for leaf in leaves:
         if leaf.message.role != "tool" and leaf.lines:
             keeps[leaf.message.revision] = ((0, len(leaf.lines)),)
     base = current or Compaction()
