@@ -39,7 +39,8 @@ def protected(units: Sequence[Unit]) -> dict[Ref, str]:
         if unit.role == "system":
             out[unit.id] = "system"
         elif unit.pinned:
-            out[unit.id] = "pinned"
+            stands_in = "backscroll" in unit.messages[0].content.metadata  # our own words for a crop
+            out[unit.id] = "cropped" if stands_in else "pinned"
         elif unit.unanswered:
             out[unit.id] = "unanswered"
     for unit in reversed(units):

@@ -29,7 +29,7 @@ def reasons() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and _name(node.func) in {"Block", "replace"}:
                 out |= {
-                    k.value.value
+                    str(k.value.value)
                     for k in node.keywords
                     if k.arg == "reason" and isinstance(k.value, ast.Constant)
                 }
