@@ -24,7 +24,7 @@ _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 #: Longer texts are read up to here: beyond some thousand words a mean says nothing.
 LONGEST = 20_000
-_FEW = 32
+_FEW = 64
 
 
 class WordLlamaEncoder:

@@ -14,7 +14,7 @@ import numpy as np
 from backscroll.recall.index import Index
 from backscroll.recall.lexical import K1, Matched, match, match_softly
 from backscroll.recall.understand import Asked
-from backscroll.recall.vectors import beside, products, ranks, ranks_among, share, smoothed, standard
+from backscroll.recall.vectors import along, beside, products, ranks, ranks_among, share, smoothed, standard
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -97,10 +97,10 @@ def _meaning(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
     rows = index.encode([asked.text, *sentences] if len(sentences) > 1 else [asked.text]) - space.centre
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
     question = rows[0]
-    near = (space.texts @ question).astype(float)
+    near = along(space.texts, question)
     peculiar = question - (themes := space.themes).T @ (themes @ question)
-    apart = (space.apart @ (peculiar / max(float(np.linalg.norm(peculiar)), 1e-6))).astype(float)
-    piece = np.maximum.reduceat((space.pieces @ question).astype(float), space.first_piece)
+    apart = along(space.apart, peculiar / max(float(np.linalg.norm(peculiar)), 1e-6))
+    piece = np.maximum.reduceat(along(space.pieces, question), space.first_piece)
     by_sentence = products(space.texts, rows[1:]).astype(float) if len(rows) > 1 else near[:, None]
     return {
         "near": near,
@@ -111,7 +111,7 @@ def _meaning(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
         "piece_z": standard(piece),
         "sentence": by_sentence.max(axis=1),
         "sentence_last": by_sentence[:, -1],
-        "session_near": (space.sessions @ question).astype(float)[index.shape.sessions],
+        "session_near": along(space.sessions, question)[index.shape.sessions],
     }
 
 
@@ -149,7 +149,7 @@ def _session(
     space = index.space
     if space is not None:  # near to what was found first: says the same in other words
         ideal = (space.texts[order] * clues["first"][order, None].astype(np.float32)).sum(axis=0)
-        out["like_best"] = (space.texts @ (ideal / max(float(np.linalg.norm(ideal)), 1e-6))).astype(float)
+        out["like_best"] = along(space.texts, ideal / max(float(np.linalg.norm(ideal)), 1e-6))
     return out
 
 

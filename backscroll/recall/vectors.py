@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BLOCK = 96
+_SMALL = 180_000  # multiplications that one thread does
 _ROUNDS = 24
 _LITTLE = 1e-9  # so that rows that are all the same still give directions
 Encode: TypeAlias = "Callable[[Sequence[str]], NDArray[float32]]"
@@ -32,7 +33,7 @@ def themes_of(centred: NDArray[float32], most: int = 3) -> NDArray[float32]:
 
     A full decomposition would give the same directions and take a hundred times as long on a busy machine.
     """
-    size = centred.shape[1]
+    size = int(centred.shape[1])
     found = np.cos(np.outer(np.arange(1, size + 1), np.arange(1, min(most, size) + 1))).astype(np.float32)
     blocks = [centred[start : start + _BLOCK] for start in range(0, len(centred), _BLOCK)]
     for _ in range(_ROUNDS):
@@ -50,9 +51,15 @@ def products(rows: NDArray[float32], others: NDArray[float32]) -> NDArray[float3
     ten times as long as the work.
     """
     out = np.empty((len(rows), len(others)), np.float32)
-    for start in range(0, len(rows), _BLOCK):
-        np.matmul(rows[start : start + _BLOCK], others.T, out=out[start : start + _BLOCK])
+    block = max(4, _SMALL // max(1, others.size))
+    for start in range(0, len(rows), block):
+        np.matmul(rows[start : start + block], others.T, out=out[start : start + block])
     return out
+
+
+def along(rows: NDArray[float32], direction: NDArray[float32]) -> NDArray[float64]:
+    """How far each row goes in one direction."""
+    return products(rows, direction[None, :])[:, 0].astype(float)
 
 
 def standard(values: NDArray[float64]) -> NDArray[float64]:
