@@ -22,6 +22,7 @@ from backscroll.assemble.view import protected
 from backscroll.derive.essentials import Kind
 from backscroll.engine.composing import Bound, Composer, Frozen, weight
 from backscroll.engine.pen import Pen
+from backscroll.errors import Conflict
 from backscroll.vocab.event import Event
 from backscroll.vocab.event import Kind as Happened
 from backscroll.vocab.ids import Ref
@@ -39,6 +40,7 @@ _WARMEST = 0.8  # of what a compaction leaves, at the most for the last turns in
 _GIANT, _CAP = 0.3, 300  # a fresh step may take this share of the room, and always so many tokens
 #: Essentials that bind whoever goes on; paths and ids are kept by notes and pieces.
 BINDING = frozenset({Kind.TODO, Kind.ERROR, Kind.CONSTRAINT, Kind.DECISION, Kind.QUESTION})
+_TRIES = 5  # of a compaction that is asked for while others change the history
 _BOUND = 0.06  # of the room, at the most, for what is still open and binding
 
 
@@ -245,11 +247,16 @@ def bound_of(composer: Composer, room: int) -> tuple[Bound, ...]:
     return tuple(reversed(out))
 
 
-def write_down(thread: Thread, found: Made, actor: str = ACTOR) -> Event:
-    """Write a compaction into the log."""
+def write_down(thread: Thread, found: Made, seen: int, actor: str = ACTOR) -> Event | None:
+    """Write a compaction into the log; None where anything but new messages came since the event it was made at.
 
-    def work(pen: Pen) -> Event:
+    What was deleted meanwhile would live on in it, and another compaction would be hidden by it.
+    """
+
+    def work(pen: Pen) -> Event | None:
         frozen = found.frozen
+        if pen.view.others(seen):
+            return None
         head = {
             "after": None if found.after is None else found.after.hex(),
             "reason": frozen.compaction.reason,
@@ -275,13 +282,18 @@ def compact(
     from backscroll.engine.prompting import composed
 
     ask = asked(thread.engine, budget, model=model)
-    composer = composed(thread, ask)
-    found = made(composer, "asked", ask.room)
-    if found is None:
-        tokens = weight(composer.blocks(composer.frozen))
-        return CompactionReport(None, "asked", tokens, tokens, 0, 0, 0, 0.0, 0.0, None)
-    event = None if dry_run else write_down(thread, found, thread.actor).seq
-    return report_of(composer, found, event)
+    for _ in range(_TRIES):
+        composer = composed(thread, ask)
+        found = made(composer, "asked", ask.room)
+        if found is None:
+            tokens = weight(composer.blocks(composer.frozen))
+            return CompactionReport(None, "asked", tokens, tokens, 0, 0, 0, 0.0, 0.0, None)
+        if dry_run:
+            return report_of(composer, found, None)
+        event = write_down(thread, found, composer.sheet.head, thread.actor)
+        if event is not None:
+            return report_of(composer, found, event.seq)
+    raise Conflict("the history changed while it was being condensed", hint="compact again")
 
 
 def report_of(composer: Composer, found: Made, event: int | None) -> CompactionReport:

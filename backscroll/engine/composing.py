@@ -7,7 +7,7 @@ end. Before: `engine/sheet`, `assemble/view`. After: `engine/prompting` adds the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
@@ -67,6 +67,12 @@ class Frozen:
             "far": [[level, str(opening)] for level, opening in self.far],
             "bound": [[b.kind, b.text, str(b.source)] for b in self.bound],
         }
+
+    def without(self, dead: Collection[Ref]) -> Frozen:
+        """The same without the words of some revisions."""
+        notes = tuple(n for n in self.compaction.notes if n.source not in dead)
+        bound = tuple(b for b in self.bound if b.source not in dead)
+        return replace(self, compaction=replace(self.compaction, notes=notes), bound=bound)
 
     def sources(self) -> tuple[Ref, ...]:
         """Revisions of which words stand in the body."""
@@ -144,6 +150,8 @@ class Composer:
             self.frozen = None
         self.edge = sheet.edge
         self.dead = self._dead(view_now)
+        if self.frozen is not None and self.dead:
+            self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their words on
         self.language = thread.info.language
 
     def _dead(self, now: View) -> frozenset[Ref]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from backscroll.assemble.crop import (
@@ -85,7 +86,7 @@ def crop(
     count = checked_amount(amount) if edges is None else 0
 
     def planned(view: View) -> tuple[Cut, Ref | None]:
-        marks = _marks(view)
+        marks = crops_of(view)
         latest = _latest_user(view, marks)
         if edges is not None:
             return cut_range(list(units_of(_visible(view, marks))), *edges, latest), latest
@@ -142,7 +143,7 @@ def uncrop(thread: Thread, handle: str) -> int:
     wanted = parse_handle(handle)
 
     def work(pen: Pen) -> int:
-        marks = [m for m in _marks(pen.view) if _fits(m, wanted)]
+        marks = [m for m in crops_of(pen.view) if _fits(m, wanted)]
         if not marks:
             raise NotFound(
                 f"no crop has the handle {wanted}", hint="`backscroll context` lists the crops in force"
@@ -160,10 +161,11 @@ def _fits(mark: CropMark, wanted: Handle) -> bool:
 
 def crops(thread: Thread) -> list[CropMark]:
     """The crops in force."""
-    return thread.reading(_marks)
+    return thread.reading(crops_of)
 
 
-def _marks(view: View) -> list[CropMark]:
+def crops_of(view: View) -> list[CropMark]:
+    """The crops in force, as a view sees them."""
     standing = standing_of(view)
     return crop_marks(standing, view.others(standing.crops[0] - 1), view) if standing.crops else []
 
@@ -236,9 +238,23 @@ def _head(view: View, cut: Cut) -> dict[str, Json]:
         else:
             places.append([entry.position.hex()] * 2)
             open_now = True
+    seqs += _strangers(view, sorted(ref.seq for ref in gone))
     listed = [str(m.id) for m in cut.messages] if len(cut.messages) <= _LISTED else None
     facts = {"runs": runs(seqs, [m.id.seq for m in cut.messages]), "places": places, "count": len(gone)}
     return {**facts, **({"sources": listed} if listed else {})}
+
+
+def _strangers(view: View, numbers: Sequence[int]) -> Iterator[int]:
+    """One message that does not go out of each gap between the numbers of those that go, wherever it stands.
+
+    Messages can be moved and inserted, so numbers that follow each other in one place may have others between them elsewhere.
+    """
+    for before, after in pairwise(numbers):
+        for seq in range(before + 1, after):
+            event = view.event(seq)
+            if event is not None and event.message == event.id:
+                yield seq
+                break
 
 
 # -- the summary -------------------------------------------------------------------------------------------------

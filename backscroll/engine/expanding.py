@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.crop import within
+from backscroll.engine.cropping import crops_of
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.errors import Forgotten, NotFound
-from backscroll.record.history import FORGOTTEN, Entry
+from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
 from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import Handle, parse_handle
 from backscroll.vocab.ids import Ref
@@ -24,7 +25,8 @@ def expand(thread: Thread, handle: str, *, learn: bool = True) -> list[Message]:
     """The live messages behind a handle, in order and in full.
 
     A handle of a crop (its first to its last message) leaves out what is not cropped in between only where it was never
-    part of it: whoever expands a range gets every live message whose number lies in it.
+    part of it: whoever expands a range gets every live message whose number lies in it. Hidden messages stay hidden: what a
+    handle opens goes to a model.
     """
     wanted = parse_handle(handle)
     owner = thread
@@ -41,12 +43,27 @@ def expand(thread: Thread, handle: str, *, learn: bool = True) -> list[Message]:
 def _found(view: View, wanted: Handle) -> list[Message]:
     if wanted.first == wanted.last:
         event = view.event(wanted.first)
-        if event is not None and event.kind is Kind.CROPPED:  # a receipt names a crop by its event
-            runs = [(int(first), int(last)) for first, last in event.head["runs"]]
-            whole = _range(view, wanted._replace(first=runs[0][0], last=runs[-1][1]))
-            return [m for m in whole if within(m.id.seq, runs)]
-        return [_one(view, wanted)]
-    return _range(view, wanted)
+        if event is None or event.kind is not Kind.CROPPED:
+            return [_one(view, wanted)]
+        mark = next(
+            (m for m in crops_of(view) if m.event == event.id), None
+        )  # a receipt names a crop by its event
+        runs = [(int(a), int(b)) for a, b in event.head["runs"]] if mark is None else mark.runs
+        return _numbered(view, wanted, runs)
+    crop = next((m for m in crops_of(view) if m.handle == str(wanted)), None)
+    return _range(view, wanted) if crop is None else _numbered(view, wanted, crop.runs)
+
+
+def _numbered(view: View, wanted: Handle, runs: Sequence[tuple[int, int]]) -> list[Message]:
+    """The messages of a crop, wherever they stand by now."""
+    numbers = [seq for first, last in runs for seq in range(first, last + 1)]
+    entries = [e for seq in numbers if (e := _entry(view, seq)) is not None and e.message.seq == seq]
+    ordered = sorted((e for e in entries if e.live and not e.flags & HIDDEN), key=lambda e: e.position)
+    spoken = view.reader.spoken([e.revision for e in ordered])
+    out = [message_of(e, spoken[e.revision]) for e in ordered if spoken[e.revision].body is not None]
+    if not out:
+        raise NotFound(f"nothing is behind the handle {wanted}", hint="`backscroll show` lists what there is")
+    return out
 
 
 def _range(view: View, wanted: Handle) -> list[Message]:
@@ -60,7 +77,7 @@ def _range(view: View, wanted: Handle) -> list[Message]:
     after = first[0][0].position if first else None
     while rows := view.page(_PAGE, after=after):
         inside = [row for row in rows if row[0].position <= high]
-        out += [message_of(*row) for row in inside if row[1].body is not None]
+        out += [message_of(*row) for row in inside if row[1].body is not None and not row[0].flags & HIDDEN]
         if len(inside) < _PAGE:
             break
         after = rows[-1][0].position
@@ -86,6 +103,11 @@ def _one(view: View, wanted: Handle) -> Message:
         raise NotFound(
             f"what is behind {wanted} was deleted",
             hint="`backscroll restore` brings the message back; `backscroll revisions` shows its words",
+        )
+    if entry.flags & HIDDEN:
+        raise NotFound(
+            f"what is behind {wanted} is hidden from prompts",
+            hint="`backscroll unhide` lets the message in again; `backscroll show` shows it",
         )
     return message_of(entry, spoken)
 

@@ -7,7 +7,7 @@ writes and keeps the account. Before: `engine/sheet`, `engine/composing`, `engin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,7 @@ __all__ = ["Difference", "Item", "Money", "Prompt", "Receipt", "compare", "compo
 #: Receipts that are kept of each thread.
 KEPT = 20
 _MENDED, _LAST_WORD = 32, 8  # tokens that mending one thing, and asking to go on, can add at the most
+_LOOKS = 12  # larger budgets that are rehearsed before a minimum is named
 _TRIES = 4  # how often the blocks are fitted again when the wire turns out to need more
 
 
@@ -82,19 +83,43 @@ def prompt(
 ) -> Prompt:
     """Build the prompt; see `Thread.prompt`. A prompt as of an earlier event is a rehearsal and writes nothing."""
     engine = thread.engine
-    ask = asked(engine, budget, model=model, tools=tools, reserve=reserve, wire=wire)
     quiet = dry_run or as_of is not None
+    wanted = (engine.settings.recall if recall is None else recall) and as_of is None
+
+    def built(size: int | None, *, quiet: bool) -> Prompt:
+        ask = asked(engine, size, model=model, tools=tools, reserve=reserve, wire=wire)
+        last = next(iter(receipts(thread, 1)), None)
+        return _Job(composed(thread, ask, as_of), last, recall=wanted, quiet=quiet).done()
+
     if not quiet:
         engine.worker()
-    last = next(iter(receipts(thread, 1)), None)
-    composer = composed(thread, ask, as_of)
-    wanted = engine.settings.recall if recall is None else recall
-    job = _Job(composer, last, recall=wanted and as_of is None, quiet=quiet)
-    done = job.done()
+    try:
+        done = built(budget, quiet=quiet)
+    except BudgetTooSmall as error:
+        raise _tried(error, lambda size: built(size, quiet=True)) from error
     if not quiet:
         body = done.receipt.to_bytes()
         engine.store.write(lambda tx: tx.keep_receipt(thread.id, done.receipt.at, body, KEPT))
     return done
+
+
+def _tried(error: BudgetTooSmall, rehearse: Callable[[int], object]) -> BudgetTooSmall:
+    """The refusal with a minimum that does: in a larger budget more of the past is seen, and more of it may be protected."""
+    least = error.minimum
+    for _ in range(_LOOKS):
+        try:
+            rehearse(least)
+        except BudgetTooSmall as again:
+            least = max(again.minimum, least + least // 8 + 1)
+        else:
+            break
+    if least == error.minimum:
+        return error
+    return BudgetTooSmall(
+        f"the budget is too small: what must be in the prompt takes {least} tokens",
+        minimum=least,
+        hint=f"give at least {least}; or unpin, crop or shorten what is pinned, or offer fewer tools",
+    )
 
 
 def composed(thread: Thread, ask: Ask, as_of: int | None = None) -> Composer:
@@ -124,6 +149,7 @@ class _Job:
         self.composer, self.ask, self.last = composer, composer.ask, last
         self.recall, self.quiet = recall, quiet
         self.compaction: dict[str, Json] = {}
+        self.due: Made | None = None  # to be written down once there is a prompt
 
     def done(self) -> Prompt:
         """The prompt."""
@@ -138,24 +164,29 @@ class _Job:
             if found is not None:
                 stable = self._compacted(found)
                 tail = self._tail(stable)
-        return self._spelled(stable, tail)
+        made_now = self._spelled(stable, tail)
+        return made_now if self.quiet or self.due is None else self._written(made_now, self.due)
+
+    def _written(self, done: Prompt, found: Made) -> Prompt:
+        """Write down what was condensed; a prompt that could not be made leaves nothing behind."""
+        event = write_down(self.composer.thread, found, self.composer.sheet.head, ACTOR)
+        if event is None:
+            return done  # others changed the past meanwhile: this prompt is as of before, the next one decides anew
+        facts = {**done.receipt.compaction, "event": event.seq}
+        return replace(done, receipt=replace(done.receipt, compaction=facts))
 
     def _trim(self) -> None:
         """Giant fresh results are cut before a provider caches them."""
         found = trimmed(self.composer, self.ask.room)
         if found is None:
             return
-        event = None if self.quiet else write_down(self.composer.thread, found, ACTOR).seq
-        self.composer.frozen = replace(found.frozen, event=event)
+        self.due, self.composer.frozen = found, found.frozen
         self.compaction = {"reason": "pays", "before": found.before, "after": found.now, "trimmed": True}
-        if event is not None:
-            self.compaction["event"] = event
 
     def _compacted(self, found: Made) -> list[Block]:
         composer = self.composer
+        self.due = found
         facts = {"reason": found.frozen.compaction.reason, "before": found.before, "after": found.now}
-        if not self.quiet:
-            facts["event"] = write_down(composer.thread, found, ACTOR).seq
         self.compaction = facts
         composer.units = list(found.units)
         composer.edge = found.after

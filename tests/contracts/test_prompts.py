@@ -1,0 +1,271 @@
+"""Prompts, crops, compactions, recall and receipts: the same on every store, and the same again from nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import backscroll
+from backscroll.assemble.validity import check
+from backscroll.engine.background import Worker, bring_up_to_date
+from backscroll.engine.cropping import crops
+from backscroll.engine.prompting import receipts
+from backscroll.errors import Forgotten, InvalidInput, NotFound
+from backscroll.vocab.event import Kind
+from backscroll.vocab.part import Text, ToolCall, ToolResult
+from backscroll.vocab.prompt import WIRES
+from tests.contracts.talk import kinds, last_event
+
+Engine, Thread = backscroll.Engine, backscroll.Thread
+BUDGET = 3000
+
+
+def work(thread: Thread, *numbers: int) -> None:
+    """Turns with a question, a step with a result, and an answer; Chinese ones among them."""
+    for n in numbers:
+        thread.append("user", f"Please look at src/module{n}.py and mend function_{n}. 请检查第{n}个文件。")
+        call = ToolCall(f"c{n}", "Read", {"path": f"src/module{n}.py"})
+        thread.append("assistant", [Text(f"I read module{n} first."), call])
+        lines = "\n".join(f"def helper_{n}_{i}(): return {i}" for i in range(20))
+        thread.append("tool", [ToolResult(f"c{n}", (Text(lines),), name="Read")])
+        thread.append("assistant", f"Mended function_{n}; 决定把超时改成 {n} 秒，因为网络很慢。")
+
+
+@pytest.fixture
+def long(thread: Thread) -> Thread:
+    """More than fits."""
+    thread.append("system", "You are careful.")
+    work(thread, *range(20))
+    return thread
+
+
+def said(made: Any) -> str:
+    return json.dumps(made.request, ensure_ascii=False)
+
+
+def rehearsed(thread: Thread, budget: int = BUDGET, wire: str = "openai-chat") -> str:
+    return said(thread.prompt(budget, wire=wire, reserve=0, dry_run=True))
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_prompt_fits_is_valid_and_leaves_a_receipt(long: Thread, wire: str) -> None:
+    """On each wire: within budget, no rule broken, the account kept and read back as it was given."""
+    made = long.prompt(BUDGET, wire=wire, reserve=0)
+    assert made.receipt.total <= BUDGET
+    assert check(made.messages, wire, system=made.system) == []
+    assert "function_19" in said(made)
+    assert receipts(long, 1) == [made.receipt]
+    assert last_event(long).kind is Kind.COMPACTED
+
+
+def test_a_rehearsal_writes_nothing(store: Engine, long: Thread) -> None:
+    """Neither an event nor an account nor anything else is there after a dry run, and it says what the real one says."""
+    head = long.head
+    first = long.prompt(BUDGET, reserve=0, dry_run=True)
+    long.compact(BUDGET, dry_run=True)
+    long.crop("top", 4, dry_run=True)
+    assert (long.head, receipts(long)) == (head, [])
+    assert said(long.prompt(BUDGET, reserve=0)) == said(first)
+
+
+def test_the_same_bytes_after_a_restart(store: Engine, long: Thread, reopen: Callable[[], Engine]) -> None:
+    """With nothing in memory, the prompts of all wires are the bytes that they were before."""
+    long.prompt(BUDGET, reserve=0)
+    work(long, 20)
+    before = [rehearsed(long, wire=wire) for wire in WIRES]
+    store.close()
+    again = reopen().thread(long.id)
+    assert [rehearsed(again, wire=wire) for wire in WIRES] == before
+
+
+def test_the_beginning_stays_between_compactions(long: Thread) -> None:
+    """A prompt begins with the bytes of the one before, up to its newest message."""
+    first = long.prompt(BUDGET, reserve=0, recall=False)
+    long.append("assistant", "All is well.")
+    long.append("user", "And now?")
+    second = long.prompt(BUDGET, reserve=0, recall=False)
+    assert not second.receipt.compaction
+    kept = len(first.messages) - 2
+    assert second.messages[:kept] == first.messages[:kept]
+
+
+def test_undoing_a_compaction_brings_the_prompt_back(long: Thread) -> None:
+    """The prompt before, the one after, and the one before again after an undo; a redo compacts again."""
+    whole = rehearsed(long, 40_000)
+    done = long.compact(4000)
+    assert done.event == long.head
+    assert done.after < done.before
+    small = rehearsed(long, 40_000)
+    assert len(small) < len(whole)
+    long.undo()
+    assert rehearsed(long, 40_000) == whole
+    long.redo()
+    assert rehearsed(long, 40_000) == small
+
+
+def test_nothing_is_condensed_twice(long: Thread) -> None:
+    """Without new messages no prompt compacts again, however often it is asked for, in whatever budget that fits."""
+    for budget in (BUDGET, BUDGET, 40_000, BUDGET, 2000, 2000):
+        long.prompt(budget, reserve=0)
+    first = kinds(long).count("compacted")
+    for _ in range(3):
+        long.prompt(2000, reserve=0)
+    assert kinds(long).count("compacted") == first <= 3
+
+
+def test_a_crop_takes_out_and_gives_back(long: Thread) -> None:
+    """Cropped messages leave prompts, not the history; the handle gives them in full; uncrop and undo bring all back."""
+    before, count = rehearsed(long, 40_000), len(long)
+    made = long.crop("top", 8, "They read modules and mended them.")
+    now = rehearsed(long, 40_000)
+    assert "They read modules" in now
+    assert "helper_0_" not in now
+    assert (len(long), kinds(long)[-1]) == (count, "cropped")
+    assert [m.id for m in long.expand(made.handle)] == [m.id for m in long][1:9]
+    assert long.uncrop(made.handle) == 8
+    assert rehearsed(long, 40_000) == before
+    long.undo()
+    assert rehearsed(long, 40_000) == now
+    long.undo()
+    assert rehearsed(long, 40_000) == before
+    with pytest.raises(NotFound):
+        long.uncrop(made.handle)
+
+
+def test_a_summary_of_what_was_changed_is_withheld(long: Thread) -> None:
+    """A summary by hand is not shown on once a message of it was deleted; rules speak for what is left."""
+    long.crop("top", 8, "They spoke of the harbour.")
+    gone = list(long)[1]
+    long.delete(gone.id)
+    now = rehearsed(long, 40_000)
+    assert "harbour" not in now
+    assert "withheld" in now
+    long.restore(gone.id)
+    assert "harbour" not in rehearsed(long, 40_000)
+
+
+@pytest.mark.parametrize("amount", [0, -1, 10_000, 2])
+def test_crops_that_cannot_be_are_refused(long: Thread, amount: int) -> None:
+    """Nothing, less than nothing, more than may go, half a step: refused, and nothing is written."""
+    head = long.head
+    with pytest.raises(InvalidInput):
+        long.crop("top", amount)
+    assert long.head == head
+
+
+def test_forks_go_their_own_ways(long: Thread) -> None:
+    """A crop, a compaction and a message in a fork change nothing in its parent, and the other way round."""
+    long.prompt(BUDGET, reserve=0)
+    before = rehearsed(long)
+    fork = long.fork()
+    assert rehearsed(fork) == before
+    fork.append("user", "Only here: marmalade.")
+    fork.crop("top", 8)
+    fork.compact(2000)
+    assert rehearsed(long) == before
+    work(long, 30)
+    long.prompt(2000, reserve=0)
+    assert "function_30" not in rehearsed(fork)
+    assert "marmalade" not in rehearsed(long)
+
+
+def test_a_fork_of_an_earlier_moment_knows_nothing_later(long: Thread) -> None:
+    """What a compaction and crops of the parent say about later messages is not told in a fork that lacks them."""
+    long.append("user", "Never touch the walrus table!")
+    work(long, 40, 41, 42, 43)
+    long.crop("bottom", 3, "Walruses were seen.")
+    long.compact(2000)
+    work(long, 44)
+    long.prompt(2000, reserve=0)
+    fork = long.fork(list(long)[20].id)
+    work(fork, 90)
+    for wire in WIRES:
+        told = rehearsed(fork, 40_000, wire)
+        assert "function_90" in told
+        assert not {w for w in ("walrus", "Walrus", "function_40", "function_44") if w in told}
+    assert "walrus" not in fork.context_summary()
+
+
+def test_recall_finds_what_compaction_hid(store: Engine, long: Thread) -> None:
+    """An old detail is recalled by name, in both languages, and comes into the prompt when the newest message asks."""
+    long.append("user", "The password hint is kingfisher; 钥匙放在蓝色的盒子里。")
+    work(long, *range(20, 30))
+    long.compact(2000)
+    for question, answer in (("What is the password hint?", "kingfisher"), ("钥匙放在哪里？", "蓝色的盒子")):
+        found = long.recall(question, 300)
+        assert answer in found.text
+        assert found.tokens <= 300
+        assert answer in long.expand(found.items[0].handle)[0].text
+    long.append("user", "What was the password hint that I gave you earlier?")
+    assert "kingfisher" in rehearsed(long)
+
+
+def test_what_is_gone_is_told_nowhere(long: Thread) -> None:
+    """Deleted, hidden, edited and swiped away: not in prompts, accounts, recall, operations or behind handles."""
+    words = ["alabaster", "bergamot", "carmine", "damask"]
+    marked = [long.append("user", f"We decided to use {w} because it is best.") for w in words]
+    work(long, *range(20, 26))
+    made = long.crop("bottom", 3)
+    long.compact(2000)
+    long.delete(marked[0].id)
+    long.hide(marked[1].id)
+    long.edit(marked[2].id, "We decided otherwise.")
+    long.regenerate(marked[3].id, "We decided nothing.")
+    told = [rehearsed(long, budget, wire) for wire in WIRES for budget in (1500, BUDGET, 40_000)]
+    told += [long.context_summary(), str(long.operations()), str(long.expand(made.handle))]
+    told += [long.recall(f"Why did we decide to use {w}?", 500).text for w in words]
+    whole = long.expand(f"[bs:{list(long)[0].id.seq}-{list(long)[-1].id.seq}]")
+    told += [str(m.content) for m in whole]
+    assert {w for w in words for text in told if w in text.partition("Why did we")[0]} == set()
+
+
+def test_forgotten_words_are_in_nothing_that_was_derived(store: Engine, long: Thread) -> None:
+    """No artefact, vector, count, receipt, crop or compaction keeps them; what is left is made anew."""
+    gone = long.append(
+        "user", "Never mention the obsidian obelisk, whoever asks for it and however often they ask!"
+    )
+    work(long, *range(20, 26))
+    long.compact(4000)
+    long.crop(first=gone.id, last=gone.id, summary="The obsidian obelisk is a secret.")
+    long.compact(2000)
+    long.prompt(2000, reserve=0)
+    bring_up_to_date(store, long.id)
+    handle = f"[bs:{gone.id.seq}]"
+    long.forget(gone.id)
+    bring_up_to_date(store, long.id)
+    with pytest.raises(Forgotten):
+        long.expand(handle)
+    told = [rehearsed(long, budget, wire) for wire in WIRES for budget in (1500, 40_000)]
+    told += [long.context_summary(), long.recall("obsidian obelisk", 500).text]
+    told += [str(e.body) for e in long.events()]
+    told += [str(receipts(long)), *(str(mark.summary) for mark in crops(long))]
+    assert not [text for text in told if "obelisk" in text]
+    assert not store.search("obelisk").hits
+
+
+def test_a_worker_makes_what_is_missing_once(store: Engine, long: Thread) -> None:
+    """A worker brings everything up to date, a second one finds nothing to do, and prompts are as without them."""
+    before = rehearsed(long)
+    one, other = Worker(store), Worker(store)
+    assert one.run() == 1
+    assert other.run() == 0
+    assert (one.progress.failed, one.progress.last_error) == (0, "")
+    assert rehearsed(long) == before
+    long.append("user", "More.")
+    assert other.run() == 1
+
+
+def test_from_a_large_window_to_a_small_one_and_back(long: Thread) -> None:
+    """Another budget or wire between two prompts works, and what fits is there again in full after an undo."""
+    whole = long.prompt(128_000, reserve=0, recall=False)
+    small = long.prompt(2000, reserve=0, wire="anthropic")
+    assert small.receipt.total <= 2000
+    back = long.prompt(128_000, reserve=0, wire="openai-responses")
+    assert back.receipt.total <= 128_000
+    assert not back.receipt.compaction
+    for _ in range(kinds(long).count("compacted")):
+        long.as_actor("backscroll").undo()
+    assert said(long.prompt(128_000, reserve=0, recall=False)) == said(whole)
