@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -89,7 +90,7 @@ def context_command(
         elif screen.as_json:
             screen.json(_shape(made.receipt, before if diff else None))
         else:
-            with screen.paged():
+            with screen.paged() if session.use_pager else nullcontext():
                 _draw(session, found, made, brief=brief, now=moment is None)
                 if diff:
                     _compare(session, made.receipt, before)
