@@ -217,7 +217,7 @@ def test_what_is_gone_is_told_nowhere(long: Thread) -> None:
     told = [rehearsed(long, budget, wire) for wire in WIRES for budget in (1500, BUDGET, 40_000)]
     told += [long.context_summary(), str(long.operations()), str(long.expand(made.handle))]
     told += [long.recall(f"Why did we decide to use {w}?", 500).text for w in words]
-    whole = long.expand(f"[bs:{list(long)[0].id.seq}-{list(long)[-1].id.seq}]")
+    whole = long.expand(f"[bs:{long.message(0).id.seq}-{long.recent(1)[0].id.seq}]")
     told += [str(m.content) for m in whole]
     assert {w for w in words for text in told if w in text.partition("Why did we")[0]} == set()
 
