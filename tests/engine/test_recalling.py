@@ -321,7 +321,7 @@ STROKES: dict[str, Callable[[Thread, int, str], object]] = {
 }
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     strokes=st.lists(
         st.tuples(st.sampled_from(sorted(STROKES)), st.integers(0, 5), st.sampled_from(SAID), st.booleans()),
