@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import exp, log, log1p
-from typing import NamedTuple, TypeAlias
+from operator import itemgetter
+from typing import TypeAlias
 
 from backscroll.assemble.fade_trail import Leaf, Seen, Trail, strings_in_text, tokens_in_text
 from backscroll.assemble.fade_weights import weights
@@ -49,13 +50,10 @@ class Kept:
     notes: tuple[str, ...]
 
 
-class _Item(NamedTuple):
-    """A piece that may stay. Sorts by worth per token, then by place."""
-
-    density: float  # negative, so that the best come first
-    place: tuple[int, int, int]  # unit, message in it, piece in that
-    cost: float
-    leaf: Leaf
+#: A piece that may stay: worth per token (negative, so that the best come first), its unit, the message in it, its number
+#: there, its cost, its message.
+_Item: TypeAlias = tuple[float, int, int, int, float, Leaf]
+_PLACE = itemgetter(0, 1, 2, 3)
 
 
 class Chooser:
@@ -81,27 +79,27 @@ class Chooser:
         chosen: dict[Ref, list[int]] = {}
         leaves: dict[Ref, Leaf] = {}
         spent = 0.0
-        for item in sorted(self._items(sources)):
-            if spent + item.cost > room:
+        for _, _, _, number, cost, leaf in self._items(sources):
+            if spent + cost > room:
                 if room - spent < CRUMB:
                     break
                 continue
-            number = item.place[2]
-            line = item.leaf.lines[number]
+            line = leaf.lines[number]
             if line in self.lines:
                 continue
             self.lines.add(line)
-            spent += item.cost
-            revision = item.leaf.message.revision
-            leaves[revision] = item.leaf
+            spent += cost
+            revision = leaf.message.revision
+            leaves[revision] = leaf
             chosen.setdefault(revision, []).append(number)
         keeps = {revision: joined(sorted(numbers)) for revision, numbers in chosen.items()}
         for revision, ranges in keeps.items():
             self.shown |= strings_in_text(leaves[revision].pieces(ranges))
         return keeps, spent
 
-    def _items(self, sources: Sequence[Source]) -> Iterator[_Item]:
-        """Every line of the sources that may be kept, with the chance per token that it is copied."""
+    def _items(self, sources: Sequence[Source]) -> list[_Item]:
+        """Every line of the sources that may be kept, the best chance per token to be copied first."""
+        out: list[_Item] = []
         for source in sources:
             number = source.seen.number
             age = log1p(self.now - number)
@@ -109,29 +107,33 @@ class Chooser:
                 allowed = None if source.allowed is None else source.allowed.get(leaf.message.revision, ())
                 if allowed is not None and not allowed:
                     continue
-                factor = self.boost(leaf.message) if self.boost else 1.0
+                factor = -self.boost(leaf.message) if self.boost else -1.0
+                rate = leaf.rate
                 for piece, length, chance in self._chances(leaf, age):
                     if allowed is None or piece in allowed:
-                        cost = leaf.rate * length + JOINT
-                        yield _Item(-factor * chance / cost, (number, at, piece), cost, leaf)
+                        cost = rate * length + JOINT
+                        out.append((factor * chance / cost, number, at, piece, cost, leaf))
+        out.sort(key=_PLACE)
+        return out
 
-    def _chances(self, leaf: Leaf, age: float) -> Iterator[tuple[int, int, float]]:
+    def _chances(self, leaf: Leaf, age: float) -> list[tuple[int, int, float]]:
         """For every line that is not shown already: its number, its length, the chance that it is copied."""
         table = weights().line
         shown, met = self.lines, self.trail.lines
         by_length, repeated = table["length"], table["repeated"]
-        number = 0
+        out: list[tuple[int, int, float]] = []
+        lines = leaf.lines
         for slot in leaf.slots:
             common = table["bias"] + table["text"] * log(len(slot.pieces) or 1) + table["age"] * age
             common += table.get(slot.kind, 0.0)
-            for piece in slot.pieces:
-                line = leaf.lines[number]
+            for number, piece in enumerate(slot.pieces, slot.first):
+                line = lines[number]
                 if line and line not in shown:
                     score = common + by_length * _LOGS[min(len(line), LONG)]
                     if met.get(line, 0) > 1:
                         score += repeated
-                    yield number, len(piece), 1 / (1 + exp(-score))
-                number += 1
+                    out.append((number, len(piece), 1 / (1 + exp(-score))))
+        return out
 
     def _noted(self, sources: Sequence[Source], carried: Sequence[str], room: float) -> Iterator[str]:
         """Strings that are not shown, the most worth per token first; none that a longer one has inside."""
@@ -159,19 +161,9 @@ class Chooser:
         """What to keep of results that are too large, as runs: beginning, end, and what is near to what was talked about."""
         ranked: list[tuple[float, int, int]] = []
         for at, leaf in enumerate(results):
-            scores = self._heat(leaf)
-            n = len(scores)
-            worths = [0.0, *accumulate(scores)]
-            costs = [0.0, *accumulate(leaf.rate * len(p) for slot in leaf.slots for p in slot.pieces)]
-            for i in range(n):
-                low, high = max(0, i - SPREAD), min(n, i + SPREAD + 1)
-                edge = (
-                    EDGE * (exp(-i / 8) + exp((i + 1 - n) / 8)) * (high - low)
-                    if i < 60 or n - i < 60
-                    else 0.0
-                )
-                cost = costs[high] - costs[low] + 0.5 * (high - low)
-                ranked.append((-(worths[high] - worths[low] + edge) / cost, at, i))
+            worths = [0.0, *accumulate(self._heat(leaf))]
+            costs = [0.0, *accumulate([leaf.rate * len(p) for slot in leaf.slots for p in slot.pieces])]
+            ranked += [(-density, at, i) for i, density in enumerate(_smoothed(worths, costs))]
         ranked.sort()
         chosen: dict[int, list[int]] = {}
         every = [[p for slot in leaf.slots for p in slot.pieces] for leaf in results]
@@ -204,3 +196,17 @@ class Chooser:
                     number += 1
                 out[slot.first + number] += value
         return out
+
+
+def _smoothed(worths: Sequence[float], costs: Sequence[float]) -> list[float]:
+    """The worth per token around each piece, from running sums; the first and the last pieces are worth more."""
+    n, wide = len(worths) - 1, 2 * SPREAD + 1
+    middle = zip(worths[wide:], worths, costs[wide:], costs, strict=False)
+    out = [(w2 - w1) / (c2 - c1 + 0.5 * wide) for w2, w1, c2, c1 in middle]
+    out = [0.0] * SPREAD + out + [0.0] * SPREAD if out else [0.0] * n
+    for i in {*range(min(n, 60)), *range(max(0, n - 60), n)}:
+        low, high = max(0, i - SPREAD), min(n, i + SPREAD + 1)
+        edge = EDGE * (exp(-i / 8) + exp((i + 1 - n) / 8))
+        worth_ = worths[high] - worths[low] + edge * (high - low)
+        out[i] = worth_ / (costs[high] - costs[low] + 0.5 * (high - low))
+    return out
