@@ -25,6 +25,7 @@ FRESH = 10.0  # in a fresh result: what a line that is copied is worth beside a 
 SPREAD = 3  # pieces to either side that share a score in a fresh result
 EDGE = 0.5  # worth of its first and last pieces
 SPOKEN = 4.0  # in a fresh result, what was talked about before is worth so much more
+CARRIED = 0.03  # the chance of a note whose text stands before all that was looked at
 CRUMB = 4.0  # tokens: a room smaller than this is full
 FAINT = 0.004  # chances below this are not worth looking at
 JOINT = 1.5  # tokens that a gap or a separator costs
@@ -139,11 +140,12 @@ class Chooser:
         """Strings that are not shown, the most worth per token first; none that a longer one has inside."""
         uses, now = self.trail.uses, self.now
         strings = self.trail.spoken.union(*(source.seen.strings for source in sources))
-        strings.update(note for note in carried if note in uses)
+        strings.update(carried)
         strings -= self.shown
         ranked: list[tuple[float, str, float]] = []
         for string in strings:
-            value = worth(uses[string], now)
+            use = uses.get(string)
+            value = CARRIED if use is None else worth(use, now)
             if value > FAINT:
                 cost = JOINT + rough(string)
                 ranked.append((-value / cost, string, cost))

@@ -8,7 +8,7 @@ shrink the prompt is None. Before: `assemble/marks` says when. After: `assemble/
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -50,10 +50,17 @@ def compact(
     boost: Boost | None = None,
     safe: Mapping[Ref, str] | None = None,
     before: int | None = None,
+    dead: Collection[Ref] = frozenset(),
 ) -> Compaction | None:
-    """A compaction that brings the view down to about `target` tokens; None where it would not shrink it."""
+    """A compaction that brings the view down to about `target` tokens; None where it would not shrink it.
+
+    `boost` is what was learned, `dead` are revisions that are no longer live (their notes go). `trail`, `safe` and `before`
+    save looking again at what the caller knows already.
+    """
     if not units:
         return None
+    if current is not None and dead:
+        current = replace(current, notes=tuple(note for note in current.notes if note.source not in dead))
     trail = trail or Trail(lens.meter, lens.slots).extend(units)
     safe = protected(units) if safe is None else safe
     if before is None:
@@ -139,11 +146,12 @@ class _Job:
         levels, base, alive = self._lines(sources, self.plan.lines * room)
         front = self._with_tail(front, end)
         shown, lines = self._shown(begin, end, front, alive)
-        carried = [note.text for note in self.current.notes] if self.current else []
+        carried = {note.text: note.source for note in self.current.notes} if self.current else {}
         chooser = Chooser(self.trail, shown, lines, self.boost)
-        kept = chooser.choose(alive, room - base, self.plan.notes * (room - base), sources, carried)
+        kept = chooser.choose(alive, room - base, self.plan.notes * (room - base), sources, list(carried))
         here = units[end].id if end < len(units) else Ref(units[-1].last.thread, units[-1].last.seq + 1)
-        notes = [Note(text, self.trail.uses[text].revision, here) for text in kept.notes]
+        uses = self.trail.uses
+        notes = [Note(t, uses[t].revision if t in uses else carried[t], here) for t in kept.notes]
         return Compaction(
             upto=units[-1].last,
             start=self._start(levels) if begin == 0 else front.start,

@@ -279,3 +279,18 @@ def test_kept_pieces_say_nothing_about_other_words() -> None:
     )
     again = units([*history[:at], edited, *history[at + 1 :]])
     assert "SECRET\nSECRET" not in "\n".join(b.text for b in view(again, made, eye))
+
+
+def test_notes_from_before_the_window_are_carried_on() -> None:
+    """When everything is chosen anew, notes whose text is not among the units any more stay, unless their source is dead."""
+    eye, gone = lens(), ref(90_001)
+    mine = units(session(30))
+    note = Note("合同 7731-B", gone, mine[4].id)
+    first = Compaction(upto=mine[4].last, levels={mine[3].id: Level.GIST}, notes=(note,), cuts=(mine[4].id,))
+    plan = Plan(front=0.0)
+    kept = compact(mine, first, eye, target=6000, plan=plan)
+    dropped = compact(mine, first, eye, target=6000, plan=plan, dead={gone})
+    assert kept is not None
+    assert dropped is not None
+    assert (note.text, gone) in {(n.text, n.source) for n in kept.notes}
+    assert note.text not in {n.text for n in dropped.notes}
