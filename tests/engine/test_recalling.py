@@ -13,6 +13,7 @@ import backscroll
 from backscroll.engine import recall_pool
 from backscroll.engine.embedding import embed_pending, recipe_of
 from backscroll.engine.engine import Engine
+from backscroll.engine.learning import learned
 from backscroll.engine.recall_pool import encoder_for
 from backscroll.engine.recalling import Recalled, preload, recall_across, recall_for_prompt
 from backscroll.engine.thread import Thread
@@ -163,6 +164,16 @@ def test_cropped_words_may_appear(engine: Engine) -> None:
     thread = filled(engine)
     thread.crop("top", 4, "Settings and a film.")
     assert "8443" in thread.recall("which port does the staging server use?", 500).text
+
+
+def test_what_is_recalled_after_a_crop_is_learned_from(engine: Engine) -> None:
+    """Before anything was condensed there is no lesson; afterwards there is."""
+    thread = filled(engine)
+    thread.recall("which port does the staging server use?", 500)
+    assert learned(engine) == []
+    thread.crop("top", 4, "Settings and a film.")
+    thread.recall("which port does the staging server use?", 500)
+    assert learned(engine)
 
 
 # -- scopes ------------------------------------------------------------------------------------------------------
