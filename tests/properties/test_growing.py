@@ -59,6 +59,8 @@ def test_three_hundred_turns_stay_within_the_budget(tmp_path: Path) -> None:
         for n in range(TURNS):
             turn(thread, n, chance)
             clock.wait(20)
+            if n % 2:
+                continue
             before = thread.head
             wire = WIRES[n // 100 % len(WIRES)]
             made = thread.prompt(BUDGET, wire=wire, reserve=500, recall=n % 25 == 0)
@@ -155,8 +157,10 @@ def test_two_who_compact_at_once(tmp_path: Path) -> None:
     place, clock = tmp_path / "store.db", Clock()
     with opened(place, clock) as engine, opened(place, clock, 1) as other:
         thread = engine.create("race")
+        for n in range(20):
+            turn(thread, n, random.Random(n))
         secret = thread.append("user", "Never mention src/walrus_cave.py in public; we decided so.")
-        for n in range(30):
+        for n in range(20, 26):
             turn(thread, n, random.Random(n))
 
         def meddling() -> str:
