@@ -81,8 +81,9 @@ class _Held:
 class Worker:
     """One worker; `run` does the work where it is called, `start` in an OS thread of its own."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, models: bool = False) -> None:
         self.engine = engine
+        self.models = models  # ask a configured model too: for workers that nobody waits for
         self.name = f"{os.getpid()}-{id(self):x}"
         self.progress = Progress()
         self._wake = threading.Event()
@@ -144,7 +145,7 @@ class Worker:
 
     def _claim(self) -> _Held | None:
         """The next thread with something to do. One that failed at its newest event is left until something changes."""
-        while True:
+        while self.engine.store.read(lambda reader: reader.behind(JOB, 1)):
             now = self._now()
             until = now + LEASE * 1_000_000
             found = self.engine.store.write(lambda tx, n=now, u=until: tx.claim(JOB, self.name, n, u))
@@ -153,6 +154,7 @@ class Worker:
             held = self._held[found[0]] = _Held(found[0], found[1], self._head(found[0]), until)
             if self._resting.get(held.thread) != held.head:
                 return held
+        return None
 
     def _head(self, thread: str) -> int:
         state = self.engine.store.read(lambda reader: reader.thread(thread))
@@ -169,6 +171,10 @@ class Worker:
 
         try:
             self.progress.made += bring_up_to_date(self.engine, held.thread, enough)
+            if self.models and not broken_off:
+                from backscroll.engine.model_work import write_pending
+
+                self.progress.made += write_pending(self.engine, held.thread, STRIDE, enough)
         except Exception as error:  # noqa: BLE001 - outermost boundary of a thread: what failed is told by `doctor`
             self.progress.failed += 1
             self.progress.last_error = f"{type(error).__name__}: {error}"

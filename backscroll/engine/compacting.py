@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.assemble.compaction import Reason
 from backscroll.assemble.fade_trail import Trail
-from backscroll.assemble.marks import decide
+from backscroll.assemble.marks import aim, cap, decide
 from backscroll.assemble.policy import Plan, trim
 from backscroll.assemble.policy import compact as condensed
 from backscroll.assemble.receipt import Receipt
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 
 #: Under which name the engine compacts by itself: an undo of the user's never takes that back by accident.
 ACTOR = "backscroll"
-LOW = 0.4  # of the room, where the settings say nothing
 _WARMEST = 0.8  # of what a compaction leaves, at the most for the last turns in full
-_GIANT, _CAP = 0.3, 300  # a fresh step may take this share of the room, and always so many tokens
 #: Essentials that bind whoever goes on; paths and ids are kept by notes and pieces.
 BINDING = frozenset({Kind.TODO, Kind.ERROR, Kind.CONSTRAINT, Kind.DECISION, Kind.QUESTION})
 _TRIES = 5  # of a compaction that is asked for while others change the history
@@ -84,7 +82,7 @@ def due(composer: Composer, tokens: int, last: Receipt | None, room: int) -> Rea
     if not composer.sheet.reached or (frozen is None and composer.edge is not None):
         return "must"  # there is more than was read
     left = frozen.compaction.after if frozen is not None else 0
-    kept = left or (settings.low or LOW) * room
+    kept = left or aim(room, _fixed(composer), settings)
     calls = _calls_since(composer)
     base = left
     growth = max(1.0, (tokens - base) / max(1, calls))
@@ -118,8 +116,7 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
         int(settings.share_summaries * room) if composer.edge else 0
     )
     fixed = _fixed(composer)
-    free = max(0, room - outside - fixed)
-    target = max(1, int(fixed + (settings.low or LOW) * free))
+    target = max(1, aim(room - outside, fixed, settings))
     found = condensed(
         composer.units,
         None if frozen is None else frozen.compaction,
@@ -128,6 +125,7 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
         reason=reason,
         plan=_plan(composer, target - fixed),
         boost=_boost(composer),
+        dead=composer.dead,
     )
     if found is None:
         return None
@@ -136,9 +134,8 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     after = composer.units[gone - 1].messages[-1].position if gone else composer.edge
     shown = {u.id for u in left}
     pruned = replace(found, levels={k: v for k, v in found.levels.items() if k in shown})
-    whole = {
-        r for u in left if u.id not in pruned.levels for r in u.revisions
-    }  # what is shown needs no reminder
+    # What is shown needs no reminder.
+    whole = {r for u in left if u.id not in pruned.levels for r in u.revisions}
     still = tuple(b for b in bound_of(composer, int(_BOUND * room)) if b.source not in whole)
     wanted = Frozen(pruned, far_nodes(composer, after, int(settings.share_summaries * room)), still)
     now = weight(composer.blocks(wanted, left))
@@ -181,15 +178,15 @@ def trimmed(composer: Composer, room: int) -> Made | None:
     units, frozen = composer.units, composer.frozen
     if not units or not composer.sheet.reached or (frozen is None and composer.edge is not None):
         return None
-    cap = int(max(_GIANT * (room - _fixed(composer)), _CAP))
-    if sum(composer.meter.message(m) for m in units[-1].messages) <= cap:
+    most = cap(room, _fixed(composer))
+    if sum(composer.meter.message(m) for m in units[-1].messages) <= most:
         return None
     if frozen is not None and units[-1].id in frozen.compaction.levels:
         return None
     before = weight(composer.blocks(frozen))
     base = None if frozen is None else frozen.compaction
-    trail = Trail(composer.meter, composer.lens.slots).extend(units)
-    cut = trim(units, base, composer.lens, cap=cap, trail=trail, boost=_boost(composer))
+    trail = Trail(composer.meter, composer.lens.slots).extend(units[:-1])
+    cut = trim(units, base, composer.lens, cap=most, trail=trail, boost=_boost(composer))
     if cut is None:
         return None
     wanted = Frozen(cut) if frozen is None else replace(frozen, compaction=cut)
@@ -222,9 +219,8 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
     return tuple((f.level, f.opening) for f in found)
 
 
-_AT_ONCE = (
-    400  # turns that are summed up on the spot; more is background work, and the next compaction has it
-)
+#: Events that are summed up on the spot; more is background work, and the next compaction has it.
+_AT_ONCE = 2000
 
 
 def bound_of(composer: Composer, room: int) -> tuple[Bound, ...]:

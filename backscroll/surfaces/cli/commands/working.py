@@ -25,7 +25,7 @@ def work_command(session: Session, follow: bool) -> None:
     from backscroll.engine.background import Worker
 
     with session.engine() as engine:
-        worker = Worker(engine)
+        worker = Worker(engine, models=True)
         try:
             worker.run()
             if follow:
