@@ -55,7 +55,8 @@ def recall_command(
         else:
             if len(words) < 2:
                 raise InvalidInput(
-                    "name the thread, then the question", hint="backscroll recall last QUESTION, or --all QUESTION"
+                    "name the thread, then the question",
+                    hint="backscroll recall last QUESTION, or --all QUESTION",
                 )
             thread = thread_named(engine, words[0])
             found = thread.recall(" ".join(words[1:]), budget, limit=most)
