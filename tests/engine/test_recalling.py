@@ -376,3 +376,17 @@ def test_the_index_of_a_thread_grows(engine: Engine) -> None:
     assert [shelf[name] for name in shelf] == [held]
     assert held.head == thread.head
     assert recall_pool.EXACT >= 1000
+
+
+def test_the_same_on_postgresql(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a whole, through the index, across threads, with vectors."""
+    with backscroll.open(database_url, background=False) as engine:
+        thread = filled(engine)
+        assert "8443" in told(thread.recall("Which port does the staging server use?", 300))[0]
+        assert embed_pending(engine, thread.id) == thread.head
+        assert "8443" in recall_across(engine, "Which port does the staging server use?", 300).text
+        monkeypatch.setattr("backscroll.engine.recalling.EXACT", 0)
+        assert "8443" in thread.recall("the key in infra/keys/deploy.pem", 300).text
+        assert "流浪地球" in thread.recall("我喜欢哪部电影？", 300).text
+        thread.delete(thread.message(0).id)
+        assert "8443" not in thread.recall("Which port does the staging server use?", 300).text
