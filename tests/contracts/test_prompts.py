@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import backscroll
+from backscroll import Engine, Thread
 from backscroll.assemble.validity import check
 from backscroll.engine.background import Worker, bring_up_to_date
 from backscroll.engine.cropping import crops
@@ -19,7 +19,6 @@ from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import WIRES
 from tests.contracts.talk import kinds, last_event
 
-Engine, Thread = backscroll.Engine, backscroll.Thread
 BUDGET = 3000
 
 

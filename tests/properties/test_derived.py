@@ -235,6 +235,18 @@ class Memory(RuleBasedStateMachine):
         thread = self.thread(which)
         self.tried(lambda: thread.compact(budget))
 
+    @rule(which=places, amount=st.integers(1, 6), budget=st.sampled_from(BUDGETS), crop=st.booleans())
+    def and_back(self, which: int, amount: int, budget: int, crop: bool) -> None:
+        """Undoing a crop or a compaction brings back the prompt as it was, byte for byte."""
+        thread = self.thread(which)
+        before = [spelled(least(thread, 2500, wire)) for wire in WIRES]
+        head = thread.head
+        self.tried(lambda: thread.crop("top", amount) if crop else thread.compact(budget))
+        if thread.head > head:
+            self.clock.wait(-1)
+            thread.undo()
+            assert [spelled(least(thread, 2500, wire)) for wire in WIRES] == before
+
     # -- asking ----------------------------------------------------------------------------------------------
 
     @rule(which=places, budget=st.sampled_from(BUDGETS), wire=st.sampled_from(WIRES))
