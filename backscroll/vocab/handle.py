@@ -22,11 +22,17 @@ class Handle(NamedTuple):
 
     first: int
     last: int
-    thread: str | None = None  # the first digits of another thread's id; None: the thread in which it was read
+    thread: str | None = (
+        None  # the first digits of another thread's id; None: the thread in which it was read
+    )
 
     def __str__(self) -> str:
         where = f"{self.thread[:8]}." if self.thread else ""
-        return f"[bs:{where}{self.first}]" if self.first == self.last else f"[bs:{where}{self.first}-{self.last}]"
+        return (
+            f"[bs:{where}{self.first}]"
+            if self.first == self.last
+            else f"[bs:{where}{self.first}-{self.last}]"
+        )
 
 
 def handle_of(first: Ref, last: Ref | None = None, *, elsewhere: bool = False) -> str:
