@@ -107,7 +107,12 @@ def _trimmed(thread: backscroll.Thread, budget: int) -> float:
     for _ in range(4):
         start = time.perf_counter()
         trim_messages(
-            history, max_tokens=budget, strategy="last", token_counter=counter, start_on="human", include_system=True
+            history,
+            max_tokens=budget,
+            strategy="last",
+            token_counter=counter,
+            start_on="human",
+            include_system=True,
         )
         spent.append(time.perf_counter() - start)
     return statistics.median(spent[1:])
@@ -147,5 +152,9 @@ def prompts(folder: Path, options: Namespace) -> list[Row]:
                         )
                     )
         median, p95 = _per_turn(thread, 8_000, recall=True)
-        rows.append(Row(f"with recall, 8k from {options.messages:,} (p95 {_milliseconds(p95)})", _milliseconds(median)))
+        rows.append(
+            Row(
+                f"with recall, 8k from {options.messages:,} (p95 {_milliseconds(p95)})", _milliseconds(median)
+            )
+        )
     return rows
