@@ -268,3 +268,27 @@ def test_from_a_large_window_to_a_small_one_and_back(long: Thread) -> None:
     for _ in range(kinds(long).count("compacted")):
         long.as_actor("backscroll").undo()
     assert said(long.prompt(128_000, reserve=0, recall=False)) == said(whole)
+
+
+def test_a_crop_hides_only_what_it_names(long: Thread) -> None:
+    """A message that was inserted or moved has a number far from its neighbours'; what lies between by number stays."""
+    messages = list(long)
+    added = long.insert("assistant", "Put in later: pomegranate. " * 8, after=messages[4].id)
+    long.move(messages[-1].id, after=added.id)
+    made = long.crop(first=messages[4].id, last=messages[-1].id)
+    names = [messages[4].id, added.id, messages[-1].id]
+    assert made.messages == 3
+    assert [m.id for m in long.expand(made.handle)] == names
+    told = long.prompt(60_000, reserve=0, dry_run=True)
+    shown = {block.message for block in told.blocks}
+    assert {m.id for m in long} - shown == set(names)
+
+
+def test_hidden_messages_stay_hidden_behind_handles(long: Thread) -> None:
+    """What a handle opens goes to a model: a hidden message is left out of ranges, and refused by itself."""
+    first, hidden, last = list(long)[1:4]
+    long.hide(hidden.id)
+    found = long.expand(f"[bs:{first.id.seq}-{last.id.seq}]")
+    assert [m.id for m in found] == [first.id, last.id]
+    with pytest.raises(NotFound, match="hidden"):
+        long.expand(f"[bs:{hidden.id.seq}]")
