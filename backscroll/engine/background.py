@@ -184,10 +184,20 @@ class Worker:
             self._let_go(held)
             return 0
         self.engine.store.write(lambda tx: tx.set_progress(held.thread, JOB, held.head))
+        self._preload(held.thread)
         self._held.pop(held.thread, None)
         self._resting.pop(held.thread, None)
         self.progress.threads += 1
         return 1
+
+    def _preload(self, thread: str) -> None:
+        """Warm what the next question is likely to need; of use only to the program that the worker lives in."""
+        if self._thread is None:
+            return
+        from backscroll.engine.recalling import preload
+
+        with contextlib.suppress(BackscrollError):  # the thread may be gone by now
+            preload(self.engine.thread(thread))
 
     def _let_go(self, held: _Held) -> None:
         """Somebody else may take it up, from where it was; what was made meanwhile is there."""

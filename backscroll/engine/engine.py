@@ -254,12 +254,12 @@ class Engine:
                 raise forgetting.OnlyAsked(done)
             return done
 
-        from backscroll.derive.gist import let_go
-
         try:
             done = self.store.write(work)
         except forgetting.OnlyAsked as answer:
             return answer.erasure
+        from backscroll.derive.gist import let_go
+
         self.memo.clear()  # not in memory either
         let_go()
         left = self.store.scrub()

@@ -29,6 +29,8 @@ from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 _PAGE = 256
 #: So many times the tokens that fit are read, where there are more: a compaction needs something to choose from.
 PLENTY = 1.25
+#: So many crops, the newest, are spoken for in every prompt.
+CROPS_KEPT = 3
 #: A run of cropped messages that is skipped in one stride rather than read.
 _STRIDE = 512
 
@@ -122,7 +124,7 @@ def read_sheet(
         tuple(crops),
         compaction,
         tuple(m for m, _ in told(before)),
-        tuple(_with_stand_ins(view, messages, crops, summarised)),
+        tuple(_with_stand_ins(view, messages, crops, edge, summarised)),
         edge,
         reached,
         frozenset(_touched(e for e in rare if e.seq > since)),
@@ -212,8 +214,8 @@ def _mark(event: Event, rare: Sequence[Event]) -> CropMark:
     )
 
 
-def stand_in(view: View, mark: CropMark, summarised: Summarised) -> Message:
-    """The message that stands where cropped ones were."""
+def stand_in(view: View, mark: CropMark, summarised: Summarised, *, kept: bool = True) -> Message:
+    """The message that stands where cropped ones were; only with `kept` every prompt has to show it."""
     words = mark.summary if mark.summary is not None else summarised(view, mark)
     note = f"[{mark.count} earlier messages were cropped; {mark.handle} has them in full]"
     if mark.by == "person" and mark.disturbed:
@@ -222,24 +224,31 @@ def stand_in(view: View, mark: CropMark, summarised: Summarised) -> Message:
     content = Content((Text(text),), metadata={"backscroll": "crop"})
     # A revision of its own for each wording: what is remembered about a revision must never change.
     revision = Ref(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32], mark.event.seq)
-    return Message(mark.event, "user", revision, content, mark.at, pinned=True, position=mark.places[0][0])
+    return Message(mark.event, "user", revision, content, mark.at, pinned=kept, position=mark.places[0][0])
 
 
 def _with_stand_ins(
     view: View,
     messages: Sequence[Message],
     crops: Sequence[CropMark],
+    edge: bytes | None,
     summarised: Summarised,
 ) -> Iterator[Message]:
-    """Visible messages in order, with the summaries of crops where their first message was (or at the window's edge)."""
-    waiting = sorted((c for c in crops if c.places), key=lambda c: c.places[0][0])
+    """Visible messages in order, with the summaries of crops where their first message was (or at the window's edge).
+
+    Every prompt shows the newest crops. Older ones fade as messages do: who crops often must not be left without room.
+    """
+    newest = {c.event for c in sorted(crops, key=lambda c: c.event.seq)[-CROPS_KEPT:]}
+    shown = [c for c in crops if c.places and (c.event in newest or edge is None or c.places[0][0] > edge)]
+    waiting = sorted(shown, key=lambda c: c.places[0][0])
     for message in messages:
         # Never between a reply and its results: a crop begins at the edge of a unit, but messages may have been moved.
         while waiting and waiting[0].places[0][0] < message.position and message.role != "tool":
-            yield stand_in(view, waiting.pop(0), summarised)
+            mark = waiting.pop(0)
+            yield stand_in(view, mark, summarised, kept=mark.event in newest)
         yield message
     for mark in waiting:
-        yield stand_in(view, mark, summarised)
+        yield stand_in(view, mark, summarised, kept=mark.event in newest)
 
 
 # -- the window --------------------------------------------------------------------------------------------------
