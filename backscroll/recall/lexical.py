@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 K1 = 1.2  # how soon more of the same term says nothing new
 _ALIKE = 0.55  # terms less similar than this are different things
 _KIN = 12  # similar terms that are looked at for a term
+_REMEMBERED = 2_000  # columns that are remembered until something is added
+#: Which texts hold a term, and how often.
+Column: TypeAlias = "tuple[NDArray[np.intp], NDArray[float64]]"
 
 
 @dataclass(slots=True)
@@ -31,9 +34,11 @@ class Postings:
     held: dict[str, dict[int, int]] = field(default_factory=dict[str, dict[int, int]])
     lengths: list[int] = field(default_factory=list[int])
     total: int = 0
+    columns: dict[str, Column] = field(default_factory=dict)  # those that were asked for
 
     def add(self, number: int, terms: Sequence[str]) -> None:
         """Take in (more of) a text; numbers are given in order."""
+        self.columns.clear()
         while len(self.lengths) <= number:
             self.lengths.append(0)
         for term, times in Counter(terms).items():
@@ -50,10 +55,17 @@ class Postings:
         known = len(self.held.get(term, ()))
         return log(1 + (len(self.lengths) - known + 0.5) / (known + 0.5))
 
-    def column(self, term: str) -> tuple[NDArray[np.intp], NDArray[float64]]:
-        """Which texts hold a term, and how often."""
-        found = self.held.get(term, {})
-        return np.fromiter(found.keys(), np.intp, len(found)), np.fromiter(found.values(), float, len(found))
+    def column(self, term: str) -> Column:
+        """Which texts hold a term, and how often; one question asks for the same terms several times."""
+        known = self.columns.get(term)
+        if known is None:
+            found = self.held.get(term, {})
+            rows = np.fromiter(found.keys(), np.intp, len(found))
+            known = rows, np.fromiter(found.values(), float, len(found))
+            if len(self.columns) >= _REMEMBERED:
+                self.columns.clear()
+            self.columns[term] = known
+        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +108,18 @@ def match_softly(
     if not terms:
         return total
     average = lengths.mean() or 1.0
+    alike = likeness >= _ALIKE if likeness is not None and len(vocabulary) else None
     for number, term in enumerate(terms):
         rarity = postings.rarity(term)
         best += rarity
         found = np.zeros(size)
         found[postings.column(term)[0]] = 1.0
-        if likeness is not None and len(vocabulary):
+        if likeness is not None and alike is not None:
             column = likeness[:, number]
-            kin = np.argpartition(-column, min(_KIN, len(column) - 1))[:_KIN]
-            for place in map(int, kin[column[kin] >= _ALIKE]):
+            kin = np.flatnonzero(alike[:, number])
+            if len(kin) > _KIN:
+                kin = kin[np.argpartition(-column[kin], _KIN)[:_KIN]]
+            for place in map(int, kin):
                 if vocabulary[place] != term:
                     rows = postings.column(vocabulary[place])[0]
                     found[rows] = np.maximum(found[rows], float(column[place]) ** 2)
