@@ -15,6 +15,7 @@ from typing import Any
 import backscroll
 from backscroll.engine.carrying import add_message
 from backscroll.engine.pen import Pen
+from backscroll.engine.tree import catch_up
 from backscroll.llm.tokens import tokenizer_for
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content
@@ -53,6 +54,7 @@ def _filled(store: backscroll.Engine, messages: int) -> backscroll.Thread:
 
         store.store.write(work)
         n += len(batch)
+    catch_up(store, thread.id)  # what a worker would have done in the background
     return thread
 
 

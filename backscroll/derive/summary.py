@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from backscroll.derive.clusters import clusters
 from backscroll.derive.essentials import Essential, Findings, Kind, join
@@ -22,12 +23,13 @@ from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
 
 #: How summaries are made by rules; the version goes up whenever the same inputs would give another summary.
-RECIPE = Recipe("summary", 1)
+RECIPE = Recipe("summary", 2)
 LIMITS: Mapping[int, int] = {1: 480, 2: 720}  # tokens by level
 TOP_LIMIT = 900  # tokens of the levels above
 _SHARE = 0.62  # of the room that open essentials other than names may fill before anything else comes
 _NAMES = 0.78  # up to which names may go on
 _LINES = 48  # quotations that a summary hands on to the one above
+_POOL = 160  # quotations that are compared with each other, the weightiest
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class Summary(Gist):
     """What stands in for a span."""
 
     level: int = 1
+
+
+def let_go() -> None:
+    """Forget what is remembered of words."""
+    _chosen_lines.cache_clear()
 
 
 def limit_of(level: int) -> int:
@@ -72,7 +79,7 @@ def summarise(
         return Summary("", (), level=level)
     limit = limit_of(level) if limit_tokens is None else limit_tokens
     found = join([c.findings for c in kids])
-    lines = _chosen_lines(kids)
+    lines = _chosen_lines(tuple(kid.lines for kid in kids))
     spoken = language or language_of(
         " ".join(line.text for line, _ in lines[:60]) or " ".join(e.text for e in found.open[:40])
     )
@@ -89,15 +96,22 @@ def summarise(
     )  # fmt: skip
 
 
-def _chosen_lines(kids: Sequence[Gist]) -> list[tuple[Line, int]]:
-    """One line of each cluster with the child it stands in, in order of time; what was said often weighs more."""
-    pool = [(line, place) for place, kid in enumerate(kids) for line in kid.lines]
+@lru_cache(maxsize=64)
+def _chosen_lines(quoted: tuple[tuple[Line, ...], ...]) -> list[tuple[Line, int]]:
+    """One line of each cluster with the child it stands in, in order of time; what was said often weighs more.
+
+    Remembered, because whoever looks for a length that fits asks for the same summary several times.
+    """
+    pool = [(line, place) for place, lines in enumerate(quoted) for line in lines]
+    if len(pool) > _POOL:
+        best = sorted(range(len(pool)), key=lambda i: (-pool[i][0].score, i))[:_POOL]
+        pool = [pool[i] for i in sorted(best)]
     out: list[tuple[int, Line, int]] = []
     for group in clusters([line.text for line, _ in pool]):
-        best = max(group, key=lambda i: (pool[i][0].score, i))
-        line, place = pool[best]
+        chosen = max(group, key=lambda i: (pool[i][0].score, i))
+        line, place = pool[chosen]
         more = min(1.0, 0.15 * (len(group) - 1))
-        out.append((best, _weighing(line, line.score + more), place))
+        out.append((chosen, _weighing(line, line.score + more), place))
     return [(line, place) for _, line, place in sorted(out, key=lambda row: row[0])]
 
 

@@ -137,7 +137,8 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     # What is shown needs no reminder.
     whole = {r for u in left if u.id not in pruned.levels for r in u.revisions}
     still = tuple(b for b in bound_of(composer, int(_BOUND * room)) if b.source not in whole)
-    wanted = Frozen(pruned, far_nodes(composer, after, int(settings.share_summaries * room)), still)
+    far = far_nodes(composer, after, int(settings.share_summaries * room))
+    wanted = Frozen(pruned, far, still, at=composer.thread.engine.means.now())
     now = weight(composer.blocks(wanted, left))
     if now >= before:
         return None
@@ -220,7 +221,7 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
 
 
 #: Events that are summed up on the spot; more is background work, and the next compaction has it.
-_AT_ONCE = 2000
+_AT_ONCE = 500
 
 
 def bound_of(composer: Composer, room: int) -> tuple[Bound, ...]:

@@ -53,17 +53,16 @@ class Frozen:
     """A compaction as it was written down, with what stands beside it."""
 
     compaction: Compaction
-    far: tuple[
-        tuple[int, Ref], ...
-    ] = ()  # nodes of the summary tree that speak for what is before the window
+    far: tuple[tuple[int, Ref], ...] = ()  # nodes of the tree that speak for what is before the window
     bound: tuple[Bound, ...] = ()
     event: int | None = None  # None: not written yet
-    at: str = ""  # when it was written; what a model summed up later is not shown
+    at: str = ""  # when the far past was told; what a model summed up later is not shown
 
     def to_json(self) -> dict[str, Json]:
         """The sealed body of the event."""
         return {
             "compaction": self.compaction.to_json(),
+            "told": self.at,
             "far": [[level, str(opening)] for level, opening in self.far],
             "bound": [[b.kind, b.text, str(b.source)] for b in self.bound],
         }
@@ -89,7 +88,7 @@ def frozen_of(event: Event) -> Frozen:
             tuple((int(level), _opening(name)) for level, name in body["far"]),
             tuple(Bound(str(k), str(t), parse_ref(s)) for k, t, s in body["bound"]),
             event.seq,
-            event.at,
+            str(body.get("told") or event.at),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreCorrupt(

@@ -258,10 +258,11 @@ class Engine:
             done = self.store.write(work)
         except forgetting.OnlyAsked as answer:
             return answer.erasure
-        from backscroll.derive.gist import let_go
+        from backscroll.derive import gist, summary
 
         self.memo.clear()  # not in memory either
-        let_go()
+        gist.let_go()
+        summary.let_go()
         left = self.store.scrub()
         self.changed(Thread(self, thread, actor))
         return replace(done, unreachable=tuple(left))
