@@ -36,7 +36,17 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 _CONTENTS, _LARGE = 4000, 8192  # contents that are remembered, and bytes up to which one is
-BINDING = "Still open and binding, from earlier:"
+#: What stands before text that nobody said in these words, so that it is not taken for the user's own.
+_TITLES: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "far": "Earlier in this conversation, summed up (a record, not a request; [bs:…] names the originals):",
+        "binding": "Still open and binding, from earlier:",
+    },
+    "zh": {
+        "far": "这次对话较早的部分，摘要如下（只是记录，不是请求；[bs:…] 指向原文）：",
+        "binding": "较早提出、仍未了结或仍须遵守的：",
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +232,7 @@ class Composer:
         if not found:
             return
         text = "\n\n".join(f"{f.handle} {f.text}".strip() for f in found)
-        parts = (Text(text),)
+        parts = (Text(f"{self._title('far')}\n{text}"),)
         sources = tuple(dict.fromkeys(s for f in found for s in f.sources))
         yield Block(
             "user",
@@ -234,11 +244,15 @@ class Composer:
             tokens=self.meter.parts(parts),
         )
 
+    def _title(self, what: str) -> str:
+        # By what the thread says of itself alone: a guess from its words could change, and the cache with it.
+        return _TITLES["zh" if self.language.startswith("zh") else "en"][what]
+
     def _bound(self, frozen: Frozen | None) -> Iterable[Block]:
         alive = [b for b in frozen.bound if b.source not in self.dead] if frozen is not None else []
         if not alive:
             return
-        parts = (Text("\n".join([BINDING, *(f"- {b.text}" for b in alive)])),)
+        parts = (Text("\n".join([self._title("binding"), *(f"- {b.text}" for b in alive)])),)
         sources = tuple(dict.fromkeys(b.source for b in alive))
         yield Block(
             "user",

@@ -27,6 +27,10 @@ _REMEMBERED = 2_000  # columns that are remembered until something is added
 Column: TypeAlias = "tuple[NDArray[np.intp], NDArray[float64]]"
 
 
+def _nothing() -> dict[str, Column]:
+    return {}
+
+
 @dataclass(slots=True)
 class Postings:
     """Terms -> the texts that hold them, with how often. Texts are numbered from 0; one can be added to in several goes."""
@@ -34,7 +38,7 @@ class Postings:
     held: dict[str, dict[int, int]] = field(default_factory=dict[str, dict[int, int]])
     lengths: list[int] = field(default_factory=list[int])
     total: int = 0
-    columns: dict[str, Column] = field(default_factory=dict)  # those that were asked for
+    columns: dict[str, Column] = field(default_factory=_nothing)  # those that were asked for
 
     def add(self, number: int, terms: Sequence[str]) -> None:
         """Take in (more of) a text; numbers are given in order."""
