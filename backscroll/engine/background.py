@@ -175,7 +175,7 @@ class Worker:
                 from backscroll.engine.model_work import write_pending
 
                 self.progress.made += write_pending(self.engine, held.thread, STRIDE, enough)
-        except Exception as error:  # noqa: BLE001 - outermost boundary of a thread: what failed is told by `doctor`
+        except Exception as error:  # noqa: BLE001 - outermost boundary of a thread: what failed stands in `progress`
             self.progress.failed += 1
             self.progress.last_error = f"{type(error).__name__}: {error}"
             self._resting[held.thread] = held.head  # and held on to, so that the others come first
