@@ -32,6 +32,23 @@ def open_sdk(provider: Provider, key: str) -> OpenAI:
     return OpenAI(api_key=key or "none", base_url=provider.address, timeout=provider.timeout, max_retries=0)
 
 
+class SdkClient:
+    """What clients on both wires have in common: a service, and the SDK opened for it."""
+
+    def __init__(self, provider: Provider, key: str) -> None:
+        self._provider = provider
+        self._sdk = open_sdk(provider, key)
+
+    @property
+    def provider(self) -> str:
+        """Its name in the configuration."""
+        return self._provider.name
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._sdk.close()
+
+
 @contextmanager
 def our_errors(provider: Provider, model: str, *, streaming: bool = False) -> Generator[None]:
     """Whatever goes wrong inside, in our words; `streaming` once an answer has begun."""

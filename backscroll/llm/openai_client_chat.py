@@ -22,8 +22,7 @@ from backscroll.llm.client import (
     sendable,
 )
 from backscroll.llm.client_faults import in_stream
-from backscroll.llm.openai_client import cut_short, number, open_sdk, our_errors, plain
-from backscroll.llm.providers import Provider
+from backscroll.llm.openai_client import SdkClient, cut_short, number, our_errors, plain
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 
@@ -36,22 +35,13 @@ _FINISH: Mapping[str, Finish] = {
 }
 
 
-class ChatClient:
+class ChatClient(SdkClient):
     """A model behind the Chat Completions wire."""
-
-    def __init__(self, provider: Provider, key: str) -> None:
-        self._provider = provider
-        self._sdk = open_sdk(provider, key)
 
     @property
     def wire(self) -> Wire:
         """Always `openai-chat`."""
         return "openai-chat"
-
-    @property
-    def provider(self) -> str:
-        """Its name in the configuration."""
-        return self._provider.name
 
     def complete(self, request: Request) -> Reply:
         """Ask and wait for the whole answer."""
@@ -80,10 +70,6 @@ class ChatClient:
         if not heard.finish:
             raise cut_short(self._provider)
         yield Done(_reply(heard.message(), heard.finish, heard.told, body["model"]))
-
-    def close(self) -> None:
-        """Let go of connections."""
-        self._sdk.close()
 
     def _body(self, request: Request) -> dict[str, Json]:
         messages = sendable([dict(m) for m in request.messages])

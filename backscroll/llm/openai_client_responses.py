@@ -22,30 +22,20 @@ from backscroll.llm.client import (
     sendable,
 )
 from backscroll.llm.client_faults import in_stream
-from backscroll.llm.openai_client import cut_short, mappings, number, open_sdk, our_errors, plain
-from backscroll.llm.providers import Provider
+from backscroll.llm.openai_client import SdkClient, cut_short, mappings, number, our_errors, plain
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 
 _LAST = {"response.completed", "response.incomplete", "response.failed"}
 
 
-class ResponsesClient:
+class ResponsesClient(SdkClient):
     """A model behind the Responses wire."""
-
-    def __init__(self, provider: Provider, key: str) -> None:
-        self._provider = provider
-        self._sdk = open_sdk(provider, key)
 
     @property
     def wire(self) -> Wire:
         """Always `openai-responses`."""
         return "openai-responses"
-
-    @property
-    def provider(self) -> str:
-        """Its name in the configuration."""
-        return self._provider.name
 
     def complete(self, request: Request) -> Reply:
         """Ask and wait for the whole answer."""
@@ -73,10 +63,6 @@ class ResponsesClient:
         if last is None:
             raise cut_short(self._provider)
         yield Done(self._reply(last, body["model"]))
-
-    def close(self) -> None:
-        """Let go of connections."""
-        self._sdk.close()
 
     def _body(self, request: Request) -> dict[str, Json]:
         body: dict[str, Json] = {
