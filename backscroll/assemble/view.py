@@ -29,6 +29,7 @@ Memo: TypeAlias = MutableMapping[object, Shown]
 
 CONDENSED = "Earlier, condensed; [bs:…] names the originals:"
 NOTES = "Notes from earlier: "
+_CHINESE = {CONDENSED: "较早的内容，已压缩；[bs:…] 指向原文：", NOTES: "较早的要点："}
 LEAD = 80  # characters that stand for words of which nothing was kept
 
 
@@ -58,6 +59,11 @@ class Lens:
     lines: Lines = call_lines
     memo: Memo | None = None
     slots: Slots = field(default_factory=Slots)
+    language: str = ""  # of the thread, as it says of itself
+
+    def title(self, english: str) -> str:
+        """A line of ours in the language of the thread."""
+        return _CHINESE[english] if self.language.startswith("zh") else english
 
     def shown(
         self, unit: Unit, level: Level, keeps: Mapping[Ref, tuple[Range, ...]], reason: str = "kept"
@@ -281,10 +287,10 @@ class _Walk:
             return
         texts = [text for text, _ in self.run]
         if texts and not self.said:
-            texts.insert(0, CONDENSED)
+            texts.insert(0, self.lens.title(CONDENSED))
             self.said = True
         if notes:
-            texts.append(NOTES + "; ".join(note.text for note in notes))
+            texts.append(self.lens.title(NOTES) + "; ".join(note.text for note in notes))
         sources = [r for _, unit in self.run for r in unit.revisions] + [note.source for note in notes]
         reason = "gist" if self.run else "notes"
         self.run = []

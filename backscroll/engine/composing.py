@@ -151,7 +151,8 @@ class Composer:
         sizes = counts_for(engine, real, ask.tokenizer, ask.wire)
         self.meter = meter_of(ask, sizes)
         shelf = engine.memo.shelf(f"view:{ask.tokenizer.name}:{ask.wire}")
-        self.lens = Lens(self.meter, memo=shelf)
+        self.language = thread.info.language
+        self.lens = Lens(self.meter, memo=shelf, language=self.language)
         self.units: list[Unit] = list(units_of(sheet.window))
         self.frozen = None if sheet.compaction is None else frozen_of(sheet.compaction)
         if self.frozen is not None and not sheet.reached:
@@ -161,7 +162,6 @@ class Composer:
         self.dead = self._dead(view_now)
         if self.frozen is not None and self.dead:
             self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their words on
-        self.language = thread.info.language
 
     def _dead(self, now: View) -> frozenset[Ref]:
         """Revisions of which words are written down, but which are not to be seen any more."""

@@ -29,6 +29,17 @@ from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 _PAGE = 256
 #: So many times the tokens that fit are read, where there are more: a compaction needs something to choose from.
 PLENTY = 1.25
+#: What is said in place of cropped messages, in the language of the thread.
+_NOTES = {
+    "en": (
+        "[{count} earlier messages were cropped; {handle} has them in full]",
+        "[the summary written for them was withheld: some of them were changed since]",
+    ),
+    "zh": (
+        "[较早的 {count} 条消息已裁剪；{handle} 是全部原文]",
+        "[为它们写的摘要没有显示：其中有些消息后来改过]",
+    ),
+}
 #: So many crops, the newest, are spoken for in every prompt.
 CROPS_KEPT = 3
 #: A run of cropped messages that is skipped in one stride rather than read.
@@ -217,9 +228,10 @@ def _mark(event: Event, rare: Sequence[Event]) -> CropMark:
 def stand_in(view: View, mark: CropMark, summarised: Summarised, *, kept: bool = True) -> Message:
     """The message that stands where cropped ones were; only with `kept` every prompt has to show it."""
     words = mark.summary if mark.summary is not None else summarised(view, mark)
-    note = f"[{mark.count} earlier messages were cropped; {mark.handle} has them in full]"
+    cropped, withheld = _NOTES["zh" if view.state.about.language.startswith("zh") else "en"]
+    note = cropped.format(count=mark.count, handle=mark.handle)
     if mark.by == "person" and mark.disturbed:
-        note += "\n[the summary written for them was withheld: some of them were changed since]"
+        note += f"\n{withheld}"
     text = f"{note}\n{words}".rstrip()
     content = Content((Text(text),), metadata={"backscroll": "crop"})
     # A revision of its own for each wording: what is remembered about a revision must never change.

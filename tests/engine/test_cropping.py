@@ -202,3 +202,16 @@ def test_a_fork_keeps_the_crop_and_may_lift_it_alone(thread: Thread) -> None:
     fork.uncrop(done.handle)
     assert "content1" in shown(fork)
     assert "content1" not in shown(thread)
+
+
+def test_a_chinese_thread_is_spoken_to_in_chinese(engine: Engine) -> None:
+    """What we put into a prompt follows the language that the thread says it has."""
+    made = engine.create("港口", language="zh")
+    for n in range(40):
+        made.append("user", f"请看第{n}号泊位的账目，谢谢。" * 8)
+        made.append("assistant", f"第{n}号泊位已经结清。" * 12)
+    made.crop("top", 4, "头两个泊位都已结清。")
+    said = json.dumps(made.prompt(3000, recall=False, dry_run=True).messages, ensure_ascii=False)
+    assert "已裁剪" in said
+    assert "较早的内容，已压缩" in said
+    assert "earlier" not in said.lower()
