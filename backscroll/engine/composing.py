@@ -151,7 +151,7 @@ class Composer:
         sizes = counts_for(engine, real, ask.tokenizer, ask.wire)
         self.meter = meter_of(ask, sizes)
         shelf = engine.memo.shelf(f"view:{ask.tokenizer.name}:{ask.wire}")
-        self.language = thread.info.language
+        self.language = view_now.state.about.language
         self.lens = Lens(self.meter, memo=shelf, language=self.language)
         self.units: list[Unit] = list(units_of(sheet.window))
         self.frozen = None if sheet.compaction is None else frozen_of(sheet.compaction)

@@ -12,7 +12,6 @@ from backscroll.errors import Forgotten, NotFound
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
 from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import Handle, parse_handle
-from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
 if TYPE_CHECKING:
@@ -110,9 +109,3 @@ def _one(view: View, wanted: Handle) -> Message:
             hint="`backscroll unhide` lets the message in again; `backscroll show` shows it",
         )
     return message_of(entry, spoken)
-
-
-def resolved(view: View, seq: int) -> Ref | None:
-    """The message that a number names along this history; None where it names none."""
-    entry = _entry(view, seq)
-    return None if entry is None else entry.message

@@ -8,7 +8,7 @@ no date (the 31st of June) is passed over. After: `recall/understand`, `recall/c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TypeAlias
@@ -332,9 +332,3 @@ def find_times(text: str, now: date | None = None) -> list[Days]:
 def first_day(text: str) -> date | None:
     """The first full date in a text, such as the heading of a session."""
     return next((days.first for days in find_times(text) if days.first == days.last), None)
-
-
-def days_between(spans: list[Days], days: list[date | None]) -> Iterator[int | None]:
-    """For each day the distance to the nearest span; None where nobody knows the day."""
-    for day in days:
-        yield None if day is None or not spans else min(span.distance(day) for span in spans)

@@ -10,10 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
-import select
-import signal
 import sys
-import time
 from contextlib import closing
 
 import backscroll
@@ -22,6 +19,7 @@ from backscroll.engine.tree import rebuild
 from backscroll.llm.encoder import encoder_of
 from backscroll.vocab.prompt import WIRES
 from tests import proof
+from tests.crash.victims import killed_after
 from tests.properties.memory import allowed, marks_in, spelled, tree_of
 
 BUDGET = 1500
@@ -64,30 +62,7 @@ def step(thread: backscroll.Thread, chance: random.Random) -> None:
 
 def kill_once(address: str, name: str, seed: int, chance: random.Random) -> int:
     """Let a child work for a moment and kill it; gives the last event that it had acknowledged."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read)
-        try:
-            victim(address, name, seed, write)
-        finally:
-            os._exit(1)  # a victim never ends by itself
-    os.close(write)
-    told, moment = b"", time.monotonic() + chance.uniform(0.05, 0.8)
-    while (left := moment - time.monotonic()) > 0:
-        if select.select([read], [], [], left)[0]:
-            some = os.read(read, 65536)
-            if not some:
-                break
-            told += some
-    os.kill(child, signal.SIGKILL)
-    while some := os.read(read, 65536):
-        told += some
-    os.close(read)
-    _, status = os.waitpid(child, 0)
-    if not os.WIFSIGNALED(status):
-        raise SystemExit("the victim died of something else")
-    lines = told[: told.rfind(b"\n") + 1].split()
+    lines = killed_after(lambda pipe: victim(address, name, seed, pipe), chance.uniform(0.05, 0.8)).split()
     return int(lines[-1]) if lines else 0
 
 

@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -157,18 +158,18 @@ def look(address: str, threads: list[str], known: list[Known], told: bytes) -> t
     return acknowledged, wrong
 
 
-def kill_once(address: str, threads: list[str], seed: int, chance: random.Random) -> bytes:
-    """Let a child write for a moment, kill it, and give back all that it said."""
+def killed_after(work: Callable[[int], None], seconds: float) -> bytes:
+    """Let a child work for a moment, kill it, and give back all whole lines that it said over its pipe."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read)
         try:
-            victim(address, threads, seed, write)
+            work(write)
         finally:
             os._exit(1)  # a victim never ends by itself
     os.close(write)
-    moment = time.monotonic() + chance.uniform(0.0, 0.12)
+    moment = time.monotonic() + seconds
     told = b""
     while (left := moment - time.monotonic()) > 0:
         if select.select([read], [], [], left)[0]:
@@ -184,6 +185,11 @@ def kill_once(address: str, threads: list[str], seed: int, chance: random.Random
     if not os.WIFSIGNALED(status):
         raise SystemExit("the victim died of something else")
     return told[: told.rfind(b"\n") + 1]  # the last line may be cut
+
+
+def kill_once(address: str, threads: list[str], seed: int, chance: random.Random) -> bytes:
+    """Let a child write for a moment, kill it, and give back all that it said."""
+    return killed_after(lambda pipe: victim(address, threads, seed, pipe), chance.uniform(0.0, 0.12))
 
 
 def main(address: str, rounds: int, seed: int) -> None:

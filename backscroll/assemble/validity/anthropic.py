@@ -400,9 +400,3 @@ def _drop_thoughts(draft: Draft, among: range, rule: str, what: str, *, only_bro
 def _drop_empty(draft: Draft) -> None:
     """A reply that was thinking alone is gone with it; what stood around it is joined at the next look."""
     draft.entries = [entry for entry in draft.entries if entry.message["content"]]
-
-
-def without_thoughts(message: Mapping[str, Json]) -> dict[str, Json]:
-    """A message without its thinking."""
-    blocks = [block for block in blocks_of(message.get("content")) if not of_kind(block, *THOUGHTS)]
-    return {**without(message, "content"), "content": blocks}

@@ -16,6 +16,7 @@ from backscroll.assemble.validity.draft import (
     is_empty,
     minted,
     orphan_text,
+    with_role,
     words_of,
 )
 from backscroll.assemble.validity.names import is_tool_name, tool_name
@@ -89,15 +90,7 @@ def _as_message(draft: Draft, entry: Entry) -> Entry:
         }
         return Entry({"role": "user", "content": [result]}, entry.origins)
     wanted = _ALIASES.get(role.lower(), "user") if isinstance(role, str) else "user"
-    draft.note(
-        "S1",
-        draft.at(entry),
-        "a message with a role that this wire does not know",
-        f"the role is now {wanted}",
-    )
-    if "content" not in message:
-        return Entry({"role": wanted, "content": dumps(without(message, "role"))}, entry.origins)
-    return Entry({**without(message, "role"), "role": wanted}, entry.origins)
+    return with_role(draft, entry, message, wanted)
 
 
 # -- contents --------------------------------------------------------------------------------------------------

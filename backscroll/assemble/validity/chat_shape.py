@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from backscroll.assemble.validity.draft import Draft, Entry, is_aborted, is_empty, minted, words_of
+from backscroll.assemble.validity.draft import Draft, Entry, is_aborted, is_empty, minted, with_role, words_of
 from backscroll.assemble.validity.names import is_tool_name, tool_name
 from backscroll.formats.json_text import dumps
 from backscroll.formats.rows import as_array, as_object, as_text, without
@@ -69,15 +69,7 @@ def _as_message(draft: Draft, entry: Entry) -> Entry:
     if isinstance(role, str) and role in ROLES:
         return entry
     wanted = _ALIASES.get(role.lower(), "user") if isinstance(role, str) else "user"
-    draft.note(
-        "S1",
-        draft.at(entry),
-        "a message with a role that this wire does not know",
-        f"the role is now {wanted}",
-    )
-    if "content" not in message:
-        return Entry({"role": wanted, "content": dumps(without(message, "role"))}, entry.origins)
-    return Entry({**without(message, "role"), "role": wanted}, entry.origins)
+    return with_role(draft, entry, message, wanted)
 
 
 # -- contents --------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from backscroll.assemble.validity.rules import Change, Flaw, rules
 from backscroll.formats.json_text import dumps
+from backscroll.formats.rows import without
 from backscroll.vocab.part import Json
 
 #: What stands in for a result that nobody has.
@@ -106,6 +107,19 @@ def is_empty(value: Json) -> bool:
 def is_aborted(message: Mapping[str, Json]) -> bool:
     """True for a reply that says that it did not come to its end."""
     return any(isinstance(end := message.get(key), str) and end.lower() in ABORTED for key in _ENDINGS)
+
+
+def with_role(draft: Draft, entry: Entry, message: Mapping[str, Json], wanted: str) -> Entry:
+    """A message with a role that the wire knows, in place of one that it does not."""
+    draft.note(
+        "S1",
+        draft.at(entry),
+        "a message with a role that this wire does not know",
+        f"the role is now {wanted}",
+    )
+    if "content" not in message:
+        return Entry({"role": wanted, "content": dumps(without(message, "role"))}, entry.origins)
+    return Entry({**without(message, "role"), "role": wanted}, entry.origins)
 
 
 def minted(*seed: str) -> str:
