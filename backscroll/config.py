@@ -69,6 +69,23 @@ class Settings:
     recall_scope: str = "thread"  # thread, project or all: where automatic recall looks
     encoder: str = "wordllama"  # which vectors; none: words only
     background: bool = True  # derive ahead in a thread of this process
+    # Living memory: the window of turns that may still change, and the graph.
+    sliding_window_size: int = 4  # turns before the newest whose changes reach the graph
+    sliding_window_processing_delay: int = 1  # turns that a turn waits for before it is analysed
+    sliding_window_max_retries: int = 3  # when a turn changes while it is analysed
+    sliding_window_call_retries: int = 2  # when a model fails
+    node_creation_auto_infer_attributes: bool = True  # what the text does not say of a new node
+    node_creation_use_world_context: bool = True  # … from the world description first
+    node_creation_min_attributes: int = 3  # that every node has
+    conflict_resolution_strategy: str = "latest_wins"
+    conflict_resolution_preserve_user_edits: bool = True  # what a person set stands over the text
+    conflict_resolution_settled_edits: str = "ignore"  # or reconcile: edits of turns that left the window
+    conflict_resolution_settled_deletes: str = "retract"  # or ignore
+    extractor: str = "auto"  # auto: a model where one is configured; rules; none
+    flush_minutes: float = 30.0  # after so long a silence the last turns are analysed too; 0: never by itself
+    share_graph: float = 0.05  # of the budget, for what is known about what is being talked about
+    share_task: float = 0.05  # … for the task at hand: plan, feedback, reminders
+    task_boundaries: str = "suggest"  # off, suggest or act: when a new task seems to begin
     # Money.
     prices: str = ""  # a table of your own prices (TOML); it wins over the built-in one
     thread_limit: float = 0.0  # US dollars a thread may cost; 0: no limit

@@ -89,6 +89,20 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnMark:
+    """A turn under analysis: since when it is due, since when it is settled, and what its analysis rests on."""
+
+    thread: str
+    rule: str  # the settings of window and delay under which this holds
+    opening: Ref  # the message that opens the turn; sequence 0: the very beginning
+    position: bytes  # of its first message
+    due: int = 0  # the event that made it due; 0: it waits
+    pinned: int = 0  # the event that moved it out of the window; 0: it is inside
+    version: str = ""  # of the revisions that are, or would be, analysed
+    key: bytes = b""  # of the rule-made assertions of that version; empty: not due
+
+
+@dataclass(frozen=True, slots=True)
 class Lesson:
     """Something that was asked for again after it had been condensed (or was taken back)."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from backscroll.record.about import About
-from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, Spent
+from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, Spent, TurnMark
 from backscroll.record.history import Entry, Span
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
@@ -231,6 +231,19 @@ class Reader(Protocol):
         """Nodes of one level whose first position lies strictly between, in order of position."""
         ...
 
+    def turn_marks(
+        self,
+        thread: str,
+        rule: str,
+        *,
+        after: bytes | None = None,
+        before: bytes | None = None,
+        newest_first: bool = False,
+        limit: int | None = None,
+    ) -> list[TurnMark]:
+        """Turns under analysis whose position lies strictly between, in order of position (then of opening)."""
+        ...
+
     def progress(self, thread: str, recipe: str) -> int:
         """The number of the last event that a background recipe has seen; 0 where it never ran."""
         ...
@@ -315,6 +328,14 @@ class Writer(Reader, Protocol):
 
     def set_node(self, node: Node) -> None: ...
     def drop_node(self, thread: str, level: int, opening: Ref) -> None: ...
+    def set_turn_marks(self, marks: Iterable[TurnMark]) -> None:
+        """Keep marks; one for the same thread, rule and opening takes the place of the old one."""
+        ...
+
+    def drop_turn_marks(self, thread: str, rule: str, openings: Sequence[Ref] | None = None) -> None:
+        """Drop some marks of a thread, or all of them under a rule."""
+        ...
+
     def claim(self, recipe: str, worker: str, now_us: int, until_us: int) -> tuple[str, int] | None:
         """One thread with newer events than a recipe has seen, held for this worker until then; None where there is none.
 

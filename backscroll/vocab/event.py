@@ -40,6 +40,14 @@ class Kind(StrEnum):
     CROPPED = "cropped"  # messages stay in the history and leave the prompt; a summary stands in for them
     UNCROPPED = "uncropped"
     COMPACTED = "compacted"  # at which resolution prompts show the past from here on
+    FLUSHED = "flushed"  # every turn so far may be analysed, without waiting for later ones
+    OVERRIDDEN = (
+        "overridden"  # a person changed the graph: set, pin, forbid, rename, merge, split, delete, add
+    )
+    LIFTED = "lifted"  # such a change, or one to a memory or the world, holds no longer
+    WORLD_TOLD = "world_told"  # entries of a world description (lorebook, project description)
+    TASKED = "tasked"  # a task began, was attempted, ended, was linked, split or merged
+    REMEMBERED = "remembered"  # a person added, changed, pinned or hid a memory
     ASIDE = "aside"  # a line of a foreign file that is no message, kept to the letter
     NOTED = "noted"  # what an import or sync could not decide, recorded as such
     UNDONE = "undone"
@@ -68,6 +76,11 @@ DELIBERATE = frozenset(
         Kind.CROPPED,
         Kind.UNCROPPED,
         Kind.COMPACTED,
+        Kind.OVERRIDDEN,
+        Kind.LIFTED,
+        Kind.WORLD_TOLD,
+        Kind.TASKED,
+        Kind.REMEMBERED,
     }
 )
 

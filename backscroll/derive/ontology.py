@@ -1,0 +1,82 @@
+"""The ontology: types of nodes, attributes and relations, as data (`ontology.toml`).
+
+Owns what folding needs to know about a predicate: whether it has one value at a time, what its inverse is, what it is called in
+English and Chinese. Unknown predicates are allowed: they have many values and no inverse. Before: nothing. After:
+`derive/assertions`, `graph/fold`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """What is known about an attribute or a relation."""
+
+    name: str
+    single: bool = False  # one value at a time: the latest wins
+    symmetric: bool = False
+    inverse: str = ""  # said of the other end
+    owner: bool = False  # the object has one such subject at a time: a thing that is given away
+    en: str = ""
+    zh: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeType:
+    """A type of node, and what one of it is like unless something else is said."""
+
+    name: str
+    en: str
+    zh: str
+    defaults: Mapping[str, str]
+
+
+@cache
+def _table() -> dict[str, dict[str, dict[str, object]]]:
+    text = resources.files("backscroll.derive").joinpath("ontology.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def types() -> Mapping[str, NodeType]:
+    """Every known type."""
+    out: dict[str, NodeType] = {}
+    for name, facts in _table()["types"].items():
+        defaults = facts.get("defaults", {})
+        assert isinstance(defaults, dict)
+        told = {str(k): str(v) for k, v in defaults.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        out[name] = NodeType(name, str(facts.get("en", name)), str(facts.get("zh", name)), told)
+    return out
+
+
+@cache
+def _predicates() -> Mapping[str, Predicate]:
+    out: dict[str, Predicate] = {}
+    for room in ("attributes", "relations"):
+        for name, facts in _table()[room].items():
+            out[name] = Predicate(
+                name,
+                single=bool(facts.get("single")),
+                symmetric=bool(facts.get("symmetric")),
+                inverse=str(facts.get("inverse", "")),
+                owner=bool(facts.get("owner")),
+                en=str(facts.get("en", name.replace("_", " "))),
+                zh=str(facts.get("zh", name)),
+            )
+    return out
+
+
+def predicate(name: str) -> Predicate:
+    """What is known about a predicate; an unknown one has many values and no inverse."""
+    return _predicates().get(name) or Predicate(name, en=name.replace("_", " "), zh=name)
+
+
+def is_relation(name: str) -> bool:
+    """True for known relations."""
+    return name in _table()["relations"]

@@ -1,0 +1,142 @@
+"""What a reader of the graph sees: facts with their evidence, nodes, neighbourhoods, contradictions, questions.
+
+Nouns only; `graph/fold` makes them. Before: `vocab/assertion`. After: `graph/telling` (words), `engine/graphing`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from backscroll.vocab.assertion import Assertion, Override
+from backscroll.vocab.ids import Ref
+
+
+class Rank(StrEnum):
+    """On whose word something is held, strongest first."""
+
+    PERSON = "person"  # an override
+    SAID = "said"  # a turn says so
+    WORLD = "world"  # inferred from the world description
+    DEFAULT = "default"  # inferred from the type
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why something is believed: the sentence, where it stands, who said it."""
+
+    opening: Ref  # the turn
+    assertion: Assertion | None = None
+    override: Override | None = None
+    note: str = ""  # for what is inferred: from which entry, or which default
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One attribute or relation of a node, with the time for which it holds and what it rests on."""
+
+    node: str  # id of the node it is about
+    predicate: str
+    value: str = ""  # of an attribute
+    object: str = ""  # id of the other node, of a relation
+    rank: Rank = Rank.SAID
+    since: Ref | None = None  # opening of the turn from which on it holds
+    until: Ref | None = None  # opening of the turn that ended or superseded it; None: it holds
+    evidence: tuple[Evidence, ...] = ()
+    sure: float = 1.0
+    pinned: bool = False
+    contested: tuple[Evidence, ...] = ()  # where the text now says something else than the person
+    derived: bool = False  # the inverse of what was said, not said itself
+
+    @property
+    def current(self) -> bool:
+        """True where it holds now (or held at the moment of the view)."""
+        return self.until is None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """A node as it stands."""
+
+    id: str  # stable: follows from the name by which it was first called
+    readable: str  # `ellie_forest_elf`; may change
+    name: str
+    type: str
+    aliases: tuple[str, ...] = ()
+    attributes: tuple[Fact, ...] = ()  # that hold, one or more for each predicate; inferred ones included
+    relations: tuple[Fact, ...] = ()  # that hold, seen from this node
+    interactions: tuple[Ref, ...] = ()  # openings of the turns that speak of it, oldest first
+    first: Ref | None = None
+    last: Ref | None = None
+    overridden: bool = False
+
+    def attribute(self, predicate: str) -> str:
+        """The value of an attribute; empty where it has none."""
+        return next((f.value for f in self.attributes if f.predicate == predicate), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """Nodes around what was asked for, nearest first, and the relations between them."""
+
+    nodes: tuple[NodeView, ...]
+    relations: tuple[Fact, ...]
+    left_out: int = 0  # neighbours beyond the limit
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two things that cannot both be true, and which of them is held."""
+
+    node: str
+    predicate: str
+    held: Fact
+    other: Fact
+    kind: str  # superseded (later turn says otherwise), same turn, override, ended
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Two nodes that may be one."""
+
+    first: str
+    second: str
+    score: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something only the person can settle."""
+
+    id: str  # stable: follows from what it is about
+    kind: str  # contradiction, merge, orphan, override, missing
+    nodes: tuple[str, ...]
+    text: str  # English; surfaces have the Chinese one by `kind`
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorldEntry:
+    """One entry of a world description: lorebook entry, section of a project description."""
+
+    name: str
+    keys: tuple[str, ...]  # names by which it is found
+    text: str
+    type: str = ""
+    attributes: tuple[tuple[str, str], ...] = ()  # stated in the entry
+    source: str = ""  # name of the book or file
+    constant: bool = False  # holds for everything of the world
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings that the fold needs."""
+
+    preserve_user_edits: bool = True
+    auto_infer: bool = True
+    use_world: bool = True
+    min_attributes: int = 3
+    user: str = "user"  # what "I" of the user is called where nobody signs
+    language: str = "en"

@@ -1,0 +1,113 @@
+"""Tasks and memories: the nouns. A task is a unit of work that spans turns and ends with a verdict; a memory outlives it.
+
+Before: `vocab/ids`. After: `tasks/lifecycle` (which steps are legal), `engine/tasking` (what each does to the context).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from backscroll.vocab.ids import Ref
+
+
+class TaskState(StrEnum):
+    """Where a task stands."""
+
+    NOT_STARTED = "not_started"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    INCOMPLETE = "incomplete"  # attempted, and sent back with feedback
+    CANCELLED = "cancelled"
+
+
+class TaskAct(StrEnum):
+    """What can happen to a task; the head of a `TASKED` event names it under `act`."""
+
+    PLAN = "plan"  # noted for later: not started
+    START = "start"
+    ATTEMPT = "attempt"  # a result is put before the person
+    COMPLETE = "complete"
+    INCOMPLETE = "incomplete"
+    CANCEL = "cancel"
+    RESUME = "resume"  # work goes on: after feedback, or after another task
+    TITLE = "title"
+    LINK = "link"
+    SPLIT = "split"  # from a message on, it is another task
+    MERGE = "merge"  # it was the same task after all
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Two tasks that belong together."""
+
+    other: str  # id of the task
+    how: str  # follows, part of, related, split from
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A result that was put before the person, and what became of it."""
+
+    event: Ref
+    at: str
+    by: str
+    result: str
+    verdict: str = ""  # "", accepted, refused
+    feedback: str = ""
+    media: tuple[str, ...] = ()  # digests of images that came with the feedback
+    decided_by: str = ""  # the actor
+    decided_as: str = ""  # person or program
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task as its events tell it."""
+
+    id: str  # short, for people: the number of the event that began it, with the thread's first digits for other threads
+    event: Ref  # that began it
+    title: str
+    state: TaskState
+    thread: str
+    first: Ref | None  # the first message that belongs to it; None: nothing yet
+    last: Ref | None  # the last one; None: still going on
+    began: str
+    ended: str = ""
+    by: str = ""  # who began it
+    decided_by: str = ""
+    decided_as: str = ""
+    attempts: tuple[Attempt, ...] = ()
+    links: tuple[Link, ...] = ()
+    feedback: tuple[str, ...] = ()
+    reason: str = ""  # of a cancellation
+    cleared: bool = False  # its messages are out of prompts; a summary stands for them
+
+
+class MemoryKind(StrEnum):
+    """What is remembered of a task."""
+
+    SUMMARY = "summary"
+    OUTCOME = "outcome"
+    LESSON = "lesson"
+    PREFERENCE = "preference"
+    FILE = "file"
+    FACT = "fact"  # written down by a person
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What outlives a task. Its id follows from what it rests on, so it is the same after a rebuild."""
+
+    id: str
+    kind: MemoryKind
+    text: str
+    thread: str
+    task: str = ""
+    sources: tuple[Ref, ...] = ()  # revisions
+    at: str = ""
+    confidence: float = 1.0
+    weight: float = 1.0  # fades unless used; never to nothing
+    uses: int = 0
+    pinned: bool = False
+    by: str = "rules"  # rules, the model, or the person
+    note: str = ""  # why its words are withheld, where they are
