@@ -1,0 +1,27 @@
+"""What was said: one message of a turn as the rules read it.
+
+A noun only: `derive/assertions` decides which messages count and makes these, the readers (`extract_en`, `extract_zh`,
+`extract_code`) read them in order. Before: `vocab/message`. After: the readers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backscroll.vocab.ids import Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of the turn: its words, the revision that holds them, who says them and to whom."""
+
+    text: str
+    source: Ref | None = None
+    speaker: str = ""  # the author's name where the message has one
+    role: str = "user"
+    addressee: str = ""  # who is spoken to, where that is plain: the other of two
+
+    @property
+    def who(self) -> str:
+        """What "I" means here: the author's name, or the role word."""
+        return self.speaker or self.role
