@@ -95,11 +95,14 @@ class TurnMark:
     thread: str
     rule: str  # the settings of window and delay under which this holds
     opening: Ref  # the message that opens the turn; sequence 0: the very beginning
-    position: bytes  # of its first message
+    position: bytes  # of its opening message; empty for the very beginning
     due: int = 0  # the event that made it due; 0: it waits
     pinned: int = 0  # the event that moved it out of the window; 0: it is inside
-    version: str = ""  # of the revisions that are, or would be, analysed
-    key: bytes = b""  # of the rule-made assertions of that version; empty: not due
+    gone: bool = False  # its opening is no longer in the history
+    ends: bytes = b""  # where the next turn began when this one left the window
+    version: str = ""  # of the revisions that are analysed; empty: none
+    key: bytes = b""  # of the rule-made assertions of that version; empty: none
+    sources: tuple[Ref, ...] = ()  # these revisions, in order
 
 
 @dataclass(frozen=True, slots=True)

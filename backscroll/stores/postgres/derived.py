@@ -13,7 +13,7 @@ from typing import Any
 from psycopg.adapt import Buffer, Dumper
 from psycopg.pq import Format
 
-from backscroll.record.derived import Made, Node, Reply
+from backscroll.record.derived import Made, Node, Reply, TurnMark
 from backscroll.record.ports import Wanted
 from backscroll.stores.columns import plain
 from backscroll.stores.nearness import checked, cosines, directed, rounded
@@ -27,6 +27,7 @@ _COMPARED = 200  # vectors whose words are looked for in the index, at the least
 _READ = 8192  # vectors that are compared at a time where the server cannot do it
 _MADE = "key, recipe, thread, body, source_threads, source_seqs, at"
 _REPLY = "key, recipe, thread, model, body, source_threads, source_seqs, at"
+_MARK = "opening_thread, opening_seq, position, due, pinned, gone, ends, version, key, source_threads, source_seqs"
 _NODE = "level, opening_thread, opening_seq, position, ends, version, key, turns, messages"
 _NEAR = tuple[Ref, int, float]  # revision, time, score
 
@@ -194,6 +195,38 @@ class DerivedReader(Names):
         )
         rows = self._s.ask(sql, *values, None if limit is None else max(0, limit))
         return [Node(thread, row[0], Ref(row[1], row[2]), *row[3:]) for row in rows]
+
+    # -- turns under analysis --------------------------------------------------------------------------------
+
+    def turn_marks(
+        self,
+        thread: str,
+        rule: str,
+        *,
+        after: bytes | None = None,
+        before: bytes | None = None,
+        newest_first: bool = False,
+        limit: int | None = None,
+    ) -> list[TurnMark]:
+        root = self._root(thread)
+        if root is None:
+            return []
+        where = "tenant = %s AND root = %s AND thread = %s AND rule = %s"
+        values: list[object] = [self._tenant, root, thread, plain(rule)]
+        for sign, edge in ((">", after), ("<", before)):
+            if edge is not None:
+                where += f" AND position {sign} %s"
+                values.append(edge)
+        order = "DESC" if newest_first else "ASC"
+        sql = (
+            f"SELECT {_MARK} FROM backscroll_turn_marks WHERE {where} "
+            f"ORDER BY position {order}, opening_thread {order}, opening_seq {order} LIMIT %s::bigint"
+        )
+        rows = self._s.ask(sql, *values, None if limit is None else max(0, limit))
+        return [
+            TurnMark(thread, rule, Ref(o, n), p, due, pin, gone, e, v, k, tuple(map(Ref, threads, seqs)))
+            for o, n, p, due, pin, gone, e, v, k, threads, seqs in rows
+        ]
 
     # -- progress --------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 
 from backscroll.errors import NotFound
-from backscroll.record.derived import Charge, Lesson, Made, Node, Reply
+from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, TurnMark
 from backscroll.stores.columns import plain
 from backscroll.stores.ledger import CHARGE, columns_of
 from backscroll.stores.nearness import checked
@@ -141,6 +141,35 @@ class DerivedWriter(PostgresReader):
             )
             self._s.tell(sql, self._tenant, root, thread, level, *opening)
 
+    # -- turns under analysis --------------------------------------------------------------------------------
+
+    def set_turn_marks(self, marks: Iterable[TurnMark]) -> None:
+        for mark in marks:
+            self._named(mark.opening)
+            self._s.tell(
+                "INSERT INTO backscroll_turn_marks (tenant, root, thread, rule, opening_thread, opening_seq, position, "
+                "due, pinned, gone, ends, version, key, source_threads, source_seqs) "
+                "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s::uuid[], %s::bigint[]) "
+                "ON CONFLICT (tenant, root, thread, rule, opening_thread, opening_seq) DO UPDATE SET "
+                "position = excluded.position, due = excluded.due, pinned = excluded.pinned, gone = excluded.gone, "
+                "ends = excluded.ends, version = excluded.version, key = excluded.key, "
+                "source_threads = excluded.source_threads, source_seqs = excluded.source_seqs",
+                *(self._tenant, self._home(mark.thread), mark.thread, plain(mark.rule), *mark.opening),
+                *(mark.position, mark.due, mark.pinned, mark.gone, mark.ends, mark.version, mark.key),
+                *([ref.thread for ref in mark.sources], [ref.seq for ref in mark.sources]),
+            )
+
+    def drop_turn_marks(self, thread: str, rule: str, openings: Sequence[Ref] | None = None) -> None:
+        root = self._root(thread)
+        if root is None:
+            return
+        sql = f"DELETE FROM backscroll_turn_marks WHERE {_KEYED} AND rule = %s"
+        values = (self._tenant, root, thread, plain(rule))
+        if openings is None:
+            self._s.tell(sql, *values)
+        for opening in openings or ():
+            self._s.tell(f"{sql} AND opening_thread = %s AND opening_seq = %s", *values, *opening)
+
     # -- progress --------------------------------------------------------------------------------------------
 
     def claim(self, recipe: str, worker: str, now_us: int, until_us: int) -> tuple[str, int] | None:
@@ -227,7 +256,7 @@ class DerivedWriter(PostgresReader):
             for table in ("made", "replies"):
                 sql = f"DELETE FROM backscroll_{table} WHERE tenant = %s AND thread = %s AND source_seqs = '{{}}'"
                 gone += self._s.do(sql, self._tenant, thread)
-            for table in ("nodes", "receipts"):
+            for table in ("nodes", "receipts", "turn_marks"):
                 gone += self._s.do(
                     f"DELETE FROM backscroll_{table} WHERE {_KEYED}", self._tenant, root, thread
                 )

@@ -296,6 +296,29 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE backscroll_nodes ALTER COLUMN key SET STATISTICS 0, ALTER COLUMN version SET STATISTICS 0;
     ALTER TABLE backscroll_receipts ALTER COLUMN body SET STATISTICS 0;
     """,
+    # Turns under analysis: since when each is due and settled, under which settings.
+    """
+    CREATE TABLE backscroll_turn_marks (
+        tenant text COLLATE "C" NOT NULL,
+        root uuid NOT NULL,
+        thread uuid NOT NULL,
+        rule text COLLATE "C" NOT NULL,
+        opening_thread uuid NOT NULL,
+        opening_seq bigint NOT NULL,
+        due bigint NOT NULL,
+        pinned bigint NOT NULL,
+        gone boolean NOT NULL,
+        position bytea NOT NULL,
+        ends bytea NOT NULL,
+        version text NOT NULL,
+        key bytea NOT NULL,
+        source_threads uuid[] NOT NULL,
+        source_seqs bigint[] NOT NULL,
+        PRIMARY KEY (tenant, root, thread, rule, opening_thread, opening_seq)
+    );
+    CREATE INDEX backscroll_turn_marks_position ON backscroll_turn_marks (tenant, root, thread, rule, position);
+    ALTER TABLE backscroll_turn_marks ALTER COLUMN key SET STATISTICS 0, ALTER COLUMN version SET STATISTICS 0;
+    """,
 )
 
 VERSION = len(MIGRATIONS)
@@ -312,6 +335,7 @@ DISTRIBUTED_BY: dict[str, str] = {
     "backscroll_replies_from": "root",
     "backscroll_vectors": "root",
     "backscroll_nodes": "root",
+    "backscroll_turn_marks": "root",
     "backscroll_progress": "root",
     "backscroll_receipts": "root",
     "backscroll_directory": "thread",

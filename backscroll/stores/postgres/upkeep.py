@@ -32,6 +32,7 @@ _HOLD_WORDS: dict[str, tuple[str, ...]] = {
         "backscroll_replies_from",
         "backscroll_vectors",
         "backscroll_nodes",
+        "backscroll_turn_marks",
         "backscroll_receipts",
     ),
     SCRUB_BYTES: ("backscroll_blobs", "backscroll_blob_users"),

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from backscroll.record.derived import Made, Node, Reply
+from backscroll.record.derived import Made, Node, Reply, TurnMark
 from backscroll.record.ports import Wanted
 from backscroll.stores.columns import plain
 from backscroll.stores.nearness import checked, cosines, directed, sign_bits
@@ -23,6 +23,7 @@ from backscroll.vocab.message import ROLES, checked_role
 _RESCORED = 400  # vectors that are compared number by number, at the least
 _APART = 8  # threads that are looked through one by one; beyond, all of them at once
 _ROLE: dict[str, int] = {role: number for number, role in enumerate(ROLES, 1)}
+_MARK = "opening, position, due, pinned, gone, ends, version, key, sources"
 _NODE = "level, opening, position, end, version, key, turns, messages"
 
 
@@ -163,6 +164,32 @@ class DerivedReader(Names):
         edges = [edge for _, edge in bounds]
         rows = self._c.execute(sql, (*values, *edges, -1 if limit is None else max(0, limit))).fetchall()
         return [Node(thread, row[0], self._ref(row[1]), *row[2:]) for row in rows]
+
+    # -- turns under analysis --------------------------------------------------------------------------------
+
+    def turn_marks(
+        self,
+        thread: str,
+        rule: str,
+        *,
+        after: bytes | None = None,
+        before: bytes | None = None,
+        newest_first: bool = False,
+        limit: int | None = None,
+    ) -> list[TurnMark]:
+        where, values = "thread = ? AND rule = ?", [self._number(thread), plain(rule)]
+        bounds = [(sign, edge) for sign, edge in ((">", after), ("<", before)) if edge is not None]
+        where += "".join(f" AND position {sign} ?" for sign, _ in bounds)
+        order = "DESC" if newest_first else "ASC"
+        sql = (
+            f"SELECT {_MARK} FROM turn_marks WHERE {where} ORDER BY position {order}, opening {order} LIMIT ?"
+        )
+        edges = [edge for _, edge in bounds]
+        rows = self._c.execute(sql, (*values, *edges, -1 if limit is None else max(0, limit))).fetchall()
+        return [
+            TurnMark(thread, rule, self._ref(o), p, due, pin, bool(gone), e, v, k, self._sources(s))
+            for o, p, due, pin, gone, e, v, k, s in rows
+        ]
 
     # -- progress --------------------------------------------------------------------------------------------
 

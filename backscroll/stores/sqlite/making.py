@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from backscroll.record.derived import Charge, Lesson, Made, Node, Reply
+from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, TurnMark
 from backscroll.stores.columns import plain
 from backscroll.stores.ledger import CHARGE, columns_of
 from backscroll.stores.nearness import checked, sign_bits
@@ -97,6 +97,35 @@ class DerivedWriter(SqliteReader):
         keys = (self._number(thread), level, self._key(opening))
         self._c.execute("DELETE FROM nodes WHERE thread = ? AND level = ? AND opening = ?", keys)
 
+    # -- turns under analysis --------------------------------------------------------------------------------
+
+    def set_turn_marks(self, marks: Iterable[TurnMark]) -> None:
+        rows = [
+            (
+                self._home(m.thread),
+                plain(m.rule),
+                self._named(m.opening),
+                m.position,
+                m.due,
+                m.pinned,
+                m.gone,
+                m.ends,
+                m.version,
+                m.key,
+                joined(self._named(ref) for ref in m.sources),
+            )
+            for m in marks
+        ]
+        self._c.executemany("INSERT OR REPLACE INTO turn_marks VALUES (?,?,?,?,?,?,?,?,?,?,?)", rows)
+
+    def drop_turn_marks(self, thread: str, rule: str, openings: Sequence[Ref] | None = None) -> None:
+        keys = (self._number(thread), plain(rule))
+        if openings is None:
+            self._c.execute("DELETE FROM turn_marks WHERE thread = ? AND rule = ?", keys)
+            return
+        rows = [(*keys, self._key(opening)) for opening in openings]
+        self._c.executemany("DELETE FROM turn_marks WHERE thread = ? AND rule = ? AND opening = ?", rows)
+
     # -- progress --------------------------------------------------------------------------------------------
 
     def claim(self, recipe: str, worker: str, now_us: int, until_us: int) -> tuple[str, int] | None:
@@ -160,6 +189,7 @@ class DerivedWriter(SqliteReader):
                 gone += self._c.execute(sql, (number,)).rowcount
             gone += self._c.execute("DELETE FROM nodes WHERE thread = ?", (number,)).rowcount
             gone += self._c.execute("DELETE FROM receipts WHERE thread = ?", (number,)).rowcount
+            gone += self._c.execute("DELETE FROM turn_marks WHERE thread = ?", (number,)).rowcount
             sql = "UPDATE progress SET seen = 0, afresh = worker <> '' WHERE thread = ?"
             self._c.execute(sql, (number,))
         return gone

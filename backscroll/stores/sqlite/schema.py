@@ -181,6 +181,24 @@ MIGRATIONS: tuple[str, ...] = (
         thread INTEGER NOT NULL, no INTEGER NOT NULL, at TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (thread, no)
     );
     """,
+    # Turns under analysis: since when each is due and settled, under which settings.
+    """
+    CREATE TABLE turn_marks (
+        thread INTEGER NOT NULL,
+        rule TEXT NOT NULL,
+        opening INTEGER NOT NULL,
+        position BLOB NOT NULL,
+        due INTEGER NOT NULL,
+        pinned INTEGER NOT NULL,
+        gone INTEGER NOT NULL,
+        ends BLOB NOT NULL,
+        version TEXT NOT NULL,
+        key BLOB NOT NULL,
+        sources BLOB NOT NULL,
+        PRIMARY KEY (thread, rule, opening)
+    ) WITHOUT ROWID;
+    CREATE INDEX turn_marks_position ON turn_marks (thread, rule, position);
+    """,
 )
 
 VERSION = len(MIGRATIONS)
