@@ -128,6 +128,7 @@ class WorldEntry:
     source: str = ""  # name of the book or file
     constant: bool = False  # holds for everything of the world
     enabled: bool = True
+    also: tuple[tuple[str, str, str], ...] = ()  # said in passing: of whom (a name, a kind), predicate, value
 
 
 @dataclass(frozen=True, slots=True)

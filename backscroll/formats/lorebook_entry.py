@@ -1,0 +1,25 @@
+"""One entry of a lorebook, in a shape of our own, whatever program wrote the book.
+
+A noun and nothing else. Before: nothing. After: `lorebook_json` and `lorebook_text` make them, `graph/world` reads what they say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LoreEntry:
+    """A piece of a world description with the words that call for it."""
+
+    name: str
+    keys: tuple[str, ...] = ()  # words that call for it
+    secondary_keys: tuple[str, ...] = ()  # words that must stand there too
+    text: str = ""
+    comment: str = ""  # what the author noted beside it
+    constant: bool = False  # always in the prompt: it holds for everything
+    enabled: bool = True
+    order: int = 100
+    source: str = ""  # name of the book or file
+    category: str = ""  # what the book files it under: "character", "places"
+    rest: str = ""  # SillyTavern's other fields as JSON, for the way back

@@ -1,0 +1,238 @@
+"""Lorebooks that are JSON: SillyTavern, character cards, NovelAI, Risu, Agnai, and what people write by hand.
+
+Owns which field of whose entry is what. An entry that is neither an object nor text stops the reading: leaving it out would
+lose it silently. Before: `json_text`. After: `lorebook`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from backscroll.errors import FormatError
+from backscroll.formats.json_text import dumps
+from backscroll.formats.lorebook_entry import LoreEntry
+from backscroll.formats.rows import as_array, as_object, as_text, short_title, without
+from backscroll.vocab.part import Json
+
+_NAMES = ("name", "displayName", "title", "comment")
+_KEYS = ("key", "keys", "keywords", "triggers")
+_SECONDARY = ("keysecondary", "secondary_keys", "secondkey")
+_TEXTS = ("content", "text", "entry", "value", "description", "body")
+_ALWAYS = ("constant", "alwaysActive", "always_active", "forceActivation")
+_ORDERS = ("order", "insertion_order", "insertorder", "priority")
+_FILED = ("category", "folder", "type", "group")
+_SPLIT = re.compile(r"[,，、;；\n]")
+_CHAR = re.compile(r"\{\{char\}\}|<BOT>|<char>", re.IGNORECASE)
+#: What SillyTavern has in an entry and we have a place for.
+_OWN = {
+    *("uid", "key", "keysecondary", "comment", "content", "constant", "order", "disable", "displayIndex"),
+    *("name", "category"),
+}
+#: Parts of a card that say something about its character, with the label under which they are kept.
+_CARD = (("description", ""), ("personality", "Personality"))
+_DEEPEST = 8
+
+
+def entries_of(value: dict[str, Json] | list[Json], source: str) -> list[LoreEntry]:
+    """The entries of a parsed book."""
+    if isinstance(value, list):
+        return _some(_listed(value, source))
+    card = _card_data(value)
+    if card is not None:
+        return _of_card(card, source)
+    for inner in ("lorebook", "character_book", "worldInfo", "world_info"):
+        if (book := as_object(value.get(inner))) is not None:
+            return entries_of(book, source)
+    if value.get("spec") == "lorebook_v3" and (book := as_object(value.get("data"))) is not None:
+        return entries_of(book, source)
+    if value.get("type") == "risu" and (rows := as_array(value.get("data"))) is not None:
+        return _listed(_without_folders(rows), source)
+    if "entries" in value and isinstance(value["entries"], list | dict):
+        return _of_book(value, source)
+    if _is_entry(value):
+        return [_entry(value, "", source)]
+    return _of_plain(value, source)
+
+
+def _of_book(book: Mapping[str, Json], source: str) -> list[LoreEntry]:
+    source = as_text(book.get("name")) or source
+    rows = book["entries"]
+    named = _categories(book)
+    if (listed := as_array(rows)) is not None:
+        out = _listed(listed, source)
+    else:
+        table = as_object(rows) or {}
+        if not all(key.isdigit() for key in table):  # a plain table of names
+            return _of_plain(table, source)
+        out = _listed([table[key] for key in sorted(table, key=int)], source)
+    return [replace(e, category=named.get(e.category, e.category)) for e in out] if named else out
+
+
+def _categories(book: Mapping[str, Json]) -> dict[str, str]:
+    """NovelAI files entries under ids of categories."""
+    rows = as_array(book.get("categories")) or []
+    found = [as_object(row) or {} for row in rows]
+    return {as_text(row.get("id")): as_text(row.get("name")) for row in found if as_text(row.get("id"))}
+
+
+def _without_folders(rows: Sequence[Json]) -> list[Json]:
+    return [row for row in rows if (as_object(row) or {}).get("mode") != "folder"]
+
+
+def _listed(rows: Sequence[Json], source: str) -> list[LoreEntry]:
+    out: list[LoreEntry] = []
+    for number, row in enumerate(rows):
+        if (fields := as_object(row)) is not None:
+            out.append(_entry(fields, "", source, number))
+        elif isinstance(row, str):
+            out.append(LoreEntry(short_title(row), text=row, source=source))
+        else:
+            raise FormatError(
+                f"entry {number + 1} of the lorebook is neither an object nor text",
+                hint="every entry is an object with keys and content",
+            )
+    return out
+
+
+def _of_plain(table: Mapping[str, Json], source: str) -> list[LoreEntry]:
+    """A table that somebody wrote by hand: name → text, or name → fields."""
+    out: list[LoreEntry] = []
+    for name, value in table.items():
+        if (fields := as_object(value)) is not None:
+            if _is_entry(fields):
+                out.append(_entry(fields, name, source))
+            else:
+                out.append(LoreEntry(name, (name,), text=_lines(fields), source=source))
+        elif isinstance(value, str | int | float | list):
+            out.append(LoreEntry(name, (name,), text=_words(value), source=source))
+        elif value is not None:
+            raise FormatError(
+                f"the world description says nothing readable about {name}",
+                hint="write text, a list, or a table of facts",
+            )
+    return _some(out)
+
+
+def _some(entries: list[LoreEntry]) -> list[LoreEntry]:
+    if not entries:
+        raise FormatError(
+            "no entries were found in the lorebook", hint="a lorebook has entries with keys and content"
+        )
+    return entries
+
+
+def _is_entry(fields: Mapping[str, Json]) -> bool:
+    return any(isinstance(fields.get(name), str) for name in _TEXTS) and not isinstance(
+        fields.get("entries"), list | dict
+    )
+
+
+def _entry(fields: Mapping[str, Json], name: str, source: str, number: int = 0) -> LoreEntry:
+    text_field = next((n for n in _TEXTS if isinstance(fields.get(n), str)), "")
+    text = as_text(fields.get(text_field))
+    keys = _strings(_first(fields, _KEYS))
+    said = next((as_text(fields.get(n)).strip() for n in _NAMES if as_text(fields.get(n)).strip()), "")
+    name = said or name or next(iter(keys), "") or short_title(text) or f"{source} {number + 1}".strip()
+    if not text_field and (facts := without(fields, *_NAMES, *_KEYS, *_SECONDARY, *_ALWAYS, *_ORDERS)):
+        text = _lines({k: v for k, v in facts.items() if k not in {"enabled", "disable", "id", "uid"}})
+    return LoreEntry(
+        name,
+        keys,
+        _strings(_first(fields, _SECONDARY)),
+        text,
+        as_text(fields.get("comment")),
+        any(fields.get(n) is True for n in _ALWAYS),
+        fields.get("enabled", True) is not False and not (fields.get("disable") or fields.get("disabled")),
+        _order(fields),
+        source,
+        as_text(_first(fields, _FILED)),
+        _rest(fields),
+    )
+
+
+def _rest(fields: Mapping[str, Json]) -> str:
+    """SillyTavern's other fields. Those of other programs mean nothing to it and are not carried."""
+    if not ("keysecondary" in fields or "uid" in fields) or "content" not in fields:
+        return ""
+    kept = without(fields, *_OWN)
+    return dumps(kept) if kept else ""
+
+
+def _order(fields: Mapping[str, Json]) -> int:
+    value = _first(fields, _ORDERS)
+    if value is None:
+        value = (as_object(fields.get("contextConfig")) or {}).get("budgetPriority")
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else 100
+
+
+def _first(fields: Mapping[str, Json], names: Iterable[str]) -> Json:
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
+
+
+def _strings(value: Json) -> tuple[str, ...]:
+    if isinstance(value, str):
+        pieces: list[str] = [value] if value.startswith("/") else _SPLIT.split(value)
+    else:
+        pieces = [str(item) for item in as_array(value) or [] if isinstance(item, str | int | float)]
+    return tuple(dict.fromkeys(piece.strip() for piece in pieces if piece.strip()))
+
+
+def _card_data(value: Mapping[str, Json]) -> Mapping[str, Json] | None:
+    """The character of a card, where the object is one."""
+    data = as_object(value.get("data"))
+    if str(value.get("spec", "")).startswith("chara_card") and data is not None:
+        return data
+    if data is not None and isinstance(data.get("name"), str) and isinstance(data.get("first_mes"), str):
+        return data
+    if isinstance(value.get("name"), str) and any(
+        n in value for n in ("first_mes", "personality", "char_persona")
+    ):
+        return value
+    return None
+
+
+def _of_card(card: Mapping[str, Json], source: str) -> list[LoreEntry]:
+    """The character itself, the scene, and the book inside the card."""
+    name = as_text(card.get("name")).strip() or source
+    aliases = [as_text(card.get("nickname")).strip()]
+    said = [
+        f"{label}: {words}" if label else words
+        for field, label in _CARD
+        if (words := as_text(card.get(field)).strip())
+    ] or [as_text(card.get("char_persona")).strip()]
+    out: list[LoreEntry] = []
+    if any(said):
+        keys = tuple(dict.fromkeys(k for k in (name, *aliases) if k))
+        out.append(LoreEntry(name, keys, text="\n".join(said), source=source or name, category="character"))
+    if scene := as_text(card.get("scenario")).strip():
+        out.append(LoreEntry(f"{name}: scenario", (), text=scene, constant=True, source=source or name))
+    book = as_object(card.get("character_book"))
+    if book is not None and isinstance(book.get("entries"), list | dict):
+        out += _of_book(book, source or name)
+    if not out:
+        raise FormatError(
+            "the character card says nothing about its character",
+            hint="a card needs a description, a personality or a book",
+        )
+    return [replace(e, name=_CHAR.sub(name, e.name), text=_CHAR.sub(lambda _: name, e.text)) for e in out]
+
+
+def _lines(fields: Mapping[str, Json]) -> str:
+    """Facts that somebody wrote as a table, one a line."""
+    return "\n".join(f"{key}: {words}" for key, value in fields.items() if (words := _words(value)))
+
+
+def _words(value: Json, depth: int = 0) -> str:
+    if isinstance(value, bool) or value is None:
+        return "" if value is None else "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if depth > _DEEPEST:
+        return dumps(value)
+    if (rows := as_array(value)) is not None:
+        return ", ".join(words for row in rows if (words := _words(row, depth + 1)))
+    if (table := as_object(value)) is not None:
+        return "; ".join(f"{k}: {words}" for k, v in table.items() if (words := _words(v, depth + 1)))
+    return str(value)
