@@ -58,6 +58,8 @@ class Attempt:
     media: tuple[str, ...] = ()  # digests of images that came with the feedback
     decided_by: str = ""  # the actor
     decided_as: str = ""  # person or program
+    place: bytes = b""  # of the newest message when it was put before the person
+    note: str = ""  # why its words are withheld, where they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,11 @@ class Task:
     feedback: tuple[str, ...] = ()
     reason: str = ""  # of a cancellation
     cleared: bool = False  # its messages are out of prompts; a summary stands for them
+    #: Stretches of the history that belong to it: after one position, up to another (None: it goes on).
+    spans: tuple[tuple[bytes, bytes | None], ...] = ()
+    current: bool = False  # what is being worked on now
+    relevant: tuple[str, ...] = ()  # ids of the memories with which it began
+    merged: tuple[str, ...] = ()  # ids of tasks that turned out to be this one
 
 
 class MemoryKind(StrEnum):

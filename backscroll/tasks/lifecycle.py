@@ -1,0 +1,388 @@
+"""The lifecycle of tasks: which steps are legal, and the fold of the steps in force into tasks.
+
+Owns the states and what leads from one to the other; who may take a step and what it does to the context is decided elsewhere.
+A step names its task, and the place in the history where it was taken; what belongs to a task follows from these places, so
+messages that are deleted, put in or moved later need no bookkeeping. Pure. Before: `record/acts` (which steps hold). After:
+`engine/tasking`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias, cast
+
+from backscroll.errors import Conflict, InvalidInput
+from backscroll.record.acts import acts_in_force
+from backscroll.record.chain import from_bytes
+from backscroll.record.standing import fold_standing
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.part import Json
+from backscroll.vocab.task import Attempt, Link, Task, TaskAct, TaskState
+
+#: What can be done to a task, by its state. Ended tasks stay as they are; only what is known about them can be put right.
+_KNOWING = frozenset({TaskAct.TITLE, TaskAct.LINK, TaskAct.MERGE})
+ALLOWED: Mapping[TaskState, frozenset[TaskAct]] = {
+    TaskState.NOT_STARTED: frozenset({TaskAct.START, TaskAct.CANCEL}) | _KNOWING,
+    TaskState.IN_PROGRESS: frozenset(
+        {
+            TaskAct.ATTEMPT,
+            TaskAct.COMPLETE,
+            TaskAct.INCOMPLETE,
+            TaskAct.CANCEL,
+            TaskAct.RESUME,
+            TaskAct.SPLIT,
+        }
+    )
+    | _KNOWING,
+    TaskState.INCOMPLETE: frozenset({TaskAct.RESUME, TaskAct.COMPLETE, TaskAct.CANCEL, TaskAct.SPLIT})
+    | _KNOWING,
+    TaskState.COMPLETED: frozenset({TaskAct.SPLIT}) | _KNOWING,
+    TaskState.CANCELLED: frozenset({TaskAct.SPLIT}) | _KNOWING,
+}
+_AFTER: Mapping[TaskAct, TaskState] = {
+    TaskAct.START: TaskState.IN_PROGRESS,
+    TaskAct.COMPLETE: TaskState.COMPLETED,
+    TaskAct.INCOMPLETE: TaskState.INCOMPLETE,
+    TaskAct.CANCEL: TaskState.CANCELLED,
+    TaskAct.RESUME: TaskState.IN_PROGRESS,
+}
+#: States in which nothing more is done.
+ENDED = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
+#: How two tasks can belong together.
+LINKS = ("follows", "part of", "related", "split from")
+#: What is said in place of words that speak of messages which are no longer as they were.
+WITHHELD = "withheld: messages that this speaks of were changed since"
+
+Span: TypeAlias = tuple[bytes, bytes | None]
+#: True where a message stands as it stood at an event of the log.
+Intact: TypeAlias = Callable[[Ref, int], bool]
+
+
+def allowed(state: TaskState, act: TaskAct) -> bool:
+    """True where a step can be taken from a state."""
+    return act in ALLOWED[state] or act is TaskAct.PLAN
+
+
+def checked_step(task: Task, act: TaskAct) -> None:
+    """Refuse a step that does not lead on from where a task stands, and say what does."""
+    if allowed(task.state, act):
+        return
+    possible = ", ".join(sorted(a.value for a in ALLOWED[task.state]))
+    raise Conflict(
+        f"task {task.id} is {task.state.value}: {act.value} is not possible",
+        hint=f"possible now: {possible}; undo takes the last step back",
+    )
+
+
+def checked_link(how: str) -> str:
+    """How two tasks belong together, or a clear error."""
+    if how not in LINKS:
+        raise InvalidInput(f"unknown link: {how!r}", hint=f"use one of {', '.join(LINKS)}")
+    return how
+
+
+def fold_tasks(events: Iterable[Event], thread: str, *, intact: Intact | None = None) -> list[Task]:
+    """The tasks that a thread's rare events tell of, oldest first.
+
+    `events` are all events but new messages (more do no harm), in order, the shared past of a fork included. Steps that do not
+    lead on from where a task then stood (somebody took back what lay between) are passed over. `first` and `last` are not
+    filled in: which messages are live is for the reader of the history to say.
+    """
+    rare = list(events)
+    tasks: dict[str, Task] = {}
+    for event in acts_in_force(rare, {Kind.TASKED}):
+        _step(tasks, event, thread)
+    cleared = _cleared(rare)
+    touched = _touched(rare)
+    rests = {e.id: e for e in rare if e.kind is Kind.TASKED}
+    return [
+        replace(
+            task,
+            cleared=bool(cleared & {task.id, *task.merged}),
+            attempts=tuple(_withheld(a, rests.get(a.event), touched, intact) for a in task.attempts),
+        )
+        for task in tasks.values()
+    ]
+
+
+def current_of(tasks: Sequence[Task]) -> Task | None:
+    """The task that is being worked on; None where none is."""
+    return next((task for task in tasks if task.current), None)
+
+
+def words_of(event: Event) -> Mapping[str, Json]:
+    """The sealed words of a step; nothing where there are none."""
+    return {} if event.body is None else cast("dict[str, Json]", from_bytes(event.body))
+
+
+def holds(spans: Sequence[Span], position: bytes) -> bool:
+    """True where a position lies in one of the stretches."""
+    return any(low < position and (high is None or position <= high) for low, high in spans)
+
+
+# -- steps -------------------------------------------------------------------------------------------------------
+
+
+def _step(tasks: dict[str, Task], event: Event, thread: str) -> None:
+    """What one step does to the tasks so far."""
+    try:
+        act = TaskAct(event.head["act"])
+        name = str(event.head["task"])
+    except (KeyError, ValueError):
+        return  # written by a newer program: not for us
+    if act is TaskAct.PLAN or (act is TaskAct.START and name not in tasks):
+        tasks.setdefault(name, _begun(event, name, thread))
+    if act is TaskAct.SPLIT:
+        _split(tasks, event, name, thread)
+        return
+    task = tasks.get(name)
+    if task is None or not allowed(task.state, act):
+        return
+    if act in (TaskAct.START, TaskAct.RESUME):
+        _go_on(tasks, event, task)
+    elif act is TaskAct.MERGE:
+        _merge(tasks, task, str(event.head.get("other", "")))
+    else:
+        tasks[name] = _changed(task, act, event)
+
+
+def _begun(event: Event, name: str, thread: str) -> Task:
+    words = words_of(event)
+    return Task(
+        name,
+        event.id,
+        str(words.get("title", "")),
+        TaskState.NOT_STARTED,
+        thread,
+        None,
+        None,
+        event.at,
+        by=event.actor,
+    )
+
+
+def place_of(event: Event, key: str = "place") -> bytes:
+    """A place in the history that a step names; the very beginning where it names none."""
+    text = event.head.get(key, "")
+    return bytes.fromhex(text) if isinstance(text, str) else b""
+
+
+def _go_on(tasks: dict[str, Task], event: Event, task: Task) -> None:
+    """Work on a task begins, or goes on: whatever was worked on before rests from there."""
+    after = place_of(event, "after")
+    for other in list(tasks.values()):
+        if other.current:
+            tasks[other.id] = replace(other, current=False, spans=_closed(other.spans, after))
+    task = tasks[task.id]
+    links = task.links
+    before = str(event.head.get("follows", ""))
+    if before in tasks and before != task.id:
+        links = _linked(links, Link(before, "follows"))
+    tasks[task.id] = replace(
+        task,
+        state=TaskState.IN_PROGRESS,
+        spans=_joined((*task.spans, (after, None))),
+        current=True,
+        began=event.at if not task.spans else task.began,
+        ended="",
+        links=links,
+        relevant=tuple(str(m) for m in event.head.get("relevant", task.relevant)),
+    )
+
+
+def _closed(spans: Sequence[Span], at: bytes) -> tuple[Span, ...]:
+    """The same with the open stretch ended; one that would hold nothing is left out."""
+    out = [(low, at if high is None else high) for low, high in spans]
+    return tuple((low, high) for low, high in out if low < high)
+
+
+def _changed(task: Task, act: TaskAct, event: Event) -> Task:
+    words = words_of(event)
+    decided = {"decided_by": event.actor, "decided_as": str(event.head.get("as", "person"))}
+    if act is TaskAct.TITLE:
+        return replace(task, title=str(words.get("title", "")))
+    if act is TaskAct.LINK:
+        link = Link(str(event.head.get("other", "")), str(event.head.get("how", "related")))
+        return replace(task, links=_linked(task.links, link))
+    if act is TaskAct.ATTEMPT:
+        made = Attempt(event.id, event.at, event.actor, str(words.get("result", "")), place=place_of(event))
+        return replace(task, attempts=(*task.attempts, made))
+    if act is TaskAct.COMPLETE:
+        task = _judged(task, event, "accepted", str(words.get("note", "")), decided)
+    elif act is TaskAct.INCOMPLETE:
+        return replace(
+            _judged(task, event, "refused", str(words.get("feedback", "")), decided),
+            state=TaskState.INCOMPLETE,
+            **decided,
+        )
+    return replace(
+        task,
+        state=_AFTER[act],
+        ended=event.at,
+        spans=_closed(task.spans, place_of(event)),
+        current=False,
+        reason=str(words.get("reason", "")) if act is TaskAct.CANCEL else task.reason,
+        **decided,
+    )
+
+
+def _judged(task: Task, event: Event, verdict: str, said: str, decided: Mapping[str, str]) -> Task:
+    """What the verdict makes of the result that was waiting for it; feedback without a result is kept like one."""
+    media = tuple(str(name) for name in event.head.get("media", ()))
+    waiting = [n for n, a in enumerate(task.attempts) if not a.verdict]
+    attempts = list(task.attempts)
+    if waiting:
+        attempts[waiting[-1]] = replace(
+            attempts[waiting[-1]], verdict=verdict, feedback=said, media=media, **decided
+        )
+    elif said or media or verdict == "refused":
+        attempts.append(
+            Attempt(
+                event.id,
+                event.at,
+                event.actor,
+                "",
+                verdict,
+                said,
+                media,
+                place=place_of(event),
+                **decided,
+            )
+        )
+    return replace(task, attempts=tuple(attempts), feedback=_feedback(attempts))
+
+
+def _feedback(attempts: Sequence[Attempt]) -> tuple[str, ...]:
+    return tuple(a.feedback for a in attempts if a.feedback and a.verdict == "refused")
+
+
+def _linked(links: tuple[Link, ...], new: Link) -> tuple[Link, ...]:
+    return (*(link for link in links if link.other != new.other), new)
+
+
+# -- splitting and merging ---------------------------------------------------------------------------------------
+
+
+def _split(tasks: dict[str, Task], event: Event, name: str, thread: str) -> None:
+    """From a place on, it is another task: stretches and results after it go over, and so does how it ended."""
+    old = tasks.get(str(event.head.get("other", "")))
+    if old is None or not allowed(old.state, TaskAct.SPLIT) or name in tasks:
+        return
+    at = place_of(event, "after")
+    early = tuple(
+        (low, high if high is not None and high <= at else at) for low, high in old.spans if low < at
+    )
+    late = tuple((max(low, at), high) for low, high in old.spans if high is None or high > at)
+    if not late:
+        return
+    kept = tuple(a for a in old.attempts if a.place <= at)
+    gone = tuple(a for a in old.attempts if a.place > at)
+    tasks[name] = replace(
+        old,
+        id=name,
+        event=event.id,
+        title=str(words_of(event).get("title", "")),
+        thread=thread,
+        began=event.at,
+        by=event.actor,
+        attempts=gone,
+        feedback=_feedback(gone),
+        links=(Link(old.id, "split from"),),
+        spans=late,
+        merged=(),
+        relevant=(),
+    )
+    tasks[old.id] = replace(old, spans=early, attempts=kept, feedback=_feedback(kept), current=False)
+
+
+def _merge(tasks: dict[str, Task], first: Task, other: str) -> None:
+    """Two tasks were one: it stands where the later of them stands, and nothing of either is lost."""
+    second = tasks.get(other)
+    if second is None or second.id == first.id:
+        return
+    spans = _joined((*first.spans, *second.spans))
+    later = max((first, second), key=lambda t: _reach(t.spans))
+    names = {first.id, second.id}
+    links = tuple(dict.fromkeys(k for k in (*first.links, *second.links) if k.other not in names))
+    attempts = tuple(sorted((*first.attempts, *second.attempts), key=lambda a: (a.place, a.event.seq)))
+    del tasks[second.id]
+    tasks[first.id] = replace(
+        later,
+        id=first.id,
+        event=first.event,
+        title=first.title or second.title,
+        began=min(first.began, second.began),
+        by=first.by,
+        spans=spans,
+        attempts=attempts,
+        feedback=_feedback(attempts),
+        links=links,
+        reason=later.reason,
+        current=first.current or second.current,
+        relevant=tuple(dict.fromkeys((*first.relevant, *second.relevant))),
+        merged=(*first.merged, second.id, *second.merged),
+    )
+    for task in list(tasks.values()):
+        if any(link.other == second.id for link in task.links):
+            renamed = [Link(first.id, k.how) if k.other == second.id else k for k in task.links]
+            kept = tuple(dict.fromkeys(k for k in renamed if k.other != task.id))
+            tasks[task.id] = replace(task, links=kept)
+
+
+def _reach(spans: Sequence[Span]) -> tuple[bool, bytes]:
+    """How far into the history a task goes."""
+    return (any(high is None for _, high in spans), max((high or low for low, high in spans), default=b""))
+
+
+def _joined(spans: Sequence[Span]) -> tuple[Span, ...]:
+    """Stretches in order, those that touch made one."""
+    out: list[Span] = []
+    for low, high in sorted(spans, key=lambda s: (s[0], s[1] is None, s[1] or b"")):
+        if out and (out[-1][1] is None or low <= out[-1][1]):
+            before = out[-1][1]
+            out[-1] = (out[-1][0], None if before is None or high is None else max(before, high))
+        else:
+            out.append((low, high))
+    return tuple(out)
+
+
+# -- what speaks of messages -------------------------------------------------------------------------------------
+
+
+def _cleared(events: Sequence[Event]) -> set[str]:
+    """Tasks for which a summary stands in prompts."""
+    crops = set(fold_standing(events).crops)
+    return {str(e.head["task"]) for e in events if e.seq in crops and e.head.get("whole")}
+
+
+def _touched(events: Iterable[Event]) -> dict[Ref, int]:
+    """Messages that were changed, and by which event last."""
+    out: dict[Ref, int] = {}
+    for event in events:
+        if event.kind in (Kind.APPENDED, Kind.INSERTED):
+            continue
+        if event.target is not None:
+            out[event.target] = event.seq
+        for was in (*event.head.get("entries", ()), *event.head.get("messages", ())):
+            if isinstance(was, Mapping):
+                out[parse_ref(cast("Mapping[str, str]", was)["message"])] = event.seq
+    return out
+
+
+def _withheld(
+    attempt: Attempt, event: Event | None, touched: Mapping[Ref, int], intact: Intact | None
+) -> Attempt:
+    """A result without its words where a message that it speaks of is not as it was."""
+    runs = () if event is None else cast("Sequence[Sequence[int]]", event.head.get("runs", ()))
+    if event is None or not runs or not attempt.result:
+        return attempt
+    changed = [
+        ref
+        for ref, when in touched.items()
+        if when > event.seq and any(low <= ref.seq <= high for low, high in runs)
+    ]
+    if all(intact is not None and intact(ref, event.seq) for ref in changed):
+        return attempt
+    return replace(attempt, result="", note=WITHHELD)
