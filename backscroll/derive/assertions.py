@@ -1,25 +1,157 @@
 """Assertions by rules: what a turn says about the world, without a model, in English, Chinese and the speech of coding sessions.
 
-Local: reads one turn and nothing else. Owns which messages count (never injected memory, summaries, tool output or system
-reminders) and the recipe's name; the sentences are read by `extract_en`, `extract_zh`, `extract_code`. Before: `vocab/assertion`.
-After: `engine/analysing` keeps what it finds, `graph/fold` puts it together.
+Local: reads one turn and nothing else. Owns the recipe's name and key, putting together what the readers find (`extract_en`,
+`extract_zh`, `extract_code`), the check that every quote stands in its message, and the bound on their number. Which words
+count is settled in `assertions_speech`: never injected memory, summaries, tool output or system reminders. Before:
+`vocab/assertion`. After: `engine/analysing` keeps what it finds, `graph/fold` puts it together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TypeAlias, cast
 
+from backscroll.derive.assertions_language import in_tongue
+from backscroll.derive.assertions_speech import counts, folded, speeches
+from backscroll.derive.assertions_storing import from_body, to_body
+from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Recipe
+from backscroll.derive.said import Said
+from backscroll.record.content import spelled
+from backscroll.vocab.assertion import Assertion, Claim
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
 
-if TYPE_CHECKING:
-    from backscroll.vocab.assertion import Assertion
-    from backscroll.vocab.message import Message
+__all__ = ["MOST", "RECIPE", "extract", "from_body", "rule_key", "to_body"]
 
 #: `version` goes up whenever the same turn would give other assertions.
 RECIPE = Recipe("assertions", 1)
+#: Assertions of one turn that are kept at the most.
+MOST = 60
+_LONGEST = 400  # characters of a name, a value or a quote
+_Read: TypeAlias = Callable[[Sequence[Said]], list[Assertion]]
+_Name: TypeAlias = tuple[str, ...]
+_WEIGHT = {
+    Claim.END: 1.3,
+    Claim.ALIAS: 1.2,
+    Claim.RELATION: 1.1,
+    Claim.ATTRIBUTE: 1.0,
+    Claim.NODE: 0.6,
+}
+
+
+def rule_key(messages: Sequence[Message]) -> bytes:
+    """The key of what rules find in these messages. Names of revisions are not in it: equal turns share what was found."""
+    return RECIPE.key(_input(m) for m in messages if m.role != "system")
+
+
+def _input(message: Message) -> str:
+    digest = message.digest or spelled(message.role, message.content)[1].hex()
+    return f"{message.role} {message.author or ''} {digest} {int(counts(message))}"
 
 
 def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
-    """What these messages (one turn, in order) say about the world."""
-    raise NotImplementedError
+    """What these messages (one turn, in order) say about the world, in the order in which it is said."""
+    from backscroll.derive import extract_code
+
+    told = speeches(messages)
+    found: list[Assertion] = []
+    if spoken := in_tongue(told, "en"):
+        found += _reader("extract_en")(spoken)
+    if spoken := in_tongue(told, "zh"):
+        found += _reader("extract_zh")(spoken)
+    found += extract_code.read(messages, told)
+    return bounded(in_order(_standing(found, messages), messages))
+
+
+def _reader(name: str) -> _Read:
+    """The reader of one language; loaded only where somebody speaks it."""
+    if find_spec(f"backscroll.derive.{name}") is None:
+        return lambda _: []
+    return cast("_Read", import_module(f"backscroll.derive.{name}").read)
+
+
+def _standing(found: Iterable[Assertion], messages: Sequence[Message]) -> list[Assertion]:
+    """Those whose quote stands in the message that they name; names and values without white space around them."""
+    texts = {m.revision: _words(m) for m in messages}
+    out: list[Assertion] = []
+    for claim in found:
+        words = texts.get(claim.source) if claim.source is not None else None
+        if words is None or not claim.quote.strip() or not claim.subject.strip():
+            continue
+        if claim.quote not in words[0] and folded(claim.quote).strip() not in words[1]:
+            continue
+        out.append(_trimmed(claim))
+    return out
+
+
+def _words(message: Message) -> tuple[str, str]:
+    text = flat(message)
+    return text, folded(text)
+
+
+def _trimmed(claim: Assertion) -> Assertion:
+    return replace(
+        claim,
+        subject=claim.subject.strip()[:_LONGEST],
+        object=claim.object.strip()[:_LONGEST],
+        value=claim.value.strip()[:_LONGEST],
+        quote=claim.quote.strip()[:_LONGEST],
+        sure=round(min(1.0, max(0.0, claim.sure)), 3),
+    )
+
+
+def in_order(found: Iterable[Assertion], messages: Sequence[Message]) -> list[Assertion]:
+    """As the messages say it: later words of the same turn come later, whoever read them."""
+    places: dict[Ref, tuple[int, str]] = {m.revision: (n, flat(m)) for n, m in enumerate(messages)}
+
+    def place(claim: Assertion) -> tuple[int, int]:
+        number, text = places.get(claim.source, (len(places), "")) if claim.source else (len(places), "")
+        at = text.find(claim.quote)
+        return number, at if at >= 0 else len(text)
+
+    return sorted(found, key=place)  # stable: what one sentence says stays in its reader's order
+
+
+def bounded(found: Sequence[Assertion], most: int = MOST) -> tuple[Assertion, ...]:
+    """Each once, and no more than so many: the most important ones, in the order in which they were said."""
+    once = _once(found)
+    if len(once) > most:
+        named = {name for c in once if c.kind is not Claim.NODE for name in (c.subject, c.object) if name}
+        ranked = sorted(range(len(once)), key=lambda n: (-_worth(once[n], named), n))
+        once = [once[n] for n in sorted(ranked[:most])]
+    return tuple(once)
+
+
+def _once(found: Sequence[Assertion]) -> list[Assertion]:
+    """Without repetitions; what is said again after something else was said of the same counts again."""
+    out: list[Assertion] = []
+    latest: dict[_Name, int] = {}  # what was last said of a subject, a predicate and an other end: its place
+    said: dict[_Name, int] = {}
+    for claim in found:
+        same = (claim.kind.value, claim.subject, claim.predicate, claim.value, claim.object)
+        about = (claim.subject, claim.predicate)
+        before = said.get(same)
+        again = before is not None and (claim.kind in (Claim.NODE, Claim.ALIAS) or latest[about] == before)
+        if before is not None and again:
+            kept = out[before]
+            out[before] = replace(
+                kept,
+                type=kept.type or claim.type,
+                object_type=kept.object_type or claim.object_type,
+                sure=max(kept.sure, claim.sure),
+            )
+            continue
+        said[same] = latest[about] = len(out)
+        out.append(claim)
+    return out
+
+
+def _worth(claim: Assertion, named: set[str]) -> float:
+    worth = claim.sure * _WEIGHT[claim.kind]
+    if claim.kind is Claim.NODE and claim.subject not in named:
+        worth *= 0.5  # a mere mention
+    return worth * (1.0 if claim.speaker != "assistant" else 0.9)

@@ -1,0 +1,85 @@
+"""Which reader a sentence is for: English, Chinese, or nobody.
+
+Owns the dispatch, sentence by sentence, because people mix languages. A sentence in a language that no reader knows (Japanese,
+French …) is left unread: rules for another language would make nonsense of it. Before: `derive/assertions_speech`. After:
+`derive/assertions` hands the pieces to `extract_en` and `extract_zh`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Literal, TypeAlias
+
+from backscroll.derive.assertions_speech import words_of
+from backscroll.derive.said import Said
+from backscroll.derive.sentences import sentences
+
+Tongue: TypeAlias = Literal["en", "zh", ""]
+
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
+_OTHER_CJK = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff\u1100-\u11ff\uac00-\ud7af]")
+_LATIN = re.compile(r"[A-Za-zÀ-ɏ]+(?:['’][a-z]+)?")
+_OTHER_SCRIPT = re.compile(r"[\u0370-\u1cff]")
+#: Characters that carry the grammar of a Chinese sentence; a Chinese name in an English one has none of them.
+_GRAMMAR = re.compile(
+    r"[的了是在我你他她它们不没有就也都吗呢吧和跟与这那把被给让着过很还又要会能，。！？；：]"
+)
+_FEW = 3  # words below which small words tell nothing
+
+
+@cache
+def _small(key: str) -> frozenset[str]:
+    return frozenset(words_of("foreign", key))
+
+
+def tongue_of(sentence: str) -> Tongue:
+    """The language of one sentence."""
+    han = len(_HAN.findall(sentence))
+    other = len(_OTHER_CJK.findall(sentence))
+    if other and other * 4 >= han:
+        return ""
+    words = [w.lower().replace("’", "'") for w in _LATIN.findall(sentence)]
+    if han:
+        english = sum(w in _small("english") for w in words)
+        if han >= len(words) or (_GRAMMAR.search(sentence) and english < 3):
+            return "zh"
+    if not words or len(_OTHER_SCRIPT.findall(sentence)) > sum(map(len, words)):
+        return ""
+    if len(words) > _FEW and not any(w in _small("english") for w in words):
+        foreign = sum(w in _small("other") for w in words)
+        return "" if foreign >= 2 else "en"
+    if len(words) > _FEW:
+        clear = sum(w in _small("english") and w not in _small("other") for w in words)
+        foreign = sum(w in _small("other") and w not in _small("english") for w in words)
+        return "" if foreign > 2 * clear + 1 else "en"
+    return "en"
+
+
+def in_tongue(said: Sequence[Said], tongue: Tongue) -> list[Said]:
+    """What was said in one language, message by message; a line break stands where other sentences were."""
+    out: list[Said] = []
+    for one in said:
+        text = _only(one.text, tongue)
+        if text.strip():
+            out.append(one if text == one.text else replace(one, text=text))
+    return out
+
+
+def _only(text: str, tongue: Tongue) -> str:
+    pieces = [(p, "" if p.shape == "code" else tongue_of(p.text)) for p in sentences(text)]
+    if all(spoken == tongue for _, spoken in pieces):
+        return text
+    out: list[str] = []
+    last = -1  # where the piece before ended, where that one is kept
+    for piece, spoken in pieces:
+        if spoken != tongue:
+            last = -1
+            continue
+        # What stands between two pieces of one language stays as it is, so that a quote over both still stands.
+        out.append(text[last : piece.start] if last >= 0 else "\n" if out else "")
+        out.append(piece.text)
+        last = piece.end
+    return "".join(out)

@@ -1,0 +1,270 @@
+"""What was really said in a turn: the words of people and models, without anything that a program put into their mouths.
+
+Owns the promise that nothing is ever learned from injected memory, summaries, system reminders or tool output, nor from text that
+repeats those: what was recalled is never extracted again. The shapes of such text are data (`assertions_injected.toml`).
+Refuses: reading sentences. Before: `vocab/message`. After: the readers (`extract_en`, `extract_zh`, `extract_code`) and
+`derive/model_assertions`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import cast
+
+from backscroll.derive.digests.asking import kind_of
+from backscroll.derive.said import Said
+from backscroll.derive.sentences import sentences
+from backscroll.vocab.handle import IN_TEXT
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json, Text, ToolResult
+
+#: Our own mark on a message that stands in for others.
+_OURS = "backscroll"
+_TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9_.:-]{1,60})(?:=[^<>\s]{1,80})?(?:[ \t][^<>\n]{0,400})?(/?)>")
+_QUOTED = re.compile(r"^[ \t]{0,3}>[^\n]*$", re.MULTILINE)
+_SPACE = re.compile(r"\s+")
+_EDGE = re.compile(
+    r"^[\s>*_`#\"'“”‘’「」『』()（）\[\]•·\-+\d.、)）]+|[\s*_`\"'“”‘’「」『』()（）\[\]。．.!！?？,，;；:：…]+$"
+)
+_WIDE = 400_000  # characters of one text that are looked at
+_HAY = 600_000  # characters of tool output that are compared with what was said
+_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+
+
+@cache
+def _table() -> Mapping[str, Mapping[str, list[str]]]:
+    text = (
+        resources.files("backscroll.derive").joinpath("assertions_injected.toml").read_text(encoding="utf-8")
+    )
+    return cast("Mapping[str, Mapping[str, list[str]]]", tomllib.loads(text))
+
+
+def words_of(section: str, key: str) -> tuple[str, ...]:
+    """A list of the table of injected text."""
+    return tuple(_table()[section][key])
+
+
+@cache
+def _names(section: str) -> frozenset[str]:
+    return frozenset(words_of(section, "names"))
+
+
+@cache
+def _answer() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{shape})" for shape in words_of("answers", "shapes")))
+
+
+def counts(message: Message) -> bool:
+    """True for a message that somebody said: user or assistant, shown, and not a program in their name."""
+    if message.role not in ("user", "assistant") or message.hidden or message.deleted:
+        return False
+    metadata = message.content.metadata
+    return _OURS not in metadata and not _is_machine(metadata)
+
+
+def _is_machine(metadata: Mapping[str, Json]) -> bool:
+    """What the record of another tool says about itself: summaries, reminders and errors in somebody's name."""
+    for told in metadata.values():
+        line: Json = cast("Mapping[str, Json]", told).get("line") if isinstance(told, Mapping) else None
+        if isinstance(line, Mapping):
+            facts = cast("Mapping[str, Json]", line)
+            if any(facts.get(k) is True for k in ("isMeta", "isCompactSummary", "isApiErrorMessage")):
+                return True
+    return False
+
+
+def speeches(messages: Sequence[Message]) -> list[Said]:
+    """The messages of a turn that count, in order, each with only those of its words that were really said."""
+    others = _addressees(messages)
+    out: list[Said] = []
+    echoed: list[str] = []  # what programs said before
+    for message in messages:
+        if counts(message):
+            said, injected = cleaned(message)
+            echoed += injected
+            text = _without_echo(said, echoed)
+            if text.strip():
+                speaker = (message.author or "").strip()
+                who = speaker or message.role
+                out.append(Said(text, message.revision, speaker, message.role, others.get(who, "")))
+        elif message.role != "system":
+            echoed += (p.text for p in message.parts if isinstance(p, Text))
+        echoed += _results(message)
+    return out
+
+
+def _addressees(messages: Sequence[Message]) -> dict[str, str]:
+    """Who is spoken to by whom, where exactly two speak."""
+    names = list(dict.fromkeys((m.author or "").strip() or m.role for m in messages if counts(m)))
+    return {names[0]: names[1], names[1]: names[0]} if len(names) == 2 else {}
+
+
+def _results(message: Message) -> Iterator[str]:
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            yield from (inner.text for inner in part.content if isinstance(inner, Text))
+
+
+def cleaned(message: Message) -> tuple[str, list[str]]:
+    """What was said in a message, and what a program had put into it."""
+    said: list[str] = []
+    injected: list[str] = []
+    for part in message.parts:
+        if isinstance(part, Text):
+            kept, gone = cleaned_text(part.text)
+            said.append(kept)
+            injected += gone
+    return "\n\n".join(text for text in said if text.strip()), injected
+
+
+def cleaned_text(text: str) -> tuple[str, list[str]]:
+    """A text without what a program put into it, and that. White space stands where something was taken out."""
+    text = text[:_WIDE]
+    gone: list[str] = []
+    answered = bool(_answer().match(text.lstrip()))
+    kept = _without_blocks(text, gone, only_wrapped=answered)
+    kept = _without_frames(kept, gone)
+    kept = _QUOTED.sub("", kept)
+    if IN_TEXT.search(kept):
+        lines = kept.split("\n")
+        gone += [line for line in lines if IN_TEXT.search(line)]
+        kept = "\n".join("" if IN_TEXT.search(line) else line for line in lines)
+    return kept, gone
+
+
+def _spelled(tag: str) -> str:
+    return tag.lower().replace("-", "_").rsplit(":", 1)[-1]
+
+
+def _goes(name: str) -> bool:
+    """True for the name of a block that no person wrote."""
+    if name in _names("wrappers"):
+        return False
+    return (
+        name in _names("blocks")
+        or name.endswith(words_of("blocks", "endings"))
+        or ("_" in name and kind_of(name) != "other")  # a tool call spelled out in the text
+    )
+
+
+def _without_blocks(text: str, gone: list[str], *, only_wrapped: bool) -> str:
+    """The text without blocks of programs and without the tags of wrappers, in one pass over its tags."""
+    tags = list(_TAG.finditer(text)) if "<" in text else []
+    if only_wrapped and not any(_spelled(t[2]) in _names("wrappers") for t in tags):
+        gone.append(text)
+        return ""
+    ends = _ends(tags)
+    out: list[str] = []
+    at = 0
+    inside = 0  # wrappers that are open
+    for n, tag in enumerate(tags):
+        if tag.start() < at:
+            continue
+        name = _spelled(tag[2])
+        if name in _names("wrappers"):
+            _keep(out, gone, text[at : tag.start()], said=not only_wrapped or inside > 0)
+            inside = max(0, inside + (-1 if tag[1] else 1))
+            at = tag.end()
+        elif not tag[1] and not tag[3] and _goes(name):
+            end = ends.get(n)
+            if end is None and not _opens_rest(text, tag, name):
+                continue
+            stop = len(text) if end is None else end
+            _keep(out, gone, text[at : tag.start()], said=not only_wrapped or inside > 0)
+            gone.append(text[tag.end() : stop])
+            at = stop
+    _keep(out, gone, text[at:], said=not only_wrapped or inside > 0)
+    return "\n\n".join(out)
+
+
+def _keep(out: list[str], gone: list[str], piece: str, *, said: bool) -> None:
+    if piece.strip():
+        (out if said else gone).append(piece)
+
+
+def _opens_rest(text: str, tag: re.Match[str], name: str) -> bool:
+    """An opening tag without an end takes the rest with it only where it looks like a program's: alone on its line."""
+    line = text.rfind("\n", 0, tag.start()) + 1
+    after = text[tag.end() : tag.end() + 1]
+    return not text[line : tag.start()].strip() and after in ("", "\n") and "_" in name
+
+
+def _ends(tags: Sequence[re.Match[str]]) -> dict[int, int]:
+    """For every opening tag that has an end: where the end ends. Tags of one name may stand in each other."""
+    open_: dict[str, list[int]] = {}
+    out: dict[int, int] = {}
+    for n, tag in enumerate(tags):
+        name = _spelled(tag[2])
+        if tag[3]:
+            continue
+        if not tag[1]:
+            open_.setdefault(name, []).append(n)
+        elif open_.get(name):
+            out[open_[name].pop()] = tag.end()
+    return out
+
+
+def _without_frames(text: str, gone: list[str]) -> str:
+    """The text without paragraphs that begin as memories and summaries do, and without our own frames at its end."""
+    low = text.lower()
+    tails, heads = words_of("tails", "heads"), words_of("paragraphs", "heads")
+    if not any(head in low for head in (*tails, *heads)):
+        return text
+    out: list[str] = []
+    lines = text.split("\n")
+    dropping = False
+    for n, line in enumerate(lines):
+        begins = _SPACE.sub(" ", line.strip(" \t*#_>-")).lower()
+        raw = _SPACE.sub(" ", line.strip()).lower()
+        if begins.startswith(tails) or raw.startswith(tails):
+            gone += lines[n:]
+            break
+        if begins.startswith(heads) or raw.startswith(heads):
+            dropping = True
+        elif not line.strip():
+            dropping = False
+        if dropping:
+            gone.append(line)
+        out.append("" if dropping else line)
+    return "\n".join(out)
+
+
+# -- echoes ------------------------------------------------------------------------------------------------------
+
+
+def folded(text: str) -> str:
+    """A text in lower case with one space between words: for comparing."""
+    return _SPACE.sub(" ", text.casefold())
+
+
+def bare(sentence: str) -> str:
+    """A sentence without marks, quotes and punctuation around it, for comparing."""
+    return folded(_EDGE.sub("", _EDGE.sub("", sentence)))
+
+
+def _without_echo(text: str, echoed: Sequence[str]) -> str:
+    """The text without sentences that a program said before in the same words."""
+    if not echoed or not text.strip():
+        return text
+    hay, room = list[str](), _HAY
+    for piece in reversed(echoed):  # the latest first: that is what is repeated
+        hay.append(folded(piece[:room]))
+        room -= len(piece)
+        if room <= 0:
+            break
+    heap = "\n".join(hay)
+    out: list[str] = []
+    at = 0
+    for piece in sentences(text):
+        needle = bare(piece.text)
+        telling = len(needle) >= 8 or len(_HAN.findall(needle)) >= 4
+        if telling and needle in heap:
+            out.append(text[at : piece.start])
+            at = piece.end
+    if not at:
+        return text
+    return "\n".join([*out, text[at:]])

@@ -1,0 +1,57 @@
+"""The stored shape of a turn's assertions: which message they rest on by its place in the turn, not by its name.
+
+So the artefact of equal turns is the same bytes wherever they stand: forks, undo and a text that comes back share it. Before:
+`vocab/assertion`. After: `engine/analysing` and `engine/extracting` keep the bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from backscroll.formats.json_text import dumps
+from backscroll.record.chain import DAMAGE, damaged, from_bytes
+from backscroll.vocab.assertion import Assertion, assertion_from_json
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json
+
+
+def to_body(assertions: Iterable[Assertion], messages: Sequence[Message]) -> bytes:
+    """What is stored for a turn that consists of these messages."""
+    return dumps(rows_of(assertions, messages)).encode("utf-8", "surrogatepass")
+
+
+def from_body(body: bytes, revisions: Sequence[Ref]) -> tuple[Assertion, ...]:
+    """The assertions of a turn whose messages stand in these revisions, in the same order as when they were stored."""
+    return from_rows(cast("list[Mapping[str, Json]]", from_bytes(body)), revisions)
+
+
+def rows_of(assertions: Iterable[Assertion], messages: Sequence[Message]) -> list[dict[str, Json]]:
+    """One row for each assertion; `at` is the place of its message in the turn."""
+    places = {m.revision: n for n, m in enumerate(messages)}
+    out: list[dict[str, Json]] = []
+    for assertion in assertions:
+        row = replace(assertion, source=None).to_json()
+        at = None if assertion.source is None else places.get(assertion.source)
+        if at is not None:
+            row["at"] = at
+        out.append(row)
+    return out
+
+
+def from_rows(rows: Iterable[Mapping[str, Json]], revisions: Sequence[Ref]) -> tuple[Assertion, ...]:
+    """The assertions of stored rows, with the names of the revisions filled in."""
+    try:
+        return tuple(_filled(row, revisions) for row in rows)
+    except DAMAGE as error:
+        raise damaged("the assertions of a turn", error) from error
+
+
+def _filled(row: Mapping[str, Json], revisions: Sequence[Ref]) -> Assertion:
+    made = assertion_from_json(row)
+    at = row.get("at")
+    if isinstance(at, int) and 0 <= at < len(revisions):
+        return replace(made, source=revisions[at])
+    return made
