@@ -22,7 +22,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
 G = TypeVar("G", bound=Gist)
-G_co = TypeVar("G_co", bound=Gist, covariant=True)
+T_co = TypeVar("T_co", covariant=True)
 
 #: The shape of the answer.
 SCHEMA: Mapping[str, Json] = {
@@ -48,14 +48,14 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(Generic[G_co]):
+class Plan(Generic[T_co]):
     """What to ask, and the rule-made artefact that stands until, and unless, the answer can be used."""
 
     recipe: Recipe
     rule_key: bytes  # of the rule-made artefact: it names the same inputs
     key: bytes  # of the artefact; the first reply is kept under it too
     ask: Ask
-    stand_in: G_co
+    stand_in: T_co
     sources: tuple[Ref, ...]  # every revision that the model gets to see
     limit: int  # tokens of the artefact
     given: str  # the data as the model sees it
@@ -124,9 +124,10 @@ def plan(
     )
 
 
-def again(planned: Plan[G], answer: str, why: str) -> Ask:
-    """Ask once more, with what was wrong the first time."""
-    complaint = prompt_text("again", planned.language, "user", why=why)
+def again(planned: Plan[object], answer: str, why: str, kind: str = "again") -> Ask:
+    """Ask once more, with what was wrong the first time; `kind` names the file that holds the complaint as `again`."""
+    part = "user" if kind == "again" else "again"
+    complaint = prompt_text(kind, planned.language, part, why=why)
     more: tuple[Mapping[str, str], ...] = (
         # An empty message is refused by some wires.
         {"role": "assistant", "content": answer.strip() or "…"},

@@ -6,7 +6,7 @@ has none, one that failed is there too. Refuses prices (`llm/prices`) and shapes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -65,10 +65,12 @@ def record_call(
     provider: str = "",
     at: str | datetime | None = None,
     counted: int | None = None,
+    also: Callable[[Writer], None] | None = None,
 ) -> Charge:
     """Write a call down. `usage` is what the vendor reported, in its own shape; None where it reported nothing.
 
     With `counted` (the tokens of the prompt as we counted them) the estimate for this model learns from the report.
+    `also` is written in the same transaction: what was paid for is never counted and then lost.
     """
     tokens = tokens_of(usage)
     said = _moment(engine, at)
@@ -95,6 +97,8 @@ def record_call(
 
     def work(tx: Writer) -> Charge:
         tx.charge(charge)
+        if also is not None:
+            also(tx)
         if learns:
             key = key_of(plain_name(model))
             before = restored(tx.meta(key))

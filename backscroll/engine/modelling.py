@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from backscroll.derive.gist import Gist
 from backscroll.derive.model_ask import Ask, G, Plan, again
@@ -42,6 +42,8 @@ from backscroll.vocab.part import Json
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
 
+T = TypeVar("T")
+P = TypeVar("P", bound=Plan[Any])
 #: Where an artefact came from: made before, a reply in the journal, a call just now, or rules because nothing else worked.
 By: TypeAlias = Literal["kept", "journal", "model", "rules"]
 _FAILURE = Recipe("model:failure", 1)
@@ -53,13 +55,14 @@ EXPECTED = (ModelError, InvalidInput, MissingExtra, BudgetExceeded)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[G]):
+class Outcome(Generic[T]):
     """An artefact, where it came from, and why a model did not make it."""
 
-    value: G
+    value: T
     by: By
     why: str = ""
     passing: bool = False  # the service, not the answer, was at fault: later it may work
+    model: str = ""  # that made it
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,17 @@ class Better:
     model: str
     sources: tuple[Ref, ...]
     at: str  # when it was written
+
+
+@dataclass(frozen=True, slots=True)
+class Craft(Generic[P, T]):
+    """How artefacts of one kind come out of answers, and out of what was kept of them."""
+
+    fold: Callable[[P, str, bool, bool], T]  # answer, whether it is whole, whether it is the last try
+    again: Callable[[P, str, str], Ask]  # answer, what was wrong with it
+    restored: Callable[[P, Better], T]
+    kept: Callable[[T], str]  # what is kept
+    purpose: str  # on the ledger
 
 
 def better(
@@ -155,31 +169,44 @@ class Modelling:
     def make(
         self, planned: Plan[G], thread: str, *, turn: int | None = None, refresh: bool = False
     ) -> Outcome[G]:
-        """The artefact of a plan; by rules where the model cannot. `refresh`: not what an earlier model made."""
+        """The gist or summary of a plan; by rules where the model cannot. `refresh`: not what an earlier model made."""
+        craft: Craft[Plan[G], G] = Craft(
+            lambda plan, text, whole, _last: fold(plan, text, self.count, whole=whole),
+            again,
+            lambda plan, kept: replace(plan.stand_in, text=kept.text, sources=kept.sources),
+            lambda value: value.text,
+            "summary",
+        )
+        return self.crafted(planned, thread, craft, turn=turn, refresh=refresh)
+
+    def crafted(
+        self, planned: P, thread: str, craft: Craft[P, T], *, turn: int | None = None, refresh: bool = False
+    ) -> Outcome[T]:
+        """The artefact of a plan of any kind; what rules made of it where the model cannot."""
         kept = self._kept(planned, refresh=refresh)
         if kept is not None:
-            return Outcome(replace(planned.stand_in, text=kept.text, sources=kept.sources), "kept")
+            return Outcome(craft.restored(planned, kept), "kept", model=kept.model)
         planned = planned if refresh else self._as_answered(planned, thread)
         by: By = "journal"
         try:
-            text, whole, fresh = self._answer(planned, planned.key, planned.ask, thread, turn, "summary")
+            text, whole, fresh = self._answer(planned, planned.key, planned.ask, thread, turn, craft.purpose)
             by = "model" if fresh else by
             try:
-                value = fold(planned, text, self.count, whole=whole)
+                value = craft.fold(planned, text, whole, False)
             except FormatError as error:
-                asked = again(planned, text, error.message)
+                asked = craft.again(planned, text, error.message)
                 text, whole, fresh = self._answer(planned, planned.again_key, asked, thread, turn, "retry")
                 by = "model" if fresh else by
-                value = fold(planned, text, self.count, whole=whole)
+                value = craft.fold(planned, text, whole, True)
         except EXPECTED as error:
             passing = not isinstance(error, FormatError)
             self._fail(planned, thread, error, passing=passing)
             return Outcome(planned.stand_in, "rules", error.message, passing)
-        if not self.engine.store.write(lambda tx: self._keep(tx, planned, thread, value.text)):
+        if not self.engine.store.write(lambda tx: self._keep(tx, planned, thread, craft.kept(value))):
             return Outcome(planned.stand_in, "rules", "what it speaks of was forgotten meanwhile")
-        return Outcome(value, by)
+        return Outcome(value, by, model=planned.recipe.model)
 
-    def _kept(self, planned: Plan[G], *, refresh: bool) -> Better | None:
+    def _kept(self, planned: Plan[object], *, refresh: bool) -> Better | None:
         """What this model, or (unless `refresh`) an earlier one, made of the same inputs."""
 
         def look(reader: Reader) -> Better | None:
@@ -191,14 +218,14 @@ class Modelling:
 
         return self.engine.store.read(look)
 
-    def _as_answered(self, planned: Plan[G], thread: str) -> Plan[G]:
+    def _as_answered(self, planned: P, thread: str) -> P:
         """The plan under the key of an earlier model whose reply is in the journal, where there is one.
 
         A journal that came with an imported log holds replies of models that this store has never heard of.
         """
         name = planned.recipe.name
 
-        def look(reader: Reader) -> Plan[G]:
+        def look(reader: Reader) -> P:
             if reader.reply(planned.key) is not None:
                 return planned
             if (thread, name) not in self._journal:
@@ -212,7 +239,7 @@ class Modelling:
 
         return self.engine.store.read(look)
 
-    def _keep(self, tx: Writer, planned: Plan[G], thread: str, text: str) -> bool:
+    def _keep(self, tx: Writer, planned: Plan[object], thread: str, text: str) -> bool:
         """Keep an artefact, unless words that it rests on were forgotten while the model was at work."""
         if _forgotten(tx, planned.sources):
             return False
@@ -228,7 +255,7 @@ class Modelling:
             tx.set_meta(f"{_MODELS}{planned.recipe.name}", dumps(newest))
         return True
 
-    def _fail(self, planned: Plan[G], thread: str, error: BackscrollError, *, passing: bool) -> None:
+    def _fail(self, planned: Plan[object], thread: str, error: BackscrollError, *, passing: bool) -> None:
         """Keep the reason; it holds no words of the conversation."""
         why = error.message if not passing else type(error).__name__
         body = dumps({"why": why, "model": self.model, "passing": passing}).encode("utf-8", "surrogatepass")
@@ -244,34 +271,33 @@ class Modelling:
     # -- one call --------------------------------------------------------------------------------------------
 
     def _answer(
-        self, planned: Plan[G], key: bytes, asked: Ask, thread: str, turn: int | None, purpose: str
+        self, planned: Plan[object], key: bytes, asked: Ask, thread: str, turn: int | None, purpose: str
     ) -> tuple[str, bool, bool]:
         """Words, whether they are whole, and whether they had to be paid for."""
         known = self.engine.store.read(lambda reader: reader.reply(key))
         if known is not None:
             body = from_bytes(known.body)
             return body["text"], body["finish"] != "length", False
-        answer = self._call(asked, thread, turn, purpose)
-        body = {"text": answer.text, "finish": answer.finish, "model": answer.model}
-        reply = Reply(
-            key,
-            planned.recipe.name,
-            thread,
-            self.model,
-            dumps(body).encode("utf-8", "surrogatepass"),
-            planned.sources,
-            self.engine.means.now(),
-        )
 
-        def work(tx: Writer) -> None:
+        def journal(tx: Writer, answer: Answer) -> None:
+            body = {"text": answer.text, "finish": answer.finish, "model": answer.model}
+            told = dumps(body).encode("utf-8", "surrogatepass")
+            now, name = self.engine.means.now(), planned.recipe.name
             if not _forgotten(tx, planned.sources):
-                tx.keep_reply(reply)
+                tx.keep_reply(Reply(key, name, thread, self.model, told, planned.sources, now))
 
-        self.engine.store.write(work)
+        answer = self._call(asked, thread, turn, purpose, journal)
         return answer.text, answer.finish != "length", True
 
-    def _call(self, asked: Ask, thread: str, turn: int | None, purpose: str) -> Answer:
-        """One call with its retries, all of them on the ledger."""
+    def _call(
+        self,
+        asked: Ask,
+        thread: str,
+        turn: int | None,
+        purpose: str,
+        journal: Callable[[Writer, Answer], None],
+    ) -> Answer:
+        """One call with its retries, all of them on the ledger; the answer is kept in the moment in which it is charged."""
         counted = self._tokens(asked)
         owed = expected_cost(
             self.engine, self.model, input=counted, output=asked.max_tokens, provider=self.provider.name
@@ -297,11 +323,17 @@ class Modelling:
             self._charge(None, FAILED, thread, turn)
             raise
         self.calls += 1
-        self._charge(answer, purpose, thread, turn, counted)
+        self._charge(answer, purpose, thread, turn, counted, lambda tx: journal(tx, answer))
         return answer
 
     def _charge(
-        self, answer: Answer | None, purpose: str, thread: str, turn: int | None, counted: int | None = None
+        self,
+        answer: Answer | None,
+        purpose: str,
+        thread: str,
+        turn: int | None,
+        counted: int | None = None,
+        also: Callable[[Writer], None] | None = None,
     ) -> None:
         record_call(
             self.engine,
@@ -312,6 +344,7 @@ class Modelling:
             turn=turn,
             provider=self.provider.name,
             counted=counted,
+            also=also,
         )
 
     def _tokens(self, asked: Ask) -> int:
