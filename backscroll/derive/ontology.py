@@ -80,3 +80,12 @@ def predicate(name: str) -> Predicate:
 def is_relation(name: str) -> bool:
     """True for known relations."""
     return name in _table()["relations"]
+
+
+def labels() -> Mapping[str, str]:
+    """What people call the known predicates, in English and Chinese (without the place of the other end) → predicate."""
+    out: dict[str, str] = {}
+    for name, known in _predicates().items():
+        for label in (name, known.en, known.zh.replace("…", "")):
+            out.setdefault(label.replace("_", " ").casefold(), name)
+    return out
