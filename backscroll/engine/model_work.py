@@ -19,6 +19,7 @@ from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.summary import Summary, summarise_messages
 from backscroll.derive.tree import PROGRESS
 from backscroll.engine.costing import expected_cost
+from backscroll.engine.lease import Lease
 from backscroll.engine.lineage import View
 from backscroll.engine.modelling import Better, Modelling, Outcome, better, failure_of, modelling_for
 from backscroll.engine.tree_texts import Texts
@@ -36,7 +37,6 @@ Planned: TypeAlias = Plan[Gist]
 _CROP = Recipe("crop", 1)  # what rules make of cropped messages: names the inputs
 _SEEN = "modelled"  # under which the store keeps how far this work has come
 _PAGE = 128
-_LEASE = 900 * 1_000_000  # microseconds; longer than one call with all its tries
 _LIVE = 600 * 1_000_000  # microseconds between saying and logging; what came later was imported
 
 
@@ -71,7 +71,7 @@ def write_pending(engine: Engine, thread: str, limit: int, stop: Callable[[], bo
     working = modelling_for(engine)
     if working is None:
         return 0
-    with working, _Lease(engine, thread) as lease:
+    with working, Lease(engine, thread) as lease:
         if not lease.renewed():
             return 0  # somebody else is at it
         done = _write(working, thread, limit, lease, imported=False, stop=stop)
@@ -97,7 +97,7 @@ def estimate(engine: Engine, thread: str) -> Estimate:
 
 def write_all(engine: Engine, thread: str, limit: int | None = None) -> Written:
     """Write everything that is due for a thread, here and now, imported turns included."""
-    with _configured(engine) as working, _Lease(engine, thread) as lease:
+    with _configured(engine) as working, Lease(engine, thread) as lease:
         done = Written()
         if not lease.renewed():
             raise Conflict(
@@ -138,51 +138,11 @@ def _configured(engine: Engine) -> Modelling:
     return found
 
 
-class _Lease:
-    """The right to have a model write for a thread: one holder at a time in all processes, so that nobody pays twice.
-
-    It runs out by itself where its holder died.
-    """
-
-    def __init__(self, engine: Engine, thread: str) -> None:
-        self._engine, self._name = engine, f"modelling {thread}"
-        self._thread = thread
-        self._holder = engine.means.random(8).hex()
-        self._held = False
-
-    def __enter__(self) -> _Lease:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._held:
-            self._engine.store.write(self._release)
-
-    def renewed(self) -> bool:
-        """Take the lease, or hold it for longer; False where somebody else has it."""
-
-        def work(tx: Writer) -> bool:
-            tx.lock_thread(self._thread)  # others who want it wait here
-            now = microseconds(self._engine.means.now())
-            holder, _, until = (tx.meta(self._name) or "").partition(" ")
-            if holder not in ("", self._holder) and until.isdecimal() and int(until) > now:
-                return False
-            tx.set_meta(self._name, f"{self._holder} {now + _LEASE}")
-            return True
-
-        self._held = self._engine.store.write(work)
-        return self._held
-
-    def _release(self, tx: Writer) -> None:
-        tx.lock_thread(self._thread)
-        if (tx.meta(self._name) or "").startswith(self._holder):
-            tx.set_meta(self._name, "")
-
-
 def _write(
     working: Modelling,
     thread: str,
     limit: int,
-    lease: _Lease,
+    lease: Lease,
     *,
     imported: bool,
     stop: Callable[[], bool] = lambda: False,

@@ -1,0 +1,68 @@
+"""Leases: the right to have a model work for a thread, held by one at a time in all processes, so that nobody pays twice.
+
+Owns taking, renewing and letting go; a lease runs out by itself where its holder died. Before: the store's notes. After:
+`engine/model_work`, `engine/extracting`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backscroll.record.ports import Reader, Writer
+from backscroll.vocab.moment import microseconds
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+LENGTH = 900 * 1_000_000  # microseconds; longer than one call with all its tries
+
+
+class Lease:
+    """The right to do one kind of work for a thread; use it in a `with`. `about` says to others what is worked on."""
+
+    def __init__(self, engine: Engine, thread: str, what: str = "modelling", about: str = "") -> None:
+        self._engine, self._name = engine, f"{what} {thread}"
+        self._thread = thread
+        self._about = about
+        self._holder = engine.means.random(8).hex()
+        self._held = False
+
+    def __enter__(self) -> Lease:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._held:
+            self._engine.store.write(self._release)
+
+    def renewed(self) -> bool:
+        """Take the lease, or hold it for longer; False where somebody else has it."""
+
+        def work(tx: Writer) -> bool:
+            tx.lock_thread(self._thread)  # others who want it wait here
+            now = microseconds(self._engine.means.now())
+            holder, until, _ = _read(tx.meta(self._name))
+            if holder not in ("", self._holder) and until > now:
+                return False
+            tx.set_meta(self._name, f"{self._holder} {now + LENGTH} {self._about}".strip())
+            return True
+
+        self._held = self._engine.store.write(work)
+        return self._held
+
+    def _release(self, tx: Writer) -> None:
+        tx.lock_thread(self._thread)
+        if (tx.meta(self._name) or "").startswith(self._holder):
+            tx.set_meta(self._name, "")
+
+
+def leased(reader: Reader, thread: str, what: str, now_us: int) -> str | None:
+    """What somebody is working on for a thread just now; None where nobody is."""
+    holder, until, about = _read(reader.meta(f"{what} {thread}"))
+    return about if holder and until > now_us else None
+
+
+def _read(text: str | None) -> tuple[str, int, str]:
+    """Holder, when it runs out, and what it is about."""
+    holder, _, rest = (text or "").partition(" ")
+    until, _, about = rest.partition(" ")
+    return holder, int(until) if until.isdecimal() else 0, about
