@@ -277,7 +277,7 @@ class History:
                 if newest_first
                 else (first, min(last, first + _PAGE - 1))
             )
-            found = self._view(lambda view, low=low, high=high: _log(view, low, high), moment)
+            found = self._view(lambda view, low=low, high=high: log_of(view, low, high), moment)
             yield from reversed(found) if newest_first else found
             first, last = (first, low - 1) if newest_first else (high + 1, last)
 
@@ -296,7 +296,7 @@ def _change(event: Event) -> Change:
         raise damaged(f"code change {event.id.short}", error) from error
 
 
-def _log(view: View, first: int, last: int) -> list[Event]:
+def log_of(view: View, first: int, last: int) -> list[Event]:
     """Events along the lineage: a fork's numbers go on where its parent's shared part ends."""
     high = min(last, view.as_of)
     out = view.reader.events(view.state.id, max(first, view.state.fork_seq + 1), high)

@@ -1,0 +1,356 @@
+"""Analysing turns once they are steady: marks, assertions by rules, and turn states, brought up to date together.
+
+`catch_up` looks at what happened since it last looked, folds it into the marks of the thread (`derive/window`), reads again the
+turns that this touched, and keeps their assertions under the key of what they rest on. All of a step is written together
+with how far it got, so it can stop at any moment, several processes may try, and after any history marks and assertions are
+those that a rebuild gives. Asking a model is not done here: `engine/extracting`. After: `engine/graphing` folds the claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from backscroll.derive.assertions import RECIPE, extract, rule_key, to_body
+from backscroll.derive.tree import just_before
+from backscroll.derive.window import Marks, Window, window_of
+from backscroll.engine.lineage import View
+from backscroll.engine.reading import log_of, message_of
+from backscroll.errors import NotFound
+from backscroll.record.derived import Made, TurnMark
+from backscroll.record.history import DELETED, FORGOTTEN, Entry
+from backscroll.record.order import at_end
+from backscroll.record.ports import Reader, ThreadState, Writer
+from backscroll.record.turns import version
+from backscroll.vocab.event import PLENTY, Event, Kind
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+_STEP = 1000  # events that one transaction takes on
+_PAGE = 256
+_TRIES = 3
+#: Events that change which messages there are, or where they stand.
+_MOVING = frozenset(
+    {Kind.INSERTED, Kind.DELETED, Kind.RESTORED, Kind.MOVED, Kind.UNDONE, Kind.REDONE, Kind.FORGOTTEN}
+)
+
+
+def progress_name(window: Window) -> str:
+    """The name under which the store keeps how far the analysis has come, under these settings."""
+    return f"turns:{window.rule}:{RECIPE.version}"
+
+
+def catch_up(engine: Engine, thread: str, limit: int | None = None) -> int:
+    """Bring marks and assertions of a thread up to date, at most so many events; gives how many it took on."""
+    done = 0
+    while limit is None or done < limit:
+        step = _STEP if limit is None else min(_STEP, limit - done)
+        more = _step(engine, thread, step)
+        done += more
+        if more < step:
+            break
+    return done
+
+
+def rebuild(engine: Engine, thread: str) -> int:
+    """Forget the marks of a thread and make them again from its log; gives how many events that took."""
+    window = window_of(engine.settings)
+
+    def clear(tx: Writer) -> None:
+        tx.drop_turn_marks(thread, window.rule)
+        tx.set_progress(thread, progress_name(window), 0)
+
+    engine.store.write(clear)
+    return catch_up(engine, thread)
+
+
+def _step(engine: Engine, thread: str, limit: int) -> int:
+    window = window_of(engine.settings)
+    for _ in range(_TRIES):
+        work = engine.store.read(lambda reader: planned(engine, reader, thread, window, limit, analyse=True))
+        if work is None:
+            return 0
+        if engine.store.write(work.write):
+            from backscroll.engine.graphing import moved_on
+
+            moved_on(engine, work)
+            return work.upto - work.seen
+    return 0  # others are quicker; what they leave is due at the next look
+
+
+def planned(
+    engine: Engine,
+    reader: Reader,
+    thread: str,
+    window: Window,
+    limit: int | None = None,
+    *,
+    analyse: bool = False,
+) -> Step | None:
+    """What there is to do (and with `analyse`, doing it); None where nothing happened. Writes nothing."""
+    state = reader.thread(thread)
+    if state is None:
+        raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
+    seen = reader.progress(thread, progress_name(window))
+    if seen >= state.head:
+        return None
+    upto = state.head if limit is None else min(state.head, seen + limit)
+    step = Step(reader, state, window, seen, upto, engine.means.now())
+    step.plan()
+    if analyse:
+        step.analyse()
+    return step
+
+
+class Step:
+    """The work between two events of a log."""
+
+    def __init__(
+        self, reader: Reader, state: ThreadState, window: Window, seen: int, upto: int, now: str
+    ) -> None:
+        self.thread, self.window = state.id, window
+        self.seen, self.upto = seen, upto
+        self._reader, self._state, self._at = reader, state, now
+        self._now = View(reader, state, upto)
+        self._events = list(self._log())
+        self._rare = [e for e in self._events if e.kind not in PLENTY]
+        self.marks = Marks(window, self.thread, self._known())
+        self._touched: set[bytes] = set()  # positions at which something changed, as every moment saw them
+        self._texts: dict[Ref, list[Message]] = {}  # of turns to analyse
+        self._made: list[Made] = []
+        self.analysed: list[TurnMark] = []
+        self._later: list[tuple[int, frozenset[bytes]]] | None = None
+
+    # -- what happened ---------------------------------------------------------------------------------------
+
+    def _log(self) -> Iterator[Event]:
+        """Events along the lineage, without those about messages that a fork does not share."""
+        low = self.seen + 1
+        while low <= self.upto:
+            high = min(self.upto, low + _PAGE - 1)
+            yield from log_of(self._now, low, high)
+            low = high + 1
+
+    def _known(self) -> list[TurnMark]:
+        """Marks that the fold needs: the newest ones, or all where something happened further back."""
+        if self.seen == 0:
+            return []
+        rule, most = self.window.rule, self.window.size + 2
+        if all(e.kind in _PLAIN for e in self._rare) and (self.window.freezes or not self._rare):
+            found: list[TurnMark] = []
+            before: bytes | None = None
+            while sum(not m.gone for m in found) < most:
+                page = self._reader.turn_marks(
+                    self.thread, rule, before=before, newest_first=True, limit=most * 2
+                )
+                found += page
+                if len(page) < most * 2:
+                    break
+                before = page[-1].position
+            return found
+        return self._reader.turn_marks(self.thread, rule)
+
+    def plan(self) -> None:
+        """Fold the events into the marks, and read the turns whose analysis rests on something else now."""
+        for event in self._events:
+            if event.kind is Kind.FLUSHED:
+                self.marks.flush(event.seq)
+            elif event.kind is Kind.APPENDED:
+                self._appended(event)
+            elif event.kind not in PLENTY:
+                self._happened(event)
+        self._read()
+
+    def _appended(self, event: Event) -> None:
+        position = at_end(event.seq)
+        limit = self._now.limit(event.thread)
+        if limit is not None and position > limit:
+            return
+        if event.head.get("flags", 0) & DELETED:
+            return
+        if event.head.get("role") == "user":
+            self.marks.add(event.id, position)
+        elif not len(self.marks):
+            self.marks.add(Ref(self.thread, 0), b"")
+        self.marks.settle(event.seq)
+        self._touched.add(position)
+
+    def _happened(self, event: Event) -> None:
+        """A rare event: what it did to openings, and where it changed anything."""
+        messages = list(dict.fromkeys(_about(event)))
+        if not messages:
+            return
+        before = View(self._reader, self._state, event.seq - 1)
+        after = View(self._reader, self._state, event.seq)
+        for message in messages:
+            was, is_ = before.entry(message), after.entry(message)
+            for entry in (was, is_):
+                if entry is not None:
+                    self._touched.add(entry.position)
+            opened, opens = was is not None and was.opens_turn, is_ is not None and is_.opens_turn
+            if opens and (not opened or was is None or was.position != (is_.position if is_ else b"")):
+                assert is_ is not None
+                self.marks.add(message, is_.position)
+            elif opened and not opens:
+                self.marks.remove(message)
+            if event.kind in _MOVING:
+                self._touched.update(self._places(message))
+        if event.kind in _MOVING:
+            self._beginning(after)
+            self.marks.settle(event.seq)
+
+    def _places(self, message: Ref) -> Iterator[bytes]:
+        """Every position that a message ever had: settled turns know it by an old one."""
+        yield at_end(message.seq)
+        for event in self._reader.events_about(message):
+            place = event.head.get("position")
+            if isinstance(place, str):
+                yield bytes.fromhex(place)
+
+    def _beginning(self, view: View) -> None:
+        """Whether anything stands before the first user message."""
+        first = _first(view)
+        there = first is not None and first.role != "user"
+        opening = Ref(self.thread, 0)
+        mark = self.marks.get(opening)
+        if there and (mark is None or mark.gone):
+            self.marks.add(opening, b"")
+        elif not there and mark is not None:
+            self.marks.remove(opening)
+
+    # -- what it rests on ------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        """Read the turns that are due and were touched, or came or went, and note what their analysis rests on."""
+        openings = dict.fromkeys(self.marks.changed)
+        for position in self._touched:
+            for mark in (*self.marks.around(position), *self.marks.pinned_over(position)):
+                openings[mark.opening] = None
+        for opening in sorted(openings):
+            mark = self.marks.get(opening)
+            if mark is None or not mark.due:
+                continue
+            messages = self._content(mark)
+            if not messages:
+                self.marks.content(opening, "", b"", ())
+                continue
+            key, sources = rule_key(messages), tuple(m.revision for m in messages)
+            before = (mark.key, mark.sources)
+            self.marks.content(opening, version(messages), key, sources)
+            if before != (key, sources):
+                self._texts[opening] = messages
+
+    def _content(self, mark: TurnMark) -> list[Message]:
+        """The messages of which the assertions of a turn are made: its own, or those that it had when it was settled."""
+        live = [] if mark.gone else self._live(mark)
+        if not mark.pinned or (not self.window.freezes and self.window.settled_deletes == "retract"):
+            return live
+        if self._untouched(mark) and live:
+            return live  # nothing happened to it since
+        then = self._then(mark)
+        if self.window.freezes:
+            return then if self.window.settled_deletes == "ignore" else [m for m in then if self._alive(m.id)]
+        lost = [m for m in then if not self._alive(m.id)]
+        return sorted([*live, *lost], key=lambda m: m.position)
+
+    def _untouched(self, mark: TurnMark) -> bool:
+        """True where a turn that was settled in this step is as it was then."""
+        if mark.pinned <= self.seen or mark.gone or self.marks.after(mark.opening) != mark.ends:
+            return False
+        if self._later is None:
+            self._later = [
+                (e.seq, frozenset(p for m in _about(e) for p in self._places(m))) for e in self._rare
+            ]
+        return not any(
+            seq > mark.pinned and mark.position <= place < mark.ends
+            for seq, places in self._later
+            for place in places
+        )
+
+    def _live(self, mark: TurnMark) -> list[Message]:
+        return self._turn(self._now, mark.position, self.marks.after(mark.opening))
+
+    def _then(self, mark: TurnMark) -> list[Message]:
+        view = View(self._reader, self._state, mark.pinned)
+        return self._turn(view, mark.position, mark.ends)
+
+    def _turn(self, view: View, low: bytes, high: bytes | None) -> list[Message]:
+        out: list[Message] = []
+        after = just_before(low) or None
+        while True:
+            rows = view.page(_PAGE, after=after, before=high)
+            out += [
+                message_of(*row)
+                for row in rows
+                if row[0].position >= low and row[1].body is not None and not row[0].flags & FORGOTTEN
+            ]
+            if len(rows) < _PAGE:
+                return out
+            after = rows[-1][0].position
+
+    def _alive(self, message: Ref) -> bool:
+        entry = self._now.entry(message)
+        return entry is not None and entry.live
+
+    # -- analysing -------------------------------------------------------------------------------------------
+
+    def analyse(self) -> None:
+        """Find the assertions of the turns that were read, by rules, unless they were found before."""
+        keys = {rule_key(messages): messages for messages in self._texts.values()}
+        known = self._reader.made(list(keys))
+        for key, messages in keys.items():
+            if key not in known:
+                body = to_body(extract(messages), messages)
+                sources = tuple(m.revision for m in messages)
+                self._made.append(Made(key, RECIPE.name, self.thread, body, sources, self._at))
+        self.analysed = [mark for opening in self._texts if (mark := self.marks.get(opening)) is not None]
+
+    def write(self, tx: Writer) -> bool:
+        """Write everything together; False where somebody else was quicker, or something was forgotten meanwhile."""
+        name = progress_name(self.window)
+        if tx.progress(self.thread, name) != self.seen:
+            return False
+        if self.seen == 0:
+            tx.drop_turn_marks(self.thread, self.window.rule)
+        tx.make(self._made)
+        gone = [opening for opening in self.marks.changed if self.marks.get(opening) is None]
+        tx.drop_turn_marks(self.thread, self.window.rule, gone)
+        tx.set_turn_marks(m for o in self.marks.changed if (m := self.marks.get(o)) is not None)
+        for mark in self.analysed:
+            tx.set_turn_state(self.thread, mark.opening, mark.version, self._at)
+        tx.set_progress(self.thread, name, self.upto)
+        return True
+
+
+def _first(view: View) -> Entry | None:
+    """The first message as it stood at a moment, even if its words are forgotten since."""
+    after: bytes | None = None
+    while rows := view.page(_PAGE, after=after, gone=True):
+        for entry, _ in rows:
+            if entry.live:
+                return entry
+        after = rows[-1][0].position
+    return None
+
+
+#: Rare events that leave every message in its place, and all that was said before as it was, or change only words.
+_PLAIN = frozenset(Kind) - _MOVING
+
+
+def _about(event: Event) -> Iterable[Ref]:
+    """The messages whose entries an event changed."""
+    if event.message is not None:
+        yield event.message
+    for hole in _list(event, "messages"):
+        yield parse_ref(hole["message"])
+    for was in _list(event, "entries"):
+        yield parse_ref(was["message"])
+
+
+def _list(event: Event, name: str) -> Sequence[Mapping[str, str]]:
+    found: Json = event.head.get(name, ())
+    return cast("list[Mapping[str, str]]", found) if isinstance(found, list) else ()

@@ -1,0 +1,436 @@
+"""The graph of a thread, as people and prompts use it: what the analysed turns say, with the person's own changes on top.
+
+The graph itself is a view (`graph/fold`) over claims that lie in the store; it is held in memory and brought up to date turn by
+turn. What a person changes is an event of the log: undo takes it back, forks inherit it, no re-analysis touches it.
+Before: `engine/analysing`. After: `engine/tail` (the prompt), `surfaces/cli/graph`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from backscroll.derive.assertions import from_body
+from backscroll.derive.window import window_of
+from backscroll.engine.analysing import Step, catch_up, progress_name, rebuild
+from backscroll.engine.lineage import View
+from backscroll.engine.pen import Pen
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.graph.fold import Graph
+from backscroll.graph.view import (
+    Contradiction,
+    Fact,
+    Neighbourhood,
+    NodeView,
+    Options,
+    Question,
+    Suggestion,
+    WorldEntry,
+)
+from backscroll.record.acts import acts_in_force
+from backscroll.record.chain import from_bytes
+from backscroll.record.derived import TurnMark
+from backscroll.record.ports import Reader
+from backscroll.vocab.assertion import Assertion, Change, Override, TurnClaims
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.thread import Thread
+
+_HELD = 16  # graphs in memory
+_TELLING = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD})
+_ACTING = _TELLING | {Kind.LIFTED, Kind.UNDONE, Kind.REDONE}
+#: In the store's meta, for each thread: how many turns a model has analysed.
+EXTRACTED = "extracted:"
+
+
+@dataclass
+class Held:
+    """A graph in memory, and what it was made from."""
+
+    graph: Graph
+    rule: str
+    seen: int = 0  # the event up to which the marks are in it
+    told: int = 0  # the event up to which overrides and worlds are in it
+    models: str = ""
+    marks: dict[Ref, tuple[bytes, bytes, tuple[Ref, ...]]] = field(
+        default_factory=dict[Ref, tuple[bytes, bytes, tuple[Ref, ...]]]
+    )
+    acts: list[Event] = field(default_factory=list[Event])
+
+
+def moved_on(engine: Engine, step: Step) -> None:
+    """A step of the analysis was written: bring the graph in memory along, where it was up to date before."""
+    held = cast("Held | None", engine.memo.shelf("graphs", _HELD).get(step.thread))
+    if held is None or held.seen != step.seen or held.rule != step.window.rule:
+        return
+    marks = {o: step.marks.get(o) for o in step.marks.changed}
+    engine.store.read(lambda reader: _put(reader, held, marks))
+    held.seen = step.upto
+
+
+def _put(reader: Reader, held: Held, marks: Mapping[Ref, TurnMark | None]) -> None:
+    """Put turns into the graph, or take them out."""
+    keep = [mark for mark in marks.values() if mark is not None and mark.key]
+    found = claims_of(reader, keep)
+    for opening, mark in marks.items():
+        if mark is None or not mark.key:
+            if held.marks.pop(opening, None) is not None:
+                held.graph.drop(opening)
+            continue
+        claims = found.get(opening)
+        if claims is None:
+            continue
+        held.marks[opening] = (mark.position, mark.key, mark.sources)
+        held.graph.put(claims)
+
+
+def claims_of(reader: Reader, marks: Sequence[TurnMark]) -> dict[Ref, TurnClaims]:
+    """What turns say, by their openings: in the words of a model where one has read them; without what is missing."""
+    from backscroll.engine.extracting import found_by_models
+
+    keys = list(dict.fromkeys(mark.key for mark in marks))
+    made = reader.made(keys)
+    better = found_by_models(reader, keys)
+    out: dict[Ref, TurnClaims] = {}
+    for mark in marks:
+        body = better.get(mark.key)
+        if body is None and mark.key in made:
+            body = made[mark.key].body
+        if body is not None:
+            said: tuple[Assertion, ...] = from_body(body, mark.sources)
+            out[mark.opening] = TurnClaims(mark.opening, mark.position, said)
+    return out
+
+
+def graph_of(thread: Thread, *, behind: int | None = None) -> Graph | None:
+    """The graph as it stands now. With `behind`, None where more events than that wait to be analysed."""
+    engine = thread.engine
+    window = window_of(engine.settings)
+    name = progress_name(window)
+    if behind is not None:
+        seen = engine.store.read(lambda r: r.progress(thread.id, name))
+        if thread.head - seen > behind:
+            return None
+    catch_up(engine, thread.id)
+    shelf = engine.memo.shelf("graphs", _HELD)
+    held = cast("Held | None", shelf.get(thread.id))
+    if held is None or held.rule != window.rule:
+        held = Held(Graph(options=options_of(thread)), window.rule)
+        shelf[thread.id] = held
+    missing = engine.store.read(lambda reader: _refreshed(reader, thread, held, name))
+    if missing:  # an artefact that others shared was forgotten with their words
+        rebuild(engine, thread.id)
+        held = shelf[thread.id] = Held(Graph(options=options_of(thread)), window.rule)
+        engine.store.read(lambda reader: _refreshed(reader, thread, held, name))
+    return held.graph
+
+
+def _refreshed(reader: Reader, thread: Thread, held: Held, name: str) -> bool:
+    """Bring a held graph up to date; True where something that it needs is not in the store."""
+    seen = reader.progress(thread.id, name)
+    models = reader.meta(f"{EXTRACTED}{thread.id}") or ""
+    missing = False
+    if held.seen != seen or held.models != models:
+        marks = {m.opening: m for m in reader.turn_marks(thread.id, held.rule) if m.key}
+        same = held.models == models
+        news: dict[Ref, TurnMark | None] = {
+            o: m for o, m in marks.items() if not same or held.marks.get(o) != (m.position, m.key, m.sources)
+        }
+        news |= {o: None for o in held.marks if o not in marks}
+        _put(reader, held, news)
+        missing = any(o not in held.marks for o in marks)
+        held.seen, held.models = seen, models
+    _tell(reader, thread, held)
+    return missing
+
+
+def _tell(reader: Reader, thread: Thread, held: Held) -> None:
+    """Overrides and world descriptions that came since."""
+    state = reader.thread(thread.id)
+    assert state is not None
+    if state.head == held.told:
+        return
+    view = View(reader, state)
+    news = [e for e in view.others(held.told) if e.kind in _ACTING]
+    held.told = state.head
+    if not news:
+        return
+    held.acts += news
+    held.graph.set_overrides(overrides_in(held.acts))
+    held.graph.set_world(world_in(held.acts))
+
+
+def options_of(thread: Thread) -> Options:
+    """What the settings say about folding."""
+    settings = thread.engine.settings
+    return Options(
+        preserve_user_edits=settings.conflict_resolution_preserve_user_edits,
+        auto_infer=settings.node_creation_auto_infer_attributes,
+        use_world=settings.node_creation_use_world_context,
+        min_attributes=settings.node_creation_min_attributes,
+        language="zh" if thread.info.language.startswith("zh") else "en",
+    )
+
+
+def overrides_in(events: Iterable[Event]) -> list[Override]:
+    """The person's changes in force, oldest first."""
+    return [override_of(e) for e in acts_in_force(events, {Kind.OVERRIDDEN}) if e.body is not None]
+
+
+def override_of(event: Event) -> Override:
+    """The change that an event holds."""
+    body = cast("Mapping[str, Json]", from_bytes(event.body or b"{}"))
+    turns: list[Json] = body.get("turns", [])
+    return Override(
+        Change(body["change"]),
+        str(body["node"]),
+        str(body.get("predicate", "")),
+        str(body.get("value", "")),
+        str(body.get("object", "")),
+        str(body.get("type", "")),
+        tuple(_ref(str(t)) for t in turns),
+        event.id,
+        event.actor,
+        event.at,
+    )
+
+
+def _ref(name: str) -> Ref:
+    thread, _, seq = name.rpartition(".")
+    return Ref(thread, int(seq))
+
+
+def world_in(events: Iterable[Event]) -> list[WorldEntry]:
+    """The entries of the world descriptions in force; a later one of the same name takes the place of an earlier."""
+    from backscroll.graph.world import from_json
+
+    books: dict[str, list[WorldEntry]] = {}
+    for event in acts_in_force(events, {Kind.WORLD_TOLD}):
+        body = cast("Mapping[str, Json]", from_bytes(event.body or b"{}"))
+        books.pop(str(body["name"]), None)
+        books[str(body["name"])] = list(from_json(body["entries"]))
+    return [entry for entries in books.values() for entry in entries]
+
+
+class ThreadGraph:
+    """The knowledge graph of one thread: reading it, correcting it, telling it about the world."""
+
+    def __init__(self, thread: Thread) -> None:
+        self.thread = thread
+
+    @property
+    def view(self) -> Graph:
+        """The graph as it stands now."""
+        graph = graph_of(self.thread)
+        assert graph is not None
+        return graph
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def node(self, name: str) -> NodeView:
+        """One node: by id, readable id, name or alias."""
+        return self.view.node(name)
+
+    def nodes(self, *, type: str = "", text: str = "", limit: int | None = None) -> list[NodeView]:
+        """Nodes in order of first appearance; of a type, or with a text in name, alias or attribute."""
+        return self.view.nodes(type=type, text=text, limit=limit)
+
+    def around(self, *names: str, depth: int = 1, limit: int = 40) -> Neighbourhood:
+        """What stands around some nodes."""
+        return self.view.around(names, depth=depth, limit=limit)
+
+    def history(self, name: str, predicate: str = "") -> list[Fact]:
+        """Every value that was ever held, with the turns from and until which it was."""
+        return self.view.history(name, predicate)
+
+    def why(self, name: str, predicate: str = "", object: str = "") -> list[Fact]:
+        """Why something is believed: facts with the sentences they rest on."""
+        return self.view.why(name, predicate, object)
+
+    def at(self, turn: int) -> Graph:
+        """The graph as it was when a turn had been said."""
+        found = self.thread.turn(turn)
+        position = found.messages[0].position if turn else b""
+        return self.view.at(position)
+
+    def conflicts(self) -> list[Contradiction]:
+        """What contradicts what, and which of them is held."""
+        return self.view.conflicts()
+
+    def questions(self) -> list[Question]:
+        """What only the person can settle; those that were answered by an override are gone."""
+        return self.view.questions()
+
+    def suggestions(self) -> list[Suggestion]:
+        """Nodes that may be one."""
+        return self.view.suggestions()
+
+    def numbers(self) -> Callable[[Ref], int]:
+        """Tells the number of a turn by its opening; -1 where that is not in the history any more."""
+        known: dict[Ref, int] = {}
+
+        def number(opening: Ref) -> int:
+            if opening not in known:
+                known[opening] = self.thread.reading(lambda view: _number(view, opening))
+            return known[opening]
+
+        return number
+
+    # -- the person's own changes ----------------------------------------------------------------------------
+
+    def set(
+        self, node: str, predicate: str, value: str = "", *, object: str = "", type: str = ""
+    ) -> Override:
+        """An attribute has this value, or a relation this other end, whatever the text says."""
+        if bool(value) == bool(object):
+            raise InvalidInput(
+                "give a value (of an attribute) or an object (of a relation)", hint="one of the two"
+            )
+        return self._write(Change.SET, node, predicate, value, object=object, type=type)
+
+    def pin(self, node: str, predicate: str) -> Override:
+        """What is held now stays, whatever the text says later."""
+        facts = [f for f in self.why(node, predicate) if f.current]
+        if not facts:
+            raise NotFound(
+                f"{node} has no {predicate} that could be pinned",
+                hint="`backscroll graph show` lists what it has",
+            )
+        return self._write(Change.PIN, node, predicate, facts[0].value, object=facts[0].object)
+
+    def forbid(self, node: str, predicate: str, value: str = "", *, object: str = "") -> Override:
+        """This is not so, whatever the text says; without value and object, nothing of that predicate is."""
+        return self._write(Change.FORBID, node, predicate, value, object=object)
+
+    def rename(self, node: str, name: str) -> Override:
+        """Call a node by another name."""
+        if not name.strip():
+            raise InvalidInput("a node needs a name", hint="use a word or two")
+        return self._write(Change.RENAME, node, value=name.strip())
+
+    def merge(self, first: str, second: str) -> Override:
+        """Two nodes are one; the first one's name stays."""
+        one, other = self.view.node(first).id, self.view.node(second).id
+        if one == other:
+            raise InvalidInput(f"{first} and {second} are one node already", hint="nothing to merge")
+        return self._write(Change.MERGE, one, object=other)
+
+    def split(self, node: str, turns: Sequence[int], name: str = "") -> Override:
+        """One name stands for two: what these turns say is about another one."""
+        if not turns:
+            raise InvalidInput("name the turns that speak of the other one", hint="their numbers")
+        openings = tuple(self._opening(n) for n in turns)
+        return self._write(Change.SPLIT, node, value=name, turns=openings)
+
+    def delete(self, node: str) -> Override:
+        """There is no such node."""
+        return self._write(Change.DELETE, node)
+
+    def add(self, name: str, type: str = "", **attributes: str) -> Override:
+        """There is such a node; attributes can be given at once."""
+        from backscroll.graph.names import key_of
+
+        if not key_of(name):
+            raise InvalidInput("a node needs a name", hint="use a word or two")
+        changes = [(Change.ADD, "", name, type), *((Change.SET, p, v, "") for p, v in attributes.items())]
+        return self._stroke(
+            [
+                {"change": c.value, "node": key_of(name), "predicate": p, "value": v, "type": t}
+                for c, p, v, t in changes
+            ]
+        )[0]
+
+    def overrides(self) -> list[Override]:
+        """The person's changes in force, oldest first."""
+        return overrides_in(self.thread.reading(lambda view: view.others()))
+
+    def lift(self, override: Ref | int) -> None:
+        """A change of the person holds no longer; what the text says counts again."""
+        seq = override if isinstance(override, int) else override.seq
+        if not any(o.id is not None and o.id.seq == seq for o in self.overrides()):
+            raise NotFound(f"no override {seq} is in force", hint="`backscroll graph overrides` lists them")
+        self.thread.stroke(lambda pen: pen.write(Kind.LIFTED, head={"of": [seq]}))
+
+    def _opening(self, turn: int) -> Ref:
+        found = self.thread.turn(turn)
+        return found.messages[0].id if turn else Ref(self.thread.id, 0)
+
+    def _write(
+        self,
+        change: Change,
+        node: str,
+        predicate: str = "",
+        value: str = "",
+        *,
+        object: str = "",
+        type: str = "",
+        turns: tuple[Ref, ...] = (),
+    ) -> Override:
+        graph = self.view
+        body: dict[str, Json] = {"change": change.value, "node": graph.node(node).id}
+        if object:
+            found = graph.find(object)
+            if found is None:
+                from backscroll.graph.names import key_of
+
+                found = key_of(object)
+                body["value"] = object
+            body["object"] = found
+        for name, text in (("predicate", predicate), ("value", value), ("type", type)):
+            if text:
+                body[name] = text
+        if turns:
+            body["turns"] = [str(t) for t in turns]
+        return self._stroke([body])[0]
+
+    def _stroke(self, bodies: Sequence[Mapping[str, Json]]) -> list[Override]:
+        def work(pen: Pen) -> list[Event]:
+            group = {"group": pen.state.head + 1} if len(bodies) > 1 else None
+            return [pen.write(Kind.OVERRIDDEN, head=group, body=dict(body)) for body in bodies]
+
+        return [override_of(event) for event in self.thread.stroke(work)]
+
+    # -- the world -------------------------------------------------------------------------------------------
+
+    def tell_world(self, name: str, text: str) -> list[WorldEntry]:
+        """Describe the world: a lorebook (SillyTavern, character card, NovelAI), Markdown, or plain text."""
+        from backscroll.formats.lorebook import read_lorebook
+        from backscroll.graph.world import to_json, world_entries
+
+        entries = world_entries(read_lorebook(text, name))
+        if not entries:
+            raise InvalidInput(
+                f"{name} says nothing about the world", hint="give a lorebook, Markdown or plain text"
+            )
+        body: Json = {"name": name, "entries": to_json(entries)}
+        self.thread.stroke(lambda pen: pen.write(Kind.WORLD_TOLD, body=body))
+        return entries
+
+    def world(self) -> list[WorldEntry]:
+        """The entries of the world descriptions in force."""
+        return world_in(self.thread.reading(lambda view: view.others()))
+
+    def drop_world(self, name: str) -> None:
+        """A world description holds no longer."""
+        events = self.thread.reading(lambda view: view.others())
+        found = [
+            e.seq
+            for e in acts_in_force(events, {Kind.WORLD_TOLD})
+            if cast("Mapping[str, Json]", from_bytes(e.body or b"{}")).get("name") == name
+        ]
+        if not found:
+            raise NotFound(f"no world description {name!r}", hint="`backscroll graph world` lists them")
+        self.thread.stroke(lambda pen: pen.write(Kind.LIFTED, head={"of": found}))
+
+
+def _number(view: View, opening: Ref) -> int:
+    """The number of the turn that a message opens."""
+    if opening.seq == 0:
+        return 0
+    entry = view.entry(opening)
+    return view.count(role="user", upto=entry.position) if entry is not None and entry.opens_turn else -1
