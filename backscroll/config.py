@@ -1,7 +1,9 @@
 """One frozen settings object. Precedence: argument > environment > file > default.
 
-The file is TOML: `config.toml` in the user's configuration folder, or wherever `BACKSCROLL_CONFIG` points. Unknown names and
-wrong types are refused with the name of the file and the setting, never ignored.
+The file is TOML or YAML: `config.toml` (or `config.yaml`) in the user's configuration folder, or wherever `BACKSCROLL_CONFIG`
+points. Settings that belong together may stand in tables: `size` under `sliding_window` is `sliding_window_size` here, and
+`sliding_window.size` for people. Unknown names, wrong types and values that do not go together are refused with the name of
+the file and the setting, never ignored.
 """
 
 from __future__ import annotations
@@ -18,6 +20,18 @@ from backscroll.errors import InvalidInput
 
 #: A table of the file that is no setting: services with models, read by `llm/providers`.
 PROVIDERS = "providers"
+#: Tables of the file whose entries are settings.
+TABLES = ("sliding_window", "node_creation", "conflict_resolution")
+#: How the names of YAML files end.
+YAML = (".yaml", ".yml")
+#: Settings that take one of a few words.
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "conflict_resolution_strategy": ("latest_wins",),
+    "conflict_resolution_settled_edits": ("ignore", "reconcile"),
+    "conflict_resolution_settled_deletes": ("retract", "ignore"),
+    "extractor": ("auto", "rules", "none"),
+    "task_boundaries": ("off", "suggest", "act"),
+}
 _SWITCH = {
     "true": True,
     "yes": True,
@@ -105,7 +119,26 @@ class Setting:
 def config_file() -> Path:
     """The configuration file, whether or not it exists."""
     named = os.environ.get("BACKSCROLL_CONFIG")
-    return Path(named).expanduser() if named else _folder("XDG_CONFIG_HOME", ".config") / "config.toml"
+    if named:
+        return Path(named).expanduser()
+    usual = _folder("XDG_CONFIG_HOME", ".config") / "config.toml"
+    if not usual.exists():
+        for suffix in YAML:
+            if (other := usual.with_suffix(suffix)).exists():
+                return other
+    return usual
+
+
+def dotted(name: str) -> str:
+    """A setting as people write it: `sliding_window.size`."""
+    table = next((t for t in TABLES if name.startswith(f"{t}_")), None)
+    return name if table is None else f"{table}.{name[len(table) + 1 :]}"
+
+
+def flat(name: str) -> str:
+    """The same as a field of `Settings`."""
+    table, _, rest = name.partition(".")
+    return f"{table}_{rest}" if table in TABLES and rest else name
 
 
 def default_store() -> Path:
@@ -125,13 +158,9 @@ def _folder(variable: str, usual: str) -> Path:
 
 def explained(arguments: Mapping[str, Any] | None = None) -> list[Setting]:
     """Every setting, its value and where the value came from."""
-    given = {k: v for k, v in (arguments or {}).items() if v is not None}
-    known = {field.name for field in fields(Settings)}
-    for name in given:
-        if name not in known:
-            raise InvalidInput(f"unknown setting {name!r}", hint=f"known: {', '.join(sorted(known))}")
+    given = _flattened({k: v for k, v in (arguments or {}).items() if v is not None}, "")
     path = config_file()
-    from_file = _read(path)
+    from_file = _settings_in(path)
     out: list[Setting] = []
     for field in fields(Settings):
         variable = os.environ.get(f"BACKSCROLL_{field.name.upper()}")
@@ -148,7 +177,56 @@ def explained(arguments: Mapping[str, Any] | None = None) -> list[Setting]:
 
 def load(arguments: Mapping[str, Any] | None = None) -> Settings:
     """The settings in force."""
-    return Settings(**{s.name: s.value for s in explained(arguments)})
+    found = explained(arguments)
+    _fit_together({s.name: s for s in found})
+    return Settings(**{s.name: s.value for s in found})
+
+
+def _fit_together(found: Mapping[str, Setting]) -> None:
+    """Refuse values that are no choice, or make no sense together."""
+    for name, choices in CHOICES.items():
+        if found[name].value not in choices:
+            raise InvalidInput(
+                f"setting {dotted(name)} ({found[name].source}): {found[name].value!r} is not a choice",
+                hint=f"use one of {', '.join(choices)}",
+            )
+    size, delay = found["sliding_window_size"], found["sliding_window_processing_delay"]
+    if size.value < 1:
+        raise InvalidInput(
+            f"setting sliding_window.size ({size.source}): a window holds at least one turn",
+            hint="3 to 5 is usual",
+        )
+    if delay.value >= size.value:
+        raise InvalidInput(
+            f"setting sliding_window.processing_delay ({delay.source}): {delay.value} is not smaller than "
+            f"sliding_window.size ({size.value})",
+            hint="a turn has to be analysed before it leaves the window",
+        )
+
+
+def _flattened(data: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """Settings by the names of their fields; entries of tables take the name of the table with them."""
+    known = {field.name for field in fields(Settings)}
+    named = f"{path}: " if path else ""
+    out: dict[str, Any] = {}
+    # A setting by its whole name wins over one in a table: `backscroll config set` writes the former.
+    for name, value in sorted(data.items(), key=lambda item: item[0] not in TABLES):
+        if name in TABLES and isinstance(value, Mapping):
+            table = cast("Mapping[str, Any]", value)
+            inside = {f"{name}.{key}": each for key, each in table.items()}
+        else:
+            inside = {name: value}
+        for key, each in inside.items():
+            if flat(key) not in known:
+                names = ", ".join(sorted(map(dotted, known)))
+                raise InvalidInput(f"{named}unknown setting {key!r}", hint=f"known: {names}")
+            out[flat(key)] = each
+    return out
+
+
+def _settings_in(path: Path) -> dict[str, Any]:
+    """What the file says about settings; services with models are no settings."""
+    return _flattened({k: v for k, v in _read(path).items() if k != PROVIDERS}, str(path))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -160,19 +238,31 @@ def _read(path: Path) -> dict[str, Any]:
         raise InvalidInput(
             f"cannot read the configuration {path}: {error}", hint="correct the file, or remove it"
         ) from error
-    import tomllib  # only people who have a file pay for reading it
-
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = _parsed(text, path.suffix in YAML)
+    except ValueError as error:
         raise InvalidInput(
             f"cannot read the configuration {path}: {error}", hint="correct the file, or remove it"
         ) from error
-    known = {field.name for field in fields(Settings)}
-    for name in data:
-        if name not in known and name != PROVIDERS:
-            raise InvalidInput(f"{path}: unknown setting {name!r}", hint=f"known: {', '.join(sorted(known))}")
-    return data
+    if not isinstance(data, dict):
+        raise InvalidInput(
+            f"the configuration {path} holds no settings", hint="write one to a line: name: value"
+        )
+    return {str(name): value for name, value in cast("dict[Any, Any]", data).items()}
+
+
+def _parsed(text: str, yaml: bool) -> Any:
+    """The file as data; only people who have a file pay for reading it."""
+    if not yaml:
+        import tomllib
+
+        return tomllib.loads(text)  # its errors are ValueErrors
+    import yaml as language
+
+    try:
+        return language.safe_load(text) or {}
+    except language.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error
 
 
 def providers_table() -> dict[str, Any]:

@@ -13,11 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from backscroll.config import Settings
-from backscroll.errors import InvalidInput
 from backscroll.record.derived import TurnMark
 from backscroll.vocab.ids import Ref
-
-_EDITS, _DELETES = ("ignore", "reconcile"), ("retract", "ignore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +25,6 @@ class Window:
     delay: int = 1
     settled_edits: str = "ignore"
     settled_deletes: str = "retract"
-
-    def __post_init__(self) -> None:
-        if self.size < 1:
-            raise InvalidInput(
-                f"sliding_window.size is {self.size}: a window holds at least one turn",
-                hint="3 to 5 is usual",
-            )
-        if self.delay >= self.size:
-            raise InvalidInput(
-                f"sliding_window.processing_delay ({self.delay}) must be smaller than sliding_window.size ({self.size})",
-                hint="a turn has to be analysed before it leaves the window",
-            )
-        for name, value, known in (
-            ("settled_edits", self.settled_edits, _EDITS),
-            ("settled_deletes", self.settled_deletes, _DELETES),
-        ):
-            if value not in known:
-                raise InvalidInput(
-                    f"conflict_resolution.{name} is {value!r}", hint=f"use one of {', '.join(known)}"
-                )
 
     @property
     def rule(self) -> str:
@@ -74,12 +51,7 @@ class Window:
 
 
 def window_of(settings: Settings) -> Window:
-    """The window that settings ask for; refuses what makes no sense."""
-    if settings.conflict_resolution_strategy != "latest_wins":
-        raise InvalidInput(
-            f"conflict_resolution.strategy is {settings.conflict_resolution_strategy!r}",
-            hint="use latest_wins",
-        )
+    """The window that settings ask for."""
     return Window(
         settings.sliding_window_size,
         settings.sliding_window_processing_delay,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-import tomllib
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 
-from backscroll.config import Settings, config_file, explained, load
+from backscroll.config import YAML, Settings, config_file, dotted, explained, flat, load
 from backscroll.errors import InvalidInput, StoreError
+from backscroll.formats.json_text import dumps
 from backscroll.surfaces.cli.command import command
 from backscroll.surfaces.cli.done import said
 from backscroll.surfaces.cli.language import checked
@@ -51,7 +52,7 @@ def _show(session: Session) -> None:
         screen.json(
             {
                 "file": str(config_file()),
-                "settings": {s.name: {"value": s.value, "source": s.source} for s in found},
+                "settings": {dotted(s.name): {"value": s.value, "source": s.source} for s in found},
             }
         )
         return
@@ -62,7 +63,8 @@ def _show(session: Session) -> None:
         Column(t("columns.meaning"), shrinks=True, style="dim"),
     ]
     rows = [
-        (s.name, _shown(s.value), t(f"configuring.from_{s.source}"), t(f"settings.{s.name}")) for s in found
+        (dotted(s.name), _shown(s.value), t(f"configuring.from_{s.source}"), t(f"settings.{s.name}"))
+        for s in found
     ]
     screen.lines(table(screen, columns, rows))
     screen.line()
@@ -75,17 +77,17 @@ def _shown(value: Any) -> str:
 
 def _change(session: Session, name: str, value: str | None) -> None:
     known = [field.name for field in fields(Settings)]
+    name = flat(name)
     if name not in known:
-        raise InvalidInput(
-            t("configuring.unknown", name=name), hint=t("configuring.known", names=", ".join(known))
-        )
+        names = ", ".join(map(dotted, known))
+        raise InvalidInput(t("configuring.unknown", name=name), hint=t("configuring.known", names=names))
     path = config_file()
     line = None
     if value is not None:
         typed: Any = getattr(load({name: value}), name)
         if name == "language":
             checked(str(typed))
-        line = f"{name} = {_toml(typed)}"
+        line = f"{name}: {dumps(typed)}" if path.suffix in YAML else f"{name} = {_toml(typed)}"
     try:
         _rewrite(path, name, line)
     except OSError as error:
@@ -109,12 +111,20 @@ def _toml(value: Any) -> str:
 def _rewrite(path: Path, name: str, line: str | None) -> None:
     """Change one line of the file and keep the others, comments included; the whole file or nothing is written."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    tomllib.loads(text)  # `load` has said what is wrong with a file that does not parse
+    explained()  # says what is wrong with a file that does not parse
     found = text.splitlines()
+    if path.suffix in YAML:
+        found = [old for old in found if not re.match(rf"{re.escape(name)}\s*:", old)]
+        _write(path, [*found, *([] if line is None else [line])])
+        return
     # Settings stand before the first table; what has the same name in the table of a provider is not a setting.
     ours = next((n for n, old in enumerate(found) if re.match(r"\s*\[", old)), len(found))
     kept = [old for old in found[:ours] if not re.match(rf"\s*{re.escape(name)}\s*=", old)]
-    lines = [*kept, *([] if line is None else [line]), *found[ours:]]
+    _write(path, [*kept, *([] if line is None else [line]), *found[ours:]])
+
+
+def _write(path: Path, lines: Sequence[str]) -> None:
+    """Write the file, as a whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
