@@ -1,0 +1,409 @@
+"""How people and things are called: "Hey Ann,", "I'm Ann", "my brother Tom", "a dog named Rex", "everyone calls me Bob".
+
+Owns calling out, introductions, relatives with and without names, other names, and things with their kind. Before:
+`extract_en_reading`. After: `extract_en` runs these over every sentence.
+"""
+
+from __future__ import annotations
+
+from backscroll.derive.extract_en_phrases import Mood, Phrase, kin, phrase, phrase_before
+from backscroll.derive.extract_en_reading import Named, Reading
+from backscroll.derive.extract_en_words import Word, words
+from backscroll.vocab.assertion import PRONOUN, Claim
+
+_PLAIN = Mood()
+_FAMILY = frozenset(
+    "parent_of child_of sibling_of spouse_of partner_of relative_of boss_of roommate_of".split()
+)
+_NAMED = frozenset("named called nicknamed dubbed".split())
+_PLURAL_KIN = frozenset(
+    "parents children kids sons daughters brothers sisters siblings friends colleagues folks family in-laws grandparents".split()
+)
+_MALE_KIND = frozenset("guy man boy girl woman lady person kid friend".split())
+
+
+def names(r: Reading) -> None:
+    """Every name is a node; what stands before it may show of what."""
+    line = r.line
+    for i, word in enumerate(line.words):
+        if word.tag != "K":
+            continue
+        kind = word.type or _shown(r, i)
+        if kind:
+            r.meet(word.text, kind)
+        elif _acts(r, i):
+            r.people.append((r.number, word.text))
+        r.node(Named(word.text, kind or r.turn.types.get(word.text, "")), sure=word.sure)
+
+
+def _shown(r: Reading, i: int) -> str:
+    """What the words before a name show: "the movie X", "the city of X", "live in X"."""
+    line = r.line
+    before = line.low(i - 1)
+    if before == "of":
+        before = line.low(i - 2)
+    for kind in ("work", "organisation", "place", "thing"):
+        if before in words("kinds", kind) and line.tag(i - 1) in "wR":
+            return kind
+    if before in kin() or before in _MALE_KIND or before in words("occupation"):
+        return "person"
+    if before in words("animal", "pets"):
+        return "animal"
+    if (
+        before == "in"
+        and line.low(i - 2) not in {"believe", "interested", "believes", "interest", "trust"}
+        and line.tag(i + 1) != "'"
+    ):
+        return "place"
+    return ""
+
+
+def _acts(r: Reading, i: int) -> bool:
+    """True where the name does what people do: it speaks, smiles, has something."""
+    after = r.line.tag(i + 1)
+    return (
+        after == "B"
+        or (after == "A" and r.line.low(i + 1) in {"has", "had", "is", "was", "does", "did"})
+        or after == "'"
+    )
+
+
+# -- calling out -------------------------------------------------------
+
+
+def calls(r: Reading) -> None:
+    """Somebody is called: "Hey Ann,", "Thanks, Ann!", "Ann, look." """
+    line = r.line
+    size = len(line.words)
+    for i, word in enumerate(line.words):
+        known = word.tag == "K"
+        if not known and (
+            word.tag not in "wI"
+            or (word.low not in words("vocatives", "dear") and word.low not in words("vocatives", "kin"))
+        ):
+            continue
+        if not known and (word.low in {"man", "boy", "god"} and i == 0):
+            continue  # an exclamation
+        start = i
+        if not known and line.low(i - 1) in {"my", "little", "old"}:
+            start = i - 1
+        if not _called(r, start, i, size, known):
+            continue
+        you = r.pronoun("you") or Named(PRONOUN + "you", "person")
+        if known:
+            if word.type in {"place", "organisation", "work"}:
+                continue
+            r.turn.types.setdefault(word.text, "person")
+            r.people = [
+                (number, name) for number, name in r.people if name != word.text
+            ]  # "you", never "she"
+            r.add(Claim.ALIAS, you, value=word.text, sure=0.8 if word.sure >= 1 else 0.6)
+            r.node(Named(word.text, "person"), sure=0.9)
+        else:
+            _dear(r, word, you)
+
+
+def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
+    line = r.line
+    before, after = line.low(start - 1), line.low(i + 1)
+    opens = start == 0 or line.tag(start - 1) in '."*-'
+    greeted = before in words("vocatives", "openers") and (
+        start == 1
+        or line.tag(start - 2) in '.,"I*-'
+        or line.tag(start - 3) in "."
+        or before in {"hey", "hi", "hello", "dear", "thanks"}
+    )
+    closes = i + 1 >= size or line.tag(i + 1) in '."*' or after in {"-", "~"}
+    comma = before == "," and not _in_list(r, start)
+    if greeted:
+        return closes or after == "," or (known and line.tag(i + 1) in "PW,")
+    if comma:
+        return closes or (
+            after == ","
+            and line.tag(i + 2) not in "DSKR"
+            and line.tag(start - 2) != "K"
+            and not _is_kin_before(r, start)
+        )
+    if opens and after == ",":
+        return line.tag(i + 2) not in "DS'K" and line.low(i + 2) not in {"who", "which", "and", "or"}
+    if opens and closes:
+        return after in {"!", "?", ".", "...", "…"} and (not known or after != ".")
+    if line.tag(i) == "K" and closes and line.tag(start - 1) == "P" and before in {"you"}:
+        return True  # "Thank you Ann."
+    return False
+
+
+def _in_list(r: Reading, start: int) -> bool:
+    """ "I met Tom, Ann, and Bob": a list, nobody is called."""
+    line = r.line
+    if (
+        line.tag(start - 2) == "K"
+        or line.low(start - 2) in kin()
+        or line.low(start - 2) in {"named", "called"}
+    ):
+        return True
+    return any(
+        line.low(at) in {"and", "or"} and line.tag(at + 1) == "K"
+        for at in range(start, min(start + 6, len(line.words)))
+    )
+
+
+def _is_kin_before(r: Reading, start: int) -> bool:
+    return r.line.low(start - 2) in kin()
+
+
+def _dear(r: Reading, word: Word, you: Named) -> None:
+    """Called by another word than a name: a hint on the relation, and for relatives the relation itself."""
+    low = word.low
+    relation = kin().get(low, "")
+    if (
+        low in words("vocatives", "kin")
+        and relation
+        and low not in {"bro", "sis", "aunt", "uncle", "auntie", "father", "mother"}
+    ):
+        r.relation(you, relation, Named(r.me, "person"), _PLAIN, 0.8)
+        r.gender(you.name, low)
+    r.add(Claim.ALIAS, you, value=word.text.lower(), sure=0.4)
+
+
+# -- introductions -----------------------------------------------------
+
+
+def introductions(r: Reading) -> None:
+    """ "I'm Ann", "this is Ann", "my name is Ann", "call me Ann", "it's me, Ann"."""
+    line = r.line
+    for i, word in enumerate(line.words):
+        low = word.low
+        if (
+            low in {"'m", "am"}
+            and line.low(i - 1) == "i"
+            and line.tag(i + 1) == "K"
+            and line.tag(i + 2) in '.,"C*'
+            and not line.asked
+        ):
+            _me(r, line.words[i + 1], 0.95 if line.words[i + 1].type in {"", "person"} else 0.3)
+        elif low in {"name", "names"} and line.tag(i + 1) in "A'" and line.tag(i - 1) in "S'":
+            _name_is(r, i)
+        elif low in {"is", "'s"} and line.low(i - 1) in {"this", "here"} and not line.asked:
+            _this_is(r, i + 1)
+        elif low in {"call", "calls", "called"} and line.tag(i + 1) == "P" and line.tag(i + 2) == "K":
+            _called_me(r, i)
+        elif low in _NAMED and line.tag(i + 1) == "K" and line.tag(i - 1) != "P":
+            _named(r, i)
+        elif low in {"aka", "a.k.a."} and line.tag(i - 1) == "K" and line.tag(i + 1) == "K":
+            r.add(Claim.ALIAS, Named(line.words[i - 1].text), value=line.words[i + 1].text)
+        elif low == "as" and line.low(i - 1) == "known" and line.tag(i + 1) == "K":
+            _known_as(r, i)
+        elif low == "for" and line.low(i - 1) == "short" and line.tag(i + 1) == "K":
+            for at in range(i - 1, -1, -1):
+                if line.tag(at) == "K":
+                    r.add(Claim.ALIAS, Named(line.words[i + 1].text), value=line.words[at].text)
+                    break
+        elif low == "here" and i == 1 and line.tag(0) == "K" and line.tag(2) == ".":
+            _me(r, line.words[0], 0.8)
+
+
+def _me(r: Reading, name: Word, sure: float) -> None:
+    r.meet(name.text)
+    if name.text.lower() != r.me.lower():
+        r.add(Claim.ALIAS, Named(r.me, "person"), value=name.text, sure=sure)
+
+
+def _name_is(r: Reading, i: int) -> None:
+    line = r.line
+    at = i + 2
+    while line.tag(at) in "VN":
+        if line.tag(at) == "N":
+            return
+        at += 1
+    found = phrase_before(line, i + 1)
+    if found is None or line.asked:
+        return
+    value = line.words[at] if at < len(line.words) else None
+    if value is None or (value.tag != "K" and value.tag != "w"):
+        return
+    if value.tag == "w" and (value.text[0].islower() or len(value.text) < 2):
+        if line.tag(at + 1) not in ".,C" or any(w.text[0].isupper() for w in line.words if w.low != "i"):
+            return  # only where nothing is written with capitals
+    owner = r.owner(found)
+    if owner is None:
+        return
+    r.meet(value.text)
+    if owner.name == r.me and not r.voice:
+        r.add(Claim.ALIAS, owner, value=value.text, sure=0.95)
+    else:
+        r.add(Claim.ALIAS, owner, value=value.text, sure=0.9)
+
+
+def _this_is(r: Reading, at: int) -> None:
+    line = r.line
+    found = phrase(line, at)
+    if found is None or found.name is None or line.tag(at) == "N":
+        return
+    if line.tag(found.end) not in '.,C"' or found.owner:
+        return
+    kind = found.name.type or ("person" if found.head in kin() or not found.head else "")
+    if found.head and found.head not in kin():
+        return
+    r.meet(found.name.text, kind)
+    r.node(Named(found.name.text, kind), sure=0.9)
+    if (
+        line.low(at - 2) == "this"
+        and not found.det
+        and line.tag(found.end) == "."
+        and line.low(0) in {"this", "hi", "hello", "hey"}
+    ):
+        r.add(Claim.ALIAS, Named(PRONOUN + "they", "person"), value=found.name.text, sure=0.3)
+
+
+def _called_me(r: Reading, i: int) -> None:
+    line = r.line
+    whom = r.pronoun(line.low(i + 1))
+    name = line.words[i + 2]
+    if whom is None or whom.name == PRONOUN + "it" or (line.asked and line.low(i) == "call"):
+        return
+    if line.tag(i - 1) in "A" and line.low(i - 1) in words("hedges", "modals") and line.low(i - 1) != "can":
+        return
+    r.meet(name.text)
+    r.add(Claim.ALIAS, whom, value=name.text, sure=0.85)
+
+
+def _named(r: Reading, i: int) -> None:
+    """ "a dog named Rex", "my brother is called Tom"."""
+    line = r.line
+    at = i
+    while line.tag(at - 1) in "AV":
+        at -= 1
+    found = phrase_before(line, at)
+    name = line.words[i + 1]
+    if found is None or not found.head or found.name is not None:
+        return
+    head = found.head
+    kind = kind_of(head)
+    r.meet(name.text, kind)
+    who = Named(name.text, kind)
+    r.node(who)
+    if head in kin() and head not in _PLURAL_KIN:
+        owner = r.owner(found)
+        r.gender(name.text, head)
+        if owner is not None:
+            r.relation(who, kin()[head], owner, _PLAIN, 0.95)
+    elif kind != "person":
+        r.attribute(who, "kind", head, _PLAIN, 0.95)
+    else:
+        r.gender(name.text, head)
+        if head in words("occupation"):
+            r.attribute(who, "occupation", found.text, _PLAIN, 0.9)
+
+
+def _known_as(r: Reading, i: int) -> None:
+    line = r.line
+    at = i - 1
+    while line.tag(at) in "AVB," and at > 0:
+        at -= 1
+    if line.tag(at) == "K":
+        r.add(Claim.ALIAS, Named(line.words[at].text), value=line.words[i + 1].text)
+
+
+def kind_of(head: str) -> str:
+    """The type that a common noun shows; empty where it shows none."""
+    if (
+        head in kin()
+        or head in _MALE_KIND
+        or head in words("occupation")
+        or head in words("gender", "male")
+        or head in words("gender", "female")
+    ):
+        return "person"
+    if head in words("animal", "pets") or head in words("animal", "wild"):
+        return "animal"
+    if head in words("race"):
+        return "person"
+    for kind in ("work", "organisation", "place", "thing"):
+        if head in words("kinds", kind):
+            return kind
+    return "place" if head in words("thing", "place") else ""
+
+
+# -- relatives ---------------------------------------------------------
+
+
+def relatives(r: Reading) -> None:
+    """ "my brother Tom", "Tom's wife Ann", "Tom, my brother,", "my mother" (who then has no name yet)."""
+    line = r.line
+    for i, word in enumerate(line.words):
+        if word.low not in kin() or word.tag not in "wB":
+            continue
+        name_follows = line.tag(i + 1) == "K"
+        found = phrase_before(line, i + 1) if not name_follows else _with_name(r, i)
+        if found is None or (not found.det and not found.owner):
+            continue
+        owner = r.owner(found)
+        if owner is None:
+            continue
+        _relative(r, i, found, owner)
+
+
+def _with_name(r: Reading, i: int) -> Phrase | None:
+    found = phrase_before(r.line, i + 2)
+    return found if found is not None and found.head == r.line.low(i) else None
+
+
+def _relative(r: Reading, i: int, found: Phrase, owner: Named) -> None:
+    line = r.line
+    low = line.low(i)
+    relation = kin()[low]
+    name: Word | None = found.name
+    sure = 0.95
+    if line.tag(i + 1) == "'" and line.tag(i + 2) in "wK#":
+        name = None  # "my brother's car"
+    if name is None and line.low(i + 1) == "," and line.tag(i + 2) == "K" and line.tag(i + 3) in ",.":
+        name, sure = line.words[i + 2], 0.75 if line.low(i + 3) == "," else 0.5
+    if (
+        name is None
+        and line.low(found.start - 1) == ","
+        and line.tag(found.start - 2) == "K"
+        and line.tag(i + 1) in ",."
+    ):
+        name, sure = line.words[found.start - 2], 0.8
+    if "ex" in found.text.lower().split()[:1] or low.startswith("ex-"):
+        if name is not None:
+            r.add(Claim.END, Named(name.text, "person"), relation, to=owner, sure=0.9)
+        return
+    if name is not None:
+        if name.type in {"place", "organisation"}:
+            return
+        who = Named(name.text, "person", sure=name.sure)
+        r.meet(name.text)
+        r.gender(name.text, low)
+        r.relation(who, relation, owner, _PLAIN, sure)
+        return
+    if relation in _FAMILY and not owner.pronoun and low not in _PLURAL_KIN and _real(r, found):
+        who = r.relative(owner.name, low)
+        if who.name.split("'s ")[-1] in {"mother", "father"} or low not in {
+            "partner",
+            "date",
+            "baby",
+            "kid",
+            "child",
+            "folks",
+        }:
+            r.relation(who, relation, owner, _PLAIN, 0.8)
+            if who.type == "person":
+                r.people.append((r.number, who.name))
+
+
+def _real(r: Reading, found: Phrase) -> bool:
+    """False for relatives that are denied, wished for or asked about."""
+    line = r.line
+    start = max(0, found.start - 5)
+    return (
+        not any(
+            line.tag(at) == "N"
+            or line.low(at) in words("hedges", "blocks")
+            or line.low(at) in {"be", "future", "become", "without"}
+            for at in range(start, found.start)
+        )
+        and not line.asked
+        and "future" not in found.text
+    )

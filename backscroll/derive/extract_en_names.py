@@ -1,0 +1,256 @@
+"""Names in English text, found by how they are written and used; there is no list of names.
+
+Owns which capitalised words are names and, where the words around show it, of what. A capital at the start of a sentence makes a
+name only of a word that is not commonly written small, or that stands as a name elsewhere in the turn. Refuses what names
+do: `extract_en` reads that. Before: `extract_en_words`. After: `extract_en_phrases`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from backscroll.derive.extract_en_words import Word, common, tags, words
+
+_LINKS = frozenset({"of", "de", "von", "van", "der", "del", "la", "le", "da", "di", "du", "bin", "al", "y"})
+_INSIDE = frozenset({"of", "the", "and", "in", "for"})
+LONGEST_NAME = 6  # words
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the turn shows of capitalised words before it is read sentence by sentence."""
+
+    inside: set[str] = field(default_factory=set[str])  # capitalised where no sentence begins
+    small: set[str] = field(default_factory=set[str])  # also written small
+    called: set[str] = field(
+        default_factory=set[str]
+    )  # after a title, before a possessive ending, called out
+
+
+def survey(lines: Iterable[Sequence[Word]]) -> Seen:
+    """What all sentences of a turn show."""
+    seen = Seen()
+    for line in lines:
+        if shouted(line):
+            continue
+        opening = True
+        for i, word in enumerate(line):
+            first = word.text[0]
+            if first.isalpha():
+                if not first.isupper():
+                    if len(word.text) > 2:
+                        seen.small.add(word.low)
+                elif not opening:
+                    seen.inside.add(word.text)
+                elif i + 1 < len(line) and line[i + 1].tag == "'":
+                    seen.called.add(word.text)
+                opening = False
+            elif word.tag in '.":*-' or word.low in "-•":
+                opening = True
+    return seen
+
+
+def shouted(line: Sequence[Word]) -> bool:
+    """True for a sentence in capitals, or one whose words nearly all begin with one (a headline)."""
+    letters = [w for w in line if w.text[0].isalpha() and len(w.text) > 1]
+    if len(letters) < 4:
+        return len(letters) > 1 and all(w.text.isupper() for w in letters)
+    upper = sum(w.text[0].isupper() for w in letters)
+    return upper * 10 >= len(letters) * 7
+
+
+def merge(line: list[Word], seen: Seen) -> list[Word]:
+    """The sentence with every name as one word."""
+    if shouted(line):
+        return line
+    out: list[Word] = []
+    i, opening = 0, True
+    size = len(line)
+    while i < size:
+        word = line[i]
+        first = word.text[0]
+        titled = first.isupper() and _after_title(line, i)
+        if titled or (first.isupper() and _may_be(word, opening, seen, line, i)):
+            end = _name_end(line, i)
+            name = _joined(line, i, end)
+            name.sure = 0.85 if opening and end == i + 1 and word.text not in seen.inside else 1.0
+            if titled and word.low in words("titles", "person") and name.type != "place":
+                name.type = "person"
+            out.append(name)
+            i = end
+            opening = False
+            continue
+        out.append(word)
+        if first.isalnum():
+            opening = False
+        elif word.tag in '.":*-' or word.low in "-•":
+            opening = True
+        i += 1
+    return out
+
+
+def _after_title(line: Sequence[Word], i: int) -> bool:
+    """True for a title with a name behind it ("Mr. Geller", "Aunt Lisa"), and for "Bank of America", "Lord of the Rings"."""
+    size, at = len(line), i + 1
+    if at >= size or len(line[i].text) < 2 or line[i].tag not in "wI":
+        return False
+    if line[i].low in words("titles", "before"):
+        if line[at].low == "." and line[at].start == line[i].end:
+            at += 1
+        if at < size and line[at].text[0].isupper() and line[at].tag in "wB" and line[at].low not in _WEEK:
+            return line[at].start - line[at - 1].end <= 1
+        at = i + 1
+    if line[at].low == "of":
+        at += 1
+        if at < size and line[at].low == "the":
+            at += 1
+        return (
+            at < size
+            and line[at].text[0].isupper()
+            and line[at].tag in "wB"
+            and line[at].low not in words("never_names")
+        )
+    return False
+
+
+def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int) -> bool:
+    low = word.low
+    if len(low) < 2 or low in words("never_names") or low.endswith("."):
+        return False
+    tagged = low in tags()
+    if not opening:
+        if tagged and word.tag not in "BV#":
+            return False
+        if word.text.isupper() and len(word.text) > 5:
+            return False  # stressed, not named
+        return not (tagged and low in seen.small)
+    if tagged:
+        return False
+    following = line[i + 1] if i + 1 < len(line) else None
+    if word.text in seen.inside and (low not in common() or low not in seen.small):
+        return True
+    if low in seen.small or (low in common() and not _tells(following)):
+        return _two(word, following, seen)
+    if low in common():
+        return word.text in seen.called and low not in seen.small
+    return not _formed(low) or _tells(following)
+
+
+def _tells(following: Word | None) -> bool:
+    """True where what follows a capitalised word at the start of a sentence shows that it is a name."""
+    return following is not None and following.tag == "'"
+
+
+def _two(word: Word, following: Word | None, seen: Seen) -> bool:
+    """Two capitalised words at the start of a sentence, the second of which is no ordinary word."""
+    return (
+        following is not None
+        and following.text[0].isupper()
+        and following.low not in words("never_names")
+        and following.low not in tags()
+        and following.low not in common()
+        and following.end - word.end == len(following.text) + 1
+        and word.low not in _OPENERS
+        and word.low not in seen.small
+    )
+
+
+_OPENERS = frozenset(
+    "dear with from after before when since while although though because as at in on for by unlike like about meet ask tell call let get see did does "
+    "is are was were has have had can could will would should poor little old new big great good nice happy both only even just now then today".split()
+)
+_ENDINGS = (
+    "ing",
+    "ed",
+    "tion",
+    "ness",
+    "ment",
+    "able",
+    "ible",
+    "ful",
+    "less",
+    "ously",
+    "ally",
+    "ize",
+    "ise",
+    "ity",
+    "ism",
+    "ous",
+)
+
+
+def _formed(low: str) -> bool:
+    """True for words with an ending that names of people and places seldom have."""
+    return len(low) > 5 and low.endswith(_ENDINGS)
+
+
+def _name_end(line: Sequence[Word], i: int) -> int:
+    """Behind the last word of a name that begins at `i`."""
+    end, count, size = i + 1, 1, len(line)
+    while end < size and count < LONGEST_NAME:
+        word = line[end]
+        gap = line[end - 1].end
+        if word.start - gap > 1:
+            break
+        if (
+            word.text[0].isupper()
+            and word.text[0].isalpha()
+            and word.tag not in "PIC"
+            and word.low not in _WEEK
+        ):
+            if word.start == gap:
+                break
+            end, count = end + 1, count + 1
+            continue
+        if (
+            word.low == "."
+            and word.start == gap
+            and (len(line[end - 1].text) == 1 or line[end - 1].low in words("titles", "person"))
+        ):
+            if end + 1 < size and line[end + 1].text[0].isupper() and line[end + 1].tag in "wB":
+                end, count = end + 2, count + 1
+                continue
+            break
+        after = end + 1
+        if word.low in _LINKS:
+            if after < size and line[after].low == "the":
+                after += 1
+            if (
+                after < size
+                and line[after].text[0].isupper()
+                and line[after].tag in "wB#"
+                and line[after].low not in words("never_names")
+            ):
+                end, count = after + 1, count + 1
+                continue
+        break
+    return end
+
+
+_WEEK = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december".split()
+)
+
+
+def _joined(line: Sequence[Word], i: int, end: int) -> Word:
+    first, last = line[i], line[end - 1]
+    if end == i + 1:
+        return Word(first.text, first.low, "K", first.start, first.end, _type_of([first.low]))
+    text = first.text
+    for before, word in zip(line[i:end], line[i + 1 : end], strict=False):
+        text += (" " if word.start > before.end else "") + word.text
+    lows = [w.low for w in line[i:end]]
+    return Word(text, text.lower(), "K", first.start, last.end, _type_of(lows))
+
+
+def _type_of(lows: Sequence[str]) -> str:
+    """What the words of a name show of its type."""
+    if len(lows) > 1:
+        if lows[-1] in words("name_tails", "place") or lows[0] in words("name_tails", "place_head"):
+            return "place"
+        if lows[-1] in words("name_tails", "organisation"):
+            return "organisation"
+        if lows[0] in words("titles", "person"):
+            return "person"
+    return ""

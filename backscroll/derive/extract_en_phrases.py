@@ -1,0 +1,322 @@
+"""Phrases of an English sentence: who or what is spoken of, who does what a verb says, and how surely it is told.
+
+Owns finding the noun phrase before and after a place in a sentence, the subject of a verb, and the mood of a clause (asked,
+denied, wished, reported). Refuses meaning: which relation a verb makes is decided by the rules. Before: `extract_en_names`.
+After: `extract_en_being`, `extract_en_doing`, `extract_en_calling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from backscroll.derive.extract_en_words import Word, table, words
+
+MOST_WORDS = 7  # of a noun phrase
+_QUANTITIES = frozenset(
+    "lot lots couple bit bunch pair plenty kind sort type number piece cup glass group few variety".split()
+)
+#: Words after which "that" or nothing more belongs to the phrase.
+_ENDS_PHRASE = frozenset("who which that where when because".split())
+
+
+@dataclass(slots=True)
+class Phrase:
+    """A noun phrase: `line[start:end]`."""
+
+    start: int
+    end: int
+    det: str = ""  # determiner or possessive, small
+    owner: str = ""  # name before 's, as the text has it
+    head: str = ""  # last common noun, small
+    text: str = ""  # the words without determiner and owner
+    name: Word | None = None  # the name in it, at its end or alone
+    pronoun: str = ""
+    number: str = ""
+
+    @property
+    def alone(self) -> bool:
+        """A name and nothing else."""
+        return self.name is not None and not self.head and not self.owner
+
+
+@dataclass(slots=True)
+class Mood:
+    """How a clause is told."""
+
+    sure: float = 1.0
+    denied: bool = False
+    over: bool = False  # "no longer", "used to", "not any more"
+    past: bool = False
+
+
+@dataclass(slots=True)
+class Line:
+    """A sentence, ready to be read."""
+
+    words: list[Word]
+    text: str
+    start: int  # of the sentence in its message
+    asked: bool = False
+    subjects: tuple[Phrase, ...] = ()  # of the verb read last, for those that share it
+
+    def low(self, i: int) -> str:
+        """The word at `i`, small; empty outside the sentence."""
+        return self.words[i].low if 0 <= i < len(self.words) else ""
+
+    def tag(self, i: int) -> str:
+        """Its tag; a stop outside the sentence."""
+        return self.words[i].tag if 0 <= i < len(self.words) else "."
+
+    def piece(self, start: int, end: int) -> str:
+        """The text from one word to another, as it stands."""
+        if start >= end:
+            return ""
+        at = self.start
+        return self.text[self.words[start].start - at : self.words[end - 1].end - at]
+
+
+@cache
+def kin() -> dict[str, str]:
+    """Relation word -> relation, said of the one who is called so."""
+    out: dict[str, str] = {}
+    for relation, listed in table()["kin"].items():
+        for word in str(listed).split():
+            out.setdefault(word.replace("_", " "), relation)
+    return out
+
+
+def phrase(line: Line, i: int, limit: int = 1 << 30) -> Phrase | None:
+    """The noun phrase that begins at `i`, and ends before `limit`."""
+    tag = line.tag(i)
+    if tag == "P":
+        low = line.low(i)
+        return Phrase(i, i + 1, pronoun=low)
+    found = Phrase(i, i)
+    at = i
+    if tag == "D" or (tag == "S"):
+        found.det = line.low(at)
+        at += 1
+        if line.tag(at) == "D":
+            at += 1
+    elif tag == "w" and line.low(i + 1) == "of" and line.low(i) in _QUANTITIES:
+        at += 2
+    if line.tag(at) == "w" and line.low(at) in _QUANTITIES and line.low(at + 1) == "of":
+        at += 2
+        if line.tag(at) in "DS":
+            found.det = line.low(at)
+            at += 1
+    if line.tag(at) == "K" and line.tag(at + 1) == "'" and line.tag(at + 2) in "wK#":
+        found.owner = line.words[at].text
+        at += 2
+    elif (
+        found.det
+        and line.tag(at) == "w"
+        and line.tag(at + 1) == "'"
+        and line.low(at) in kin()
+        and line.tag(at + 2) in "wK#"
+    ):
+        found.owner = f"{found.det} {line.low(at)}"  # "my brother's wife"
+        found.det = ""
+        at += 2
+    begin = at
+    while line.tag(at) == "V" and line.low(at) in {"very", "really", "pretty", "quite", "so"} and found.det:
+        at += 1
+    if line.tag(at) == "#":
+        found.number = line.low(at)
+    return _body(line, found, at, begin, limit)
+
+
+def _body(line: Line, found: Phrase, at: int, begin: int, limit: int) -> Phrase | None:
+    last_name = -1
+    while at - begin < MOST_WORDS and at < limit:
+        tag = line.tag(at)
+        if tag == "K":
+            last_name = at
+        elif tag == "w":
+            if last_name >= 0 and last_name == at - 1 and line.low(at) not in _noun_after_name():
+                break
+            found.head = line.low(at)
+        elif tag == "B" and at > begin and line.low(at).endswith("ing") and line.tag(at + 1) == "w":
+            pass  # "my working hours"
+        elif tag == "B" and found.det and at == begin and line.tag(at + 1) == "w":
+            pass  # "a broken arm"
+        elif tag == "#":
+            pass
+        else:
+            break
+        at += 1
+    if at == begin:
+        return None
+    found.end = at
+    found.text = line.piece(begin, at)
+    if last_name == at - 1:
+        found.name = line.words[last_name]
+        found.head = line.low(last_name - 1) if last_name > begin and line.tag(last_name - 1) == "w" else ""
+        if last_name > begin and not found.head:
+            found.head = ""
+    if not found.head and found.name is None and line.tag(at - 1) == "#":
+        found.head = ""
+    return found
+
+
+@cache
+def _noun_after_name() -> frozenset[str]:
+    """Common nouns that a name may stand before: "Netflix show", "Berlin office"."""
+    kinds = (
+        words("thing", "kind")
+        | words("thing", "place")
+        | words("occupation")
+        | words("race")
+        | words("animal", "pets")
+    )
+    return (
+        kinds
+        | frozenset(kin())
+        | words("thing", "vehicle")
+        | frozenset("fan fans area family store concert ticket tickets food".split())
+    )
+
+
+def phrase_before(line: Line, end: int) -> Phrase | None:
+    """The noun phrase that ends before `end`."""
+    at = end - 1
+    tag = line.tag(at)
+    if tag == "P":
+        return Phrase(at, end, pronoun=line.low(at))
+    if tag not in "wK#":
+        return None
+    if tag == "K":
+        start = at
+        while end - start < MOST_WORDS and line.tag(start - 1) == "w":
+            start -= 1
+        if line.tag(start - 1) in "SD'":
+            return _whole(line, start, end)
+        if start < at and line.low(at - 1) in kin():
+            return _whole(line, at - 1, end)
+        return phrase(line, at)
+    start = at
+    while end - start <= MOST_WORDS and line.tag(start - 1) in "wK#":
+        start -= 1
+    return _whole(line, start, end)
+
+
+def _whole(line: Line, start: int, end: int) -> Phrase | None:
+    before = line.tag(start - 1)
+    if before == "'" and line.tag(start - 2) in "Kw" and start >= 2:
+        start -= 2
+        if line.tag(start - 1) == "S":
+            start -= 1
+    elif before in "DS":
+        start -= 1
+    found = phrase(line, start, end)
+    return found if found is not None and found.end == end else None
+
+
+def subject(line: Line, verb: int) -> tuple[tuple[Phrase, ...], Mood | None]:
+    """Who does what the verb at `verb` says, and how it is told; no mood: it is not told at all."""
+    mood = Mood()
+    at = verb - 1
+    while at >= 0 and (line.tag(at) in "AN" or line.tag(at) == "V" or _was_used(line, at)):
+        _auxiliary(line, at, mood)
+        at -= 1
+    low = line.low(at)
+    if low == "to" or (line.tag(at) == "R" and low != "like") or line.tag(at) == "'":
+        return (), None
+    if low in _ENDS_PHRASE and line.tag(at - 1) in "wK":
+        found = phrase_before(line, at)
+        return ((found,), _clause(line, found.start, mood)) if found else ((), None)
+    if line.tag(at) == "C" or low == "," or line.tag(at) in "V":
+        beside = _beside(line, at) if low == "," else None
+        if beside is not None:
+            return (beside,), _clause(line, beside.start, mood)
+        if line.subjects and low in {"and", "but", ",", "or"}:
+            return line.subjects, _clause(line, line.subjects[0].start, mood)
+        return (), None
+    found = phrase_before(line, at + 1)
+    if found is None:
+        return (), None
+    if line.tag(found.start - 1) == "R" and line.low(found.start - 1) not in {"like"}:
+        return (), None  # "the man with the hat": whose the verb is, is not plain
+    several = [found]
+    if line.low(found.start - 1) == "and":
+        other = phrase_before(line, found.start - 1)
+        if other is not None and line.tag(other.start - 1) not in "RAB":
+            several.insert(0, other)
+    return tuple(several), _clause(line, several[0].start, mood)
+
+
+def _beside(line: Line, comma: int) -> Phrase | None:
+    """ "Ann, a forest elf, gave": the name before what stands beside it."""
+    inner = phrase_before(line, comma)
+    if (
+        inner is None
+        or not (inner.det or inner.owner)
+        or line.low(inner.start - 1) != ","
+        or line.tag(inner.start - 2) != "K"
+    ):
+        return None
+    return phrase_before(line, inner.start - 1)
+
+
+def _was_used(line: Line, at: int) -> bool:
+    return (line.low(at) == "to" and line.low(at - 1) == "used") or (
+        line.low(at) == "used" and line.low(at + 1) == "to"
+    )
+
+
+def _auxiliary(line: Line, at: int, mood: Mood) -> None:
+    low = line.low(at)
+    if line.tag(at) == "N":
+        mood.denied = not mood.denied or low == "never"
+    elif low in words("hedges", "modals"):
+        mood.sure = min(mood.sure, 0.3)
+    elif low in {"was", "were", "did", "had"}:
+        mood.past = True
+    elif low == "used":
+        mood.over = True
+    elif low in {"maybe", "perhaps", "probably", "apparently"}:
+        mood.sure = min(mood.sure, 0.45)
+    elif low == "longer" or low == "anymore":
+        mood.over = True
+
+
+def _clause(line: Line, start: int, mood: Mood) -> Mood | None:
+    """What stands before the subject: conditions and doubts."""
+    at = start - 1
+    low = line.low(at)
+    if line.asked and not _tagged_question(line):
+        return None
+    if line.tag(at) == "A" and line.tag(at - 1) in '.W,"':
+        return None  # asked: "are you", or wished: "may he"
+    seen = 0
+    while at >= 0 and seen < 6 and line.tag(at) not in '."':
+        low = line.low(at)
+        if low in words("hedges", "blocks") or (low == "as" and line.low(at + 1) in {"if", "though"}):
+            return None
+        if line.tag(at) == "W" and seen == 0:
+            mood.sure = min(mood.sure, 0.4)
+        if low in words("hedges", "doubts"):
+            mood.sure = min(mood.sure, 0.6 if line.low(at - 1) == "i" else 0.45)
+        elif low in words("hedges", "reports"):
+            mood.sure = min(mood.sure, 0.45)
+        if line.tag(at) == "C" and low not in {"and", "but", "because", "since", "so"}:
+            break
+        at -= 1
+        seen += 1
+    return mood
+
+
+def _tagged_question(line: Line) -> bool:
+    """A statement with a question behind it: "you're Ann, right?"."""
+    size = len(line.words)
+    return any(
+        line.low(i) in {"right", "correct", "yes", "no", "eh", "huh", "isn"} and line.low(i - 1) == ","
+        for i in range(max(0, size - 4), size)
+    )
+
+
+def starts_question(tokens: Sequence[Word]) -> bool:
+    """True for a sentence that asks."""
+    return any(w.low == "?" for w in tokens[-3:])

@@ -1,0 +1,229 @@
+"""One English message under reading: who "I" and "she" are, what has been found so far.
+
+Owns the names by which phrases are spoken of in assertions ("my mother" of Tom is "Tom's mother"), pronouns, and collecting
+assertions without saying one twice. Refuses grammar (`extract_en_phrases`) and rules. Before: `extract_en_phrases`. After:
+`extract_en_being`, `extract_en_doing`, `extract_en_calling`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from backscroll.derive.extract_en_phrases import Line, Mood, Phrase, kin
+from backscroll.derive.extract_en_words import words
+from backscroll.derive.said import Said
+from backscroll.vocab.assertion import PRONOUN, Assertion, Claim
+
+_FIRST = frozenset({"i", "me", "myself", "mine"})
+_MARKS = {
+    "you": "you", "your": "you", "yours": "you", "yourself": "you",
+    "he": "he", "him": "he", "his": "he", "himself": "he",
+    "she": "she", "her": "she", "hers": "she", "herself": "she",
+    "it": "it", "its": "it", "itself": "it",
+    "they": "they", "them": "they", "their": "they", "theirs": "they", "themselves": "they",
+    "we": "we", "us": "we", "our": "we", "ours": "we", "ourselves": "we",
+}  # fmt: skip
+_HINTS = {"he": "male", "she": "female", "it": "thing"}
+#: Relatives of whom one has one, or who are worth a node without a name.
+_ONE = frozenset(
+    """mother father mom dad mum mommy daddy mama papa stepmother stepfather stepmom stepdad wife husband hubby fiance fiancé fiancee fiancée girlfriend
+    boyfriend partner brother sister son daughter boss roommate uncle aunt grandmother grandfather grandma grandpa nephew niece cousin twin
+    ex-wife ex-husband ex-girlfriend ex-boyfriend mother-in-law father-in-law brother-in-law sister-in-law""".split()
+)
+_SAME = {
+    "mom": "mother", "mum": "mother", "mommy": "mother", "mama": "mother", "momma": "mother", "ma": "mother", "mummy": "mother",
+    "dad": "father", "daddy": "father", "papa": "father", "pa": "father", "hubby": "husband",
+    "grandma": "grandmother", "granny": "grandmother", "nana": "grandmother", "gran": "grandmother", "grandpa": "grandfather",
+    "stepmom": "stepmother", "stepdad": "stepfather", "bro": "brother", "sis": "sister", "gf": "girlfriend", "bf": "boyfriend",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Somebody or something by the name that an assertion uses."""
+
+    name: str
+    type: str = ""
+    hint: str = ""
+    sure: float = 1.0
+
+    @property
+    def pronoun(self) -> bool:
+        """True where who it is, is left to the fold."""
+        return self.name.startswith(PRONOUN)
+
+
+@dataclass(slots=True)
+class Turn:
+    """What the messages of a turn share: genders and types that were shown, and what was found."""
+
+    genders: dict[str, str] = field(default_factory=dict[str, str])
+    types: dict[str, str] = field(default_factory=dict[str, str])
+    found: dict[tuple[str, ...], Assertion] = field(default_factory=dict[tuple[str, ...], Assertion])
+
+
+@dataclass(slots=True)
+class Reading:
+    """A message under reading."""
+
+    said: Said
+    turn: Turn
+    line: Line
+    people: list[tuple[int, str]] = field(
+        default_factory=list[tuple[int, str]]
+    )  # (number of the sentence, name)
+    number: int = 0  # of the sentence
+    voice: str = ""  # who speaks inside quotation marks; empty: the author
+    scale: float = 1.0  # of narration and quoted speech
+
+    @property
+    def me(self) -> str:
+        """Who "I" is."""
+        return self.voice or self.said.who
+
+    # -- names -----------------------------------------------------------
+
+    def pronoun(self, low: str) -> Named | None:
+        """Who a pronoun or possessive means."""
+        if low in _FIRST or low == "my":
+            return Named(self.me, "person")
+        mark = _MARKS.get(low)
+        if mark is None:
+            return None
+        if mark == "you":
+            if self.said.addressee and not self.voice:
+                return Named(self.said.addressee, "person")
+            return Named(PRONOUN + "you", "person")
+        if mark in {"he", "she"}:
+            known = self._antecedent(mark)
+            if known:
+                return Named(known, "person", sure=0.9)
+            return Named(PRONOUN + mark, "person", _HINTS[mark])
+        return Named(PRONOUN + mark, "", _HINTS.get(mark, ""))
+
+    def _antecedent(self, mark: str) -> str:
+        wanted = _HINTS[mark]
+        near = {
+            name
+            for number, name in self.people
+            if number >= self.number - 1 and self.turn.genders.get(name, wanted) == wanted and name != self.me
+        }
+        return near.pop() if len(near) == 1 else ""
+
+    def refer(self, phrase: Phrase, *, loose: bool = False) -> Named | None:
+        """By which name a phrase is spoken of; `loose` takes things without a name as well."""
+        if phrase.pronoun:
+            return self.pronoun(phrase.pronoun)
+        if phrase.name is not None:
+            if phrase.owner and not phrase.head:
+                return None
+            name = phrase.name
+            kind = self.turn.types.get(name.text) or name.type
+            if phrase.head in kin() and phrase.head != "family":
+                kind = "person"
+            return Named(name.text, kind, sure=name.sure)
+        owner = self.owner(phrase)
+        if owner is not None and not owner.pronoun:
+            if phrase.head in kin() and phrase.head in _ONE | {"family", "parents"} | _SAME.keys():
+                return self.relative(owner.name, phrase.head)
+            if phrase.head in words("animal", "pets"):
+                return Named(f"{owner.name}'s {phrase.head}", "animal")
+            if phrase.head in words("thing", "vehicle") or loose:
+                return Named(f"{owner.name}'s {phrase.text}", "thing")
+            return None
+        if owner is not None:
+            return None
+        if loose and phrase.text and phrase.head:
+            return Named(phrase.text, "")
+        return None
+
+    def owner(self, phrase: Phrase) -> Named | None:
+        """Whose it is."""
+        if phrase.owner:
+            det, _, noun = phrase.owner.partition(" ")
+            if noun and noun in kin() and det.islower():
+                whose = self.pronoun(det)
+                return self.relative(whose.name, noun) if whose and not whose.pronoun else None
+            return Named(phrase.owner, self.turn.types.get(phrase.owner, ""))
+        return self.pronoun(phrase.det) if phrase.det in _MARKS or phrase.det == "my" else None
+
+    def relative(self, owner: str, head: str) -> Named:
+        """The relative of somebody, by a name that is always the same."""
+        noun = _SAME.get(head, head)
+        name = f"{owner}'s {noun}"
+        self.gender(name, noun)
+        return Named(name, "group" if noun in {"family", "parents"} else "person")
+
+    def gender(self, name: str, noun: str) -> None:
+        """What a word for a person shows of the gender."""
+        for gender in ("female", "male"):
+            if noun in words("gender", gender):
+                self.turn.genders.setdefault(name, gender)
+
+    def meet(self, name: str, kind: str = "person") -> None:
+        """Somebody or something is spoken of here."""
+        if kind == "person":
+            self.people.append((self.number, name))
+        if kind:
+            self.turn.types.setdefault(name, kind)
+
+    # -- finding ---------------------------------------------------------
+
+    def add(
+        self,
+        kind: Claim,
+        who: Named,
+        predicate: str = "",
+        *,
+        value: str = "",
+        to: Named | None = None,
+        sure: float = 1.0,
+    ) -> None:
+        """Keep one assertion; what is said twice is kept once, as surely as it was said."""
+        value = " ".join(value.split())
+        if to is not None and to.name == who.name:
+            return
+        sure = round(max(0.05, min(1.0, sure * who.sure * (to.sure if to else 1.0) * self.scale)), 2)
+        key = (kind.value, who.name, predicate, value.lower(), to.name if to else "")
+        claim = Assertion(
+            kind,
+            who.name,
+            predicate,
+            value,
+            to.name if to else "",
+            who.type,
+            to.type if to else "",
+            self.line.text,
+            self.said.source,
+            self.me,
+            sure,
+            who.hint or (to.hint if to else ""),
+        )
+        held = self.turn.found.get(key)
+        if held is None:
+            self.turn.found[key] = claim
+        elif held.sure < sure or (claim.type and not held.type):
+            self.turn.found[key] = replace(held, sure=max(held.sure, sure), type=held.type or claim.type)
+
+    def node(self, who: Named, sure: float = 1.0) -> None:
+        """There is somebody or something of this name."""
+        if not who.pronoun:
+            self.add(Claim.NODE, who, sure=sure)
+
+    def attribute(self, who: Named, predicate: str, value: str, mood: Mood, sure: float = 1.0) -> None:
+        """`predicate` of it is `value`, or is it no longer."""
+        if not value:
+            return
+        sure *= mood.sure
+        if mood.over or mood.denied:
+            self.add(Claim.END, who, predicate, value=value, sure=sure * (1.0 if mood.over else 0.8))
+        else:
+            self.add(Claim.ATTRIBUTE, who, predicate, value=value, sure=sure)
+
+    def relation(self, who: Named, predicate: str, to: Named, mood: Mood, sure: float = 1.0) -> None:
+        """It stands in this relation to another, or does so no longer."""
+        sure *= mood.sure
+        if mood.over or mood.denied:
+            self.add(Claim.END, who, predicate, to=to, sure=sure * (1.0 if mood.over else 0.8))
+        else:
+            self.add(Claim.RELATION, who, predicate, to=to, sure=sure)
