@@ -26,6 +26,9 @@ _NUMBER = re.compile(r"(?:\d{1,3}(?:\.\d{1,3})*[.)、]?|[一二三四五六七�
 _MARKDOWN = re.compile(r"^ {0,3}#{1,6}[ \t]+\S", re.MULTILINE)
 _BREAK = re.compile(r"\n[ \t]*\n+")
 _WPP = re.compile(r"\[?\s*[A-Za-z一-鿿]{1,24}\s*\(\s*[\"“]([^\"”\n]{1,80})[\"”]\s*\)\s*[{｛]")
+_OWNED = re.compile(
+    r"\s*\[([^\[\]:：\n]{1,40}?)(?:'s|’s|的)\s*[^\[\]:：\n]{1,30}[:：]"
+)  # [Ellie's persona: …]
 _BOXED = re.compile(r"\s*[【\[「《]([^】\]」》\n]{1,40})[】\]」》][ \t]*[:：]?")
 _LED = re.compile(r"\s*([^\s:：—–][^:：\n—–]{0,39}?)\s*(?:[:：]|[—–]{1,2}|\s-\s)\s*\S")
 _NAMED = re.compile(
@@ -33,7 +36,7 @@ _NAMED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _SUBJECT = re.compile(
-    r"\s*(?:The\s+)?([A-Z][\w'’.-]*(?:\s+(?:of|the|de|von|van|al|[A-Z][\w'’.-]*)){0,5})\s+(?:is|are|was|were|has|have|lives?|belongs?)\b"
+    r"\s*(?:The\s+)?([A-Z][\w'’.-]*(?:\s+(?:of|the|de|von|van|al|[A-Z][\w'’.-]*)){0,5})(?:,[^,\n]{1,60},)?\s+(?:is|are|was|were|has|have|lives?|belongs?)\b"
 )
 _ZH_SUBJECT = re.compile(r"\s*([一-鿿·]{2,8}?)(?:们)?(?:是|住在|位于|生活在|来自|属于)")
 _PRONOUNS = {"It", "He", "She", "They", "There", "This", "That", "These", "Those", "We", "You", "I"}
@@ -171,7 +174,7 @@ def _joined(pieces: list[str]) -> Iterator[str]:
 
 def name_of(text: str) -> str:
     """What a paragraph is about, as far as its first words tell; empty where they do not."""
-    for pattern in (_WPP, _BOXED):
+    for pattern in (_WPP, _OWNED, _BOXED):
         if found := pattern.match(text):
             return found[1].strip()
     if named := _NAMED.search(text):
@@ -181,7 +184,9 @@ def name_of(text: str) -> str:
         title = first.strip().rstrip(":：").strip()
         if title and not re.search(r"[:：]", title):
             return _clean(title)
-    if (led := _LED.match(text)) and len(led[1].split()) <= 5 and not _is_sentence(led[1]):
+    lines = [line for line in text.split("\n") if line.strip()]
+    table = len(lines) > 1 and all(_LED.match(line) for line in lines[:3])  # labels of fields, no name
+    if not table and (led := _LED.match(text)) and len(led[1].split()) <= 5 and not _is_sentence(led[1]):
         return _clean(led[1])
     if (found := _SUBJECT.match(text)) and found[1].split()[0] not in _PRONOUNS:
         return found[1].strip()

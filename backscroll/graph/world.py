@@ -1,0 +1,211 @@
+"""The world description: entries of a lorebook or project description, with what they state read by rules.
+
+Owns which names an entry is found by, what type of thing it is about, and what it states about itself and in passing about
+others ("All elves are …"). Refuses completing nodes (`complete`) and making anything up: an entry that rules do not
+understand still has its words, for a model's prompt. Before: `formats/lorebook`. After: `complete`, `engine/graphing`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from backscroll.errors import InvalidInput
+from backscroll.formats.lorebook_entry import LoreEntry
+from backscroll.graph.view import WorldEntry
+from backscroll.graph.world_en import read_english
+from backscroll.graph.world_fields import read_fields
+from backscroll.graph.world_words import (
+    Said,
+    covers,
+    is_han,
+    noun_of,
+    plain,
+    telling_fields,
+    tidy,
+    type_of_category,
+)
+from backscroll.graph.world_zh import read_chinese
+from backscroll.vocab.part import Json
+
+_READ = 20_000  # characters of one entry that are read for facts; the words are kept whole
+_REGEX_KEY = re.compile(r"^/(.*)/[a-z]*$", re.DOTALL)
+_PLAIN_KEY = re.compile(r"^[\w\s'’.-]+$")
+_DECORATOR = re.compile(r"^@@@?[^\n]*\n?", re.MULTILINE)
+_SENTENCE_MARK = re.compile(r"[。！？，；…]|[.!?,;:]\s")
+_MINDLESS = frozenset(
+    {"place", "thing", "work", "event", "concept", "project", "file", "function", "package"}
+)
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def world_entries(entries: Sequence[LoreEntry]) -> list[WorldEntry]:
+    """What a world description says, entry by entry; nothing is left out, switched-off entries included."""
+    return [_entry(entry) for entry in entries]
+
+
+def _entry(entry: LoreEntry) -> WorldEntry:
+    text = _DECORATOR.sub("", entry.text) if entry.text.startswith("@@") else entry.text
+    text = _SURROGATE.sub("\ufffd", text)
+    fields = read_fields(text[:_READ])
+    name = tidy(_SURROGATE.sub("\ufffd", entry.name)) or next(iter(fields.names), "")
+    keys = _keys([*([name] if _is_name(name) else ()), *entry.keys, *fields.names])
+    known = frozenset(plain(key) for key in keys)
+    said = [*fields.said, *read_english(fields.rest, known), *read_chinese(fields.rest, known)]
+    keys = _keys(
+        [*keys, *(s.value for s in said if not s.subject and s.predicate == "alias" and len(s.value) <= 40)]
+    )
+    kind = _type(entry, fields.type, name, said)
+    own = [
+        (_fitting(s.predicate, kind), s.value)
+        for s in said
+        if not s.subject and s.predicate not in {"alias", "type"}
+    ]
+    also = [
+        (s.subject, _fitting(s.predicate, noun.type if (noun := noun_of(s.subject)) else ""), s.value)
+        for s in said
+        if s.subject and s.predicate != "type"
+    ]
+    return WorldEntry(
+        name,
+        keys,
+        text,
+        kind,
+        tuple(dict.fromkeys(own)),
+        entry.source,
+        entry.constant,
+        entry.enabled,
+        tuple(dict.fromkeys(also)),
+    )
+
+
+def _is_name(text: str) -> bool:
+    """False for the beginning of a text that stands in for a name."""
+    return 0 < len(text) <= 40 and len(text.split()) <= 6 and not _SENTENCE_MARK.search(text)
+
+
+def _fitting(predicate: str, kind: str) -> str:
+    """A forest has no temper: how something without a mind is, is its description."""
+    return "description" if predicate == "disposition" and kind in _MINDLESS else predicate
+
+
+def _keys(raw: Iterable[str]) -> tuple[str, ...]:
+    """Names by which an entry is found: tidied, once each; a pattern gives the plain words in it."""
+    out: dict[str, str] = {}
+    for key in raw:
+        for word in _words_of(key):
+            cleaned = tidy(_SURROGATE.sub("\ufffd", word))
+            if cleaned and plain(cleaned):
+                out.setdefault(plain(cleaned), cleaned)
+    return tuple(out.values())
+
+
+def _words_of(key: str) -> list[str]:
+    found = _REGEX_KEY.match(key.strip())
+    if not found:
+        return [key]
+    body = re.sub(r"\\b|\(\?[:=!<]*|[()^$]", "", found[1])
+    return [
+        piece for piece in body.split("|") if _PLAIN_KEY.match(piece) or (is_han(piece) and piece.isalnum())
+    ]
+
+
+def _type(entry: LoreEntry, header: str, name: str, said: Sequence[Said]) -> str:
+    own = [s for s in said if not s.subject]
+    stated = next((type_of_category(s.value) or _known(s.value) for s in own if s.predicate == "type"), "")
+    noun = noun_of(name) if _is_name(name) else None
+    by_name = ("group" if noun.predicate == "race" else noun.type) if noun is not None else ""
+    if by_name == "person" and len(plain(name).split()) == 1:
+        by_name = ""  # "The Knight" may be anybody's title; what the text says decides
+    somebody = "person" if any(s.predicate in telling_fields() for s in own) else ""
+    return header or by_name or stated or somebody or type_of_category(entry.category)
+
+
+def _known(value: str) -> str:
+    from backscroll.derive.ontology import types
+
+    return value if value in types() else ""
+
+
+def world_text(entries: Sequence[WorldEntry], names: Sequence[str], limit_chars: int) -> str:
+    """The entries that matter for some names, for a model's prompt: those about them, then those about what these are, then what
+    holds for everything; whole entries while they fit, the last one cut at a line or sentence."""
+    live = [entry for entry in entries if entry.enabled and entry.text.strip()]
+    wanted = frozenset(plain(name) for name in names if plain(name))
+    direct = [e for e in live if not wanted.isdisjoint(map(plain, e.keys))]
+    values = {value for entry in direct for _, value in entry.attributes}
+    near = [e for e in live if e not in direct and any(_matters(e, v) for v in values)]
+    passing = [e for e in live if any(plain(who) in wanted for who, _, _ in e.also)]
+    general = [e for e in live if e.constant]
+    pieces: list[str] = []
+    left = limit_chars
+    for entry in dict.fromkeys([*direct, *near, *passing, *general]):
+        piece = f"{entry.name}: {entry.text.strip()}" if entry.name else entry.text.strip()
+        if len(piece) > left:
+            piece = _cut(piece, left)
+        if piece:
+            pieces.append(piece)
+            left -= len(piece) + 2
+        if left < 40:
+            break
+    return "\n\n".join(pieces)
+
+
+def _matters(entry: WorldEntry, value: str) -> bool:
+    return any(plain(key) == plain(value) or covers(key, value) for key in entry.keys)
+
+
+def _cut(text: str, limit: int) -> str:
+    """The beginning of a text, up to the end of a sentence or line; nothing where that would say too little."""
+    if limit < 40:
+        return ""
+    head = text[: limit - 1]
+    end = max(head.rfind(mark) for mark in (". ", "。", "\n", "！", "；"))
+    return (head[: end + 1] if end >= limit // 3 else head).rstrip() + "…"
+
+
+def to_json(entries: Sequence[WorldEntry]) -> list[dict[str, Json]]:
+    """For the body of an event; empty fields are left out."""
+    out: list[dict[str, Json]] = []
+    for entry in entries:
+        row: dict[str, Json] = {"name": entry.name, "text": entry.text}
+        if entry.keys:
+            row["keys"] = list(entry.keys)
+        for field in ("type", "source"):
+            if words := getattr(entry, field):
+                row[field] = words
+        if entry.attributes:
+            row["attributes"] = [list(pair) for pair in entry.attributes]
+        if entry.also:
+            row["also"] = [list(triple) for triple in entry.also]
+        if entry.constant:
+            row["constant"] = True
+        if not entry.enabled:
+            row["enabled"] = False
+        out.append(row)
+    return out
+
+
+def from_json(rows: Iterable[Mapping[str, Json]]) -> list[WorldEntry]:
+    """Back from the body of an event, or from somebody's own list of entries."""
+    return [_from_row(number, row) for number, row in enumerate(rows, 1)]
+
+
+def _from_row(number: int, row: Mapping[str, Json]) -> WorldEntry:
+    def strings(field: str, size: int) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(str(item) for item in items) for items in row.get(field, ()) if len(items) == size)
+
+    take: Callable[[str], str] = lambda field: str(row.get(field, "") or "")  # noqa: E731
+    try:
+        pairs = tuple((p, v) for p, v in strings("attributes", 2))
+        triples = tuple((s, p, v) for s, p, v in strings("also", 3))
+        keys = tuple(str(key) for key in row.get("keys", ()))
+        constant, enabled = bool(row.get("constant", False)), bool(row.get("enabled", True))
+    except (TypeError, AttributeError, ValueError) as error:
+        raise InvalidInput(
+            f"entry {number} of the world description is not in the shape of one",
+            hint="an entry has a name, keys and text; attributes are pairs",
+        ) from error
+    return WorldEntry(
+        take("name"), keys, take("text"), take("type"), pairs, take("source"), constant, enabled, triples
+    )

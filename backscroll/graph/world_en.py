@@ -1,0 +1,329 @@
+"""What English prose of a world description states: who is what, lives where, belongs to whom, is how.
+
+Owns a small grammar: a sentence has a subject, then clauses that each begin with a known verb. Descriptions are written to
+be looked up, so this finds most of what matters; what it does not understand it leaves alone. Refuses: pronouns that do not
+mean the subject at hand, questions, conditions. Before: `world_words`. After: `world_reading`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import cast
+
+from backscroll.derive.ontology import is_relation
+from backscroll.derive.sentences import sentences
+from backscroll.graph.world_words import Said, adjectives, is_han, noun_of, plain, table, tidy, words
+
+_BE = r"(?:is|are|was|were|'s|'re)"
+_HAVE = r"(?:has|have|had)"
+_ADVERB = r"(?:(?:also|often|usually|generally|mostly|always|never|still|now|currently|originally|typically|all|both|rarely|once)\s+)?"
+_PRONOUN = re.compile(r"(?:she|he|they|it)$", re.IGNORECASE)
+_DOUBT = re.compile(
+    r"\b(?:if|maybe|perhaps|might|could|would|unless|whether|rumou?red|supposedly)\b|\?\s*$", re.IGNORECASE
+)
+_NOT = re.compile(r"(?:not|never|no longer|n't)\b", re.IGNORECASE)
+_OBJECT_END = re.compile(
+    r"[,;.(\u2014]|\s(?:who|which|that|where|when|while|since|because|although|but|with|near|until|after|before)\s",
+    re.IGNORECASE,
+)
+_AND = re.compile(r",?\s+and\s+(?=[a-z])")
+_ALL = re.compile(r"(?:all|every|each|most|any|many)(?:\s+of)?(?:\s+the)?\s+", re.IGNORECASE)
+_AGE = re.compile(r"(?:about |around |over )?(\d{1,5}|[a-z-]{3,20})[ -]years?[ -]old\b", re.IGNORECASE)
+_KIN = re.compile(r"(?:the\s+)?([A-Z][\w'’-]*(?:\s[A-Z][\w'’-]*){0,3})['’]s\s+(\w+)\b")
+_PLACED = re.compile(
+    r"(?:in|at|on|under|by|to|for|of|with|from|about|as|near|being|been|going)\b", re.IGNORECASE
+)
+_LOOK = re.compile(r"^(?:(?:old|young|ancient|tall|small|large|little|big)\s+)+(?=\S)", re.IGNORECASE)
+_FEELINGS = frozenset({"likes", "dislikes", "hates", "fears", "loves", "wants"})
+_LONGEST_SUBJECT = 60
+
+
+def _any(phrases: Iterable[str]) -> str:
+    return "|".join(re.escape(p).replace(r"\ ", r"\s+") for p in sorted(phrases, key=lambda p: (-len(p), p)))
+
+
+@cache
+def _verbs() -> dict[str, str]:
+    return {phrase: predicate for predicate, phrases in words("verbs_en").items() for phrase in phrases}
+
+
+@cache
+def _after_be() -> dict[str, str]:
+    return {phrase: predicate for predicate, phrases in words("after_be_en").items() for phrase in phrases}
+
+
+@cache
+def _phrases() -> dict[str, tuple[str, str]]:
+    sections = cast("dict[str, dict[str, list[str]]]", table()["phrases_en"])
+    return {p: (name, value) for name, values in sections.items() for value, ps in values.items() for p in ps}
+
+
+@cache
+def _verb() -> re.Pattern[str]:
+    known = _any([*_verbs(), *_phrases()])
+    return re.compile(rf"{_ADVERB}(?P<verb>(?:{known}|{_BE}|{_HAVE})(?![\w-]))\s*", re.IGNORECASE)
+
+
+@cache
+def _opening() -> re.Pattern[str]:
+    """A subject and the verb after it."""
+    return re.compile(
+        rf"(?P<subject>\S.{{0,{_LONGEST_SUBJECT}}}?)(?:,\s[^,]{{1,80}},)?\s+(?={_verb().pattern})",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _joint() -> re.Pattern[str]:
+    """Where a new clause begins: a joining word and a verb."""
+    joins = r"(?:\s*[,;]\s*(?:and|but|who|which|that|yet)?|\s+(?:and|but|who|which|that|yet))\s+"
+    return re.compile(rf"{joins}(?:(?:she|he|they|it)\s+)?(?={_verb().pattern})", re.IGNORECASE)
+
+
+def read_english(text: str, names: frozenset[str]) -> Iterator[Said]:
+    """What the sentences say; `names` are those of the entry, in plain form. An empty subject means the entry's own."""
+    current = ""
+    for sentence in sentences(text):
+        if sentence.shape in {"code", "row", "heading"} or is_han(sentence.text[:20]):
+            continue
+        words_ = sentence.text.lstrip("-*+• \t").strip()
+        if _DOUBT.search(words_):
+            continue
+        found = _opening().match(words_)
+        if not found:
+            yield from _bare(words_, current)
+            continue
+        subject = _subject(found["subject"], names, current)
+        if subject is None:
+            continue
+        current = subject
+        if apposed := re.match(r"[^,]{1,60},\s+(an?|the)\s+([^,]{2,60}),", words_):
+            yield from _is(subject, f"{apposed[1]} {apposed[2]}")
+        for clause in _joint().split(words_[found.end() :].rstrip(" .!。")):
+            yield from _clause(subject, clause or "")
+
+
+def _bare(text: str, current: str) -> Iterator[Said]:
+    """A note without a verb: "Forest elf, helpful." tells what it is about."""
+    head = re.split(r"[,;.]", text, maxsplit=1)[0].strip()
+    bare = re.sub(r"^(?:an?|the)\s+", "", head, flags=re.IGNORECASE)
+    if 0 < len(head) <= 100 and noun_of(_preposition(bare)[0]) is not None:
+        yield from _is_a(current, text.rstrip(" ."))
+
+
+def _subject(raw: str, names: frozenset[str], current: str) -> str | None:
+    """Of whom the sentence speaks: empty for the entry's own, None where that cannot be told."""
+    subject = tidy(raw)
+    if _PRONOUN.match(subject):
+        return current
+    general = _ALL.match(subject) is not None
+    bare = _ALL.sub("", subject, count=1)
+    key = plain(bare)
+    if key in names:
+        return ""
+    if len(key.split()) > 6 or not key or "," in key:
+        return None
+    named = re.match(r"(?:The\s+|the\s+)?[A-Z]", bare) is not None
+    if not (general or named or noun_of(key) is not None):
+        return None
+    if key.split()[0] in {
+        "there",
+        "this",
+        "that",
+        "these",
+        "those",
+        "what",
+        "who",
+        "it",
+        "we",
+        "you",
+        "i",
+        "in",
+        "when",
+        "as",
+        "for",
+        "her",
+        "his",
+        "their",
+        "its",
+    }:
+        return None
+    return re.sub(r"^(?:the|The)\s+", "", bare)
+
+
+def _clause(subject: str, clause: str) -> Iterator[Said]:
+    found = _verb().match(clause)
+    if not found:
+        return
+    verb = re.sub(r"\s+", " ", found["verb"].lower())
+    rest = clause[found.end() :].strip()
+    adverb = clause[: found.start("verb")].strip().lower()
+    if adverb in {"never", "rarely", "once", "originally"} or _NOT.match(rest):
+        return
+    if (phrase := _phrases().get(verb)) is not None:
+        yield Said(subject, *phrase)
+    elif verb in {"has", "have", "had"}:
+        yield from _has(subject, rest)
+    elif (predicate := _verbs().get(verb)) is not None:
+        if predicate == "member_of" and re.match(r"no\s", rest):
+            yield Said(subject, "faction", "neutral")
+        else:
+            yield from _objects(subject, predicate, rest)
+    else:
+        yield from _is(subject, rest)
+
+
+def _objects(subject: str, predicate: str, rest: str) -> Iterator[Said]:
+    if not is_relation(predicate):
+        if value := tidy(rest)[:200]:
+            yield Said(subject, predicate, value)
+        return
+    end = None if predicate in _FEELINGS else _OBJECT_END.search(rest)
+    text = rest[: end.start()] if end else rest
+    text = _AND.split(text, maxsplit=1)[0] if predicate in {"lives_in", "located_in", "comes_from"} else text
+    joint = r"\s*,\s*(?:and\s+)?|\s+and\s+" if predicate in _FEELINGS else r"\s+and\s+(?=(?:the\s+)?[A-Z])"
+    for piece in re.split(joint, text):
+        name = re.sub(r"^(?:the|a|an|her|his|their|its)\s+", "", tidy(piece), flags=re.IGNORECASE)
+        if name and len(name) <= 80:
+            yield Said(subject, predicate, name)
+
+
+def _has(subject: str, rest: str) -> Iterator[Said]:
+    low = rest.lower()
+    if any(re.search(rf"\b{word}\b", low) for word in words("appearance")["words"] if not is_han(word)):
+        yield Said(subject, "appearance", tidy(rest)[:200])
+    elif kin := re.match(
+        r"an?\s+(?:\w+\s+)?(sister|brother|daughter|son|wife|husband|dog|cat|pet)\s+(?:named|called)\s+([A-Z]\w+)",
+        rest,
+    ):
+        relation = {
+            "sister": "sibling_of",
+            "brother": "sibling_of",
+            "daughter": "parent_of",
+            "son": "parent_of",
+        }
+        relation |= {"wife": "spouse_of", "husband": "spouse_of"}
+        yield Said(subject, relation.get(kin[1], "has_pet"), kin[2])
+
+
+def _is(subject: str, rest: str) -> Iterator[Said]:
+    """After a form of "be"."""
+    rest = re.sub(rf"^{_ADVERB}", "", rest, count=1, flags=re.IGNORECASE)
+    low = rest.lower()
+    for phrase in sorted(_after_be(), key=lambda p: (-len(p), p)):
+        if re.match(rf"{re.escape(phrase)}\b", low):
+            yield from _objects(subject, _after_be()[phrase], rest[len(phrase) :].strip())
+            return
+    if age := _AGE.match(rest):
+        yield Said(subject, "age", age[1])
+        rest = rest[age.end() :].strip(" ,")
+        if not rest:
+            return
+    if kin := _KIN.match(rest):
+        yield from _kin(subject, kin[1], kin[2])
+    elif re.match(r"(?:an?|the|one of)\s", rest, re.IGNORECASE) or noun_of(_phrase(rest)) is not None:
+        yield from _is_a(subject, rest)
+    else:
+        yield from _is_how(subject, rest)
+
+
+def _phrase(text: str) -> str:
+    return re.split(r"[,;.(]|\s(?:and|but)\s", text, maxsplit=1)[0].strip()
+
+
+def _kin(subject: str, name: str, noun: str) -> Iterator[Said]:
+    for label in (f"the {noun.lower()} of", f"a {noun.lower()} of", f"an {noun.lower()} of"):
+        if label in _after_be():
+            yield Said(subject, _after_be()[label], name)
+            return
+
+
+def _is_a(subject: str, rest: str) -> Iterator[Said]:
+    """ "a helpful forest elf from the north": what it is, and what is said along with it."""
+    bare = re.sub(r"^(?:an?|the|one of the|one of)\s+", "", rest, flags=re.IGNORECASE)
+    if age := _AGE.match(bare):
+        yield Said(subject, "age", age[1])
+        bare = bare[age.end() :].strip()
+    head = tidy(_phrase(bare))
+    before, joint, after = _preposition(head)
+    noun = noun_of(before)
+    if noun is not None:
+        yield Said(subject, "type", noun.type)
+        if noun.type != noun.predicate and not (noun.predicate == "kind" and noun.type == "person"):
+            yield Said(subject, noun.predicate, _LOOK.sub("", before) if noun.type == "person" else before)
+        if noun.type == "person" and plain(before).split()[-1] in {
+            "woman",
+            "girl",
+            "daughter",
+            "mother",
+            "queen",
+            "princess",
+            "witch",
+            "priestess",
+        }:
+            yield Said(subject, "gender", "female")
+        elif noun.type == "person" and plain(before).split()[-1] in {
+            "man",
+            "boy",
+            "son",
+            "father",
+            "king",
+            "prince",
+        }:
+            yield Said(subject, "gender", "male")
+        if joint and after:
+            yield from _beside(subject, joint, after, noun.predicate)
+    elif head:
+        yield Said(subject, "description", tidy(rest)[:200])
+    tail = bare[len(_phrase(bare)) :]
+    if how := re.match(r"\s*,\s*((?:\w+(?:\s+(?:but|and|yet)\s+|,\s*)?){1,5})$", tail):
+        yield from _is_how(subject, how[1])
+
+
+def _preposition(head: str) -> tuple[str, str, str]:
+    found = re.search(r"\s(from|of|in|at|on|near|with)\s", head)
+    return (head[: found.start()], found[1], head[found.end() :]) if found else (head, "", "")
+
+
+def _beside(subject: str, joint: str, after: str, predicate: str) -> Iterator[Said]:
+    relation = {
+        "from": "comes_from",
+        "in": "located_in",
+        "at": "located_in",
+        "on": "located_in",
+        "near": "located_in",
+    }.get(joint)
+    if joint == "of" and predicate == "occupation":
+        relation = "member_of"
+    if joint == "of" and predicate == "kind":
+        relation = "part_of"
+    if relation:
+        yield from _objects(subject, relation, after)
+    elif joint == "with":
+        yield from _has(subject, after)
+
+
+def _is_how(subject: str, rest: str) -> Iterator[Said]:
+    value = tidy(re.split(r"[;.]", rest, maxsplit=1)[0])
+    if not value or len(value.split()) > 9 or not re.match(r"[A-Za-z]", value) or _PLACED.match(value):
+        return
+    known = adjectives()
+    left: list[str] = []
+    for piece in re.split(r"\s*,\s*(?:and\s+|but\s+)?|\s+and\s+", value):
+        bare = re.sub(r"^(?:very|quite|extremely|rather|always|usually)\s+(?=\w)", "", piece.lower())
+        hit = known.get(piece.lower()) or known.get(bare)
+        if hit is not None:
+            yield Said(subject, *hit)
+        elif piece:
+            left.append(piece)
+    if not left:
+        return
+    how = (
+        value
+        if len(left) == len(re.split(r"\s*,\s*(?:and\s+|but\s+)?|\s+and\s+", value))
+        else ", ".join(left)
+    )
+    looks = words("appearance")["words"]
+    yield Said(subject, "appearance" if plain(how).split()[0] in looks else "disposition", how)

@@ -1,0 +1,115 @@
+"""Facts that a description states as fields: W++ and its kin, lists in brackets, and lines such as `Race: forest elf`.
+
+Owns telling fields from prose. Refuses prose: what is no field is given back. Before: `world_words`. After: `world_reading`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from backscroll.graph.world_words import Said, is_field, is_han, plain, predicate_of, tidy, type_of_category
+
+LONGEST = 400  # characters of a value; what is longer is a text, not a fact
+_WPP_HEAD = re.compile(r"\[?\s*([A-Za-z一-鿿]{1,24})\s*\(\s*[\"“]([^\"”\n]{1,80})[\"”]\s*\)\s*[{｛]")
+_WPP_FIELD = re.compile(r"([\w一-鿿][\w一-鿿 '’/-]{0,39}?)\s*\(\s*([\"“][^()]{0,2000}?[\"”])\s*\)")
+_QUOTED = re.compile(r"[\"“]([^\"“”]{1,400})[\"”]")
+_BOX = re.compile(r"\[([^\[\]]{3,4000})\]")
+_LINE = re.compile(
+    r"^[ \t]*(?:[-*+•][ \t]+)?(?:\*\*|__)?([^\s:：*_|{}<>][^:：*|{}<>\n]{0,39}?)(?:\*\*|__)?[ \t]*[:：](?:\*\*|__)?[ \t]*(\S[^\n]*)$",
+    re.MULTILINE,
+)
+_OWNER = re.compile(r"^[^:：\n]{1,40}?(?:'s|’s|的)\s*")
+_SEVERAL = re.compile(r"\s*(?:[,，、;；+/]|\band\b|\bund\b)\s*")
+_SENTENCE = re.compile(r"[.。!！?？]\s*\S")
+_NO_LABEL = re.compile(r"^(?:https?|ftp|note|e\.g|i\.e|warning|\d+)$", re.IGNORECASE)
+#: Predicates whose list of values is one value, in words.
+_WHOLE = {
+    "description",
+    "appearance",
+    "personality",
+    "disposition",
+    "goal",
+    "status",
+    "health",
+    "age",
+    "size",
+    "name",
+    "title",
+}
+
+
+class Fields(NamedTuple):
+    """What fields say, the type that a header names, the names they give, and the rest of the text."""
+
+    said: list[Said]
+    type: str
+    names: list[str]
+    rest: str
+
+
+def read_fields(text: str) -> Fields:
+    """The fields of an entry and what is left of its text."""
+    said: list[Said] = []
+    names: list[str] = []
+    kind, text = _wpp(text, said, names)
+    text = _BOX.sub(lambda found: "" if _boxed(found[1], said, names) else found[0], text)
+    text = _LINE.sub(lambda found: "" if _field(found[1], found[2], said, names) else found[0], text)
+    return Fields(said, kind, names, text.strip())
+
+
+def _wpp(text: str, said: list[Said], names: list[str]) -> tuple[str, str]:
+    """W++: `[Character("Ellie") {Race("Forest Elf") Mind("kind" + "shy")}]`, braces balanced or cut off."""
+    found = _WPP_HEAD.search(text)
+    if not found:
+        return "", text
+    end = text.find("}", found.end())
+    end = len(text) if end < 0 else end
+    names.append(tidy(found[2]))
+    for field in _WPP_FIELD.finditer(text[found.end() : end]):
+        values = [tidy(value) for value in _QUOTED.findall(field[2])]
+        _add(field[1], [value for value in values if value], said, names)
+    rest = text[: found.start()] + re.sub(r"^[}\]\s｝]+", "", text[end:])
+    return type_of_category(found[1]), rest
+
+
+def _boxed(inside: str, said: list[Said], names: list[str]) -> bool:
+    """A list in brackets: `[Ellie's persona: shy, kind; Ellie's clothes: green dress]`."""
+    pieces = [piece for piece in re.split(r"[;；\n]", inside) if piece.strip()]
+    pairs = [re.split(r"[:：=]", piece, maxsplit=1) for piece in pieces]
+    if not all(len(pair) == 2 and pair[1].strip() and len(pair[0]) <= 60 for pair in pairs):
+        return False
+    taken = [_field(_OWNER.sub("", label), value, said, names) for label, value in pairs]  # every one of them
+    return all(taken)
+
+
+def _field(label: str, value: str, said: list[Said], names: list[str]) -> bool:
+    """Take one field in; False where it is rather a sentence with a colon in it."""
+    label, value = tidy(label), value.strip()
+    value = re.sub(r"^(?:\*\*|__)\s*|\s*(?:\*\*|__)$", "", value)
+    if not label or len(label.split()) > 4 or _NO_LABEL.match(label) or value.startswith("//"):
+        return False
+    if re.search(r"[,，.。!！?？;；(（]", label) or len(value) > LONGEST * 5:
+        return False
+    predicate = predicate_of(label)
+    if not is_field(label) and (len(label.split()) > 2 or (is_han(label) and len(label) > 6)):
+        return False
+    if predicate in _WHOLE or _SENTENCE.search(value):
+        values = [tidy(value)]
+    else:
+        values = [tidy(piece) for piece in _SEVERAL.split(value)]
+    _add(label, [v for v in values if v], said, names)
+    return True
+
+
+def _add(label: str, values: list[str], said: list[Said], names: list[str]) -> None:
+    predicate = predicate_of(label)
+    if predicate in {"name", "alias"}:
+        names += [name for name in values if len(name) <= 60]
+        return
+    if predicate in _WHOLE and len(values) > 1:
+        values = [", ".join(values)]
+    for value in values:
+        short = value if len(value) <= LONGEST else value[: LONGEST - 1].rstrip() + "…"
+        if predicate and plain(short) not in {"", "none", "n/a", "unknown", "无", "未知", "不详", "?"}:
+            said.append(Said("", predicate, short))

@@ -1,0 +1,200 @@
+"""The words of world descriptions: labels of fields, nouns that tell a type, kinds and how they are compared.
+
+Owns reading `world.toml`, and when a kind ("elves of the forest") covers a value ("Forest Elf"). Refuses sentences
+(`world_en`, `world_zh`). Before: `derive/ontology`. After: `world_fields`, `world_en`, `world_zh`, `complete`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib import resources
+from typing import NamedTuple, cast
+
+from backscroll.derive.ontology import labels
+
+_SPACE = re.compile(r"\s+")
+_OUTER = " \t\r\n\"'“”‘’「」『』《》*_`.,;:!?。，；：！？、()（）[]【】"
+_ARTICLE = re.compile(
+    r"(?:the|a|an|all|every|each|most|many|some|any|these|those|our|their)\s+", re.IGNORECASE
+)
+_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_SLUG = re.compile(r"[^\w]+")
+_IRREGULAR = {
+    "elves": "elf",
+    "dwarves": "dwarf",
+    "wolves": "wolf",
+    "thieves": "thief",
+    "men": "man",
+    "women": "woman",
+    "people": "people",
+    "children": "child",
+    "halves": "half",
+    "leaves": "leaf",
+    "lives": "life",
+    "knives": "knife",
+    "fae": "fae",
+    "species": "species",
+    "wives": "wife",
+}
+
+
+class Said(NamedTuple):
+    """One thing that a description states; an empty subject is the entry's own."""
+
+    subject: str
+    predicate: str
+    value: str
+
+
+class Noun(NamedTuple):
+    """What a noun tells about who is called so."""
+
+    type: str
+    predicate: str  # race, occupation, kind
+
+
+@cache
+def table() -> Mapping[str, Mapping[str, object]]:
+    """The data file."""
+    text = resources.files("backscroll.graph").joinpath("world.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def words(section: str) -> dict[str, list[str]]:
+    """A section of lists of words."""
+    return {name: list(cast("list[str]", value)) for name, value in table()[section].items()}
+
+
+def tidy(text: str) -> str:
+    """A name or value without what stands around it: quotes, punctuation, doubled blanks."""
+    return _SPACE.sub(" ", text).strip(_OUTER)
+
+
+def plain(text: str) -> str:
+    """For comparing: tidy, small letters, no article."""
+    return _ARTICLE.sub("", tidy(unicodedata.normalize("NFKC", text)).casefold(), count=1).strip()
+
+
+def is_han(text: str) -> bool:
+    """True where Chinese characters stand in it."""
+    return _HAN.search(text) is not None
+
+
+def singular(word: str) -> str:
+    """An English word in the singular, as far as spelling tells."""
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("ches", "shes", "xes", "sses")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+@cache
+def _fields() -> dict[str, str]:
+    out = dict(labels())
+    for predicate, names in words("fields").items():
+        out |= dict.fromkeys(names, predicate)
+    return out
+
+
+def predicate_of(label: str) -> str:
+    """The predicate that a label of a field stands for; unknown ones become predicates of their own."""
+    key = plain(label.replace("_", " "))
+    if (known := _fields().get(key)) is not None:
+        return known
+    return _SLUG.sub("_", key).strip("_")
+
+
+def is_field(label: str) -> bool:
+    """True for labels that are known."""
+    return plain(label.replace("_", " ")) in _fields()
+
+
+@cache
+def _nouns() -> dict[str, Noun]:
+    out: dict[str, Noun] = {}
+    for kind, names in words("nouns").items():
+        noun = Noun("person", kind) if kind in {"race", "occupation"} else Noun(kind, "kind")
+        for name in names:
+            out.setdefault(name, noun)
+    return out
+
+
+@cache
+def _han_nouns() -> tuple[tuple[str, Noun], ...]:
+    found = [(word, noun) for word, noun in _nouns().items() if is_han(word)]
+    return tuple(sorted(found, key=lambda pair: (-len(pair[0]), pair[0])))
+
+
+def noun_of(phrase: str) -> Noun | None:
+    """What the head of a noun phrase tells: "young forest elf" is an elf."""
+    if is_han(phrase):
+        bare = phrase.removesuffix("们").removesuffix("一族")
+        return next((noun for word, noun in _han_nouns() if bare.endswith(word)), None)
+    return _nouns().get(_head(plain(phrase)))
+
+
+def _head(phrase: str) -> str:
+    """The word that a phrase is about: before "of", "who", "with", a comma; the last one."""
+    first = re.split(r"\s+(?:of|who|which|that|with|from|in|at|on|near)\s+|[,(]", phrase, maxsplit=1)[
+        0
+    ].split()
+    return singular(first[-1]) if first else ""
+
+
+@cache
+def _categories() -> dict[str, str]:
+    return {word: kind for kind, names in words("categories").items() for word in names}
+
+
+def type_of_category(category: str) -> str:
+    """The type that a book's category stands for; empty where it tells nothing."""
+    return _categories().get(plain(category), "")
+
+
+@cache
+def telling_fields() -> frozenset[str]:
+    """Attributes that only somebody has."""
+    return frozenset(words("fields_of_type")["person"])
+
+
+@cache
+def adjectives() -> Mapping[str, tuple[str, str]]:
+    """Adjective → (predicate, value)."""
+    sections = cast("dict[str, dict[str, list[str]]]", table()["adjectives"])
+    return {
+        word: (predicate, value)
+        for predicate, values in sections.items()
+        for value, names in values.items()
+        for word in names
+    }
+
+
+@lru_cache(maxsize=4096)
+def kind_words(text: str) -> tuple[str, frozenset[str]]:
+    """The head of a kind and all its words: ("elf", {"elf", "forest"}) for "Elves of the forest"."""
+    key = plain(text)
+    if is_han(key):
+        bare = key.removesuffix("们").removesuffix("一族").removesuffix("族") or key
+        return bare, frozenset([bare])
+    all_words = [singular(w) for w in re.findall(r"[\w'-]+", key) if w not in {"of", "the", "and", "a", "an"}]
+    return _head(key), frozenset(all_words)
+
+
+def covers(kind: str, value: str) -> bool:
+    """True where what is said of a kind holds for what has this value: "elves" for "Forest Elf", "精灵" for "森林精灵"."""
+    head, wanted = kind_words(kind)
+    other, given = kind_words(value)
+    if not head or not other:
+        return False
+    if is_han(kind) or is_han(value):
+        return other.endswith(head)
+    return head == other and wanted <= given
