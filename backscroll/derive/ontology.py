@@ -89,3 +89,13 @@ def labels() -> Mapping[str, str]:
         for label in (name, known.en, known.zh.replace("…", "")):
             out.setdefault(label.replace("_", " ").casefold(), name)
     return out
+
+
+def attribute_names() -> tuple[str, ...]:
+    """Every known attribute."""
+    return tuple(_table()["attributes"])
+
+
+def relation_names() -> tuple[str, ...]:
+    """Every known relation."""
+    return tuple(_table()["relations"])

@@ -82,7 +82,7 @@ class Craft(Generic[P, T]):
     fold: Callable[[P, str, bool, bool], T]  # answer, whether it is whole, whether it is the last try
     again: Callable[[P, str, str], Ask]  # answer, what was wrong with it
     restored: Callable[[P, Better], T]
-    kept: Callable[[T], str]  # what is kept
+    kept: Callable[[P, T], str]  # what is kept
     purpose: str  # on the ledger
 
 
@@ -174,7 +174,7 @@ class Modelling:
             lambda plan, text, whole, _last: fold(plan, text, self.count, whole=whole),
             again,
             lambda plan, kept: replace(plan.stand_in, text=kept.text, sources=kept.sources),
-            lambda value: value.text,
+            lambda _plan, value: value.text,
             "summary",
         )
         return self.crafted(planned, thread, craft, turn=turn, refresh=refresh)
@@ -202,7 +202,9 @@ class Modelling:
             passing = not isinstance(error, FormatError)
             self._fail(planned, thread, error, passing=passing)
             return Outcome(planned.stand_in, "rules", error.message, passing)
-        if not self.engine.store.write(lambda tx: self._keep(tx, planned, thread, craft.kept(value))):
+        if not self.engine.store.write(
+            lambda tx: self._keep(tx, planned, thread, craft.kept(planned, value))
+        ):
             return Outcome(planned.stand_in, "rules", "what it speaks of was forgotten meanwhile")
         return Outcome(value, by, model=planned.recipe.model)
 

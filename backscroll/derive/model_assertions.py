@@ -1,0 +1,204 @@
+"""What a turn says about the world, read by a model: the plan, the first of two pure halves.
+
+Owns what the model gets to see of a turn (only what was really said, message by message, numbered; the world description beside
+it) and the shape of the answer. Refuses: calling anybody. Before: `derive/assertions` (the rule-made stand-in), `derive/model_ask`
+(the frame). After: `engine/extracting` makes the call, `derive/model_assertions_fold` reads the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from backscroll.derive.assertions import MOST
+from backscroll.derive.assertions_speech import folded, speeches
+from backscroll.derive.flat import flat
+from backscroll.derive.model_ask import Ask, Plan, frame_name, prompt_text
+from backscroll.derive.ontology import attribute_names, relation_names, types
+from backscroll.derive.recipe import Count, Recipe
+from backscroll.formats.language import language_of
+from backscroll.vocab.assertion import Assertion, Claim
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json
+
+#: The name and version under which replies and artefacts are kept; the version goes up when prompts or folding change.
+NAME, VERSION = "assertions:model", 1
+#: Tokens of a turn, and of a world description, that a model gets to see.
+INPUT, WORLD = 12_000, 4_000
+_BASIS = Recipe("assertions:basis", 1)
+_WIDTHS = (8_000, 3_000, 1_000, 300)  # characters of one message, until everything fits
+_CUT = " […] "
+_LEAST = 12  # characters: less says nothing that is worth a call
+_ANSWER = (700, 6_000)  # tokens of an answer, at the least and at the most
+_FIELDS = ("subject", "type", "predicate", "value", "object", "object_type", "quote")
+
+#: The shape of the answer; strict services want every field named.
+SCHEMA: Mapping[str, Json] = {
+    "type": "object",
+    "properties": {
+        "assertions": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "kind": {"type": "string", "enum": [kind.value for kind in Claim]},
+                    **{name: {"type": "string"} for name in _FIELDS},
+                    "message": {"type": "integer"},
+                },
+                "required": ["kind", *_FIELDS, "message"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["assertions"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One message of the turn as the model may quote it."""
+
+    text: str  # what was really said in it; empty: nothing
+    whole: str  # with everything that programs put into it
+    speaker: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What was read in a turn, and how many statements of a model could not be used."""
+
+    assertions: tuple[Assertion, ...]
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionPlan(Plan[Claimed]):
+    """What to ask about a turn, and all that is needed to check the answer."""
+
+    messages: tuple[Message, ...]
+    heard: tuple[Heard, ...]  # one for each message
+    world: str
+
+
+def recipe(model: str) -> Recipe:
+    """How a model reads turns."""
+    return Recipe(NAME, VERSION, {"input": INPUT, "most": MOST, "world": WORLD}, model)
+
+
+def basis(rule_key: bytes, world: str = "") -> bytes:
+    """What a reading rests on: the turn as the rules name it and, where there is one, the world description."""
+    return _BASIS.key([rule_key.hex(), world]) if world.strip() else rule_key
+
+
+def plan(
+    messages: Sequence[Message],
+    stand_in: tuple[Assertion, ...],
+    rule_key: bytes,
+    *,
+    model: str,
+    count: Count,
+    world: str = "",
+    language: str = "",
+) -> AssertionPlan | None:
+    """What to ask about these messages (one turn, in order); None where too little was said to ask about.
+
+    `rule_key` names the same messages (`assertions.rule_key`); `stand_in` is what rules found in them.
+    """
+    heard = _heard(messages)
+    if sum(len("".join(h.text.split())) for h in heard) < _LEAST:
+        return None
+    world = world if world.strip() else ""
+    given = _transcript(heard, count)
+    told = _clipped(world, WORLD, count)
+    spoken = language or language_of(" ".join(h.text[:400] for h in heard))
+    frame = frame_name(f"{given}\n{told}")
+    how, rests = recipe(model), basis(rule_key, world)
+    return AssertionPlan(
+        recipe=how,
+        rule_key=rests,
+        key=how.key([rests.hex()]),
+        ask=_ask(frame, given, told, spoken, count),
+        stand_in=Claimed(stand_in),
+        sources=tuple(m.revision for m, h in zip(messages, heard, strict=True) if h.text),
+        limit=MOST,
+        given=given,
+        frame=frame,
+        language=spoken,
+        messages=tuple(messages),
+        heard=heard,
+        world=world,
+    )
+
+
+def _heard(messages: Sequence[Message]) -> tuple[Heard, ...]:
+    said = {one.source: one for one in speeches(messages)}
+    out: list[Heard] = []
+    for message in messages:
+        one = said.get(message.revision)
+        whole = flat(message) if message.role in ("user", "assistant") else ""
+        out.append(Heard(one.text if one else "", whole, message.author or "", message.role))
+    return tuple(out)
+
+
+def _ask(frame: str, given: str, world: str, language: str, count: Count) -> Ask:
+    system = prompt_text(
+        "assertions",
+        language,
+        "system",
+        frame=frame,
+        most=MOST,
+        types=", ".join(types()),
+        attributes=", ".join(attribute_names()),
+        relations=", ".join(relation_names()),
+    )
+    body = f"<{frame}>\n{given}\n</{frame}>"
+    if world:
+        title = prompt_text("assertions", language, "world")
+        body = f"{title}\n<{frame}>\n{world}\n</{frame}>\n\n{body}"
+    body += f"\n\n{prompt_text('assertions', language, 'user')}"
+    least, most = _ANSWER
+    room = min(most, max(least, 2 * count(given) + 400))
+    return Ask(system, ({"role": "user", "content": body},), room, SCHEMA)
+
+
+def _transcript(heard: Sequence[Heard], count: Count) -> str:
+    """What was said, message by message with its number; the longest messages lose their middle until all fits."""
+    told = ""
+    for width in _WIDTHS:
+        told = "\n\n".join(
+            f"[{n}] {_who(h)}:\n{_cut(h.text, width)}" for n, h in enumerate(heard, 1) if h.text
+        )
+        if count(told) <= INPUT:
+            return told
+    return _clipped(told, INPUT, count)
+
+
+def _who(heard: Heard) -> str:
+    return f"{heard.role} ({heard.speaker})" if heard.speaker else heard.role
+
+
+def _cut(text: str, width: int) -> str:
+    text = text.strip()
+    if len(text) <= width:
+        return text
+    head = width * 3 // 5
+    return f"{text[:head].rstrip()}{_CUT}{text[len(text) - (width - head) :].lstrip()}"
+
+
+def _clipped(text: str, room: int, count: Count) -> str:
+    """A text without its middle where it has too many tokens."""
+    if count(text) <= room:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count(_cut(text, middle)) <= room else (low, middle - 1)
+    return _cut(text, low)
+
+
+def rests_on_tools(claim: Assertion, plan: AssertionPlan) -> bool:
+    """True for a rule-made claim about what tools did: a model that reads only words cannot know it, so it stays."""
+    place = next((n for n, m in enumerate(plan.messages) if m.revision == claim.source), None)
+    return place is not None and folded(claim.quote).strip() not in folded(plan.heard[place].text)

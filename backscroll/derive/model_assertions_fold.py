@@ -1,0 +1,260 @@
+"""What a model read in a turn, as assertions: the second of two pure halves.
+
+Owns the checks: the answer is JSON of the wanted shape; every quote stands in the message that it names, in words that somebody
+really said; every name stands in the turn or in the world description. What is wrong is said in words that a model understands
+(`FormatError`). In the last try valid items are kept and the others counted. Before: `derive/model_assertions`. After:
+`engine/extracting` keeps the result.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from backscroll.derive.assertions import MOST, bounded, in_order
+from backscroll.derive.assertions_storing import from_rows, rows_of
+from backscroll.derive.model_ask import Ask, again
+from backscroll.derive.model_assertions import AssertionPlan, Claimed, rests_on_tools
+from backscroll.errors import FormatError
+from backscroll.formats.json_text import dumps
+from backscroll.record.chain import DAMAGE, damaged
+from backscroll.vocab.assertion import PRONOUN, Assertion, Claim
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json
+
+_FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)\n?```", re.DOTALL)
+_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL)
+_PREDICATE = re.compile(r"[a-z][a-z0-9_]{0,47}")
+_PRONOUNS = frozenset(
+    PRONOUN + word for word in ("she", "he", "they", "it", "you", "we", "here", "there", "this", "that")
+)
+_ROLES = frozenset({"user", "assistant"})
+_POSSESSIVE = re.compile(r"['’]s\s+|的")
+_LONGEST = 400  # characters of a name or a value
+_TOLD = 6  # reasons that are told; more of them say no more
+_FIELDS = ("subject", "type", "predicate", "value", "object", "object_type", "quote")
+_SURE = 0.95  # a model reads well, and still guesses now and then
+_TYPOGRAPHY = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "—": "-", "–": "-", "‑": "-"})
+
+
+class _Wrong(Exception):
+    """Why one item cannot be used."""
+
+
+def fold(plan: AssertionPlan, answer: str, *, whole: bool = True, last: bool = False) -> Claimed:
+    """The assertions in an answer, together with what rules know from tools.
+
+    `whole` is False where the answer was cut at its limit of tokens. An answer with items that cannot be used is refused
+    with the reasons, so that it can be asked for again; in the `last` try the other items are kept.
+    """
+    if not whole:
+        raise FormatError("the answer was cut off: give fewer and shorter statements")
+    items = _items(answer)
+    made: list[Assertion] = []
+    wrong: list[str] = []
+    names = _names(plan)
+    for number, item in enumerate(items, 1):
+        try:
+            made.append(_read(plan, item, names))
+        except _Wrong as error:
+            wrong.append(f"statement {number}: {error}")
+    if len(items) > MOST:
+        wrong.append(f"there are {len(items)} statements; give the most important {MOST}")
+    if wrong and not (last and made):
+        more = f"; and {len(wrong) - _TOLD} more like these" if len(wrong) > _TOLD else ""
+        raise FormatError("; ".join(wrong[:_TOLD]) + more)
+    tools = [claim for claim in plan.stand_in.assertions if rests_on_tools(claim, plan)]
+    kept = bounded(in_order([*made[:MOST], *tools], plan.messages))
+    return Claimed(kept, len(items) - len(made[:MOST]))
+
+
+def asked_again(plan: AssertionPlan, answer: str, why: str) -> Ask:
+    """The second request, with what was wrong with the first answer."""
+    return again(plan, answer, why, "assertions")
+
+
+# -- the stored shape --------------------------------------------------------------------------------------------
+
+
+def to_text(claimed: Claimed, messages: Sequence[Message]) -> str:
+    """What is kept of a reading of these messages."""
+    return dumps({"claims": rows_of(claimed.assertions, messages), "dropped": claimed.dropped})
+
+
+def from_text(text: str, revisions: Sequence[Ref]) -> Claimed:
+    """A kept reading, for a turn whose messages stand in these revisions."""
+    try:
+        told = cast("Mapping[str, Json]", json.loads(text))
+        return Claimed(from_rows(told["claims"], revisions), int(told["dropped"]))
+    except DAMAGE as error:
+        raise damaged("what a model read in a turn", error) from error
+
+
+# -- the answer --------------------------------------------------------------------------------------------------
+
+
+def _items(answer: str) -> list[Json]:
+    """The items of an answer: JSON as asked for, in a fence, with thoughts or a remark around it; or the bare list."""
+    bare = _THOUGHT.sub("", answer).strip()
+    fenced = _FENCE.search(bare)
+    bare = fenced[1].strip() if fenced else bare
+    if not bare:
+        raise FormatError("the answer is empty")
+    try:
+        told: Json = json.loads(_unwrapped(bare), strict=False)
+    except (ValueError, RecursionError) as error:
+        raise FormatError("the answer is no valid JSON") from error
+    items: Json = cast("dict[str, Json]", told).get("assertions") if isinstance(told, dict) else told
+    if not isinstance(items, list):
+        raise FormatError("the answer has no field assertions that is a list")
+    return cast("list[Json]", items)
+
+
+def _unwrapped(text: str) -> str:
+    """From the first bracket to the last: some models say a word before or after."""
+    starts = [at for at in (text.find("{"), text.find("[")) if at >= 0]
+    end = max(text.rfind("}"), text.rfind("]"))
+    return text[min(starts) : end + 1] if starts and end > min(starts) else text
+
+
+def _read(plan: AssertionPlan, item: Json, names: str) -> Assertion:
+    fields = _fields(item)
+    try:
+        kind = Claim(fields["kind"])
+    except ValueError:
+        known = ", ".join(k.value for k in Claim)
+        raise _Wrong(f"kind is {_short(fields['kind'])}; it must be one of {known}") from None
+    _complete(kind, fields)
+    place, quote = _quoted(plan, fields)
+    heard = plan.heard[place]
+    for key in ("subject", "object"):
+        if fields[key] and not _known(fields[key], names):
+            raise _Wrong(
+                f"the name {_short(fields[key])} stands neither in the turn nor in the world description"
+            )
+    predicate = "" if kind in (Claim.NODE, Claim.ALIAS) else fields["predicate"]
+    return Assertion(
+        kind,
+        fields["subject"],
+        predicate,
+        fields["value"] if kind in (Claim.ALIAS, Claim.ATTRIBUTE, Claim.END) else "",
+        fields["object"] if kind in (Claim.RELATION, Claim.END) else "",
+        fields["type"],
+        fields["object_type"] if fields["object"] else "",
+        quote,
+        plan.messages[place].revision,
+        heard.speaker or heard.role,
+        _SURE,
+    )
+
+
+def _fields(item: Json) -> dict[str, str]:
+    """The fields of an item as texts; those that are left out are empty."""
+    if not isinstance(item, dict):
+        raise _Wrong("it is no object")
+    given = cast("dict[str, Json]", item)
+    out = {"kind": str(given.get("kind", "")).strip().lower()}
+    for name in _FIELDS:
+        value = given.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, str | int | float)):
+            raise _Wrong(f"{name} is no text")
+        out[name] = "" if value is None else str(value).strip()
+        if name != "quote" and len(out[name]) > _LONGEST:
+            raise _Wrong(f"{name} is longer than {_LONGEST} characters")
+    for name in ("type", "object_type", "predicate"):
+        out[name] = re.sub(r"[\s-]+", "_", out[name].lower())
+    number = given.get("message")
+    out["message"] = str(number) if isinstance(number, int) and not isinstance(number, bool) else ""
+    return out
+
+
+def _complete(kind: Claim, fields: Mapping[str, str]) -> None:
+    """Whether an item has what its kind needs."""
+    needed = {
+        Claim.NODE: ("subject", "type"),
+        Claim.ALIAS: ("subject", "value"),
+        Claim.ATTRIBUTE: ("subject", "predicate", "value"),
+        Claim.RELATION: ("subject", "predicate", "object"),
+        Claim.END: ("subject", "predicate"),
+    }[kind]
+    for name in (*needed, "quote"):
+        if not fields[name]:
+            raise _Wrong(f"{name} is empty, which {kind.value} needs")
+    for name in ("predicate", "type", "object_type"):
+        if fields[name] and not _PREDICATE.fullmatch(fields[name]):
+            raise _Wrong(f"{name} is {_short(fields[name])}; it must be in lower_case letters")
+
+
+# -- quotes and names --------------------------------------------------------------------------------------------
+
+
+def _quoted(plan: AssertionPlan, fields: Mapping[str, str]) -> tuple[int, str]:
+    """The place of the message that is quoted, and the quote as it stands there."""
+    number, quote = fields["message"], fields["quote"]
+    place = int(number) - 1 if number else -1
+    if not 0 <= place < len(plan.heard) or not plan.heard[place].text:
+        raise _Wrong(f"message is {number or 'no number'}; there is no such message")
+    found = _standing(quote, plan.heard[place].text)
+    if found:
+        return place, found
+    if _standing(quote, plan.heard[place].whole):
+        raise _Wrong(f"the quote {_short(quote)} stands in text that nobody said")
+    other = next((n for n, h in enumerate(plan.heard, 1) if h.text and _standing(quote, h.text)), None)
+    if other is not None:
+        raise _Wrong(f"the quote {_short(quote)} stands in message {other}, not in {number}")
+    raise _Wrong(f"the quote {_short(quote)} does not stand in message {number}")
+
+
+def _standing(quote: str, text: str) -> str:
+    """The quote as it stands in a text, whatever its white space, width of letters and quotation marks; empty: nowhere."""
+    if quote in text:
+        return quote
+    needle, _ = _narrow(quote)
+    needle = needle.strip("\"' .…")
+    hay, places = _narrow(text)
+    at = hay.find(needle) if needle else -1
+    return text[places[at] : places[at + len(needle) - 1] + 1] if at >= 0 else ""
+
+
+def _narrow(text: str) -> tuple[str, list[int]]:
+    """A text without differences of spelling that mean nothing, and where each of its letters stood."""
+    letters: list[str] = []
+    places: list[int] = []
+    for at, char in enumerate(text.translate(_TYPOGRAPHY)):
+        if char.isspace():
+            continue
+        for narrow in unicodedata.normalize("NFKC", char).casefold():
+            if not narrow.isspace():
+                letters.append(narrow)
+                places.append(at)
+    return "".join(letters), places
+
+
+def _names(plan: AssertionPlan) -> str:
+    """Everything in which a name may stand, ready for comparing."""
+    said = [h.text for h in plan.heard]
+    signed = [h.speaker for h in plan.heard if h.text]
+    rules = [
+        name for claim in plan.stand_in.assertions for name in (claim.subject, claim.object, claim.value)
+    ]
+    return _narrow("\n".join([*said, *signed, plan.world, *rules]))[0]
+
+
+def _known(name: str, names: str) -> bool:
+    """True for a name that was given, for roles and pronouns, and for what belongs to such a one ("Ann's brother")."""
+    low = name.lower()
+    if low in _ROLES or low in _PRONOUNS:
+        return True
+    if _narrow(name)[0] in names:
+        return True
+    owner, *rest = _POSSESSIVE.split(name)
+    return bool(rest) and bool(owner) and all(rest) and all(_known(part, names) for part in (owner, *rest))
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return repr(text if len(text) <= 60 else text[:57] + "…")

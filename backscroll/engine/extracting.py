@@ -1,0 +1,278 @@
+"""Having a model read turns for what they say about the world: the call between the plan and the fold.
+
+Owns one turn at a time: what was read or answered before is never paid for again, one reader per thread in all processes, failures
+kept with their reason and the number of tries, rules where the model cannot. Which turns are due is settled elsewhere
+(`engine/analysing`). Choosing another model makes nothing due; a reply whose turn changed meanwhile stays under its key and is
+simply not current. Before: `derive/model_assertions`, `engine/modelling`. After: `engine/analysing`, `engine/models`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from backscroll.derive.assertions import rule_key
+from backscroll.derive.model_assertions import AssertionPlan, Claimed, basis, plan, recipe
+from backscroll.derive.model_assertions_fold import asked_again, fold, from_text, to_text
+from backscroll.derive.recipe import Recipe
+from backscroll.engine.costing import expected_cost
+from backscroll.engine.lease import Lease, leased
+from backscroll.engine.model_work import Estimate
+from backscroll.engine.modelling import Better, By, Craft, Modelling, better
+from backscroll.errors import InvalidInput
+from backscroll.formats.json_text import dumps
+from backscroll.llm.providers import chosen
+from backscroll.llm.retrying import Patience
+from backscroll.llm.tokens import tokenizer_for
+from backscroll.record.chain import from_bytes
+from backscroll.record.derived import Made
+from backscroll.record.ports import Reader, Writer
+from backscroll.vocab.assertion import Assertion
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.moment import microseconds
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+EXTRACTORS = ("auto", "rules", "none")
+_WORK = "extracting"  # the lease
+_FAILURE = Recipe("assertions:failure", 1)
+_MOST = 12  # failures of one turn that are kept, the first ones
+_LIVE = 600 * 1_000_000  # microseconds between saying and logging; what came later was imported
+_PAUSE = 300 * 1_000_000  # microseconds before a service that failed is asked again; doubled each time
+_LONGEST = 86_400 * 1_000_000
+BUSY = "somebody else is having this thread read just now"
+_Claims: TypeAlias = tuple[Assertion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What a turn says, who read it, and why a model did not."""
+
+    assertions: _Claims
+    by: By = "rules"
+    model: str = ""  # that read it; empty: rules did
+    why: str = ""
+    passing: bool = False  # the service, not the answer, was at fault: later it may work
+    tries: int = 0  # calls that failed for this turn so far, earlier times included
+    dropped: int = 0  # statements of the model that could not be used
+    busy: bool = False  # somebody else is at it: nothing was tried
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a model read in a turn, as it is kept."""
+
+    text: str
+    model: str
+    sources: tuple[Ref, ...]
+    at: str
+
+    def claims(self, revisions: Sequence[Ref]) -> _Claims:
+        """The assertions, for a turn whose messages stand in these revisions (all of the turn, in order)."""
+        return from_text(self.text, revisions).assertions
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why a model could not read a turn: the last reason, and how often it was tried."""
+
+    why: str
+    model: str
+    passing: bool
+    tries: int  # calls
+    times: int  # occasions
+    at: str  # the last one
+
+
+# -- who reads ---------------------------------------------------------------------------------------------------
+
+
+def extracting_for(engine: Engine, *, patience: Patience | None = None) -> Modelling | None:
+    """Who reads turns for this engine; None where rules do (setting `extractor`, or no provider is configured)."""
+    wanted = engine.settings.extractor
+    if wanted not in EXTRACTORS:
+        raise InvalidInput(f"unknown extractor {wanted!r}", hint=f"use one of {', '.join(EXTRACTORS)}")
+    provider = chosen(engine.settings.provider) if wanted == "auto" else None
+    if provider is None or not (provider.writer or provider.model):
+        return None
+    tries = engine.settings.sliding_window_call_retries + 1
+    return Modelling(engine, provider, patience=patience or Patience(tries=tries))
+
+
+# -- one turn ----------------------------------------------------------------------------------------------------
+
+
+def extract_turn(
+    working: Modelling,
+    thread: str,
+    messages: Sequence[Message],
+    *,
+    stand_in: _Claims,
+    turn: int | None = None,
+    world: str = "",
+    language: str = "",
+    refresh: bool = False,
+) -> Extracted:
+    """What a turn (all of its messages, in order) says, read by a model; `stand_in`, made by rules, where that fails.
+
+    With `refresh` what an earlier model read is not used. A turn in which too little was said costs nothing.
+    """
+    planned = plan(
+        messages,
+        stand_in,
+        rule_key(messages),
+        model=working.model,
+        count=working.count,
+        world=world,
+        language=language,
+    )
+    if planned is None:
+        return Extracted(stand_in)
+    known = {} if refresh else _read(working.engine, [planned.rule_key])
+    if planned.rule_key in known:
+        read = known[planned.rule_key]
+        claimed = from_text(read.text, [m.revision for m in messages])
+        return Extracted(claimed.assertions, "kept", read.model, dropped=claimed.dropped)
+    with Lease(working.engine, thread, _WORK, str(messages[0].id)) as lease:
+        if not lease.renewed():
+            return Extracted(stand_in, why=BUSY, passing=True, busy=True)
+        before = working.calls
+        outcome = working.crafted(planned, thread, _CRAFT, turn=turn, refresh=refresh)
+        claimed = outcome.value
+        if outcome.by != "rules":
+            return Extracted(claimed.assertions, outcome.by, outcome.model, dropped=claimed.dropped)
+        tries = _note(working, planned, thread, outcome.why, outcome.passing, working.calls - before)
+    return Extracted(stand_in, "rules", "", outcome.why, outcome.passing, tries)
+
+
+def _restored(planned: AssertionPlan, kept: Better) -> Claimed:
+    return from_text(kept.text, [m.revision for m in planned.messages])
+
+
+_CRAFT: Craft[AssertionPlan, Claimed] = Craft(
+    lambda planned, text, whole, last: fold(planned, text, whole=whole, last=last),
+    asked_again,
+    _restored,
+    lambda planned, claimed: to_text(claimed, planned.messages),
+    "extraction",
+)
+
+
+def _read(engine: Engine, keys: Sequence[bytes]) -> dict[bytes, Read]:
+    return engine.store.read(lambda reader: found_by_models(reader, keys))
+
+
+def reading_now(reader: Reader, thread: str, now: str) -> str | None:
+    """The first message of the turn that somebody has a model read just now, by its name; None where nobody does."""
+    return leased(reader, thread, _WORK, microseconds(now))
+
+
+# -- what there is -----------------------------------------------------------------------------------------------
+
+
+def found_by_models(reader: Reader, keys: Iterable[bytes]) -> dict[bytes, Read]:
+    """What models read in turns, by the keys of those (`model_assertions.basis`: the rule key where there is no world).
+
+    One read, whatever the number of keys; the newest model that read something wins.
+    """
+    found = better(reader, recipe, keys)
+    return {key: Read(b.text, b.model, b.sources, b.at) for key, b in found.items()}
+
+
+def failed_extractions(reader: Reader, keys: Iterable[bytes]) -> dict[bytes, Failed]:
+    """Why models could not read turns, by the same keys; without those that were read in the end."""
+    wanted = list(dict.fromkeys(keys))
+    first = {_failure_key(key, 1): key for key in wanted}
+    began = {first[k]: made for k, made in reader.made(list(first)).items()}
+    began = {key: made for key, made in began.items() if key not in found_by_models(reader, began)}
+    later = {_failure_key(key, n): key for key in began for n in range(2, _MOST + 1)}
+    more = reader.made(list(later)) if later else {}
+    rows = {key: [made] for key, made in began.items()}
+    for name, key in later.items():  # in the order of the tries
+        if name in more:
+            rows[key].append(more[name])
+    return {key: _failed(made) for key, made in rows.items()}
+
+
+def _failure_key(key: bytes, time: int) -> bytes:
+    return _FAILURE.key([key.hex(), str(time)])
+
+
+def _failed(made: Sequence[Made]) -> Failed:
+    told = [from_bytes(m.body) for m in made]
+    last = told[-1]
+    tries = sum(int(t["calls"]) for t in told)
+    return Failed(last["why"], last["model"], bool(last["passing"]), tries, len(made), made[-1].at)
+
+
+def _note(
+    working: Modelling, planned: AssertionPlan, thread: str, why: str, passing: bool, calls: int
+) -> int:
+    """Keep why it failed, beside the earlier times; gives how many calls failed for this turn by now."""
+    engine, key = working.engine, planned.rule_key
+    row = {"why": why, "model": working.model, "passing": passing, "calls": calls}
+    body = dumps(row).encode("utf-8", "surrogatepass")
+
+    def work(tx: Writer) -> int:
+        before = failed_extractions(tx, [key]).get(key)
+        same = before is not None and not calls and (before.why, before.model) == (why, working.model)
+        times = 0 if before is None else before.times
+        if times < _MOST and not same:  # an old answer that was looked at again is no new try
+            name = _failure_key(key, times + 1)
+            tx.make([Made(name, _FAILURE.name, thread, body, planned.sources, engine.means.now())])
+        return calls + (0 if before is None else before.tries)
+
+    return engine.store.write(work)
+
+
+def worth_trying(failed: Failed, model: str, now: str) -> bool:
+    """Whether a turn that failed should be read again by itself: not after useless answers, else after growing pauses.
+
+    Another model than the one that failed is always worth it. A person may ask for it at any time.
+    """
+    if failed.model != model:
+        return True
+    if not failed.passing or failed.times >= _MOST:
+        return False
+    pause = min(_LONGEST, _PAUSE * 2 ** (failed.times - 1))
+    return microseconds(now) - microseconds(failed.at) >= pause
+
+
+# -- consent -----------------------------------------------------------------------------------------------------
+
+
+def is_imported(reader: Reader, message: Ref) -> bool:
+    """True for a message that was logged long after it was said: a model reads it only after somebody saw the price."""
+    event = reader.event(message)
+    spoken = reader.spoken([message]).get(message)
+    if event is None or spoken is None:
+        return True
+    return microseconds(event.at) - microseconds(spoken.said) > _LIVE
+
+
+def estimate_extraction(
+    working: Modelling, turns: Iterable[tuple[Sequence[Message], _Claims, str]]
+) -> Estimate:
+    """What having these turns read would cost: for each its messages, what rules found, its world. Calls nobody.
+
+    Turns that a model has read, and those in which too little was said, cost nothing.
+    """
+    count = tokenizer_for(working.model).count
+    told = most = number = 0
+    for messages, stand_in, world in turns:
+        key = rule_key(messages)
+        if _read(working.engine, [basis(key, world)]):
+            continue
+        planned = plan(messages, stand_in, key, model=working.model, count=working.count, world=world)
+        if planned is None:
+            continue
+        number += 1
+        told += count(planned.ask.system) + sum(count(m["content"]) for m in planned.ask.messages)
+        most += planned.ask.max_tokens
+    dollars = expected_cost(
+        working.engine, working.model, input=told, output=most, provider=working.provider.name
+    )
+    return Estimate(number, told, most, dollars)
