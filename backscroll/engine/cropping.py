@@ -244,6 +244,11 @@ def _head(view: View, cut: Cut) -> dict[str, Json]:
     return {**facts, **({"sources": listed} if listed else {})}
 
 
+def crop_head(view: View, cut: Cut) -> dict[str, Json]:
+    """What a crop says about what goes, for modules of the engine that crop as part of a larger step."""
+    return _head(view, cut)
+
+
 def _strangers(view: View, numbers: Sequence[int]) -> Iterator[int]:
     """One message that does not go out of each gap between the numbers of those that go, wherever it stands.
 

@@ -1,0 +1,186 @@
+"""Tasks of a thread, as users hold them: `thread.tasks`.
+
+A task is started, attempted, and ends with a verdict; each step does the right thing to the context and can be taken back with
+`undo`. This facade owns nothing: steps are in `engine/tasking_steps`, `engine/tasking_verdict` and `engine/tasking_shape`,
+which give a full account (`Step`) where these methods give the task alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from backscroll.engine import (
+    tasking_boundaries,
+    tasking_compare,
+    tasking_shape,
+    tasking_steps,
+    tasking_verdict,
+)
+from backscroll.engine.tasking_reading import all_tasks, named, task_messages
+from backscroll.errors import InvalidInput
+from backscroll.tasks.lifecycle import current_of
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.task import Attempt, Task, TaskState
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+    from backscroll.tasks.boundary import Boundary
+    from backscroll.tasks.compare import Comparison
+    from backscroll.vocab.message import Message
+
+
+class Tasks:
+    """The tasks of one thread. Keeps nothing of its own: two of them always agree."""
+
+    def __init__(self, thread: Thread) -> None:
+        self.thread = thread
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def list(self, state: str | TaskState | None = None, *, text: str = "") -> Sequence[Task]:
+        """The tasks, oldest first; of one state, or with some words in their titles."""
+        wanted = None if state is None else _checked_state(state)
+        words = text.casefold()
+        return [
+            t
+            for t in all_tasks(self.thread)
+            if (wanted is None or t.state is wanted) and words in t.title.casefold()
+        ]
+
+    def get(self, task: str) -> Task:
+        """One task by its id; a task that was merged away is found in the one that took it up."""
+        return named(all_tasks(self.thread), task)
+
+    def current(self) -> Task | None:
+        """The task that is being worked on."""
+        return current_of(all_tasks(self.thread))
+
+    def messages(self, task: str | Task) -> Sequence[Message]:
+        """The live messages of a task, in order, wherever prompts show them or not."""
+        found = task if isinstance(task, Task) else self.get(task)
+        return task_messages(self.thread, found)
+
+    # -- steps -----------------------------------------------------------------------------------------------
+
+    def plan_for_later(self, title: str) -> Task:
+        """Note a task; it is not started."""
+        return tasking_steps.plan_task(self.thread, title).task
+
+    def start(
+        self,
+        title: str = "",
+        *,
+        keep: bool = False,
+        relevant: bool = True,
+        at: Ref | str | None = None,
+        task: str | Task | None = None,
+        again: bool = False,
+        manual: bool = True,
+    ) -> Task:
+        """Start a task with the next message (or `at` one): what came before is summed up and leaves the prompt.
+
+        `keep` leaves it in; `relevant` loads what is remembered about such tasks; `task` is one that was noted for later. A title
+        that was cancelled before is refused unless `again` is said.
+        """
+        begin = None if at is None else parse_ref(at)
+        return tasking_steps.start_task(
+            self.thread,
+            title,
+            task=task,
+            at=begin,
+            keep=keep,
+            relevant=relevant,
+            again=again,
+            manual=manual,
+        ).task
+
+    def attempt(self, result: str, *, as_actor: str | None = None, task: str | Task | None = None) -> Attempt:
+        """Put a result before the person; the verdict comes with `complete` or `incomplete`."""
+        thread = self.thread if as_actor is None else self.thread.as_actor(as_actor)
+        return tasking_verdict.attempt_task(thread, result, task=task).task.attempts[-1]
+
+    def put_before(self, result: str, ask: tasking_verdict.Ask, *, task: str | Task | None = None) -> Task:
+        """The same, and ask at once: True completes the task, words send it back with that feedback."""
+        return tasking_verdict.put_before(self.thread, result, ask, task=task).task
+
+    def complete(
+        self,
+        task: str | Task | None = None,
+        *,
+        manual: bool = True,
+        note: str = "",
+        keep: bool = False,
+    ) -> Task:
+        """Accept the result. `manual`: a person decided; `keep` leaves its messages in prompts until the next start."""
+        return tasking_verdict.complete_task(self.thread, task, manual=manual, note=note, keep=keep).task
+
+    def incomplete(
+        self,
+        feedback: str,
+        images: Sequence[bytes] = (),
+        task: str | Task | None = None,
+        *,
+        manual: bool = True,
+    ) -> Task:
+        """Send the result back with feedback, pictures included; essentials stay, the middle is condensed."""
+        return tasking_verdict.refuse_task(
+            self.thread, feedback, images=images, task=task, manual=manual
+        ).task
+
+    def cancel(
+        self,
+        reason: str = "",
+        task: str | Task | None = None,
+        *,
+        manual: bool = True,
+        keep: bool = False,
+    ) -> Task:
+        """Give a task up; it stays known as cancelled."""
+        return tasking_verdict.cancel_task(self.thread, task, reason=reason, manual=manual, keep=keep).task
+
+    def resume(self, task: str | Task, *, keep: bool = False, manual: bool = True) -> Task:
+        """Go on with a task: after feedback, or after another one."""
+        return tasking_steps.resume_task(self.thread, task, keep=keep, manual=manual).task
+
+    # -- putting right ---------------------------------------------------------------------------------------
+
+    def title(self, title: str, task: str | Task | None = None) -> Task:
+        """Give a task another title."""
+        return tasking_shape.title_task(self.thread, title, task=task).task
+
+    def link(self, first: str | Task, second: str | Task, how: str = "related") -> Task:
+        """Note that two tasks belong together: follows, part of, related, split from."""
+        return tasking_shape.link_tasks(self.thread, first, second, how).task
+
+    def split(self, message: Ref | str, title: str = "") -> Task:
+        """From a message on, it was another task; gives that one."""
+        return tasking_shape.split_task(self.thread, parse_ref(message), title).task
+
+    def merge(self, first: str | Task, second: str | Task) -> Task:
+        """Two tasks were one after all."""
+        return tasking_shape.merge_tasks(self.thread, first, second).task
+
+    # -- looking closer --------------------------------------------------------------------------------------
+
+    def compare(self, first: str | Task, second: str | Task) -> Comparison:
+        """What two tasks have in common, and where they differ."""
+        return tasking_compare.compare_tasks(self.thread, first, second)
+
+    def boundaries(self, *, threshold: float | None = None, last: int | None = None) -> Sequence[Boundary]:
+        """Messages at which another task seems to begin and none was started, oldest first, with reasons."""
+        return tasking_boundaries.boundaries(self.thread, threshold=threshold, last=last)
+
+    def act_on_boundary(self) -> Task | None:
+        """Start a task by itself where the newest message seems to begin one, if the settings say so (`act`)."""
+        step = tasking_boundaries.act(self.thread)
+        return None if step is None else step.task
+
+
+def _checked_state(state: str | TaskState) -> TaskState:
+    for known in TaskState:
+        if state == known.value:
+            return known
+    raise InvalidInput(
+        f"unknown state of a task: {state!r}", hint=f"use one of {', '.join(s.value for s in TaskState)}"
+    )

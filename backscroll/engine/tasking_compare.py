@@ -1,0 +1,33 @@
+"""Comparing two tasks of a thread, or of two threads. Reads their messages; `tasks/compare` does the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backscroll.engine.tasking_reading import all_tasks, named, task_messages
+from backscroll.errors import InvalidInput
+from backscroll.tasks.compare import Comparison, compare, side_of
+from backscroll.vocab.task import Task
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+
+def compare_tasks(thread: Thread, first: str | Task, second: str | Task) -> Comparison:
+    """What two tasks have in common, and where they differ; `3f2a9c1e.17` names a task of another thread."""
+    (home, one), (abroad, other) = _found(thread, first), _found(thread, second)
+    if (home.id, one.id) == (abroad.id, other.id):
+        raise InvalidInput("a task cannot be compared with itself", hint="name two different tasks")
+    return compare(
+        side_of(one, task_messages(home, one)),
+        side_of(other, task_messages(abroad, other)),
+    )
+
+
+def _found(thread: Thread, task: str | Task) -> tuple[Thread, Task]:
+    if isinstance(task, Task):
+        home = thread if task.thread == thread.id else thread.engine.thread(task.thread)
+        return home, named(all_tasks(home), task.id)
+    before, dot, name = task.rpartition(".")
+    home = thread.engine.thread(before) if dot and before else thread
+    return home, named(all_tasks(home), name if dot else task)

@@ -1,0 +1,228 @@
+"""What a step of a task does to the context: messages are summed up, the summary is saved, and they leave the prompt.
+
+Compress → save → clear: three small functions that run inside one stroke, so that `undo` takes all of it back. What goes is
+cropped (`engine/cropping`): it stays in the history, handles expand it, and where a message of it changes later the summary is
+made again. Messages outside the task, system messages, pins and unanswered calls stay. Before: `engine/tasking_reading`,
+`assemble/units`. After: `engine/tasking_steps`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from backscroll.assemble.crop import Cut, may_go
+from backscroll.assemble.units import Unit, is_spoken_by_user, units_of
+from backscroll.engine.cropping import SUMMARY_TOKENS, crop_head, crops_of, made_summary
+from backscroll.engine.lineage import View
+from backscroll.engine.pen import Pen
+from backscroll.engine.sheet import CropMark
+from backscroll.engine.tasking_memory import Told
+from backscroll.engine.tasking_reading import messages_in
+from backscroll.errors import Conflict
+from backscroll.vocab.event import Kind
+from backscroll.vocab.handle import Handle
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json
+from backscroll.vocab.task import Task, TaskState
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+#: Tokens that must leave the prompt before sending a task back is worth a crop of its middle.
+WORTH = 400
+_STATES = {
+    "en": {
+        TaskState.NOT_STARTED: "not started",
+        TaskState.IN_PROGRESS: "in progress",
+        TaskState.COMPLETED: "completed",
+        TaskState.INCOMPLETE: "sent back",
+        TaskState.CANCELLED: "cancelled",
+        None: "outside of any task",
+    },
+    "zh": {
+        TaskState.NOT_STARTED: "未开始",
+        TaskState.IN_PROGRESS: "进行中",
+        TaskState.COMPLETED: "已完成",
+        TaskState.INCOMPLETE: "被退回",
+        TaskState.CANCELLED: "已取消",
+        None: "不属于任何任务",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Messages that leave the prompt with a step, and what stands in their place."""
+
+    cut: Cut
+    words: str
+    by: str  # rules, or the model
+    tokens: int  # that go
+    replaces: tuple[int, ...]  # crops of the same task that this one takes the place of
+    task: str  # id; empty: what stood before the first task
+    whole: bool  # the whole task goes, not only its middle
+
+    @property
+    def handle(self) -> str:
+        """The handle that expands to what goes."""
+        seqs = [m.id.seq for m in self.cut.messages]
+        return str(Handle(min(seqs), max(seqs)))
+
+    @property
+    def messages(self) -> int:
+        """How many go."""
+        return len(self.cut.messages)
+
+
+def language_of_thread(thread: Thread) -> str:
+    """The language in which our lines speak in this thread."""
+    return "zh" if thread.info.language.startswith("zh") else "en"
+
+
+def own_crops(view: View, tasks: Collection[str]) -> list[CropMark]:
+    """Crops in force that steps of these tasks made; what a person cropped is not ours to lift."""
+    out: list[CropMark] = []
+    for mark in crops_of(view):
+        event = view.event(mark.event.seq)
+        if event is not None and str(event.head.get("task", "-")) in tasks:
+            out.append(mark)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """What of a task would leave the prompt: found while reading, summed up afterwards."""
+
+    task: Task
+    cut: Cut
+    replaces: tuple[int, ...]
+    whole: bool
+
+
+def going(view: View, task: Task, *, middle: bool = False) -> Going | None:
+    """What of a task can leave the prompt: all of it, or only its middle; None where nothing can."""
+    ours = own_crops(view, {task.id, *task.merged}) if task.id else []
+    others = [m for m in crops_of(view) if m.event not in {o.event for o in ours}]
+    messages = [m for m in messages_in(view, task) if not any(mark.holds(m.id) for mark in others)]
+    units = [u for u in units_of(messages) if u.role != "tool"]  # a result never goes without its call
+    cut = Cut(tuple(_middle(units) if middle else (u for u in units if may_go(u, None))))
+    return Going(task, cut, tuple(m.event.seq for m in ours), not middle) if cut.messages else None
+
+
+def compress(
+    thread: Thread,
+    found: Going | None,
+    told: Told | None = None,
+    state: TaskState | None = None,
+) -> Release | None:
+    """Sum up what goes; None where nothing goes, or where condensing a middle would not pay.
+
+    `told` sums up; rules do where it is left out. `state` is the one in which the task will be.
+    """
+    if found is None:
+        return None
+    tokens = sum(_sizes(thread, found.cut.messages).values())
+    if not found.whole and tokens < WORTH:
+        return None
+    words, by = _words(thread, found.task, found.cut.messages, tokens, told, state)
+    return Release(found.cut, words, by, tokens, found.replaces, found.task.id, found.whole)
+
+
+def _middle(units: Sequence[Unit]) -> Iterable[Unit]:
+    """What lies between the request with which a task began and its last turn; both stay in full."""
+    asked = [n for n, unit in enumerate(units) if is_spoken_by_user(unit.messages[0])]
+    if len(asked) < 2:
+        # One long turn: the request, and the last steps of it, stay.
+        asked = [asked[0] if asked else -1, max(len(units) - 2, 0)]
+    first, last = asked[0], asked[-1]
+    return (u for u in units[first + 1 : last] if may_go(u, None))
+
+
+def _sizes(thread: Thread, messages: Sequence[Message]) -> dict[Ref, int]:
+    from backscroll.engine.counting import counts_for
+    from backscroll.llm.tokens import tokenizer_for
+
+    settings = thread.engine.settings
+    return counts_for(thread.engine, messages, tokenizer_for(settings.model), settings.wire)
+
+
+def _words(
+    thread: Thread,
+    task: Task,
+    messages: Sequence[Message],
+    tokens: int,
+    told: Told | None,
+    state: TaskState | None,
+) -> tuple[str, str]:
+    """What stands in the place of what goes: which task it was, how it stands, and the summary; shorter than what goes."""
+    from backscroll.llm.tokens import tokenizer_for
+
+    count = tokenizer_for(thread.engine.settings.model).count
+    head = _headline(thread, task, state)
+    room = max(0, tokens - count(head) - 2)
+    text, by = ("", "rules") if told is None else told(messages)
+    if not text or count(text) > min(room, 2 * SUMMARY_TOKENS):
+        text, by = made_summary(messages, count, room), "rules"
+    whole = f"{head}\n{text}".strip()
+    return (whole if count(whole) < tokens else text), by
+
+
+def _headline(thread: Thread, task: Task, state: TaskState | None) -> str:
+    zh = language_of_thread(thread) == "zh"
+    standing = _STATES["zh" if zh else "en"][(state or task.state) if task.id else None]
+    if not task.id:
+        return standing
+    title = f"{task.id} {task.title}".strip()
+    return f"任务 {title}（{standing}）" if zh else f"Task {title} ({standing})"
+
+
+def clear(pen: Pen, release: Release, group: int) -> None:
+    """Take the messages out of prompts and put the summary in their place; refuses where they changed meanwhile."""
+    entries = [(message, pen.entry(message.id)) for message in release.cut.messages]
+    if not all(e is not None and e.live and e.revision == m.revision for m, e in entries):
+        raise Conflict("the history changed while the task was being summed up", hint="do it again")
+    if release.replaces:
+        pen.write(Kind.UNCROPPED, head={"of": list(release.replaces), "group": group})
+    head: dict[str, Json] = {
+        **crop_head(pen.view, release.cut),
+        "by": release.by,
+        "task": release.task,
+        "group": group,
+        **({"whole": True} if release.whole else {}),
+    }
+    pen.write(Kind.CROPPED, head=head, body={"summary": release.words})
+
+
+def bring_back(pen: Pen, tasks: Collection[str], group: int) -> int:
+    """Let the messages of tasks into prompts again; gives how many."""
+    marks = own_crops(pen.view, tasks)
+    if marks:
+        pen.write(Kind.UNCROPPED, head={"of": [m.event.seq for m in marks], "group": group})
+    return sum(m.count for m in marks)
+
+
+def unowned(view: View, tasks: Sequence[Task], upto: bytes) -> Task:
+    """What stands in no task up to a place, as if it were one: talk before the first task, or between two."""
+    spans: list[tuple[bytes, bytes | None]] = []
+    low = b""
+    taken = [span for task in tasks for span in task.spans if span[0] < upto]
+    for first, last in sorted(taken, key=lambda span: span[0]):
+        if low < first:
+            spans.append((low, first))
+        low = max(low, upto if last is None else last)
+    if low < upto:
+        spans.append((low, upto))
+    return Task(
+        "",
+        Ref(view.state.id, 0),
+        "",
+        TaskState.IN_PROGRESS,
+        view.state.id,
+        None,
+        None,
+        "",
+        spans=tuple(spans),
+    )

@@ -1,0 +1,171 @@
+"""Reading tasks: the steps in force of a thread, folded, with the messages that belong to each.
+
+A task's messages are the live ones in its stretches of the history, so deletions, insertions and moves need no bookkeeping. Of
+the past that a fork shares it sees the steps that were taken up to the message at which it forked. Steps are few; what else
+the fold needs of a long log (who changed which message) is remembered without its words. Before: `tasks/lifecycle`. After:
+`engine/tasking`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from backscroll.engine.lineage import View
+from backscroll.engine.reading import message_of
+from backscroll.errors import NotFound
+from backscroll.record.history import FORGOTTEN, HIDDEN
+from backscroll.tasks.lifecycle import fold_tasks, place_of
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.task import Task
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+_PAGE = 256
+_TITLE = 60  # characters of a title that a task gets from its first message
+_SHELF = 200  # threads whose steps are remembered
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was read of a thread's rare events up to one of them; words are not kept."""
+
+    seen: int = 0
+    events: tuple[Event, ...] = ()
+
+
+def tasks_of(view: View, memo: MutableMapping[Any, Any] | None = None) -> list[Task]:
+    """The tasks of a thread as a view sees them, oldest first, with their first and last message."""
+    events = [e for e in _rare(view, memo) if _shared(view, e)]
+    if not any(e.kind is Kind.TASKED for e in events):
+        return []
+
+    def intact(message: Ref, event: int) -> bool:
+        then, now = View(view.reader, view.state, event).entry(message), view.entry(message)
+        if then is None or now is None:
+            return then is now
+        return now.live and then.live and now.revision == then.revision
+
+    return [_placed(view, task) for task in fold_tasks(events, view.state.id, intact=intact)]
+
+
+def _rare(view: View, memo: MutableMapping[Any, Any] | None) -> list[Event]:
+    """The rare events in order; of steps with their words, of others without."""
+    key = view.state.id
+    known = cast("_Known | None", None if memo is None else memo.get(key))
+    if known is None or known.seen > view.as_of:
+        known = _Known()
+    fresh = view.others(known.seen)
+    lean = tuple(replace(e, body=None, salt=None, commit=b"", hash=b"") for e in fresh)
+    known = _Known(view.as_of, (*known.events, *lean))
+    if memo is not None:
+        memo[key] = known
+    whole = {e.seq: e for e in fresh}
+    out: list[Event] = []
+    for event in known.events:
+        if event.kind is Kind.TASKED:
+            # Read again every time: its words may have been forgotten meanwhile.
+            read = whole.get(event.seq) or view.event(event.seq)
+            out.append(event if read is None else read)
+        else:
+            out.append(event)
+    return out
+
+
+def _shared(view: View, event: Event) -> bool:
+    """False for a step of a parent that was taken after the message at which the fork began."""
+    limit = None if event.kind is not Kind.TASKED else view.limit(event.thread)
+    return limit is None or place_of(event) <= limit
+
+
+def _placed(view: View, task: Task) -> Task:
+    """A task with the messages that it now begins and ends with; without a title it is named after the first."""
+    first = next(_rows(view, task), None)
+    if first is None:
+        return task
+    last = None if task.current else next(_rows(view, task, newest_first=True), None)
+    title = task.title or _title(view, task)
+    return replace(task, first=first.id, last=None if last is None else last.id, title=title)
+
+
+def _title(view: View, task: Task) -> str:
+    """What the user first asked for, cut short."""
+    for message in _rows(view, task):
+        if message.role == "user" and message.text.strip():
+            line = next(line for line in message.text.splitlines() if line.strip())
+            words = " ".join(line.split())
+            return words if len(words) <= _TITLE else f"{words[:_TITLE].rstrip()}…"
+    return ""
+
+
+def messages_in(view: View, task: Task) -> list[Message]:
+    """The live messages of a task in order, hidden ones left out."""
+    return list(_rows(view, task))
+
+
+def _rows(view: View, task: Task, *, newest_first: bool = False) -> Iterator[Message]:
+    spans = sorted(task.spans, key=lambda span: span[0], reverse=newest_first)
+    for low, high in spans:
+        yield from _stretch(view, low, high, newest_first=newest_first)
+
+
+def _stretch(view: View, low: bytes, high: bytes | None, *, newest_first: bool) -> Iterator[Message]:
+    after = low
+    # A position just above the last one of the stretch: nothing lies between a position and it with a zero behind.
+    before = None if high is None else high + b"\0"
+    while True:
+        rows = view.page(_PAGE, after=after, before=before, newest_first=newest_first)
+        for entry, spoken in rows:
+            if not entry.flags & (HIDDEN | FORGOTTEN) and spoken.body is not None:
+                yield message_of(entry, spoken)
+        if len(rows) < _PAGE:
+            return
+        if newest_first:
+            before = rows[-1][0].position
+        else:
+            after = rows[-1][0].position
+
+
+def newest_place(view: View) -> bytes:
+    """The position of the newest message, gone ones included; empty before the first."""
+    rows = view.page(1, newest_first=True, gone=True)
+    return rows[0][0].position if rows else b""
+
+
+def place_before(view: View, message: Ref) -> bytes:
+    """The position right before a live message."""
+    entry = view.entry(message)
+    if entry is None or not entry.live:
+        raise NotFound(
+            f"message {message.short} does not stand in the history of {view.state.id[:8]}",
+            hint="`backscroll show` lists them",
+        )
+    rows = view.page(1, before=entry.position, newest_first=True, gone=True)
+    return rows[0][0].position if rows else b""
+
+
+def named(tasks: Sequence[Task], name: str) -> Task:
+    """A task by its id, or by that of one that was merged into it."""
+    wanted = name.strip().removeprefix("#")
+    for task in tasks:
+        if wanted in (task.id, *task.merged, task.event.short, str(task.event)):
+            return task
+    known = ", ".join(task.id for task in tasks[-8:])
+    raise NotFound(
+        f"no task {name}", hint=f"the latest ones: {known}" if known else "`backscroll task start` begins one"
+    )
+
+
+def all_tasks(thread: Thread) -> list[Task]:
+    """The tasks of a thread now, oldest first."""
+    memo = thread.engine.memo.shelf("tasks", _SHELF)
+    return thread.reading(lambda view: tasks_of(view, memo))
+
+
+def task_messages(thread: Thread, task: Task) -> list[Message]:
+    """The live messages of a task, in order."""
+    return thread.reading(lambda view: messages_in(view, task))

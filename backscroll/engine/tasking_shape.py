@@ -1,0 +1,117 @@
+"""Putting right what is known about tasks: their titles and links, where one was two, where two were one.
+
+Nothing here ends a task. A wrong guess about where one ended loses nothing: merging brings the messages of both back into
+prompts, splitting parts them at a message. Each is one stroke. Before: `engine/tasking_writing`. After: `engine/tasking`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backscroll.engine.pen import Pen
+from backscroll.engine.tasking_context import bring_back
+from backscroll.engine.tasking_reading import all_tasks, messages_in, named, place_before
+from backscroll.engine.tasking_writing import (
+    Step,
+    checked_title,
+    deciding_as,
+    still_so,
+    task_named,
+    write_step,
+)
+from backscroll.errors import Conflict, InvalidInput
+from backscroll.tasks.lifecycle import checked_link, checked_step, holds
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+from backscroll.vocab.task import Task, TaskAct
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+
+def title_task(thread: Thread, title: str, *, task: str | Task | None = None) -> Step:
+    """Give a task another title; an empty one lets it be named after its first message again."""
+    words = checked_title(title)
+    found = task_named(thread, all_tasks(thread), task)
+
+    def work(pen: Pen) -> None:
+        head: dict[str, Json] = {"act": TaskAct.TITLE.value, "task": found.id, "sources": []}
+        write_step(pen, head, {"title": words})
+
+    thread.stroke(work)
+    return Step(TaskAct.TITLE, named(all_tasks(thread), found.id))
+
+
+def link_tasks(thread: Thread, first: str | Task, second: str | Task, how: str = "related") -> Step:
+    """Note that two tasks belong together."""
+    tasks = all_tasks(thread)
+    one, other = task_named(thread, tasks, first), task_named(thread, tasks, second)
+    if one.id == other.id:
+        raise InvalidInput("a task cannot be linked to itself", hint="name two different tasks")
+    way = checked_link(how)
+
+    def work(pen: Pen) -> None:
+        head: dict[str, Json] = {"act": TaskAct.LINK.value, "task": one.id, "other": other.id, "how": way}
+        write_step(pen, {**head, "sources": []})
+
+    thread.stroke(work)
+    return Step(TaskAct.LINK, named(all_tasks(thread), one.id))
+
+
+def split_task(thread: Thread, message: Ref, title: str = "", *, manual: bool = True) -> Step:
+    """From a message on, it was another task. What was cleared of the old one comes back; nothing else changes."""
+    words = checked_title(title)
+    tasks = all_tasks(thread)
+    position = thread.message(message).position
+    old = next((t for t in tasks if holds(t.spans, position)), None)
+    if old is None:
+        raise Conflict(
+            f"message {message.short} belongs to no task",
+            hint="`backscroll task start --from` begins one there",
+        )
+    checked_step(old, TaskAct.SPLIT)
+    inside = thread.reading(lambda view: messages_in(view, old))
+    if not any(m.position < position for m in inside):
+        raise Conflict(
+            f"task {old.id} begins with message {message.short}", hint="split it at a later message"
+        )
+
+    def work(pen: Pen) -> str:
+        still_so(pen, tasks)
+        group = pen.state.head + 1
+        bring_back(pen, {old.id, *old.merged}, group)
+        name = str(pen.state.head + 1)
+        after = place_before(pen.view, message).hex()
+        head: dict[str, Json] = {
+            "act": TaskAct.SPLIT.value,
+            "task": name,
+            "other": old.id,
+            "after": after,
+            "as": deciding_as(manual),
+            "sources": [],
+            "group": group,
+        }
+        write_step(pen, head, {"title": words} if words else None)
+        return name
+
+    name = thread.stroke(work)
+    return Step(TaskAct.SPLIT, named(all_tasks(thread), name), rests=named(all_tasks(thread), old.id))
+
+
+def merge_tasks(thread: Thread, first: str | Task, second: str | Task, *, manual: bool = True) -> Step:
+    """Two tasks were one after all: one task, all of its messages back in prompts, nothing lost."""
+    tasks = all_tasks(thread)
+    one, other = task_named(thread, tasks, first), task_named(thread, tasks, second)
+    if one.id == other.id:
+        raise InvalidInput("a task cannot be merged with itself", hint="name two different tasks")
+
+    def work(pen: Pen) -> int:
+        still_so(pen, tasks)
+        group = pen.state.head + 1
+        back = bring_back(pen, {one.id, *one.merged, other.id, *other.merged}, group)
+        head: dict[str, Json] = {"act": TaskAct.MERGE.value, "task": one.id, "other": other.id, "sources": []}
+        write_step(pen, {**head, "as": deciding_as(manual), "group": group})
+        return back
+
+    back = thread.stroke(work)
+    return Step(TaskAct.MERGE, named(all_tasks(thread), one.id), back=back)

@@ -1,0 +1,211 @@
+"""Starting a task, going on with one, noting one for later: each one stroke, with what it does to the context.
+
+Every function plans while reading (sums up what goes), then writes all of its events in one group, so that `undo` takes the
+whole step back. A step that was planned against a state that somebody changed meanwhile is refused, never half done. Before:
+`tasks/lifecycle` (what is legal), `engine/tasking_context` (what leaves the prompt). After: `engine/tasking_verdict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from backscroll.engine.lineage import View
+from backscroll.engine.pen import Pen
+from backscroll.engine.tasking_context import (
+    Going,
+    Release,
+    bring_back,
+    clear,
+    compress,
+    going,
+    unowned,
+)
+from backscroll.engine.tasking_memory import relevant_to, summary_told
+from backscroll.engine.tasking_reading import (
+    all_tasks,
+    named,
+    newest_place,
+    place_before,
+)
+from backscroll.engine.tasking_writing import (
+    Step,
+    checked_title,
+    deciding_as,
+    still_so,
+    task_named,
+    write_resume,
+    write_step,
+)
+from backscroll.errors import Conflict, InvalidInput
+from backscroll.tasks.lifecycle import checked_step, current_of
+from backscroll.tasks.tiers import alike, same_title
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+from backscroll.vocab.task import Task, TaskAct, TaskState
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+
+def plan_task(thread: Thread, title: str) -> Step:
+    """Note a task for later; nothing else happens."""
+    words = checked_title(title)
+    if not words:
+        raise InvalidInput("a task for later needs a title", hint="say in a few words what is to be done")
+
+    def work(pen: Pen) -> str:
+        head: dict[str, Json] = {"act": TaskAct.PLAN.value, "task": str(pen.state.head + 1), "sources": []}
+        return str(write_step(pen, head, {"title": words}).seq)
+
+    name = thread.stroke(work)
+    return Step(TaskAct.PLAN, named(all_tasks(thread), name))
+
+
+def start_task(
+    thread: Thread,
+    title: str = "",
+    *,
+    task: str | Task | None = None,
+    at: Ref | None = None,
+    keep: bool = False,
+    relevant: bool = True,
+    again: bool = False,
+    manual: bool = True,
+) -> Step:
+    """Start a task: what came before is summed up, saved, cleared from prompts, and the new one begins with what matters.
+
+    `at` is the message with which it begins (by default the next one); `task` names one that was noted for later. With `keep`
+    nothing leaves the prompt. One that was cancelled under the same title is started `again` only on purpose.
+    """
+    words = checked_title(title)
+    tasks = all_tasks(thread)
+    noted = _noted(tasks, task, words)
+    shadow = _cancelled(tasks, words or ("" if noted is None else noted.title), again=again)
+    before = current_of(tasks)
+
+    def planned(view: View) -> tuple[bytes, list[Going]]:
+        after = newest_place(view) if at is None else place_before(view, at)
+        if at is not None and before is not None and after < before.spans[-1][0]:
+            raise Conflict(
+                f"message {at.short} belongs to an earlier task",
+                hint="`backscroll task split` parts a task in two",
+            )
+        return after, [] if keep else _outgoing(view, tasks, after)
+
+    after, leaving = thread.reading(planned)
+    releases = _summed(thread, leaving)
+    loaded = relevant_to(thread, words or _words_at(thread, at)) if relevant else ()
+
+    def work(pen: Pen) -> str:
+        still_so(pen, tasks)
+        group = pen.state.head + 1
+        for release in releases:  # compressed and saved: now cleared
+            clear(pen, release, group)
+        name = str(pen.state.head + 1) if noted is None else noted.id
+        head: dict[str, Json] = {
+            "act": TaskAct.START.value,
+            "task": name,
+            "after": after.hex(),
+            "place": after.hex(),
+            "as": deciding_as(manual),
+            "sources": [],
+            "group": group,
+        }
+        if loaded:
+            head["relevant"] = list(loaded)
+        if before is not None:
+            head["follows"] = before.id
+        elif (last := _last(tasks)) is not None:
+            head["follows"] = last.id
+        write_step(pen, head, {"title": words} if noted is None else None)
+        return name
+
+    name = thread.stroke(work)
+    made = named(all_tasks(thread), name)
+    return Step(TaskAct.START, made, tuple(releases), 0, before, shadow, loaded)
+
+
+def resume_task(thread: Thread, task: str | Task, *, keep: bool = False, manual: bool = True) -> Step:
+    """Work on a task goes on: its own messages come back into prompts, what was worked on meanwhile leaves them."""
+    tasks = all_tasks(thread)
+    found = task_named(thread, tasks, task)
+    checked_step(found, TaskAct.RESUME)
+    if found.current and found.state is TaskState.IN_PROGRESS:
+        raise Conflict(
+            f"task {found.id} is being worked on already", hint="`backscroll task status` tells more"
+        )
+    before = current_of(tasks)
+    rests = None if before is None or before.id == found.id else before
+
+    def planned(view: View) -> list[Going]:
+        if keep or rests is None:
+            return []
+        return _outgoing(view, [t for t in tasks if t.id != found.id], newest_place(view), outside=False)
+
+    releases = _summed(thread, thread.reading(planned))
+
+    def work(pen: Pen) -> int:
+        still_so(pen, tasks)
+        group = pen.state.head + 1
+        for release in releases:
+            clear(pen, release, group)
+        back = bring_back(pen, {found.id, *found.merged}, group) if found.cleared else 0
+        write_resume(pen, found, group, manual=manual)
+        return back
+
+    back = thread.stroke(work)
+    return Step(TaskAct.RESUME, named(all_tasks(thread), found.id), tuple(releases), back, rests)
+
+
+def _noted(tasks: Sequence[Task], task: str | Task | None, title: str) -> Task | None:
+    """The task that was noted for later and now begins; by name, or by the same title."""
+    if task is not None:
+        found = named(tasks, task.id if isinstance(task, Task) else task)
+        checked_step(found, TaskAct.START)
+        return found
+    waiting = [t for t in tasks if t.state is TaskState.NOT_STARTED and title and same_title(t.title, title)]
+    return waiting[-1] if waiting else None
+
+
+def _cancelled(tasks: Sequence[Task], title: str, *, again: bool) -> Task | None:
+    """One much like it that was cancelled: nobody restarts it without knowing."""
+    gone = [t for t in tasks if t.state is TaskState.CANCELLED]
+    same = [t for t in gone if title and same_title(t.title, title)]
+    if same and not again:
+        last = same[-1]
+        why = f": {last.reason}" if last.reason else ""
+        raise Conflict(
+            f"task {last.id} “{last.title}” was cancelled on {last.ended[:10]}{why}",
+            hint="say `again` (--again) to start it all the same, or give it another title",
+        )
+    close = [t for t in gone if title and alike(t.title, title)]
+    return same[-1] if same else close[-1] if close else None
+
+
+def _outgoing(view: View, tasks: Sequence[Task], after: bytes, *, outside: bool = True) -> list[Going]:
+    """What leaves the prompt when something else begins: every task that is still in it, and talk outside of tasks."""
+    out: list[Going] = []
+    for task in (*tasks, *([unowned(view, tasks, after)] if outside else [])):
+        spans = tuple(
+            (low, after if high is None or high > after else high) for low, high in task.spans if low < after
+        )
+        if spans and not task.cleared and (found := going(view, replace(task, spans=spans))) is not None:
+            out.append(found)
+    return out
+
+
+def _summed(thread: Thread, leaving: Sequence[Going]) -> list[Release]:
+    told = [summary_told(thread, g.task) if g.task.id else None for g in leaving]
+    made = [compress(thread, g, t) for g, t in zip(leaving, told, strict=True)]
+    return [release for release in made if release is not None]
+
+
+def _words_at(thread: Thread, at: Ref | None) -> str:
+    return "" if at is None else thread.message(at).text
+
+
+def _last(tasks: Sequence[Task]) -> Task | None:
+    begun = [t for t in tasks if t.spans]
+    return max(begun, key=lambda t: t.spans[-1][0]) if begun else None

@@ -1,0 +1,176 @@
+"""The verdict: a result is put before the person, who accepts it, sends it back, or gives the task up.
+
+Each is one stroke. Completed: the context is released, what is worth keeping is remembered from then on (memories are derived).
+Sent back: the request, the last turn and the feedback stay in full, the middle is condensed to what is essential. Cancelled:
+kept as such, and cleared. Before: `engine/tasking_writing`, `engine/tasking_context`. After: `engine/tasking`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from backscroll.engine.pen import Pen
+from backscroll.engine.tasking_context import clear, compress, going
+from backscroll.engine.tasking_memory import essentials_told, summary_told
+from backscroll.engine.tasking_reading import all_tasks, named
+from backscroll.engine.tasking_writing import (
+    Step,
+    checked_words,
+    deciding_as,
+    flush,
+    resting_on,
+    still_so,
+    task_named,
+    write_resume,
+    write_step,
+)
+from backscroll.errors import InvalidInput
+from backscroll.tasks.lifecycle import checked_step
+from backscroll.vocab.part import Json
+from backscroll.vocab.task import Task, TaskAct, TaskState
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+#: Who is asked about a result: True accepts it, words send it back.
+Ask = Callable[[Task], bool | str]
+
+
+def attempt_task(
+    thread: Thread, result: str, *, task: str | Task | None = None, manual: bool = False
+) -> Step:
+    """Put a result before the person; the task waits for the verdict. After feedback, work went on by that."""
+    words = checked_words(result, "result")
+    tasks = all_tasks(thread)
+    found = task_named(thread, tasks, task)
+    resumes = found.state is TaskState.INCOMPLETE
+    if not resumes:
+        checked_step(found, TaskAct.ATTEMPT)
+
+    def work(pen: Pen) -> None:
+        still_so(pen, tasks)
+        group = pen.state.head + 1
+        if resumes:
+            write_resume(pen, found, group, manual=manual)
+        view = pen.view
+        head: dict[str, Json] = {
+            "act": TaskAct.ATTEMPT.value,
+            "task": found.id,
+            "as": deciding_as(manual),
+            "group": group,
+            **resting_on(view, found),
+        }
+        write_step(pen, head, {"result": words})
+
+    thread.stroke(work)
+    return Step(TaskAct.ATTEMPT, named(all_tasks(thread), found.id))
+
+
+def complete_task(
+    thread: Thread, task: str | Task | None = None, *, manual: bool = True, note: str = "", keep: bool = False
+) -> Step:
+    """The result is accepted: what is worth keeping is remembered, and the context is released (with `keep`: later)."""
+    return _end(thread, task, TaskAct.COMPLETE, {"note": note.strip()}, manual=manual, keep=keep)
+
+
+def cancel_task(
+    thread: Thread,
+    task: str | Task | None = None,
+    *,
+    reason: str = "",
+    manual: bool = True,
+    keep: bool = False,
+) -> Step:
+    """Nothing more is done about it; it stays known as cancelled, and leaves the prompt."""
+    return _end(thread, task, TaskAct.CANCEL, {"reason": reason.strip()}, manual=manual, keep=keep)
+
+
+def _end(
+    thread: Thread, task: str | Task | None, act: TaskAct, words: dict[str, str], *, manual: bool, keep: bool
+) -> Step:
+    tasks = all_tasks(thread)
+    found = task_named(thread, tasks, task)
+    checked_step(found, act)
+    state = TaskState.COMPLETED if act is TaskAct.COMPLETE else TaskState.CANCELLED
+
+    out = None if keep or found.cleared else thread.reading(lambda view: going(view, found))
+    release = compress(thread, out, summary_told(thread, found), state)
+
+    def work(pen: Pen) -> None:
+        still_so(pen, tasks)
+        group = pen.state.head + 1
+        head: dict[str, Json] = {"act": act.value, "task": found.id, "as": deciding_as(manual), "sources": []}
+        write_step(pen, {**head, "group": group}, words if any(words.values()) else None)
+        if release is not None:
+            clear(pen, release, group)
+        flush(pen, found, group)
+
+    thread.stroke(work)
+    released = () if release is None else (release,)
+    return Step(act, named(all_tasks(thread), found.id), released)
+
+
+def refuse_task(
+    thread: Thread,
+    feedback: str,
+    *,
+    images: Sequence[bytes] = (),
+    task: str | Task | None = None,
+    manual: bool = True,
+) -> Step:
+    """The result is sent back: what is essential stays, the middle of the task is condensed, the feedback is kept in full."""
+    words = feedback.strip() if images and isinstance(feedback, str) else checked_words(feedback, "feedback")  # pyright: ignore[reportUnnecessaryIsInstance]
+    pictures = [_checked_image(image) for image in images]
+    tasks = all_tasks(thread)
+    found = task_named(thread, tasks, task)
+    resumes = found.state is TaskState.INCOMPLETE
+    if not resumes:
+        checked_step(found, TaskAct.INCOMPLETE)
+
+    out = None if found.cleared else thread.reading(lambda view: going(view, found, middle=True))
+    release = compress(thread, out, essentials_told(thread), TaskState.INCOMPLETE)
+
+    def work(pen: Pen) -> None:
+        still_so(pen, tasks)
+        group = pen.state.head + 1
+        if resumes:  # more feedback: it was taken up in between
+            write_resume(pen, found, group, manual=manual)
+        names = [hashlib.sha256(data).hexdigest() for data in pictures]
+        head: dict[str, Json] = {
+            "act": TaskAct.INCOMPLETE.value,
+            "task": found.id,
+            "as": deciding_as(manual),
+            "sources": [],
+        }
+        event = write_step(
+            pen,
+            {**head, **({"media": names} if names else {}), "group": group},
+            {"feedback": words},
+        )
+        for name, data in zip(names, pictures, strict=True):
+            pen.tx.put_blob(name, data)
+            pen.tx.link_blob(name, event.id)
+        if release is not None:
+            clear(pen, release, group)
+        flush(pen, found, group)
+
+    thread.stroke(work)
+    return Step(TaskAct.INCOMPLETE, named(all_tasks(thread), found.id), () if release is None else (release,))
+
+
+def _checked_image(data: Any) -> bytes:
+    if not isinstance(data, bytes | bytearray) or not data:
+        raise InvalidInput("an image must be given as its bytes", hint="read the file first")
+    return bytes(data)
+
+
+def put_before(thread: Thread, result: str, ask: Ask, *, task: str | Task | None = None) -> Step:
+    """Attempt completion: the result is shown, and the answer decides. True accepts; words (or False) send it back."""
+    attempted = attempt_task(thread, result, task=task)
+    answer = ask(attempted.task)
+    if answer is True:
+        return complete_task(thread, attempted.task)
+    feedback = answer.strip() if isinstance(answer, str) else ""
+    return refuse_task(thread, feedback or "not accepted", task=attempted.task)

@@ -1,0 +1,121 @@
+"""Writing the steps of tasks: what each event says, and the checks before it is written.
+
+Every step names its place in the history and who decided; texts about messages name the messages that they rest on, so that
+they can be withheld when one changes. Before: `engine/pen`, `tasks/lifecycle`. After: `engine/tasking_steps`,
+`engine/tasking_verdict`, `engine/tasking_shape`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from backscroll.engine.lineage import View
+from backscroll.engine.pen import Pen
+from backscroll.engine.tasking_context import Release
+from backscroll.engine.tasking_reading import messages_in, named, newest_place, tasks_of
+from backscroll.errors import Conflict, InvalidInput
+from backscroll.tasks.lifecycle import current_of
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.part import Json
+from backscroll.vocab.task import Task, TaskAct, TaskState
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+TITLE_LENGTH = 200
+_LISTED = 64  # messages that a result names one by one; more are named by their runs alone
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a step did, for people and programs."""
+
+    act: TaskAct
+    task: Task
+    released: tuple[Release, ...] = ()  # what left the prompt
+    back: int = 0  # messages that came back into it
+    rests: Task | None = None  # another task, unfinished, that is no longer worked on
+    cancelled: Task | None = None  # one much like it that was cancelled earlier
+    relevant: tuple[str, ...] = ()  # memories with which a new task begins
+
+
+def checked_title(title: str) -> str:
+    """A title on one line."""
+    if not isinstance(title, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not always type-checked
+        raise InvalidInput("the title of a task must be text")
+    words = " ".join(title.split())
+    if len(words) > TITLE_LENGTH:
+        raise InvalidInput(
+            f"the title has {len(words)} characters",
+            hint=f"use at most {TITLE_LENGTH}; details belong into a message",
+        )
+    return words
+
+
+def checked_words(text: str, what: str) -> str:
+    """Words that must not be empty."""
+    if not isinstance(text, str) or not text.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"the {what} is empty", hint="say it in words")
+    return text.strip()
+
+
+def task_named(thread: Thread, tasks: Sequence[Task], name: str | Task | None) -> Task:
+    """The task that a step is about: by its id, or the one that is being worked on."""
+    if name is not None:
+        return named(tasks, name.id if isinstance(name, Task) else name)
+    found = current_of(tasks)
+    if found is None:
+        waiting = [t.id for t in tasks if t.state in (TaskState.IN_PROGRESS, TaskState.INCOMPLETE)]
+        hint = f"name one: {', '.join(waiting[-8:])}" if waiting else "`backscroll task start` begins one"
+        raise Conflict(f"no task is being worked on in thread {thread.id[:8]}", hint=hint)
+    return found
+
+
+def write_resume(pen: Pen, task: Task, group: int, *, manual: bool) -> None:
+    """Work on a task goes on from here."""
+    place = newest_place(pen.view).hex()
+    head: dict[str, Json] = {"act": TaskAct.RESUME.value, "task": task.id, "after": place, "sources": []}
+    write_step(pen, {**head, "as": deciding_as(manual), "group": group})
+
+
+def deciding_as(manual: bool) -> str:
+    """Who decides: a person, or a program."""
+    return "person" if manual else "program"
+
+
+def write_step(pen: Pen, head: dict[str, Json], body: Json = None) -> Event:
+    """Write one step, with the place in the history where it was taken."""
+    place = newest_place(pen.view).hex()
+    return pen.write(Kind.TASKED, head={"place": place, **head}, body=body)
+
+
+def flush(pen: Pen, task: Task, group: int) -> None:
+    """The last turns of what ended are not going to change much: they may be analysed."""
+    pen.write(Kind.FLUSHED, head={"task": task.id, "group": group})
+
+
+def still_so(pen: Pen, tasks: Sequence[Task]) -> None:
+    """Refuse to go on where somebody took another step since this one was planned."""
+
+    def standing(found: Sequence[Task]) -> list[Any]:
+        return [(t.id, t.state, t.spans, len(t.attempts), t.merged) for t in found]
+
+    if standing(tasks_of(pen.view)) != standing(tasks):
+        raise Conflict(
+            "another step was taken meanwhile", hint="look at `backscroll task status`, then do it again"
+        )
+
+
+def resting_on(view: View, task: Task) -> dict[str, Json]:
+    """The messages that a result speaks of: all of its task so far, by runs of numbers."""
+    seqs = sorted(m.id.seq for m in messages_in(view, task))
+    runs: list[list[int]] = []
+    for seq in seqs:
+        if runs and seq == runs[-1][1] + 1:
+            runs[-1][1] = seq
+        else:
+            runs.append([seq, seq])
+    listed = [str(m.id) for m in messages_in(view, task)] if len(seqs) <= _LISTED else None
+    return {"runs": runs, **({} if listed is None else {"sources": listed})}

@@ -1,0 +1,59 @@
+"""Tiers: how near a task is, and whether two titles mean the same.
+
+Short: the task at hand, whole. Middle: the few tasks before it, as summaries. Long: everything else, as what was remembered of
+it. Pure. Before: `tasks/lifecycle`, `recall/words`. After: `engine/tasking`, `engine/tasking_block`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from backscroll.recall.cut import stopwords
+from backscroll.recall.words import index_words, normalized
+from backscroll.vocab.task import Task
+
+#: Ended or resting tasks whose summaries prompts show.
+MIDDLE = 3
+_ALIKE = 0.6  # share of the telling words of both titles that they have in common
+
+
+class Tier(StrEnum):
+    """How near."""
+
+    SHORT = "short"
+    MIDDLE = "middle"
+    LONG = "long"
+
+
+def tiers(tasks: Sequence[Task], middle: int = MIDDLE) -> dict[str, Tier]:
+    """The tier of every task by its id; what was never begun is in none."""
+    begun = sorted((t for t in tasks if t.spans), key=lambda t: (t.current, t.spans[-1][0]), reverse=True)
+    out: dict[str, Tier] = {}
+    for task in begun:
+        if task.current:
+            out[task.id] = Tier.SHORT
+        else:
+            near = sum(tier is Tier.MIDDLE for tier in out.values()) < middle
+            out[task.id] = Tier.MIDDLE if near else Tier.LONG
+    return out
+
+
+def same_title(one: str, other: str) -> bool:
+    """True where two titles say the same, whatever the case, the spacing and the marks around words."""
+    return bool(_plain(one)) and _plain(one) == _plain(other)
+
+
+def alike(one: str, other: str) -> bool:
+    """True where two titles mean much the same: most of their telling words are common to both."""
+    if same_title(one, other):
+        return True
+    common = stopwords()
+    first, second = ({w for w in index_words(t).split() if w not in common} for t in (one, other))
+    if min(len(first), len(second)) < 2:
+        return False
+    return len(first & second) >= _ALIKE * len(first | second)
+
+
+def _plain(title: str) -> str:
+    return " ".join("".join(c if c.isalnum() else " " for c in normalized(title).casefold()).split())
