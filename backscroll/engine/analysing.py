@@ -166,7 +166,8 @@ class Step:
         self._read()
 
     def _appended(self, event: Event) -> None:
-        position = at_end(event.seq)
+        place = event.head.get("position")
+        position = bytes.fromhex(place) if isinstance(place, str) else at_end(event.seq)
         limit = self._now.limit(event.thread)
         if limit is not None and position > limit:
             return

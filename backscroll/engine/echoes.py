@@ -2,7 +2,8 @@
 
 An import takes the title of a thread from its first message, and some tools write every message down twice: once as a message,
 once in a line about it; a summary may quote. Who forgets a message wants those gone too. Looks at titles, metadata, asides,
-code changes, crops and compactions of the threads that showed the message; other messages are left alone, because somebody said them on purpose.
+code changes, crops, compactions, steps of tasks and memories of the threads that showed the message; other messages, changes to
+the graph and descriptions of the world are left alone, because somebody said them on purpose.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from backscroll.record.ports import Writer
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.part import Json, Opaque, Reasoning, Text, ToolCall, ToolResult
 
-_BESIDE = frozenset({Kind.ASIDE, Kind.CODE_CHANGED, Kind.CROPPED, Kind.COMPACTED})
+_BESIDE = frozenset(
+    {Kind.ASIDE, Kind.CODE_CHANGED, Kind.CROPPED, Kind.COMPACTED, Kind.TASKED, Kind.REMEMBERED}
+)
 #: Shorter words stand everywhere by chance; a Chinese sign says about as much as three letters.
 _ENOUGH = 12
 

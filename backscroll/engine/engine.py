@@ -258,9 +258,18 @@ class Engine:
             done = self.store.write(work)
         except forgetting.OnlyAsked as answer:
             return answer.erasure
+        return self._scrubbed(thread, actor, done)
+
+    def forget_acts(self, thread: str, seqs: Sequence[int], *, actor: str) -> forgetting.Erasure:
+        """Erase the words of what was done beside the conversation, by the numbers of its events."""
+        done = self.store.write(lambda tx: forgetting.forget_acts(tx, self.means, thread, seqs, actor))
+        return self._scrubbed(thread, actor, done)
+
+    def _scrubbed(self, thread: str, actor: str, done: forgetting.Erasure) -> forgetting.Erasure:
+        """After an erasure: nothing is left in memory or in free pages either."""
         from backscroll.derive import gist, summary
 
-        self.memo.clear()  # not in memory either
+        self.memo.clear()
         gist.let_go()
         summary.let_go()
         left = self.store.scrub()

@@ -9,7 +9,7 @@ bits) to confirm a guess about the words.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -28,6 +28,10 @@ from backscroll.vocab.part import Json
 
 #: Events whose text stands in for messages.
 _CONDENSING = frozenset({Kind.CROPPED, Kind.COMPACTED})
+#: Events whose text may speak of messages; they name those that it does.
+_SPEAKING_OF = frozenset({Kind.TASKED, Kind.REMEMBERED})
+#: Events whose words can be erased by themselves: nothing stands on them but what they say.
+_ACTS = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD, Kind.REMEMBERED, Kind.TASKED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +102,39 @@ def condensed(tx: Writer, family: Sequence[ThreadState], messages: Iterable[Ref]
         event
         for kin in family
         for event in tx.others(kin.id)
-        if event.kind in _CONDENSING
-        and event.body is not None
-        and _rests_on(event.head.get("sources"), names)
+        if event.body is not None
+        and (
+            (event.kind in _CONDENSING and _rests_on(event.head.get("sources"), names))
+            or (event.kind in _SPEAKING_OF and _names(event.head, names))
+        )
     ]
+
+
+def forget_acts(tx: Writer, means: Means, thread: str, seqs: Sequence[int], actor: str) -> Erasure:
+    """Erase the words of what was done beside the conversation: a memory that somebody wrote, a change to the graph."""
+    events = [event for seq in dict.fromkeys(seqs) if (event := tx.event(Ref(thread, seq))) is not None]
+    if len(events) < len(set(seqs)) or any(event.kind not in _ACTS for event in events):
+        raise NotFound(
+            f"no such words in thread {thread[:8]}", hint="messages are erased with `backscroll forget`"
+        )
+    pen = Pen(tx, thread, means, actor)
+    pen.write(Kind.FORGOTTEN, head={"messages": [], "acts": sorted(e.seq for e in events)})
+    pen.save()
+    derived = tx.unmake([e.id for e in events], [thread])
+    done = erase(tx, [e for e in events if e.body is not None], 0, [thread])
+    return replace(done, beside=len(events), derived=derived)
+
+
+def _names(head: Mapping[str, Json], names: set[str]) -> bool:
+    """True where an event names one of these messages, or (in runs of numbers) its number."""
+    sources: Json = head.get("sources")
+    if isinstance(sources, list) and not names.isdisjoint(map(str, cast("list[Json]", sources))):
+        return True
+    runs: Json = head.get("runs")
+    if not isinstance(runs, list):
+        return False
+    numbers = [int(name.rpartition(".")[2]) for name in names]
+    return any(int(a) <= n <= int(b) for a, b in cast("list[list[int]]", runs) for n in numbers)
 
 
 def _rests_on(sources: Json, names: set[str]) -> bool:

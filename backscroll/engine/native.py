@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _BATCH = 500
 #: What a prompt shows is told by places and numbers of one log. A fork shows everything until it is condensed anew.
-_VIEWS = frozenset({Kind.CROPPED, Kind.UNCROPPED, Kind.COMPACTED})
+_VIEWS = frozenset({Kind.CROPPED, Kind.UNCROPPED, Kind.COMPACTED, Kind.TASKED})
 _NUMBERS = frozenset({"of", "group"})  # parts of a head that count events of their own log
 
 

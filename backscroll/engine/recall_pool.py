@@ -27,7 +27,7 @@ from backscroll.recall.understand import Asked
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Reader, Spoken, ThreadState, Wanted
-from backscroll.vocab.event import Kind
+from backscroll.vocab.event import BESIDE, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, checked_role
 from backscroll.vocab.part import Json, Media, Text, ToolCall, ToolResult
@@ -58,6 +58,7 @@ _GROWS = frozenset(
         Kind.COMPACTED,
         Kind.NOTED,
         Kind.ASIDE,
+        *BESIDE,
     }
 )
 

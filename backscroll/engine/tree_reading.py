@@ -22,7 +22,7 @@ from backscroll.engine.lineage import View
 from backscroll.engine.tree_texts import Texts, changed_by
 from backscroll.record.derived import Node
 from backscroll.record.history import Entry
-from backscroll.vocab.event import Kind
+from backscroll.vocab.event import BESIDE, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
@@ -36,8 +36,19 @@ _NOW = 2000  # events that are caught up with before anything is told
 _LIMIT = 1 << 16  # more tokens than any summary has
 _SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # of the budget, up to which spans of a level are split
 #: Events that leave what summaries speak of as it is.
-_HARMLESS = frozenset(
-    {Kind.COMPACTED, Kind.RENAMED, Kind.TAGGED, Kind.UNTAGGED, Kind.DESCRIBED, Kind.CODE_CHANGED, Kind.NOTED}
+_HARMLESS = (
+    frozenset(
+        {
+            Kind.COMPACTED,
+            Kind.RENAMED,
+            Kind.TAGGED,
+            Kind.UNTAGGED,
+            Kind.DESCRIBED,
+            Kind.CODE_CHANGED,
+            Kind.NOTED,
+        }
+    )
+    | BESIDE
 )
 
 

@@ -87,6 +87,11 @@ DELIBERATE = frozenset(
 #: What nearly all events of a log are; stores can find the others quickly.
 PLENTY = frozenset({Kind.APPENDED, Kind.ASIDE})
 
+#: What people and programs do beside the conversation: it changes no message.
+BESIDE = frozenset(
+    {Kind.FLUSHED, Kind.OVERRIDDEN, Kind.LIFTED, Kind.WORLD_TOLD, Kind.TASKED, Kind.REMEMBERED}
+)
+
 #: Events that carry the content of a message, and so create a revision.
 SPEAKING = frozenset({Kind.APPENDED, Kind.INSERTED, Kind.EDITED, Kind.REGENERATED})
 

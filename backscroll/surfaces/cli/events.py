@@ -102,6 +102,31 @@ def _remark(event: Event) -> str:
     return one_line(" ".join(str(word) for word in (kind, said) if word)[:_WIDE])
 
 
+def _overridden(event: Event) -> str:
+    body = _body(event)
+    words = (t(f"changes.{body.get('change', '')}"), body.get("node"), body.get("predicate"))
+    rest = body.get("value") or body.get("object")
+    return one_line(" ".join(str(w) for w in (*words, "=" if rest and words[2] else "", rest) if w))
+
+
+def _world(event: Event) -> str:
+    body = _body(event)
+    return one_line(f"{body.get('name', '')} ({len(body.get('entries', ()))})")
+
+
+def _tasked(event: Event) -> str:
+    body = _body(event)
+    words = next((str(body[k]) for k in ("title", "result", "feedback", "reason") if body.get(k)), "")
+    return one_line(
+        f"{event.head.get('task', '')} {t('acts.' + str(event.head.get('act', '')))} {words}"[:_WIDE]
+    )
+
+
+def _remembered(event: Event) -> str:
+    body = _body(event)
+    return one_line(f"{event.head.get('act') or body.get('act', '')} {body.get('text', '')}"[:_WIDE])
+
+
 _TELLERS: dict[Kind, Callable[[Event], str]] = {
     Kind.CREATED: _title,
     Kind.FORKED: _forked,
@@ -117,6 +142,11 @@ _TELLERS: dict[Kind, Callable[[Event], str]] = {
     Kind.UNCROPPED: _undone,
     Kind.COMPACTED: _compacted,
     Kind.FORGOTTEN: _forgotten,
+    Kind.OVERRIDDEN: _overridden,
+    Kind.LIFTED: _undone,
+    Kind.WORLD_TOLD: _world,
+    Kind.TASKED: _tasked,
+    Kind.REMEMBERED: _remembered,
     Kind.ASIDE: _remark,
     Kind.NOTED: _remark,
 }
