@@ -1,0 +1,265 @@
+"""Complete nodes: what the text does not say comes from the world description, then from the type, marked as inferred.
+
+Owns where a missing attribute may come from, in this order: the entry about the node, entries about its kind ("all elves are
+…"), its place and its group, defaults of its type. Everything added names its reason and ranks below anything said;
+nothing that was said or set by a person is touched. Owns also the shape in which whole nodes are shown. Refuses guessing
+beyond that. Before: `world`, `derive/ontology`. After: `fold` (views), `telling`, `exports`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import NamedTuple, cast
+
+from backscroll.derive.ontology import is_relation, predicate, types
+from backscroll.graph.names import key_of
+from backscroll.graph.view import Evidence, Fact, NodeView, Options, Rank, WorldEntry
+from backscroll.graph.world_words import covers, is_han, kind_words, plain
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+
+#: The turn of what no turn says: a node that only a person or the world speaks of.
+NOWHERE = Ref("0" * 32, 0)
+
+
+class _Source(NamedTuple):
+    """One thing that the world states, and the entry it stands in."""
+
+    predicate: str
+    value: str
+    entry: WorldEntry
+
+
+@dataclass(frozen=True, slots=True)
+class WorldIndex:
+    """A world description made ready for looking things up."""
+
+    by_name: Mapping[str, tuple[_Source, ...]]  # plain name → what is stated about it
+    kinds: Mapping[
+        str, tuple[tuple[str, tuple[_Source, ...]], ...]
+    ]  # by how they end, the most telling first
+    types: Mapping[str, str]
+
+    def about_kind(self, value: str) -> Iterator[_Source]:
+        """What is stated about kinds that cover a value, the nearest kind first."""
+        for kind, sources in self.kinds.get(_ending(value), ()):
+            if covers(kind, value):
+                yield from sources
+
+
+@cache
+def _table() -> Mapping[str, Mapping[str, object]]:
+    text = resources.files("backscroll.graph").joinpath("complete.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def _names(section: str, field: str) -> tuple[str, ...]:
+    return tuple(cast("list[str]", _table()[section][field]))
+
+
+def world_index(world: Sequence[WorldEntry]) -> WorldIndex:
+    """Ready a world description; entries that are switched off say nothing."""
+    by_name: dict[str, list[_Source]] = {}
+    kinds: dict[str, tuple[str, list[_Source]]] = {}
+    known: dict[str, str] = {}
+    for entry in world:
+        if not entry.enabled:
+            continue
+        own = [_Source(p, v, entry) for p, v in entry.attributes]
+        passing: dict[str, list[_Source]] = {}
+        for who, name, value in entry.also:
+            passing.setdefault(who, []).append(_Source(name, value, entry))
+        for name, sources in [*((key, own) for key in entry.keys), *passing.items()]:
+            key = plain(name)
+            by_name.setdefault(key, []).extend(sources)
+            kinds.setdefault(key, (name, []))[1].extend(sources)
+        for key in entry.keys:
+            if entry.type:
+                known.setdefault(plain(key), entry.type)
+    ranked = sorted(kinds.items(), key=lambda item: (-_telling(item[1][0]), item[0]))
+    ends: dict[str, list[tuple[str, tuple[_Source, ...]]]] = {}
+    for _, (name, sources) in ranked:
+        if sources:
+            ends.setdefault(_ending(name), []).append((name, tuple(sources)))
+    return WorldIndex(
+        {key: tuple(sources) for key, sources in by_name.items()},
+        {key: tuple(rows) for key, rows in ends.items()},
+        known,
+    )
+
+
+def _ending(kind: str) -> str:
+    """What a kind and every value that it covers have in common: the last letter of the word they are about."""
+    return kind_words(kind)[0][-1:]
+
+
+def _telling(kind: str) -> int:
+    """The more words, the nearer: "forest elves" before "elves"."""
+    return len(plain(kind)) if is_han(kind) else len(kind_words(kind)[1])
+
+
+_last: tuple[Sequence[WorldEntry], WorldIndex] | None = None
+
+
+def _index(world: Sequence[WorldEntry]) -> WorldIndex:
+    """The index of a description; that of the last tuple is kept, because a whole graph asks with the same one."""
+    global _last
+    held = _last
+    if held is not None and held[0] is world:
+        return held[1]
+    made = world_index(world)
+    if isinstance(world, tuple):
+        _last = (world, made)
+    return made
+
+
+def completed(node: NodeView, world: Sequence[WorldEntry], options: Options) -> NodeView:
+    """The node with what can be inferred about it; the node itself where nothing may be."""
+    if not options.auto_infer or options.min_attributes <= 0:
+        return node
+    attributes, relations = list(node.attributes), list(node.relations)
+    kind = node.type
+    if options.use_world and world:
+        index = _index(world)
+        kind = kind or next((t for n in _called(node) if (t := index.types.get(plain(n)))), "")
+        for source, how in _stated(node, index):
+            _take(node, source, how, attributes, relations)
+    have = {fact.predicate for fact in attributes} - {"name"}
+    for name, value in _defaults(kind, options.language):
+        if len(have) >= options.min_attributes:
+            break
+        if name not in have:
+            have.add(name)
+            attributes.append(
+                _inferred(node, name, value, Rank.DEFAULT, f"default of type {kind or 'thing'}")
+            )
+    return replace(node, type=kind, attributes=tuple(attributes), relations=tuple(relations))
+
+
+def _called(node: NodeView) -> Iterator[str]:
+    yield from (node.name, *node.aliases, node.id)
+
+
+def _stated(node: NodeView, index: WorldIndex) -> Iterator[tuple[_Source, str]]:
+    """What the world states that holds for a node, the nearest first, and why it does."""
+    own = [source for name in _called(node) for source in index.by_name.get(plain(name), ())]
+    for source in dict.fromkeys(own):
+        yield source, ""
+    facts = [(fact.predicate, fact.value) for fact in node.attributes]
+    facts += [(source.predicate, source.value) for source in own]
+    left_out, relations = _names("kinds", "not_inherited"), _names("kinds", "inherited_relations")
+    for name, value in facts:
+        if name not in _names("kinds", "of") or len(value) > 60:
+            continue
+        for source in index.about_kind(value):
+            if source.predicate in (relations if is_relation(source.predicate) else ()) or (
+                not is_relation(source.predicate) and source.predicate not in left_out
+            ):
+                yield source, value
+    linked = [(fact.predicate, fact.value or fact.object) for fact in node.relations]
+    linked += [(source.predicate, source.value) for source in own if is_relation(source.predicate)]
+    for section in ("from_place", "from_group"):
+        for name, value in linked:
+            if name not in _names(section, "through"):
+                continue
+            for source in index.by_name.get(plain(value), ()):
+                if source.predicate in _names(section, "attributes"):
+                    yield source, value
+
+
+def _take(node: NodeView, source: _Source, how: str, attributes: list[Fact], relations: list[Fact]) -> None:
+    """Add what the world states, unless something is known already."""
+    entry = source.entry
+    where = f"{entry.source}: {entry.name}" if entry.source and entry.source != entry.name else entry.name
+    note = f"world: {where}" + (f" ({how})" if how else "")
+    if is_relation(source.predicate):
+        other = key_of(source.value)
+        said = [fact for fact in relations if fact.predicate == source.predicate]
+        if not other or other == node.id or (said and predicate(source.predicate).single):
+            return
+        if all(fact.object != other for fact in said):
+            relations.append(_inferred(node, source.predicate, source.value, Rank.WORLD, note, other))
+        return
+    said = [fact for fact in attributes if fact.predicate == source.predicate]
+    surer = any(fact.rank in (Rank.PERSON, Rank.SAID) for fact in said)
+    if surer or (said and predicate(source.predicate).single) or source.predicate == "name":
+        return
+    if all(plain(fact.value) != plain(source.value) for fact in said):
+        attributes.append(_inferred(node, source.predicate, source.value, Rank.WORLD, note))
+
+
+def _inferred(node: NodeView, name: str, value: str, rank: Rank, note: str, other: str = "") -> Fact:
+    evidence = (Evidence(node.first or NOWHERE, note=note),)
+    sure = 0.6 if rank is Rank.WORLD else 0.3
+    return Fact(node.id, name, value, other, rank, node.first, evidence=evidence, sure=sure)
+
+
+def _defaults(kind: str, language: str) -> Iterator[tuple[str, str]]:
+    further = cast("Mapping[str, Mapping[str, str]]", _table()["further"])
+    local = cast("Mapping[str, str]", _table()["zh"] if language == "zh" else {})
+    seen: set[str] = set()
+    known = types().get(kind)
+    of_type = [known.defaults] if known is not None else []
+    for source in (*of_type, *([further[kind]] if kind in further else []), further[""]):
+        for name, value in source.items():
+            if name not in seen:
+                seen.add(name)
+                yield name, local.get(value, value)
+
+
+def seed_shape(node: NodeView, number: Callable[[Ref], int]) -> dict[str, Json]:
+    """A node as the design notes draw it: what it is, how it stands in the world, when it was met, and what of this is inferred."""
+    renamed = cast("Mapping[str, str]", _table()["shape"]["types"])
+    values: dict[str, Json] = {"name": node.name}
+    inferred: list[str] = []
+    for name, facts in _by_predicate(node.attributes):
+        if name != "name":
+            values[name] = facts[0].value if len(facts) == 1 else [fact.value for fact in facts]
+            inferred += [name] if all(fact.rank in (Rank.WORLD, Rank.DEFAULT) for fact in facts) else []
+    for field in ("location", "faction"):
+        fact = _first_relation(node.relations, _names("shape", field))
+        if field not in values and fact is not None:
+            values[field] = fact.value or fact.object
+            inferred += [field] if fact.rank in (Rank.WORLD, Rank.DEFAULT) else []
+    context = set(_names("shape", "world_context"))
+    order = [*_names("shape", "first"), *values]
+    base = {name: values[name] for name in dict.fromkeys(order) if name in values and name not in context}
+    placed = {name: values[name] for name in values if name in context}
+    return {
+        "node_id": node.readable,
+        "type": renamed.get(node.type, node.type),
+        "base_attributes": base,
+        "world_context_attributes": {**placed, "interaction_history": _history(node, number)},
+        "inferred": sorted(inferred),
+    }
+
+
+def _by_predicate(facts: Iterable[Fact]) -> Iterator[tuple[str, list[Fact]]]:
+    groups: dict[str, list[Fact]] = {}
+    for fact in facts:
+        groups.setdefault(fact.predicate, []).append(fact)
+    yield from groups.items()
+
+
+def _first_relation(relations: Sequence[Fact], wanted: Sequence[str]) -> Fact | None:
+    found = [fact for fact in relations if fact.predicate in wanted and fact.current]
+    return min(found, key=lambda fact: wanted.index(fact.predicate), default=None)
+
+
+def _history(node: NodeView, number: Callable[[Ref], int]) -> list[Json]:
+    """The turns that speak of a node, each with a short line: the first sentence that something said there rests on."""
+    lines: dict[Ref, str] = {}
+    for fact in (*node.attributes, *node.relations):
+        for evidence in fact.evidence:
+            if evidence.assertion is not None and evidence.assertion.quote:
+                lines.setdefault(evidence.opening, " ".join(evidence.assertion.quote.split()))
+    return [{"turn": number(turn), "line": _short(lines.get(turn, ""))} for turn in node.interactions]
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= 120 else line[:119].rstrip() + "…"
