@@ -1,0 +1,104 @@
+"""Where one task or topic ends and the next begins, told while messages arrive, with reasons.
+
+Owns the score of each message: a learned weighing of how it is said and what it is about (`tasks/boundary_features`,
+`tasks/boundary_model`), time, tools and files on top (`tasks/boundary_behaviour`), and explicit words ("next task", "换个话题") above both. Suggests, never acts: a
+wrong guess costs nothing. Before: `tasks/boundary_signals` makes signals from messages. After: `engine/tasking` shows suggestions, or acts where it is
+told to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, log
+
+from backscroll.errors import InvalidInput
+from backscroll.tasks.boundary_behaviour import Behaviour
+from backscroll.tasks.boundary_features import Course, Encode
+from backscroll.tasks.boundary_model import Model, shipped
+from backscroll.tasks.boundary_reasons import Reason, reasons_of
+from backscroll.tasks.boundary_signals import Signal, placed_signals, signals_of
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+
+__all__ = ["THRESHOLD", "Boundary", "Detector", "Reason", "Score", "Signal", "signals_of", "suggest"]
+
+#: From here on a message is called a boundary; the weights are shifted so that this is the middle.
+THRESHOLD = 0.5
+_SURE = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How likely it is that a new task or topic starts at a message."""
+
+    value: float  # 0 to 1
+    reasons: tuple[Reason, ...] = ()  # the weightiest first
+    explicit: str = ""  # "start" or "end" where the message says so in words
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """A message at which a new task or topic seems to start."""
+
+    message: Ref
+    score: float
+    reasons: tuple[Reason, ...]
+    explicit: str = ""
+
+
+class Detector:
+    """One conversation, message by message. The same messages give the same scores."""
+
+    def __init__(self, language: str = "", encode: Encode | None = None, model: Model | None = None) -> None:
+        self.language = language  # both languages are read in every message; kept for whoever asks
+        self._course = Course(encode)
+        self._behaviour = Behaviour()
+        self._model = model or shipped(vectors=encode is not None)
+
+    def step(self, signal: Signal) -> Score:
+        """The score of the next message. What no person or model said (system, tools) is never a boundary."""
+        if signal.role not in ("user", "assistant"):
+            return Score(0.0)
+        first = self._course.count == 0
+        if signal.machine:
+            self._behaviour.pass_by(signal)
+            return Score(0.0)
+        row, said = self._course.measure(signal.role, signal.text)
+        behaved = self._behaviour.weigh(signal, said)
+        learned, parts = self._model.weigh(row)
+        starts, ends = bool(said.read.starts), bool(said.read.ends)
+        explicit = "start" if starts and signal.role == "user" else "end" if ends else ""
+        if first or behaved.never:
+            self._behaviour.learn(signal, said, boundary=first)
+            return Score(0.0, (), explicit)
+        total = max(-_SURE, min(_SURE, learned + sum(r.weight for r in behaved.reasons)))
+        value = 1 / (1 + exp(-total))
+        reasons = reasons_of(self._model.names, parts, row, said, behaved.reasons)
+        if explicit == "start" and value < behaved.sure:
+            lift = log(behaved.sure / (1 - behaved.sure)) - total
+            reasons = (Reason("says_start", round(lift, 3), said.read.starts), *reasons)
+            value = behaved.sure
+        self._behaviour.learn(signal, said, boundary=value > THRESHOLD)
+        return Score(round(value, 6), reasons, explicit)
+
+
+def suggest(
+    messages: Sequence[Message],
+    *,
+    threshold: float = THRESHOLD,
+    language: str = "",
+    encode: Encode | None = None,
+) -> list[Boundary]:
+    """The messages of a history at which a new task or topic seems to start, in order."""
+    if not 0.0 <= threshold <= 1.0:
+        raise InvalidInput(
+            f"not a threshold between 0 and 1: {threshold}", hint="0.5 is usual; higher suggests less"
+        )
+    detector = Detector(language, encode)
+    out: list[Boundary] = []
+    for message, signal in placed_signals(messages):
+        score = detector.step(signal)
+        if score.value > threshold:
+            out.append(Boundary(message, score.value, score.reasons, score.explicit))
+    return out

@@ -1,0 +1,124 @@
+"""Behaviour: what time, tools and files say about a boundary, added to the learned score.
+
+Owns the state that words do not hold: when the last word was said, which files are being worked on, how the last steps went, how
+far the last boundary is. In a thread in which tools are called only the person starts a task, and more evidence is needed. The numbers are set by hand
+(`boundary_behaviour.toml`): the written dialogues that the rest is learned from have no tools and no times. After: `tasks/boundary`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import deque
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from backscroll.tasks.boundary_features import Said
+from backscroll.tasks.boundary_reasons import Reason
+from backscroll.tasks.boundary_signals import Signal
+from backscroll.vocab.part import Json
+
+_MINUTE_US = 60_000_000
+_FILES_KEPT = 40
+
+
+class Behaved(NamedTuple):
+    """What behaviour says about one message."""
+
+    reasons: tuple[Reason, ...]
+    never: bool  # in an agent's thread only the person starts a task
+    sure: float  # how sure explicit words make it
+
+
+@cache
+def _numbers() -> Json:
+    return tomllib.loads(
+        files("backscroll.tasks").joinpath("boundary_behaviour.toml").read_text(encoding="utf-8")
+    )
+
+
+@dataclass(slots=True)
+class Behaviour:
+    """The state of one conversation that is not in its words."""
+
+    at_us: int | None = None
+    calls: int = 0
+    asked: int = 0  # messages of the person
+    streak: int = 0  # successes since the last failure
+    last_failed: bool = False
+    since: int = 99  # messages since the last boundary
+    touched: deque[str] = field(default_factory=lambda: deque(maxlen=_FILES_KEPT))
+
+    def weigh(self, signal: Signal, said: Said) -> Behaved:
+        """What speaks for and against, before the message belongs to the past."""
+        numbers = _numbers()
+        agent = self.calls + len(signal.tools) >= numbers["agent"]["calls"]
+        if agent and signal.role != "user":
+            return Behaved((), True, 0.0)
+        reasons: list[Reason] = []
+        pause = self._minutes(signal)
+        for minutes, adds in reversed(
+            list(zip(numbers["silence"]["minutes"], numbers["silence"]["adds"], strict=True))
+        ):
+            if pause >= minutes:
+                reasons.append(Reason("silence", adds, _spoken(pause)))
+                break
+        if self.since < numbers["near"]["messages"]:
+            reasons.append(Reason("near_boundary", numbers["near"]["adds"], str(self.since + 1)))
+        if agent:
+            reasons += self._of_agent(signal, said, pause, numbers["agent"])
+        return Behaved(tuple(reasons), False, numbers["explicit"]["start"])
+
+    def _of_agent(self, signal: Signal, said: Said, pause: float, numbers: Json) -> list[Reason]:
+        heavy = self.calls >= numbers["heavy_calls"] * max(1, self.asked)
+        out = [
+            Reason("agent_thread", numbers["quiet"] + (numbers["heavy"] if heavy else 0.0), str(self.calls))
+        ]
+        if said.words < numbers["remark_words"]:
+            out.append(Reason("remark", numbers["remark"], str(said.words)))
+        named = [_base(path) for path in signal.files]
+        if kept := [path for path in named if path in self.touched]:
+            out.append(Reason("kept_file", numbers["kept_file"], kept[0]))
+        elif named and self.touched:
+            out.append(Reason("other_files", numbers["other_files"], named[0]))
+        if self.last_failed:
+            out.append(Reason("failed", numbers["failed"]))
+        elif self.streak >= numbers["successes"] and pause >= numbers["pause_minutes"]:
+            out.append(Reason("finished", numbers["finished"], str(self.streak)))
+        return out
+
+    def pass_by(self, signal: Signal) -> None:
+        """A text of a program: only time goes on."""
+        self.at_us = signal.at_us if signal.at_us is not None else self.at_us
+
+    def learn(self, signal: Signal, said: Said, *, boundary: bool) -> None:
+        """The message belongs to the past."""
+        self.pass_by(signal)
+        self.calls += len(signal.tools)
+        self.asked += signal.role == "user"
+        if signal.failed:
+            # Which of several calls came last is not known: a step with a failure counts as failed unless most of it went well.
+            self.last_failed = signal.failed >= signal.succeeded
+            self.streak = 0
+        elif signal.succeeded:
+            self.last_failed = False
+            self.streak += signal.succeeded
+        self.touched.extend(_base(path) for path in signal.files)
+        self.since = 0 if boundary else self.since + 1
+
+    def _minutes(self, signal: Signal) -> float:
+        if self.at_us is None or signal.at_us is None:
+            return 0.0
+        return max(0.0, (signal.at_us - self.at_us) / _MINUTE_US)
+
+
+def _base(path: str) -> str:
+    """The name of a file without its folders: people seldom write them out."""
+    return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].lower()
+
+
+def _spoken(minutes: float) -> str:
+    if minutes < 120:
+        return f"{minutes:.0f} min"
+    return f"{minutes / 60:.0f} h" if minutes < 2_880 else f"{minutes / 1_440:.0f} d"

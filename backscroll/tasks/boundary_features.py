@@ -1,0 +1,352 @@
+"""What speaks for and against a new subject at a message, as numbers.
+
+Owns the online state of one conversation (what was talked about, how people talk here) and the measuring of each message against
+it. Nothing looks ahead. Numbers are relative where they can be, because a chat of one-liners and a support desk differ in everything but the
+drop at a boundary. Refuses weights. Before: `tasks/boundary_cues`. After: `tasks/boundary_trees` weighs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import log1p, sqrt
+from typing import TypeAlias
+
+from backscroll.recall.cut import terms_of
+from backscroll.tasks.boundary_cues import KINDS, Read, ends_of, read_cues, sentences_of
+
+Vector: TypeAlias = Sequence[float]
+Encode: TypeAlias = Callable[[Sequence[str]], Sequence[Vector]]
+
+#: More of a message is not read: pasted pages say little about where a subject begins.
+_READ = 3_000
+_WINDOW = 4
+_FADE = 0.7
+_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][a-zA-Z]{2,}")
+_TITLE = re.compile('《([^》]{1,40})》|“([^”]{1,30})”|「([^」]{1,30})」|"([^"]{1,30})"')
+_WORD = re.compile("[a-z0-9']+|[\u3400-\u9fff\uf900-\ufaff]", re.IGNORECASE)
+_TYPES = ("fix", "build", "find", "explain")
+
+#: Which cues of the previous message, and of the speaker's own last message, are looked at.
+_PREV = (
+    "shift",
+    "want",
+    "end",
+    "thanks",
+    "closing",
+    "greeting",
+    "offer",
+    "settled",
+    "accept",
+    "refuse",
+    "ask_you",
+    "tell_me",
+)
+_OWN = ("want", "end", "thanks", "accept", "shift")
+
+_BASIC = (
+    "user", "same_role", "number", "words", "prev_words", "words_rel", "prev_words_rel", "sentences", "question", "asks_last",
+    "prev_question", "prev_asks_last", "before_question", "pronouns", "prev_pronouns", "digits", "titles",
+)  # fmt: skip
+_LEXICAL = (
+    "in_prev", "in_prev2", "in_window", "in_all", "cosine", "cosine_rel", "fresh", "fresh_share", "fresh_rel", "prev_fresh_share",
+    "from_prev_fresh", "returns", "in_own", "last_in_window", "new_names", "known_names", "prev_new_names", "type_changed", "prev_in_window",
+)  # fmt: skip
+_PROFILE = (
+    "asks_here", "other_asks_here", "wants_here", "tells_here", "shifts_here", "other_tells_here", "since_want", "since_shift", "mean_in_window", "words_here", "turns_words_ratio",
+)  # fmt: skip
+_VECTOR = (
+    "v_prev",
+    "v_prev2",
+    "v_window",
+    "v_faded",
+    "v_own",
+    "v_rel",
+    "v_last",
+    "v_last_rel",
+    "v_prev_window",
+    "v_drop",
+)
+WORD_NAMES: tuple[str, ...] = (
+    *_BASIC,
+    *(f"cue_{kind}" for kind in KINDS),
+    *(f"last_{kind}" for kind in ("shift", "more", "want", "ask_you", "tell_me", "back", "follow", "thanks", "find", "build", "fix", "explain")),
+    *(f"prev_{kind}" for kind in _PREV),
+    *(f"own_{kind}" for kind in _OWN),
+    *_LEXICAL,
+    *_PROFILE,
+)  # fmt: skip
+VECTOR_NAMES: tuple[str, ...] = (*WORD_NAMES, *_VECTOR)
+_LAST = tuple(name[5:] for name in WORD_NAMES if name.startswith("last_") and name != "last_in_window")
+
+
+@dataclass(slots=True)
+class _Running:
+    """A mean that begins with a guess and learns slowly."""
+
+    mean: float
+    weight: float = 2.0
+
+    def learn(self, value: float) -> None:
+        self.weight += 1.0
+        self.mean += (value - self.mean) / self.weight
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message, measured by itself."""
+
+    user: bool
+    read: Read
+    terms: frozenset[str]
+    last_terms: frozenset[str]
+    names: frozenset[str]
+    fresh: frozenset[str]  # terms that were never said before
+    fresh_names: int
+    words: int
+    digits: bool
+    in_window: float
+    vector: Vector = ()
+    last_vector: Vector = ()
+
+
+def _manners() -> dict[str, _Running]:
+    first = {"asks": 0.3, "wants": 0.3, "tells": 0.3, "shifts": 0.1, "words": 2.5}
+    return {name: _Running(value) for name, value in first.items()}
+
+
+@dataclass(slots=True)
+class Course:
+    """The conversation so far."""
+
+    encode: Encode | None = None
+    count: int = 0
+    said: deque[Said] = field(default_factory=lambda: deque(maxlen=_WINDOW))
+    own: dict[bool, Said] = field(default_factory=dict[bool, Said])
+    known: set[str] = field(default_factory=set[str])
+    known_names: set[str] = field(default_factory=set[str])
+    faded: Counter[str] = field(default_factory=Counter[str])
+    faded_vector: list[float] = field(default_factory=list[float])
+    manners: dict[bool, dict[str, _Running]] = field(
+        default_factory=lambda: {True: _manners(), False: _manners()}
+    )
+    usual: dict[str, _Running] = field(
+        default_factory=lambda: {
+            "cosine": _Running(0.15),
+            "in_window": _Running(0.25),
+            "fresh": _Running(0.5),
+            "vector": _Running(0.4),
+            "last_vector": _Running(0.35),
+        }
+    )
+    last_type: str = ""
+    since_want: int = 0
+    since_shift: int = 0
+
+    def measure(self, role: str, text: str) -> tuple[list[float], Said]:
+        """The numbers of the next message, which then belongs to the past."""
+        said = self._read(role == "user", text)
+        row = self._basic(said) + self._cues(said) + self._lexical(said) + self._profile(said)
+        if self.encode is not None:
+            row += self._vectors(said)
+        self._learn(said)
+        return row, said
+
+    def _read(self, user: bool, text: str) -> Said:
+        text = text[:_READ]
+        read = read_cues(text)
+        terms = _terms(text)
+        pieces = sentences_of(ends_of(text))
+        last = _terms(pieces[-1]) if len(pieces) > 1 else terms
+        names = frozenset(_names(text))
+        recent = _union(self.said)
+        vectors: Sequence[Vector] = ((), ())
+        if self.encode is not None:
+            vectors = [
+                [float(x) for x in v] for v in self.encode([text or " ", pieces[-1] if pieces else " "])
+            ]
+        return Said(
+            user, read, terms, last, names, terms - self.known, len(names - self.known_names), len(_WORD.findall(text)),
+            any(c.isdigit() for c in text), _share(terms, recent), vectors[0], vectors[1],
+        )  # fmt: skip
+
+    def _basic(self, said: Said) -> list[float]:
+        prev = self.said[-1] if self.said else None
+        before = self.said[-2] if len(self.said) > 1 else None
+        manner = self.manners[said.user]
+        words = log1p(said.words)
+        return [
+            float(said.user),
+            float(prev is not None and prev.user == said.user),
+            log1p(min(self.count, 40)),
+            words,
+            log1p(prev.words) if prev else 0.0,
+            words - manner["words"].mean,
+            log1p(prev.words) - self.manners[prev.user]["words"].mean if prev else 0.0,
+            float(min(said.read.sentences, 5)),
+            float(said.read.question),
+            float(said.read.asks_last),
+            float(prev is not None and prev.read.question),
+            float(prev is not None and prev.read.asks_last),
+            float(before is not None and before.read.question),
+            float(min(said.read.pronouns, 4)),
+            float(min(prev.read.pronouns, 4)) if prev else 0.0,
+            float(said.digits),
+            float(min(len(said.names), 4)),
+        ]
+
+    def _cues(self, said: Said) -> list[float]:
+        prev = self.said[-1].read.cues if self.said else frozenset[str]()
+        own = self.own[said.user].read.cues if said.user in self.own else frozenset[str]()
+        return [
+            *(float(kind in said.read.cues) for kind in KINDS),
+            *(float(kind in said.read.last) for kind in _LAST),
+            *(float(kind in prev) for kind in _PREV),
+            *(float(kind in own) for kind in _OWN),
+        ]
+
+    def _lexical(self, said: Said) -> list[float]:
+        prev = self.said[-1] if self.said else None
+        recent = _union(self.said)
+        cosine = _cosine(said.terms, self.faded)
+        fresh = len(said.fresh) / len(said.terms) if said.terms else 0.5
+        own = self.own.get(said.user)
+        kind = _type(said.read)
+        old = (said.terms & self.known) - recent
+        return [
+            _share(said.terms, prev.terms) if prev else 0.0,
+            _share(said.terms, _union(list(self.said)[-2:])),
+            said.in_window,
+            _share(said.terms, self.known),
+            cosine,
+            cosine - self.usual["cosine"].mean,
+            log1p(len(said.fresh)),
+            fresh,
+            fresh - self.usual["fresh"].mean,
+            len(prev.fresh) / len(prev.terms) if prev and prev.terms else 0.0,
+            _share(said.terms, prev.fresh) if prev else 0.0,
+            len(old) / len(said.terms) if said.terms else 0.0,
+            _share(said.terms, own.terms) if own else 0.0,
+            _share(said.last_terms, recent),
+            float(min(said.fresh_names, 4)),
+            float(min(len(said.names & self.known_names), 4)),
+            float(min(prev.fresh_names, 4)) if prev else 0.0,
+            float(bool(kind) and bool(self.last_type) and kind != self.last_type),
+            prev.in_window if prev else 0.0,
+        ]
+
+    def _profile(self, said: Said) -> list[float]:
+        mine, other = self.manners[said.user], self.manners[not said.user]
+        return [
+            mine["asks"].mean,
+            other["asks"].mean,
+            self.manners[True]["wants"].mean,
+            mine["tells"].mean,
+            mine["shifts"].mean,
+            other["tells"].mean,
+            float(min(self.since_want, 12)),
+            float(min(self.since_shift, 12)),
+            self.usual["in_window"].mean,
+            mine["words"].mean,
+            mine["words"].mean - other["words"].mean,
+        ]
+
+    def _vectors(self, said: Said) -> list[float]:
+        past = [s.vector for s in self.said]
+        window = [_near(said.vector, v) for v in past[-3:]]
+        prev = window[-1] if window else 0.0
+        near = _near(said.vector, self.faded_vector)
+        last = _near(said.last_vector, self.faded_vector)
+        own = self.own.get(said.user)
+        before = _near(past[-1], past[-2]) if len(past) > 1 else 0.4
+        return [
+            prev,
+            window[-2] if len(window) > 1 else prev,
+            max(window, default=0.0),
+            near,
+            _near(said.vector, own.vector) if own else prev,
+            near - self.usual["vector"].mean,
+            last,
+            last - self.usual["last_vector"].mean,
+            before,
+            before - prev,
+        ]
+
+    def _learn(self, said: Said) -> None:
+        cosine = _cosine(said.terms, self.faded)
+        if self.count:
+            self.usual["cosine"].learn(cosine)
+            self.usual["in_window"].learn(said.in_window)
+            if said.terms:
+                self.usual["fresh"].learn(len(said.fresh) / len(said.terms))
+            if said.vector:
+                self.usual["vector"].learn(_near(said.vector, self.faded_vector))
+                self.usual["last_vector"].learn(_near(said.last_vector, self.faded_vector))
+        cues = said.read.cues
+        manner = self.manners[said.user]
+        manner["asks"].learn(float(said.read.question))
+        manner["wants"].learn(float("want" in cues))
+        manner["tells"].learn(float("tell_me" in cues))
+        manner["shifts"].learn(float("shift" in cues))
+        manner["words"].learn(log1p(said.words))
+        self.since_want = 0 if "want" in cues and said.user else self.since_want + 1
+        self.since_shift = 0 if "shift" in cues else self.since_shift + 1
+        if said.user:
+            self.last_type = _type(said.read) or self.last_type
+        for term in self.faded:
+            self.faded[term] *= _FADE  # pyright: ignore[reportArgumentType]
+        self.faded.update(said.terms)
+        if len(self.faded) > 2_000:
+            self.faded = Counter(dict(self.faded.most_common(1_000)))
+        if said.vector:
+            old = self.faded_vector or [0.0] * len(said.vector)
+            self.faded_vector = [_FADE * a + b for a, b in zip(old, said.vector, strict=True)]
+        self.known |= said.terms
+        self.known_names |= said.names
+        self.own[said.user] = said
+        self.said.append(said)
+        self.count += 1
+
+
+def _terms(text: str) -> frozenset[str]:
+    words, _ = terms_of(text)
+    return frozenset(words)
+
+
+def _names(text: str) -> list[str]:
+    """Names and titles: capitals inside a sentence, what stands in quotation marks."""
+    quoted = [next(filter(None, found)) for found in _TITLE.findall(text[:1_000])]
+    return [*_NAME.findall(text[:1_000]), *quoted]
+
+
+def _type(read: Read) -> str:
+    """What kind of work a message asks for; empty where it asks for none."""
+    return next((kind for kind in _TYPES if kind in read.last), "") or next(
+        (kind for kind in _TYPES if kind in read.cues), ""
+    )
+
+
+def _union(many: Sequence[Said] | deque[Said]) -> frozenset[str]:
+    return frozenset[str]().union(*(said.terms for said in many))
+
+
+def _share(terms: frozenset[str], among: frozenset[str] | set[str]) -> float:
+    """The share of terms that are among others; the middle where there are none."""
+    return len(terms & among) / len(terms) if terms else 0.3
+
+
+def _cosine(terms: frozenset[str], bag: Counter[str]) -> float:
+    if not terms or not bag:
+        return 0.0
+    dot = sum(bag[term] for term in terms if term in bag)
+    return dot / sqrt(len(terms) * sum(v * v for v in bag.values()))
+
+
+def _near(a: Vector, b: Vector) -> float:
+    if not a or not b:
+        return 0.0
+    dot = sum(x * y for x, y in zip(a, b, strict=True))
+    size = sqrt(sum(x * x for x in a) * sum(y * y for y in b))
+    return dot / size if size else 0.0

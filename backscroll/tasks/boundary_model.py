@@ -1,0 +1,69 @@
+"""The learned weighing: numbers of a message in, the logarithm of the odds out, with what each number added.
+
+A linear part and small decision trees on top of it, written down as numbers in `boundary_weights.json` (one set of weights with vectors, one
+for words alone). Nothing is learned while it runs. What a tree adds is laid to the account of the numbers that it asked on the way.
+Before: `tasks/boundary_features`. After: `tasks/boundary`. How it is learned: `bench/boundary_learn.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from backscroll.vocab.part import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A complete binary tree in the order of a heap; a node whose number is below 0 asks nothing and is a leaf."""
+
+    asks: tuple[int, ...]  # which number; -1: a leaf
+    limits: tuple[float, ...]  # up to here: left
+    values: tuple[float, ...]  # what is expected at the node
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """All weights for one list of numbers."""
+
+    names: tuple[str, ...]
+    base: float
+    means: tuple[float, ...]
+    weights: tuple[float, ...]
+    trees: tuple[Tree, ...]
+
+    def weigh(self, row: Sequence[float]) -> tuple[float, list[float]]:
+        """The logarithm of the odds, and what each number added to it."""
+        parts = [w * (x - m) if w else 0.0 for x, m, w in zip(row, self.means, self.weights, strict=True)]
+        total = self.base + sum(parts)
+        for tree in self.trees:
+            asks, limits, values = tree.asks, tree.limits, tree.values
+            at = 0
+            total += values[0]
+            while at < len(asks) and (which := asks[at]) >= 0:
+                below = 2 * at + (1 if row[which] <= limits[at] else 2)
+                step = values[below] - values[at]
+                parts[which] += step
+                total += step
+                at = below
+        return total, parts
+
+
+def model_of(data: Json) -> Model:
+    """The weights as they are written down."""
+    trees = tuple(Tree(tuple(t["asks"]), tuple(t["limits"]), tuple(t["values"])) for t in data["trees"])
+    return Model(tuple(data["names"]), data["base"], tuple(data["means"]), tuple(data["weights"]), trees)
+
+
+@cache
+def _file() -> Json:
+    return json.loads(files("backscroll.tasks").joinpath("boundary_weights.json").read_text(encoding="utf-8"))
+
+
+@cache
+def shipped(*, vectors: bool) -> Model:
+    """The weights that come with the package."""
+    return model_of(_file()["vectors" if vectors else "words"])
