@@ -20,7 +20,6 @@ from backscroll.engine.costing import expected_cost
 from backscroll.engine.lease import Lease, leased
 from backscroll.engine.model_work import Estimate
 from backscroll.engine.modelling import Better, By, Craft, Modelling, better
-from backscroll.errors import InvalidInput
 from backscroll.formats.json_text import dumps
 from backscroll.llm.providers import chosen
 from backscroll.llm.retrying import Patience
@@ -36,7 +35,6 @@ from backscroll.vocab.moment import microseconds
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
 
-EXTRACTORS = ("auto", "rules", "none")
 _WORK = "extracting"  # the lease
 _FAILURE = Recipe("assertions:failure", 1)
 _MOST = 12  # failures of one turn that are kept, the first ones
@@ -92,10 +90,7 @@ class Failed:
 
 def extracting_for(engine: Engine, *, patience: Patience | None = None) -> Modelling | None:
     """Who reads turns for this engine; None where rules do (setting `extractor`, or no provider is configured)."""
-    wanted = engine.settings.extractor
-    if wanted not in EXTRACTORS:
-        raise InvalidInput(f"unknown extractor {wanted!r}", hint=f"use one of {', '.join(EXTRACTORS)}")
-    provider = chosen(engine.settings.provider) if wanted == "auto" else None
+    provider = chosen(engine.settings.provider) if engine.settings.extractor == "auto" else None
     if provider is None or not (provider.writer or provider.model):
         return None
     tries = engine.settings.sliding_window_call_retries + 1
