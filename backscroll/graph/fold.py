@@ -1,0 +1,228 @@
+"""The graph: a fold of what the live turns say, in order, latest wins, with the person's own changes on top.
+
+Never patched: putting or dropping a turn gives exactly the graph that would be built from the turns that are left, so a fact
+comes back when what superseded it goes, and nothing of a dropped turn remains. Reading is lazy: a node is folded when
+somebody looks at it and kept until a change touches it. Refuses to know stores, clocks and models. Before: `graph/weave`,
+`graph/facts`, `graph/looking`. After: `engine/graphing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.graph.conflicts import conflicts
+from backscroll.graph.looking import all_facts, surroundings, view_of
+from backscroll.graph.lookup import Lookup
+from backscroll.graph.predicates import named
+from backscroll.graph.suggestions import questions, suggestions
+from backscroll.graph.view import (
+    Contradiction,
+    Fact,
+    Neighbourhood,
+    NodeView,
+    Options,
+    Question,
+    Suggestion,
+    WorldEntry,
+)
+from backscroll.graph.weave import Group, Weave
+from backscroll.vocab.assertion import Override, TurnClaims
+from backscroll.vocab.ids import Ref
+
+
+class Graph:
+    """What the turns say about the world, as it stands."""
+
+    def __init__(
+        self,
+        turns: Iterable[TurnClaims] = (),
+        overrides: Sequence[Override] = (),
+        world: Sequence[WorldEntry] = (),
+        options: Options = Options(),  # noqa: B008 - frozen
+    ) -> None:
+        self._options = options
+        self._world = tuple(world)
+        self._overrides = tuple(overrides)
+        self._weave = Weave(self._overrides if options.preserve_user_edits else (), options.user)
+        self._lookup = Lookup(self._weave)
+        self._conflicts: list[Contradiction] | None = None
+        self._suggestions: list[Suggestion] | None = None
+        self._weave.change(list(turns))
+
+    # Changing what it is made of.
+
+    def put(self, turn: TurnClaims) -> None:
+        """Replace or add what one turn says."""
+        self._weave.change([turn])
+        self._stale()
+
+    def drop(self, opening: Ref) -> None:
+        """Take away what one turn says."""
+        self._weave.change(drop=[opening])
+        self._stale()
+
+    def set_overrides(self, overrides: Sequence[Override]) -> None:
+        """The person's changes, the oldest first; replaces the earlier ones."""
+        self._overrides = tuple(overrides)
+        if self._options.preserve_user_edits:
+            self._weave.override(self._overrides)
+        self._stale()
+
+    def set_world(self, world: Sequence[WorldEntry]) -> None:
+        """The world description; replaces the earlier one."""
+        self._world = tuple(world)
+        self._weave.forget_views()
+        self._stale()
+
+    def _stale(self) -> None:
+        self._conflicts = self._suggestions = None
+
+    # Finding.
+
+    def find(self, name: str) -> str | None:
+        """The id of the node with this id, readable id, name or alias; None where there is none, or more than one."""
+        found = self._found(name)
+        return self._id(found[0]) if len(found) == 1 else None
+
+    def _found(self, name: str) -> list[Group]:
+        """Every node that a name can mean."""
+        exact = self._lookup.exact(name)
+        if exact is not None:
+            return [exact]
+        asked = name.strip().casefold()
+        near = self._lookup.by_readable(asked)
+        same = [g for g in near if self._view(g).readable == asked]
+        return same or self._lookup.by_part(name)
+
+    def _one(self, name: str) -> Group:
+        found = self._found(name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            ids = ", ".join(self._id(group) for group in found[:8])
+            raise InvalidInput(
+                f"several nodes may be meant by {name!r}: {ids}", hint="name one of them in full"
+            )
+        near = self._lookup.nearest(name)
+        if near:
+            raise NotFound(f"the graph knows nothing called {name!r}", hint=f"near it: {', '.join(near)}")
+        raise NotFound(
+            f"the graph knows nothing called {name!r}",
+            hint="turns are analysed a little later than they are said",
+        )
+
+    def node(self, name: str) -> NodeView:
+        """A node by its id, readable id, name or alias."""
+        return self._view(self._one(name))
+
+    def ids(self) -> list[str]:
+        """Ids of all nodes, in order of first appearance."""
+        return [self._id(group) for group in self._weave.groups()]
+
+    def nodes(self, *, type: str = "", text: str = "", limit: int | None = None) -> list[NodeView]:
+        """Nodes in order of appearance: of a type, with some text in a name or a value."""
+        out: list[NodeView] = []
+        wanted = text.casefold()
+        for group in self._weave.groups():
+            if limit is not None and len(out) >= limit:
+                break
+            if type and self._weave.type(group) != type and self._view(group).type != type:
+                continue
+            view = self._view(group)
+            if not wanted or any(wanted in word.casefold() for word in _words(view)):
+                out.append(view)
+        return out
+
+    def mentioned(self, text: str) -> list[str]:
+        """Ids of nodes whose names occur in a text, in its order; of several names at one place the longest counts."""
+        return [self._id(group) for group in self._lookup.mentioned(text)]
+
+    def members(self, name: str) -> tuple[str, ...]:
+        """The keys that are one node with this name; a change may hang on any of them."""
+        return tuple(key for key in self._one(name).members if self._weave.lives(key))
+
+    # Looking.
+
+    def around(self, names: Sequence[str], *, depth: int = 1, limit: int = 40) -> Neighbourhood:
+        """Nodes around some, the nearest first, and the relations between them."""
+        starts = {id(group): group for group in (self._one(name) for name in names)}
+        return surroundings(self._weave, list(starts.values()), depth, limit, self._world, self._options)
+
+    def history(self, name: str, predicate: str = "") -> list[Fact]:
+        """All values that ever held, the oldest first, with the turns since when and until when."""
+        return all_facts(self._weave, self._one(name), named(predicate))
+
+    def why(self, name: str, predicate: str = "", object: str = "") -> list[Fact]:  # noqa: A002
+        """What is held about a node (a predicate, a value or another node) with the sentences it rests on."""
+        group = self._one(name)
+        view = self._view(group)
+        known = [f for f in all_facts(self._weave, group, named(predicate)) if f.current]
+        known += [f for f in (*view.attributes, *view.relations) if f not in known]
+        if predicate:
+            known = [f for f in known if f.predicate == named(predicate)]
+        if not object:
+            return known
+        other = self.find(object) or object
+        return [f for f in known if f.object == other or f.value.casefold() == object.strip().casefold()]
+
+    def at(self, position: bytes) -> Graph:
+        """What was held when the turn at this position had been said; a person's changes hold at any time."""
+        turns = [said.turn for said in self._weave.turns.values() if said.turn.position <= position]
+        return Graph(turns, self._overrides, self._world, self._options)
+
+    # What does not fit.
+
+    def conflicts(self) -> list[Contradiction]:
+        """Things that cannot both be true, and which of them is held."""
+        if self._conflicts is None:
+            self._conflicts = conflicts(self._weave)
+        return list(self._conflicts)
+
+    def suggestions(self) -> list[Suggestion]:
+        """Nodes that may be one, the likeliest first."""
+        if self._suggestions is None:
+            self._suggestions = suggestions(self._weave, self._world)
+        return list(self._suggestions)
+
+    def questions(self) -> list[Question]:
+        """What only the person can settle."""
+        return questions(self._weave, self.conflicts(), self.suggestions(), self._view)
+
+    @property
+    def unsettled(self) -> int:
+        """Claims whose pronoun could stand for nobody; they are left out."""
+        return self._weave.unsettled
+
+    # Turns.
+
+    def introduced(self, opening: Ref) -> list[str]:
+        """Ids of the nodes that a turn brings in: no earlier turn speaks of them."""
+        return [self._id(group) for group in self._introduced(opening)]
+
+    def _introduced(self, opening: Ref) -> list[Group]:
+        said = self._weave.turns.get(opening)
+        if said is None:
+            return []
+        groups = {id(group): group for group in map(self._weave.group, said.firsts)}
+        first = [
+            g for g in groups.values() if self._weave.first(g)[0][2] == opening and self._weave.visible(g)
+        ]
+        return sorted(first, key=self._weave.first)
+
+    def affected(self, opening: Ref) -> list[Ref]:
+        """Later turns that speak of what a turn brings in, in order."""
+        found = {ref for group in self._introduced(opening) for ref in self._weave.openings(group)}
+        found.discard(opening)
+        return sorted(found, key=lambda ref: self._weave.turns[ref].place)
+
+    def _id(self, group: Group) -> str:
+        return self._weave.first(group)[1]
+
+    def _view(self, group: Group) -> NodeView:
+        return view_of(self._weave, group, self._world, self._options)
+
+
+def _words(view: NodeView) -> list[str]:
+    """Every word by which a node may be looked for."""
+    return [view.name, view.id, view.readable, *view.aliases, *(fact.value for fact in view.attributes)]

@@ -1,0 +1,178 @@
+"""Which names are one node: joins that texts state, joins by rule where only one reading is possible, joins by a person.
+
+Owns links between keys and the rules for titles, first names and family names. A rule joins only what has one reading: as
+soon as a second "John …" turns up, "John" stands for itself again. Nothing is remembered: the links follow from what is live,
+so taking a turn away takes its joins away. Before: `graph/names`. After: `graph/weave`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from enum import IntEnum
+
+from backscroll.graph.index import Profile
+from backscroll.graph.names import Shape, shape_of
+
+
+class Tie(IntEnum):
+    """Why two names are one node, the strongest reason first."""
+
+    PERSON = 0  # a merge
+    STATED = 1  # a text says so
+    RULE = 2  # only one reading is possible
+    PRONOUN = 3  # a text says so of somebody whom it only calls "she"
+
+
+Pair = tuple[str, str]
+
+
+def pair(one: str, two: str) -> Pair:
+    """Two keys in a fixed order."""
+    return (one, two) if one <= two else (two, one)
+
+
+class Links:
+    """Ties between keys, counted, and the groups that they make."""
+
+    def __init__(self) -> None:
+        self._ties: dict[str, dict[str, list[int]]] = {}
+        self._bars: frozenset[Pair] = frozenset()
+        self.changed: set[str] = set()  # keys whose ties appeared or went since somebody last looked
+
+    def tie(self, one: str, two: str, why: Tie, by: int) -> None:
+        """Count a tie up (1) or down (-1)."""
+        if one == two or not one or not two:
+            return
+        counts = self._ties.get(one, {}).get(two)
+        if counts is None:
+            counts = [0, 0, 0, 0]
+            self._ties.setdefault(one, {})[two] = counts
+            self._ties.setdefault(two, {})[one] = counts
+        counts[why] += by
+        if counts[why] == max(by, 0):  # it appeared or went
+            self.changed |= {one, two}
+        if not any(counts):
+            for key, other in ((one, two), (two, one)):
+                del self._ties[key][other]
+                if not self._ties[key]:
+                    del self._ties[key]
+
+    def bar(self, pairs: Collection[Pair]) -> None:
+        """Keys that a person keeps apart; replaces the earlier ones."""
+        fresh = frozenset(pairs)
+        for one, two in self._bars ^ fresh:
+            self.changed |= {one, two}
+        self._bars = fresh
+
+    def reach(self, key: str, most: Tie = Tie.PRONOUN) -> set[str]:
+        """Every key that ties lead to, whatever a person keeps apart."""
+        if key not in self._ties:
+            return {key}
+        seen = {key}
+        todo = [key]
+        while todo:
+            for other, counts in self._ties.get(todo.pop(), {}).items():
+                if other not in seen and any(counts[: most + 1]):
+                    seen.add(other)
+                    todo.append(other)
+        return seen
+
+    def group(self, key: str, most: Tie = Tie.PRONOUN) -> tuple[str, ...]:
+        """The keys that are one node with this one."""
+        reached = self.reach(key, most)
+        if len(reached) == 1:
+            return (key,)
+        barred = [(a, b) for a, b in self._bars if a in reached and b in reached]
+        if not barred:
+            return tuple(sorted(reached))
+        return self._kept_apart(key, reached, barred, most)
+
+    def _kept_apart(self, key: str, reached: set[str], barred: list[Pair], most: Tie) -> tuple[str, ...]:
+        """Ties are followed strongest first; one that would bring together what a person keeps apart is not."""
+        part = {k: {k} for k in reached}
+        ties = {
+            (next(why for why, n in enumerate(counts) if n), *pair(one, two))
+            for one in reached
+            for two, counts in self._ties[one].items()
+            if any(counts[: most + 1])
+        }
+        for _, one, two in sorted(ties):
+            first, second = part[one], part[two]
+            if first is second or any(
+                (a in first and b in second) or (b in first and a in second) for a, b in barred
+            ):
+                continue
+            first |= second
+            for moved in second:
+                part[moved] = first
+        return tuple(sorted(part[key]))
+
+
+_PERSONAL = frozenset({"person", "creature", "animal"})
+
+
+def tokens_of(key: str) -> tuple[str, ...]:
+    """By what a key may meet others: its name without titles, its first and last part."""
+    shape = shape_of(key)
+    if shape is None:
+        return ()
+    if shape.chinese and "·" not in key:
+        if shape.family:
+            return (f"f:{shape.family}",)
+        if shape.whole:
+            return (f"n:{''.join(shape.core)}", f"f:{shape.core[0]}", f"g:{shape.core[1]}")
+        name = shape.core[0]
+        return (f"n:{name}", f"f:{name[0]}", f"g:{name}") if len(name) == 2 else (f"n:{name}",)
+    return tuple(dict.fromkeys((f"n:{' '.join(shape.core)}", f"p:{shape.core[0]}", f"p:{shape.core[-1]}")))
+
+
+def joined(token: str, keys: Iterable[str], kind_of: Callable[[str], Profile]) -> set[Pair]:
+    """The pairs of live keys that meet at a token and can only mean one node."""
+    known = [(key, shape, _kind(shape, kind_of(key))) for key in sorted(keys) if (shape := shape_of(key))]
+    if len(known) < 2:
+        return set()
+    if token[0] == "n":
+        return _same_name(known)
+    return _part_of_name(token, known)
+
+
+def _kind(shape: Shape, said: Profile) -> Profile:
+    """What a title tells counts where nothing is said."""
+    return Profile(said.type or ("person" if shape.titled else ""), said.gender or shape.gender)
+
+
+def _same_name(known: list[tuple[str, Shape, Profile]]) -> set[Pair]:
+    """The same name with and without titles, unless the titles tell different genders."""
+    if len({kind.gender for _, _, kind in known if kind.gender}) > 1:
+        return set()
+    if not all(kind.type in ("person", "") for _, _, kind in known):
+        return set()
+    first = known[0][0]
+    return {pair(first, key) for key, _, _ in known[1:]}
+
+
+def _part_of_name(token: str, known: list[tuple[str, Shape, Profile]]) -> set[Pair]:
+    """A first, last, family or given name joins the only full name that has it."""
+    part = token[2:]
+    shorts: list[tuple[str, Profile]] = []
+    wholes: list[tuple[str, tuple[str, ...], Profile]] = []
+    for key, shape, kind in known:
+        if kind.type not in _PERSONAL:
+            continue
+        if token[0] == "f":
+            short = bool(shape.family)
+        else:
+            short = not shape.whole and shape.core[0] == part and not (token[0] == "g" and shape.titled)
+        if short:
+            shorts.append((key, kind))
+        elif shape.whole or token[0] == "f":
+            wholes.append((key, shape.core, kind))
+    if not shorts or len({"".join(core) for _, core, _ in wholes}) != 1:
+        return set()
+    if token[0] == "f" and len(shorts) > 1:
+        return set()  # 小王 and 王老师 are usually two people
+    genders = {kind.gender for _, kind in shorts} | {kind.gender for _, _, kind in wholes}
+    if len(genders - {""}) > 1:
+        return set()
+    full, _, type_ = wholes[0]
+    return {pair(key, full) for key, kind in shorts if kind.type == type_.type}

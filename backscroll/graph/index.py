@@ -1,0 +1,262 @@
+"""What the turns say, taken apart and found by name: lines, mentions, votes on types.
+
+Owns storage that can be filled and emptied turn by turn, nothing that has to be judged: who a pronoun means is
+`graph/pronouns`, which names are one node is `graph/identity`. Every count is whole, so that taking away what was put in
+leaves exactly what was there. Before: `graph/names`. After: `graph/weave`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from backscroll.graph.names import both_scripts, gender_of, key_of, pronoun_of
+from backscroll.graph.predicates import direction, named
+from backscroll.vocab.assertion import PRONOUN, Assertion, Claim, TurnClaims
+from backscroll.vocab.ids import Ref
+
+#: Where a claim stands: 0 for the text, position and opening of the turn, number in the turn; 1 for a person's own change.
+Order: TypeAlias = tuple[int, bytes, Ref, int]
+
+#: Claims below this are only hints: they join no names and supersede nothing that is surer.
+SURE = 0.5
+#: Attributes that are names.
+NAMING = frozenset({"name", "nickname", "full_name", "alias"})
+_NOTHING: dict[Ref, list[Line]] = {}
+
+
+class Line:
+    """One claim with its names settled, in the direction in which its predicate is folded."""
+
+    __slots__ = ("claim", "flipped", "kind", "object", "opening", "order", "predicate", "subject")
+
+    def __init__(
+        self,
+        order: Order,
+        opening: Ref,
+        claim: Assertion,
+        kind: Claim,
+        subject: str,
+        predicate: str,
+        object: str,  # noqa: A002 - the word of the vocabulary
+        flipped: bool,
+    ) -> None:
+        self.order = order
+        self.opening = opening
+        self.claim = claim
+        self.kind = kind
+        self.subject = subject
+        self.predicate = predicate
+        self.object = object
+        self.flipped = flipped
+
+    @property
+    def weak(self) -> bool:
+        """True for what is only a hint."""
+        return self.claim.sure < SURE
+
+
+@dataclass(slots=True)
+class Raw:
+    """One claim as it was read, before pronouns are settled. A name is a key, a pronoun has its mark."""
+
+    claim: Assertion
+    kind: Claim
+    subject: str
+    predicate: str
+    object: str
+    flipped: bool
+    other: str = ""  # a second name of the subject, stated with it, or the value of an alias
+
+
+@dataclass(slots=True)
+class Said:
+    """One turn, read: what is local to it, and (once pronouns are settled) its lines."""
+
+    turn: TurnClaims
+    raws: list[Raw]
+    pronouns: bool
+    lines: list[Line] = field(default_factory=list["Line"])
+    mentions: tuple[str, ...] = ()  # keys in order, each where it was mentioned last
+    speakers: tuple[str, ...] = ()
+    echoes: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
+    joins: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # names that pronouns joined
+    firsts: dict[str, int] = field(default_factory=dict[str, int])  # key: where in the turn it is named first
+    unsettled: int = 0
+    settled: bool = False  # the fields above are filled in
+
+    @property
+    def place(self) -> tuple[bytes, Ref]:
+        """By which turns are put in order."""
+        return (self.turn.position, self.turn.opening)
+
+
+def read(turn: TurnClaims, split: Mapping[str, str]) -> Said:
+    """Take a turn apart; `split` says which keys a person gave to another node in this turn."""
+    raws: list[Raw] = []
+    pronouns = False
+    for claim in turn.claims:
+        raw = _read_one(claim, split)
+        if raw is None:
+            continue
+        raws.append(raw)
+        pronouns = pronouns or raw.subject[0] == PRONOUN or raw.object[:1] == PRONOUN
+    return Said(turn, raws, pronouns)
+
+
+def _name(text: str, split: Mapping[str, str]) -> str:
+    """A key, a pronoun with its mark, or nothing."""
+    if text[:1] == PRONOUN and (pronoun := pronoun_of(text)):
+        return PRONOUN + pronoun
+    key = key_of(text)
+    return split.get(key, key) if split else key
+
+
+def _read_one(claim: Assertion, split: Mapping[str, str]) -> Raw | None:
+    kind, other = claim.kind, ""
+    if pair := both_scripts(claim.subject) if claim.subject[-1:] in ")）" else None:
+        subject, other = _name(pair[0], split), _name(pair[1], split)
+    else:
+        subject = _name(claim.subject, split)
+    if not subject:
+        return None
+    if kind is Claim.ALIAS or (kind is Claim.ATTRIBUTE and claim.predicate in NAMING):
+        kind, other = Claim.ALIAS, _name(claim.value, split)
+        usable = other and other[0] != PRONOUN and other != subject
+        return Raw(
+            claim, kind if usable else Claim.NODE, subject, "alias", "", False, other if usable else ""
+        )
+    if kind is Claim.NODE:
+        return Raw(claim, kind, subject, "", "", False, other)
+    has = _name(claim.object, split) if claim.object else ""
+    if kind is Claim.RELATION and not has:
+        kind = Claim.ATTRIBUTE if claim.value.strip() else Claim.NODE
+    elif kind is Claim.ATTRIBUTE and not claim.value.strip():
+        kind = Claim.RELATION if has else Claim.NODE
+    if kind is Claim.NODE:
+        return Raw(claim, kind, subject, "", "", False, other)
+    said = named(claim.predicate) or ("related_to" if kind is Claim.RELATION else "description")
+    if kind is Claim.ATTRIBUTE:
+        return Raw(claim, kind, subject, said, "", False, other)
+    way = direction(said)
+    return Raw(claim, kind, subject, way.name, has, way.flipped, other)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What claims say about the kind of thing behind a name."""
+
+    type: str = ""
+    gender: str = ""
+
+
+_VAGUE = frozenset({"", "thing", "concept"})
+
+
+def elected(votes: Mapping[str, int]) -> str:
+    """The type that most is said for; a vague one only where nothing else is said; the first by name among equals."""
+    if not votes:
+        return ""
+    return min(votes, key=lambda type: (type in _VAGUE, -votes[type], type))
+
+
+class Index:
+    """All lines, found by name and predicate."""
+
+    def __init__(self) -> None:
+        self.slots: dict[str, dict[str, dict[Ref, list[Line]]]] = {}  # key, predicate, turn
+        self.mentions: dict[str, dict[Ref, int]] = {}  # key, turn: number of the first claim that names it
+        self.votes: dict[str, dict[str, int]] = {}  # key, type: hundredths, from claims that name it
+        self.echoes: dict[str, dict[str, int]] = {}  # the same from claims that use a pronoun
+        self.genders: dict[str, dict[str, int]] = {}
+        self.surfaces: dict[str, dict[str, int]] = {}  # key, spelling: how often
+
+    def local(self, said: Said, sign: int) -> set[str]:
+        """Put in (1) or take out (-1) what a turn says by itself; the keys on whose kind it votes."""
+        voted: set[str] = set()
+        for raw in said.raws:
+            claim = raw.claim
+            weight = sign * max(1, round(claim.sure * 100))
+            if raw.subject[0] != PRONOUN:
+                if claim.type:
+                    _count(self.votes, raw.subject, claim.type, weight)
+                    voted.add(raw.subject)
+                told = gender_of(claim.value) if raw.predicate == "gender" else claim.hint
+                if told in ("female", "male") and claim.sure >= SURE:
+                    _count(self.genders, raw.subject, told, sign)
+                    voted.add(raw.subject)
+                _count(self.surfaces, raw.subject, claim.subject, sign)
+            if raw.object and raw.object[0] != PRONOUN:
+                if claim.object_type:
+                    _count(self.votes, raw.object, claim.object_type, weight)
+                    voted.add(raw.object)
+                _count(self.surfaces, raw.object, claim.object, sign)
+            if raw.other:
+                _count(self.surfaces, raw.other, claim.value if raw.kind is Claim.ALIAS else raw.other, sign)
+                if claim.type and raw.subject[0] != PRONOUN:
+                    _count(self.votes, raw.other, claim.type, weight)
+                    voted.add(raw.other)
+        return voted
+
+    def insert(self, said: Said) -> None:
+        """Put in the lines of a turn whose pronouns are settled."""
+        opening = said.turn.opening
+        slots = self.slots
+        for line in said.lines:
+            for key in (line.subject, line.object):
+                if key:
+                    slots.setdefault(key, {}).setdefault(line.predicate, {}).setdefault(opening, []).append(
+                        line
+                    )
+        for key, number in said.firsts.items():
+            self.mentions.setdefault(key, {})[opening] = number
+        for key, type, weight in said.echoes:
+            _count(self.echoes, key, type, weight)
+
+    def remove(self, said: Said) -> None:
+        """Take them out again."""
+        opening = said.turn.opening
+        for line in said.lines:
+            for key in (line.subject, line.object):
+                by_predicate = self.slots.get(key)
+                by_turn = by_predicate.get(line.predicate) if by_predicate else None
+                if by_predicate is None or by_turn is None:
+                    continue
+                by_turn.pop(opening, None)
+                if not by_turn:
+                    del by_predicate[line.predicate]
+                    if not by_predicate:
+                        del self.slots[key]
+        for key in said.firsts:
+            named_in = self.mentions[key]
+            del named_in[opening]
+            if not named_in:
+                del self.mentions[key]
+        for key, type, weight in said.echoes:
+            _count(self.echoes, key, type, -weight)
+
+    def lines(self, key: str, predicate: str) -> Iterator[Line]:
+        """Lines of a predicate that name a key at either end, in no order."""
+        for lines in self.slots.get(key, {}).get(predicate, _NOTHING).values():
+            yield from lines
+
+    def spelled(self, key: str) -> str:
+        """How a name is mostly written."""
+        spellings = self.surfaces.get(key)
+        if not spellings:
+            return ""
+        return min(spellings, key=lambda text: (-spellings[text], text))
+
+
+def _count(into: dict[str, dict[str, int]], key: str, what: str, by: int) -> None:
+    counts = into.get(key)
+    if counts is None:
+        counts = into[key] = {}
+    total = counts.get(what, 0) + by
+    if total:
+        counts[what] = total
+    else:
+        del counts[what]
+        if not counts:
+            del into[key]

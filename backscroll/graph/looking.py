@@ -1,0 +1,203 @@
+"""A node as it stands, put together from its facts; what lies around it.
+
+Views are made when somebody looks and kept until something touches them. What the text does not say is filled in by
+`graph/complete`, below everything that was said. Before: `graph/facts`. After: `graph/fold`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from backscroll.graph.complete import completed
+from backscroll.graph.facts import OBJECT, VALUE, Span, fact, predicates_of, spans
+from backscroll.graph.index import Line
+from backscroll.graph.lookup import called, spelled
+from backscroll.graph.names import ROLES, readable
+from backscroll.graph.predicates import direction
+from backscroll.graph.view import Evidence, Fact, Neighbourhood, NodeView, Options, Rank, WorldEntry
+from backscroll.graph.weave import Group, Weave
+
+#: What tells a node from others of its name, the most telling first.
+_QUALIFIERS = ("race", "occupation", "title", "kind")
+
+
+def view_of(weave: Weave, group: Group, world: Sequence[WorldEntry], options: Options) -> NodeView:
+    """The node of a group, as it stands."""
+    if group.view is None:
+        group.view = _made(weave, group, world, options)
+    return group.view
+
+
+def _made(weave: Weave, group: Group, world: Sequence[WorldEntry], options: Options) -> NodeView:
+    attributes: list[Fact] = []
+    relations: list[Fact] = []
+    for predicate, role in _roles(weave, group):
+        for span in spans(weave, group, predicate, role):
+            if span.until is None and _seen(weave, span):
+                (attributes if role == VALUE else relations).append(fact(weave, group, predicate, role, span))
+    openings = weave.openings(group)
+    name = _name(weave, group, options)
+    view = NodeView(
+        weave.first(group)[1],
+        readable(name),
+        name,
+        weave.type(group),
+        _aliases(weave, group, name),
+        tuple(attributes),
+        tuple(relations),
+        tuple(openings),
+        first=openings[0] if openings else None,
+        last=openings[-1] if openings else None,
+        overridden=any(key in weave.layer.about for key in group.members),
+    )
+    view = completed(view, world, options)
+    return replace(view, readable=readable(name, _qualifier(view)))
+
+
+def _name(weave: Weave, group: Group, options: Options) -> str:
+    name = called(weave, group)
+    return options.user if name.casefold() == "user" and "user" in group.members else name
+
+
+def _aliases(weave: Weave, group: Group, name: str) -> tuple[str, ...]:
+    """The other names of a node, in the order of their keys; roles are no names."""
+    keys = [key for key in group.members if weave.lives(key) and key not in ROLES]
+    written = dict.fromkeys(spelled(weave, key) for key in keys)
+    return tuple(text for text in written if text != name)
+
+
+def _qualifier(view: NodeView) -> str:
+    for predicate in _QUALIFIERS:
+        for known in view.attributes:
+            if known.predicate == predicate and known.rank is not Rank.DEFAULT and len(known.value) <= 24:
+                return known.value
+    return ""
+
+
+def _roles(weave: Weave, group: Group) -> Iterator[tuple[str, str]]:
+    """Predicates and roles of a node that are seen from it, in a fixed order."""
+    for predicate, roles in sorted(predicates_of(weave, group).items()):
+        for role in sorted(roles):
+            if role != OBJECT or direction(predicate).inverse:
+                yield predicate, role
+
+
+def _seen(weave: Weave, span: Span) -> bool:
+    """False for what leads to a deleted node."""
+    return isinstance(span.other, str) or weave.visible(span.other)
+
+
+def all_facts(weave: Weave, group: Group, predicate: str = "") -> list[Fact]:
+    """Everything that was ever held about a node, in order; of one predicate (either direction), where it is named."""
+    found: list[tuple[Span, Fact]] = []
+    for name, role in _roles(weave, group):
+        way = direction(name)
+        if predicate and predicate not in (name, way.inverse):
+            continue
+        for span in spans(weave, group, name, role):
+            told = fact(weave, group, name, role, span)
+            if _seen(weave, span) and predicate in ("", told.predicate):
+                found.append((span, told))
+    if predicate in ("", "alias"):
+        found += [(Span("", line.order), told) for line, told in _alias_facts(weave, group)]
+    found.sort(key=lambda pair: (pair[0].opened, pair[1].predicate, pair[1].value, pair[1].object))
+    return [told for _, told in found]
+
+
+def _alias_facts(weave: Weave, group: Group) -> Iterator[tuple[Line, Fact]]:
+    """Why a node has its other names."""
+    lines: dict[str, list[Line]] = {}
+    for key in group.members:
+        for line in weave.index.lines(key, "alias"):
+            if line.subject == key:
+                lines.setdefault(line.claim.value.strip(), []).append(line)
+    for value, known in lines.items():
+        known.sort(key=lambda line: line.order)
+        yield (
+            known[0],
+            Fact(
+                weave.first(group)[1],
+                "alias",
+                value,
+                since=known[0].opening,
+                evidence=tuple(Evidence(line.opening, line.claim) for line in known),
+                sure=max(line.claim.sure for line in known),
+            ),
+        )
+
+
+def neighbours(weave: Weave, group: Group) -> list[tuple[Group, Fact]]:
+    """Nodes that stand in a relation to this one now, with the relation as it was said; in both directions."""
+    out: list[tuple[Group, Fact]] = []
+    for predicate, roles in sorted(predicates_of(weave, group).items()):
+        for role in sorted(roles - {VALUE}):
+            for span in spans(weave, group, predicate, role):
+                if span.until is not None or isinstance(span.other, str) or not _seen(weave, span):
+                    continue
+                if role == OBJECT:
+                    told = fact(weave, span.other, predicate, "s", _seen_from(span, group))
+                else:
+                    told = fact(weave, group, predicate, role, span)
+                out.append((span.other, told))
+    return out
+
+
+def _seen_from(span: Span, group: Group) -> Span:
+    """The same span with the other end turned round."""
+    turned = Span(group, span.opened)
+    turned.lines, turned.stands, turned.contested = span.lines, span.stands, span.contested
+    turned.until, turned.by, turned.weak = span.until, span.by, span.weak
+    return turned
+
+
+def surroundings(
+    weave: Weave,
+    starts: Sequence[Group],
+    depth: int,
+    limit: int,
+    world: Sequence[WorldEntry],
+    options: Options,
+) -> Neighbourhood:
+    """Nodes around some, the nearest first; among equally near ones those that more relations lead to, then the newest."""
+    picked: dict[int, Group] = {id(group): group for group in starts}
+    links: dict[int, list[tuple[Group, Fact]]] = {}
+    ring = list(picked.values())
+    left_out = 0
+    for _ in range(max(depth, 0)):
+        found: dict[int, tuple[Group, int]] = {}
+        for group in ring:
+            links[id(group)] = around = neighbours(weave, group)
+            for other, _fact in around:
+                if id(other) not in picked:
+                    found[id(other)] = (other, found.get(id(other), (other, 0))[1] + 1)
+        ranked = sorted(found.values(), key=lambda pair: weave.first(pair[0]))
+        ranked.sort(key=lambda pair: (pair[1], _newest(weave, pair[0])), reverse=True)
+        room = max(limit - len(picked), 0)
+        left_out += len(ranked) - len(ranked[:room])
+        ring = [group for group, _ in ranked[:room]]
+        picked.update((id(group), group) for group in ring)
+    relations: dict[tuple[str, str, str], Fact] = {}
+    for group in picked.values():
+        for other, told in links.get(id(group), ()):
+            if id(other) in picked:
+                one, two = told.node, told.object
+                if direction(told.predicate).symmetric:
+                    one, two = min(one, two), max(one, two)
+                relations.setdefault((one, told.predicate, two), told)
+    views = tuple(view_of(weave, group, world, options) for group in list(picked.values())[: max(limit, 1)])
+    shown = {view.id for view in views}
+    return Neighbourhood(
+        views,
+        tuple(f for f in relations.values() if f.node in shown and f.object in shown),
+        left_out + max(0, len(starts) - max(limit, 1)),
+    )
+
+
+def _newest(weave: Weave, group: Group) -> tuple[bytes, int]:
+    """When a node was last spoken of."""
+    newest = max(
+        (weave.turns[o].place for key in group.members for o in weave.index.mentions.get(key, ())),
+        default=None,
+    )
+    return (b"", 0) if newest is None else (newest[0], newest[1].seq)

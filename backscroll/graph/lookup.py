@@ -1,0 +1,162 @@
+"""Finding nodes by what people write: a name asked for, and names that occur in a text.
+
+Owns an index of the names that are in use, kept up to date name by name. Chinese is matched without spaces, everything else on
+the edges of words; the longest name wins. Before: `graph/weave`. After: `graph/fold`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Iterable
+
+from backscroll.graph.names import ROLES, key_of, readable, trimmed, units, units_with_places
+from backscroll.graph.weave import Group, Weave
+
+_APART = frozenset(',;!?\n，。！？；、：:"“”')
+
+
+class Lookup:
+    """Names in use, by their first word and by their readable form."""
+
+    def __init__(self, weave: Weave) -> None:
+        self._weave = weave
+        self._starts: dict[str, dict[tuple[str, ...], set[str]]] = {}
+        self._slugs: dict[str, set[str]] = {}
+        self._parts: dict[str, set[str]] = {}
+        self._known: set[str] = set()
+
+    def _refresh(self) -> None:
+        """Take in the names that came or went."""
+        weave = self._weave
+        changed, weave.renamed = weave.renamed, set()
+        for key in changed:
+            live = weave.lives(key)
+            if live == (key in self._known):
+                continue
+            words = units(key)
+            if live:
+                self._known.add(key)
+            else:
+                self._known.discard(key)
+            _place(self._slugs, readable(key), key, live)
+            for word in set(words):
+                _place(self._parts, word, key, live)
+            if words:
+                starts = self._starts.setdefault(words[0], {})
+                keys = starts.setdefault(words, set())
+                (keys.add if live else keys.discard)(key)
+                if not keys:
+                    del starts[words]
+                    if not starts:
+                        del self._starts[words[0]]
+
+    def groups(self, keys: Iterable[str]) -> list[Group]:
+        """The visible nodes of some keys, each once, in their order."""
+        out: dict[int, Group] = {}
+        for key in keys:
+            group = self._weave.group(key)
+            if self._weave.visible(group):
+                out.setdefault(id(group), group)
+        return list(out.values())
+
+    def exact(self, name: str) -> Group | None:
+        """The node that has exactly this name, key or alias."""
+        for key in dict.fromkeys((name, key_of(name))):
+            if key and self._weave.lives(key):
+                group = self._weave.group(key)
+                if self._weave.visible(group):
+                    return group
+        return None
+
+    def by_readable(self, name: str) -> list[Group]:
+        """Nodes whose readable id may be this: their name is its beginning."""
+        self._refresh()
+        slug = name.casefold()
+        cuts = [slug, *(slug[:at] for at in range(len(slug) - 1, 0, -1) if slug[at] == "_")]
+        keys = [key for cut in cuts for key in sorted(self._slugs.get(cut, ()))]
+        return self.groups(keys)
+
+    def by_part(self, name: str) -> list[Group]:
+        """Nodes one of whose names holds all of these words, in order of their names."""
+        self._refresh()
+        words = units(name)
+        if not words:
+            return []
+        found = set[str].intersection(*(self._parts.get(word, set[str]()) for word in words))
+        return self.groups(sorted(key for key in found if _within(words, units(key))))
+
+    def nearest(self, name: str, count: int = 3) -> list[str]:
+        """Names that are spelled much like this one."""
+        self._refresh()
+        key = key_of(name)
+        near = difflib.get_close_matches(key, sorted(self._known)[:20_000], n=count * 2, cutoff=0.5)
+        return [self.name(group) for group in self.groups(near)[:count]]
+
+    def name(self, group: Group) -> str:
+        """What a node is called: by the person, or as the text mostly calls it."""
+        return called(self._weave, group)
+
+    def mentioned(self, text: str) -> list[Group]:
+        """Nodes whose names occur in a text, in the order of the text; of several names at one place the longest."""
+        self._refresh()
+        plain = unicodedata.normalize("NFKC", text).casefold()
+        words = units_with_places(plain)
+        found: list[str] = []
+        at = 0
+        while at < len(words):
+            starts = self._starts.get(words[at][0])
+            best: tuple[int, list[str]] = (0, [])
+            if starts:
+                for name, keys in starts.items():
+                    if best[0] < len(name) <= len(words) - at and _stands(name, words, at, plain):
+                        usable = sorted(key for key in keys if key not in ROLES and _telling(name, plain))
+                        best = (len(name), usable) if usable else best
+            found += best[1]
+            at += best[0] or 1
+        return self.groups(found)
+
+
+def _place(into: dict[str, set[str]], word: str, key: str, live: bool) -> None:
+    keys = into.setdefault(word, set())
+    (keys.add if live else keys.discard)(key)
+    if not keys:
+        del into[word]
+
+
+def _within(words: tuple[str, ...], name: tuple[str, ...]) -> bool:
+    size = len(words)
+    return any(name[at : at + size] == words for at in range(len(name) - size + 1))
+
+
+def _stands(name: tuple[str, ...], words: list[tuple[str, int, int]], at: int, plain: str) -> bool:
+    """True where the words of a name stand together at this place."""
+    for offset, word in enumerate(name):
+        if words[at + offset][0] != word:
+            return False
+        if offset:
+            between = plain[words[at + offset - 1][2] : words[at + offset][1]]
+            if between and not _APART.isdisjoint(between):
+                return False
+    return True
+
+
+def _telling(name: tuple[str, ...], plain: str) -> bool:
+    """One character alone is a name only where it is the whole text."""
+    return len("".join(name)) > 1 or plain.strip() == name[0]
+
+
+def called(weave: Weave, group: Group) -> str:
+    """What a node is called: by the person, or as the text mostly calls it; a role only where there is no name."""
+    if told := weave.layer.newest(weave.layer.names, group.members):
+        return told.strip()
+    live = [key for key in group.members if weave.lives(key)]
+    own = [key for key in live if key not in ROLES] or live or list(group.members)
+    index = weave.index
+    best = min(own, key=lambda key: (-len(index.mentions.get(key, ())), key))
+    return spelled(weave, best)
+
+
+def spelled(weave: Weave, key: str) -> str:
+    """How a key is written: as the text mostly writes it, or as the person did."""
+    return trimmed(weave.index.spelled(key) or weave.layer.spelled.get(key, "") or key)

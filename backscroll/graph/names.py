@@ -1,0 +1,244 @@
+"""Names: the stable key of a name, the readable id of a node, what a name is made of.
+
+Owns spelling only: which names mean the same node is `graph/identity`'s business. A key is what overrides hang on, so the same
+name gives the same key in every version of this program; a key is its own key. Tables of titles and forms of address are
+data (`names.toml`). Before: nothing. After: `graph/identity`, `graph/index`, `graph/lookup`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import resources
+
+#: Roles that speak without a name of their own.
+ROLES = frozenset({"user", "assistant", "system", "tool"})
+CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
+_IDEOGRAPH = re.compile(f"[{CJK}]")
+_SPACE = re.compile(r"\s+")
+_BETWEEN = re.compile(f"(?<=[{CJK}]) (?=[{CJK}])")
+_DOTS = re.compile(r"\s*[·•・‧∙]\s*")
+_ARTICLE = re.compile(r"(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"(?<=\w)['’][sS]$")
+_UNIT = re.compile(f"[{CJK}]|[^\\W_{CJK}]+")
+_CAMEL = re.compile(r"[a-z]{2,}[a-z0-9]*[A-Z][A-Za-z0-9]*$")
+_SNAKE = re.compile(r"\w_\w|^__\w|^_\w")
+_PAIR = re.compile(r"^(?P<one>[^()]{1,60}?)\s*\((?P<two>[^()]{1,60})\)$")
+_KEPT = frozenset("#%&@*")  # punctuation that may belong to a name at its edge: C#, R&D
+_FIXED = 8  # rounds after which spelling has settled; two are usual
+
+
+@cache
+def table() -> dict[str, dict[str, list[str]]]:
+    """The tables beside this module."""
+    return tomllib.loads(resources.files("backscroll.graph").joinpath("names.toml").read_text("utf-8"))
+
+
+@cache
+def _endings() -> frozenset[str]:
+    return frozenset(table()["code"]["endings"])
+
+
+def code_like(text: str) -> bool:
+    """True for paths, files and identifiers, whose capitals count."""
+    if " " in text or _IDEOGRAPH.search(text):
+        return "/" in text and " " not in text and "." in text.rsplit("/", 1)[-1]
+    bare = text.removesuffix("()")
+    if "/" in bare.strip("/") or "::" in bare or _SNAKE.search(bare) or _CAMEL.match(bare):
+        return True
+    stem, dot, ending = bare.rpartition(".")
+    return bool(dot) and (not stem or ending.lower() in _endings()) and ending.isalnum()
+
+
+def _edge(char: str) -> bool:
+    return char not in _KEPT and (char.isspace() or unicodedata.category(char)[0] in "PZC")
+
+
+def trimmed(text: str) -> str:
+    """A name without odd characters and without punctuation around it, otherwise as it was written."""
+    text = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in text)
+    text = _SPACE.sub(" ", "".join(c for c in text if unicodedata.category(c) != "Cf")).strip()
+    if code_like(text):
+        return text.strip("`'\"")
+    first, last = 0, len(text)
+    while first < last and _edge(text[first]):
+        first += 1
+    while last > first and _edge(text[last - 1]):
+        if text[last - 1] in ")）" and ("(" in text[first:last] or "（" in text[first:last]):
+            break
+        last -= 1
+    return text[first:last] or text
+
+
+def _once(name: str) -> str:
+    text = _POSSESSIVE.sub("", trimmed(unicodedata.normalize("NFKC", name)))
+    if code_like(text):
+        path = text.replace("\\", "/").removesuffix("()").removeprefix("./")
+        return (path.rstrip("/") or path) if code_like(path) else path.casefold()
+    text = text.removesuffix("()") or text
+    if found := _ARTICLE.match(text):
+        text = text[found.end() :]
+    text = _DOTS.sub("·", _BETWEEN.sub("", text.casefold()))
+    words = [word.rstrip(".,") or word for word in text.split(" ")]
+    return trimmed(" ".join(words)).lstrip("@") or text
+
+
+@lru_cache(maxsize=1 << 17)
+def key_of(name: str) -> str:
+    """The stable key of a name: spelling, case, articles and possessives off; a key is its own key; empty for nothing."""
+    text = name
+    for _ in range(_FIXED):
+        shorter = _once(text)
+        if shorter == text:
+            break
+        text = shorter
+    return text.strip()
+
+
+@lru_cache(maxsize=1 << 16)
+def value_key(value: str) -> str:
+    """By what two values of an attribute are the same: spelling, case and punctuation around them do not count."""
+    text = _SPACE.sub(" ", unicodedata.normalize("NFKC", value)).strip().casefold()
+    while text and _edge(text[-1]) and text[-1] not in ")]}%":
+        text = text[:-1]
+    text = text.lstrip("\"'“‘「『《 ")
+    if found := _ARTICLE.match(text):
+        text = text[found.end() :]
+    return text or _SPACE.sub(" ", value).strip()
+
+
+def readable(name: str, qualifier: str = "") -> str:
+    """A name as an id for people: `ellie_forest_elf`, `艾莉_森林精灵`."""
+    words = _UNIT.findall(unicodedata.normalize("NFKC", name).casefold())
+    said = _joined(words)
+    more = [w for w in _UNIT.findall(unicodedata.normalize("NFKC", qualifier).casefold()) if w not in words]
+    tail = _joined(more)
+    return "_".join(part for part in (said[:60].strip("_"), tail[:40].strip("_")) if part) or "node"
+
+
+def _joined(words: list[str]) -> str:
+    """Words with underscores between; Chinese characters stand together."""
+    out = ""
+    for word in words:
+        close = out and _IDEOGRAPH.match(word) and _IDEOGRAPH.match(out[-1])
+        out += word if close or not out else f"_{word}"
+    return out
+
+
+@lru_cache(maxsize=1 << 16)
+def units(text: str) -> tuple[str, ...]:
+    """What a text is compared by: words, and single characters of Chinese."""
+    return tuple(_UNIT.findall(unicodedata.normalize("NFKC", text).casefold()))
+
+
+def units_with_places(text: str) -> list[tuple[str, int, int]]:
+    """The same of a longer text, with where each stands in the normalised text."""
+    return [(m.group(), m.start(), m.end()) for m in _UNIT.finditer(text)]
+
+
+def both_scripts(name: str) -> tuple[str, str] | None:
+    """The two names of "艾莉（Ellie）", where one is Chinese and the other is not; else nothing."""
+    found = _PAIR.match(unicodedata.normalize("NFKC", name).strip())
+    if not found:
+        return None
+    one, two = found["one"], found["two"]
+    if bool(_IDEOGRAPH.search(one)) == bool(_IDEOGRAPH.search(two)) or not re.search(r"\w", one + two):
+        return None
+    latin = two if _IDEOGRAPH.search(one) else one
+    # Only a name: "艾莉（an elf of the forest）" explains, it does not name.
+    return (one, two) if latin[:1].isupper() and len(latin.split()) <= 3 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a key is made of, as a name of a person."""
+
+    core: tuple[str, ...]  # the name without titles: parts in order
+    titled: bool = False
+    gender: str = ""  # that the title tells
+    family: str = ""  # Chinese: a family name alone (小王, 王老师)
+    chinese: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """True for a name with at least two parts (a family name and a given name)."""
+        return len(self.core) >= 2
+
+
+@cache
+def _title_genders() -> dict[str, str]:
+    kinds = table()["titles"]
+    return {word: gender for gender in ("neutral", "male", "female") for word in kinds[gender]}
+
+
+@cache
+def _form_genders() -> dict[str, str]:
+    kinds = table()["forms"]
+    found = {word: gender for gender in ("neutral", "male", "female") for word in kinds[gender]}
+    return dict(sorted(found.items(), key=lambda item: (-len(item[0]), item[0])))
+
+
+@lru_cache(maxsize=1 << 16)
+def shape_of(key: str) -> Shape | None:
+    """What a key is made of; nothing for paths, identifiers, sentences and what a person split off."""
+    if not key or "#" in key or code_like(key) or key in ROLES:
+        return None
+    return _chinese_shape(key) if _IDEOGRAPH.match(key) else _latin_shape(key)
+
+
+def _latin_shape(key: str) -> Shape | None:
+    words = key.split(" ")
+    genders = _title_genders()
+    gender, taken = "", 0
+    while taken < len(words) - 1 and words[taken] in genders:
+        gender = gender or genders[words[taken]].replace("neutral", "")
+        taken += 1
+    core = words[taken:]
+    while len(core) > 1 and core[-1] in table()["titles"]["after"]:
+        core = core[:-1]
+    if len(core) > 4 or not all(word[:1].isalpha() for word in core):
+        return None
+    return Shape(tuple(core), titled=taken > 0, gender=gender)
+
+
+def _chinese_shape(key: str) -> Shape | None:
+    if not all(_IDEOGRAPH.match(c) or c == "·" for c in key) or len(key) > 16:
+        return None
+    name, gender, titled = key, "", False
+    for form, told in _form_genders().items():
+        if len(key) > len(form) and key.endswith(form):
+            name, gender, titled = key[: -len(form)], told.replace("neutral", ""), True
+            break
+    if "·" in name:
+        parts = tuple(part for part in name.split("·") if part)
+        return Shape(parts, titled, gender, chinese=True) if parts else None
+    small = not titled and len(name) == 2 and name[0] in table()["forms"]["small"]
+    if (titled and len(name) == 1) or small:
+        return Shape((name,), True, gender, family=name[-1], chinese=True)
+    if len(name) == 3:
+        return Shape((name[0], name[1:]), titled, gender, chinese=True)
+    return Shape((name,), titled, gender, chinese=True)
+
+
+@cache
+def _pronouns() -> dict[str, str]:
+    return {word: kind for kind, words in table()["pronouns"].items() for word in words}
+
+
+@lru_cache(maxsize=4096)
+def pronoun_of(text: str) -> str:
+    """Which pronoun a marked word is ("she", "it" …); empty where the mark stands before a name."""
+    return _pronouns().get(text.lstrip("@").strip().casefold(), "")
+
+
+@cache
+def _genders() -> dict[str, str]:
+    return {word: gender for gender, words in table()["gender"].items() for word in words}
+
+
+def gender_of(value: str) -> str:
+    """The gender that a value tells: female, male, or empty."""
+    return _genders().get(value_key(value), "")

@@ -1,0 +1,203 @@
+"""The person's layer: changes to the graph that no re-analysis overwrites, put in order.
+
+Owns what each change means for names, nodes and facts; a later change of the same thing stands over an earlier one. Knows no
+text. Changes hang on keys of names, so they outlive every turn. Before: `record/acts` (which are in force). After:
+`graph/weave` (names), `graph/facts` (facts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from backscroll.derive.ontology import is_relation
+from backscroll.graph.identity import Pair, pair
+from backscroll.graph.index import NAMING
+from backscroll.graph.names import key_of, value_key
+from backscroll.graph.predicates import direction, named
+from backscroll.vocab.assertion import Change, Override
+from backscroll.vocab.ids import Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """What a person says of a node: so (`SET`, `PIN`) or not so (`FORBID`), in the folded direction."""
+
+    number: int
+    override: Override
+    predicate: str
+    subject: str  # key; empty: whoever
+    object: str = ""  # key, of a relation; empty: whoever, or an attribute
+    value: str = ""
+    relation: bool = False
+
+    @property
+    def forbids(self) -> bool:
+        """True for what is not so."""
+        return self.override.change is Change.FORBID
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that it is about."""
+        return tuple(key for key in (self.subject, self.object) if key)
+
+    def same(self, other: Stand) -> bool:
+        """True where both speak of the same thing."""
+        return (self.predicate, self.subject, self.object, value_key(self.value), self.relation) == (
+            other.predicate,
+            other.subject,
+            other.object,
+            value_key(other.value),
+            other.relation,
+        )
+
+
+@dataclass(slots=True)
+class Layer:
+    """All changes of a person, found by key."""
+
+    stands: dict[str, list[Stand]] = field(default_factory=dict[str, list[Stand]])
+    merges: list[Pair] = field(default_factory=list[Pair])
+    bars: set[Pair] = field(default_factory=set[Pair])
+    names: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
+    types: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
+    shown: dict[str, int] = field(default_factory=dict[str, int])  # nodes that stand on the person's word
+    spelled: dict[str, str] = field(default_factory=dict[str, str])
+    deleted: dict[str, int] = field(default_factory=dict[str, int])
+    splits: dict[Ref, dict[str, str]] = field(default_factory=dict[Ref, dict[str, str]])
+    about: dict[str, list[Override]] = field(default_factory=dict[str, list[Override]])
+
+    @property
+    def keys(self) -> set[str]:
+        """Every key that a change hangs on, or that one brings in."""
+        tied = {key for pairs in (self.merges, self.bars) for two in pairs for key in two}
+        split = {key for by_key in self.splits.values() for key in by_key.values()}
+        return {
+            *self.stands,
+            *self.about,
+            *self.shown,
+            *self.names,
+            *self.types,
+            *self.deleted,
+            *tied,
+            *split,
+        }
+
+    def split(self, opening: Ref) -> Mapping[str, str]:
+        """Which keys mean another node in a turn."""
+        return self.splits.get(opening, {})
+
+    def newest(self, what: Mapping[str, tuple[int, str]], keys: Iterable[str]) -> str:
+        """What was said last of any of these keys."""
+        found = [what[key] for key in keys if key in what]
+        return max(found)[1] if found else ""
+
+    def hides(self, keys: Iterable[str]) -> bool:
+        """True where the node was deleted and nothing was said of it since."""
+        gone = -1
+        back = -1
+        for key in keys:
+            gone = max(gone, self.deleted.get(key, -1))
+            back = max(back, self.shown.get(key, -1))
+        return gone > back
+
+    def of(self, keys: Iterable[str]) -> list[Stand]:
+        """What a person says about any of these keys, in order."""
+        found = {stand.number: stand for key in keys for stand in self.stands.get(key, ())}
+        return [found[number] for number in sorted(found)]
+
+
+def layer_of(overrides: Sequence[Override]) -> Layer:
+    """The layer that changes make, the oldest first."""
+    layer = Layer()
+    copies: dict[str, int] = {}
+    for number, override in enumerate(overrides):
+        key = key_of(override.node)
+        if not key:
+            continue
+        layer.about.setdefault(key, []).append(override)
+        if override.change in (Change.SET, Change.PIN, Change.FORBID):
+            _state(layer, number, key, override)
+        elif override.change is Change.SPLIT:
+            _split(layer, key, override, copies, number)
+        else:
+            _name(layer, number, key, override)
+    return layer
+
+
+def _state(layer: Layer, number: int, key: str, override: Override) -> None:
+    predicate = named(override.predicate)
+    forbids = override.change is Change.FORBID
+    if predicate in NAMING and override.value:
+        two = pair(key, key_of(override.value))
+        if forbids:
+            layer.bars.add(two)
+        else:
+            layer.bars.discard(two)
+            layer.merges.append(two)
+            layer.spelled.setdefault(key_of(override.value), override.value)
+        return
+    if predicate == "type" and override.value:
+        if not forbids:
+            layer.types[key] = (number, override.value)
+            layer.shown[key] = number
+        return
+    if override.type:
+        layer.types[key] = (number, override.type)
+    if not predicate:
+        if not forbids:
+            layer.shown[key] = number
+        return
+    relation = bool(override.object) or (not override.value and is_relation(predicate))
+    subject, object_ = key, key_of(override.object) if override.object else ""
+    if relation:
+        way = direction(predicate)
+        predicate = way.name
+        if way.flipped:
+            subject, object_ = object_, subject
+    stand = Stand(number, override, predicate, subject, object_, override.value, relation)
+    for known in stand.keys:
+        kept = [old for old in layer.stands.get(known, ()) if not old.same(stand)]
+        layer.stands[known] = [*kept, stand]
+        if not forbids and (override.value or override.object):
+            layer.shown[known] = number
+
+
+def _split(layer: Layer, key: str, override: Override, copies: dict[str, int], number: int) -> None:
+    """Some turns speak of another; without turns: two names are kept apart."""
+    if not override.turns:
+        if other := key_of(override.object):
+            layer.bars.add(pair(key, other))
+        return
+    copies[key] = copies.get(key, 1) + 1
+    copy = f"{key}#{copies[key]}"
+    for opening in override.turns:
+        layer.splits.setdefault(opening, {})[key] = copy
+    if override.value:
+        layer.names[copy] = (number, override.value)
+    if override.type:
+        layer.types[copy] = (number, override.type)
+
+
+def _name(layer: Layer, number: int, key: str, override: Override) -> None:
+    other = key_of(override.object)
+    if override.change is Change.MERGE:
+        other = other or key_of(override.value)
+        if other and other != key:
+            layer.merges.append(pair(key, other))
+            layer.bars.discard(pair(key, other))
+    elif override.change is Change.RENAME:
+        fresh = key_of(override.value)
+        if fresh:
+            layer.names[key] = (number, override.value)
+            if fresh != key:
+                layer.merges.append(pair(key, fresh))
+                layer.bars.discard(pair(key, fresh))
+    elif override.change is Change.DELETE:
+        layer.deleted[key] = number
+    else:
+        layer.shown[key] = number
+        if override.value:
+            layer.spelled[key] = override.value
+    if override.type and override.change is not Change.DELETE:
+        layer.types[key] = (number, override.type)

@@ -1,0 +1,247 @@
+"""Nodes that may be one, and questions for the person: what rules cannot settle.
+
+Owns how alike two names are, and which contradictions are worth a question. Nothing is joined here: a suggestion becomes a
+merge only by a person. Before: `graph/weave`, `graph/conflicts`. After: `graph/fold`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+
+from backscroll.graph.facts import VALUE, spans
+from backscroll.graph.identity import pair, tokens_of
+from backscroll.graph.index import SURE
+from backscroll.graph.lookup import called
+from backscroll.graph.names import ROLES, code_like, key_of, shape_of
+from backscroll.graph.predicates import direction, rules
+from backscroll.graph.view import Contradiction, NodeView, Question, Suggestion, WorldEntry
+from backscroll.graph.weave import Group, Weave
+from backscroll.vocab.assertion import Claim
+
+#: A name that more keys share than this tells nothing.
+_CROWD = 12
+#: Attributes that two nodes hardly share by chance.
+_TELLING = ("email", "phone", "birthday")
+_UNSETTLED = frozenset({"same turn", "dead", "circle", "excluded", "override"})
+_Clue = tuple[str, str, float, str]
+
+
+def suggestions(weave: Weave, world: Sequence[WorldEntry]) -> list[Suggestion]:
+    """Nodes that may be one, the likeliest first."""
+    keys = sorted(key for key in weave.index.surfaces if key not in ROLES and "#" not in key)
+    best: dict[tuple[str, str], tuple[float, str]] = {}
+    for clue in _clues(weave, keys, world):
+        one, two, score, why = clue
+        first, second = weave.group(one), weave.group(two)
+        if first is second or not _may_be_one(weave, first, second, one, two):
+            continue
+        ids = (weave.first(first)[1], weave.first(second)[1])
+        ids = ids if weave.first(first) <= weave.first(second) else (ids[1], ids[0])
+        known = best.get(ids)
+        if known is None or (score, why) > known:
+            best[ids] = (score, why)
+    least = float(rules()["mind"]["show"])
+    out = [Suggestion(*ids, score, why) for ids, (score, why) in best.items() if score >= least]
+    return sorted(out, key=lambda s: (-s.score, s.first, s.second))
+
+
+def _clues(weave: Weave, keys: list[str], world: Sequence[WorldEntry]) -> Iterator[_Clue]:
+    yield from _shared_parts(keys)
+    yield from _spelled_alike(keys)
+    yield from _initials(keys)
+    yield from _one_entry(weave, world)
+    yield from _hinted(weave)
+    yield from _same_attributes(weave)
+
+
+def _may_be_one(weave: Weave, first: Group, second: Group, one: str, two: str) -> bool:
+    """False where kinds or genders differ, a person keeps them apart, or they were set against each other."""
+    if not (weave.visible(first) and weave.visible(second)):
+        return False
+    if any(pair(a, b) in weave.layer.bars for a in first.members for b in second.members):
+        return False
+    types = weave.type(first), weave.type(second)
+    if all(types) and types[0] != types[1]:
+        return False
+    genders = weave.kind(one).gender or _titled(one), weave.kind(two).gender or _titled(two)
+    return not (all(genders) and genders[0] != genders[1])
+
+
+def _titled(key: str) -> str:
+    shape = shape_of(key)
+    return shape.gender if shape else ""
+
+
+def _shared_parts(keys: list[str]) -> Iterator[_Clue]:
+    """A first, last or family name that several have."""
+    by_token: dict[str, list[str]] = {}
+    for key in keys:
+        for token in tokens_of(key):
+            by_token.setdefault(token, []).append(key)
+    for token, sharing in sorted(by_token.items()):
+        if not 2 <= len(sharing) <= _CROWD:
+            continue
+        for one, two in combinations(sharing, 2):
+            shapes = shape_of(one), shape_of(two)
+            assert shapes[0] is not None
+            assert shapes[1] is not None
+            if token[0] == "n":
+                yield one, two, 0.8, "the same name with another title"
+            elif shapes[0].whole != shapes[1].whole:
+                yield one, two, 0.6, "one name is part of the other"
+            elif shapes[0].whole and _shortened(shapes[0].core, shapes[1].core):
+                yield one, two, 0.75, "one name is a shorter form of the other"
+
+
+def _shortened(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
+    """True for "john kennedy" and "john f kennedy", "j kennedy" and "john kennedy"."""
+    if one[-1] != two[-1] or one[0][0] != two[0][0]:
+        return False
+    initials = len(one[0]) == 1 or len(two[0]) == 1
+    return (one[0] == two[0] and len(one) != len(two)) or (initials and one[0] != two[0])
+
+
+def _spelled_alike(keys: list[str]) -> Iterator[_Clue]:
+    """Names that differ by one letter, by case or by how words are set apart."""
+    bare: dict[str, list[str]] = {}
+    short: dict[str, list[str]] = {}
+    for key in keys:
+        bare.setdefault("".join(c for c in key.casefold() if c not in " -_.·/'"), []).append(key)
+        chinese = key[:1] > "\u2e80"
+        if len(key) >= (3 if chinese else 5) and len(key) <= 40 and not code_like(key):
+            for at in range(len(key)):
+                short.setdefault(key[:at] + "\0" + key[at + 1 :], []).append(key)  # one letter replaced
+                short.setdefault(key[:at] + key[at + 1 :], []).append(key)  # one letter more
+            short.setdefault(key, []).append(key)
+    for _, alike in sorted(bare.items()):
+        for one, two in combinations(alike, 2):
+            yield one, two, 0.9, "spelled alike"
+    for _, alike in sorted(short.items()):
+        if 2 <= len(alike) <= _CROWD:
+            for one, two in combinations(sorted(set(alike)), 2):
+                if _slip(one, two):
+                    yield one, two, 0.6 if one[0] == two[0] else 0.5, "spelled almost alike"
+
+
+def _slip(one: str, two: str) -> bool:
+    """True where two names differ by a letter, not by a number or a plural."""
+    if abs(len(one) - len(two)) > 1 or one + "s" == two or two + "s" == one:
+        return False
+    at = next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    if any(name[at : at + 1].isdigit() for name in (one, two)):
+        return False
+    rest = (one[at + 1 :], two[at + 1 :]) if len(one) == len(two) else (one[at:], two[at:])
+    if len(one) != len(two):
+        longer, shorter = (rest[0], rest[1]) if len(one) > len(two) else (rest[1], rest[0])
+        return longer[1:] == shorter
+    return rest[0] == rest[1]
+
+
+def _initials(keys: list[str]) -> Iterator[_Clue]:
+    wholes: dict[str, list[str]] = {}
+    for key in keys:
+        words = key.split(" ")
+        if 2 <= len(words) <= 5 and all(word[:1].isalpha() for word in words):
+            wholes.setdefault("".join(word[0] for word in words), []).append(key)
+    for key in keys:
+        plain = key.replace(".", "")
+        if 2 <= len(plain) <= 5 and " " not in key and len(wholes.get(plain, ())) == 1:
+            yield key, wholes[plain][0], 0.6, "one name is the initials of the other"
+
+
+def _one_entry(weave: Weave, world: Sequence[WorldEntry]) -> Iterator[_Clue]:
+    """Names that one entry of the world description goes by."""
+    for entry in world:
+        if not entry.enabled or entry.constant:
+            continue
+        own = key_of(entry.name)
+        if weave.lives(own):
+            for key in dict.fromkeys(key_of(name) for name in entry.keys):
+                if key != own and weave.lives(key):
+                    yield own, key, 0.7, "the same entry of the world description"
+
+
+def _hinted(weave: Weave) -> Iterator[_Clue]:
+    """Other names that a text only hints at."""
+    for said in weave.turns.values():
+        for raw in said.raws:
+            if raw.kind is Claim.ALIAS and raw.claim.sure < SURE and raw.subject[0] != "@":
+                yield raw.subject, raw.other, 0.6, "a sentence hints at it"
+
+
+def _same_attributes(weave: Weave) -> Iterator[_Clue]:
+    holders: dict[tuple[str, str], list[str]] = {}
+    for group in weave.groups():
+        for predicate in _TELLING:
+            if any(predicate in weave.index.slots.get(key, ()) for key in group.members):
+                for span in spans(weave, group, predicate, VALUE):
+                    if span.until is None and isinstance(span.other, str):
+                        holders.setdefault((predicate, span.other), []).append(weave.first(group)[1])
+    for (predicate, _), ids in sorted(holders.items()):
+        if 2 <= len(ids) <= 3:
+            for one, two in combinations(ids, 2):
+                yield one, two, 0.65 if predicate == "birthday" else 0.8, f"the same {predicate}"
+
+
+# Questions.
+
+
+def questions(
+    weave: Weave,
+    contradictions: Sequence[Contradiction],
+    merges: Sequence[Suggestion],
+    view: Callable[[Group], NodeView],
+) -> list[Question]:
+    """What only the person can settle: contradictions first, then merges, then what nothing speaks of any more."""
+    out = [_about(weave, c) for c in contradictions if _worth_asking(c)]
+    ask = float(rules()["mind"]["ask"])
+    for merge in merges:
+        if merge.score >= ask:
+            names = [called(weave, weave.group(node)) for node in (merge.first, merge.second)]
+            text = f"Are {names[0]} and {names[1]} the same? ({merge.why})"
+            out.append(
+                Question(_id("merge", merge.first, merge.second), "merge", (merge.first, merge.second), text)
+            )
+    for group in weave.groups():
+        node = weave.first(group)[1]
+        if not any(key in weave.index.mentions for key in group.members):
+            text = f"No turn speaks of {called(weave, group)} any more. Should it stay?"
+            facts = (*view(group).attributes, *view(group).relations)
+            own = tuple(f for f in facts if f.rank.value == "person")
+            out.append(Question(_id("orphan", node), "orphan", (node,), text, own))
+        elif not weave.type(group) and len(weave.openings(group)) >= 3:
+            text = f"What is {called(weave, group)}: a person, a place, a thing?"
+            out.append(Question(_id("missing", node), "missing", (node,), text))
+    unique = {question.id: question for question in out}
+    return list(unique.values())
+
+
+def _worth_asking(found: Contradiction) -> bool:
+    """Where the latest simply wins, nobody has to be asked."""
+    return found.kind in _UNSETTLED or found.predicate in rules()["change"]["never"]
+
+
+def _about(weave: Weave, found: Contradiction) -> Question:
+    name = called(weave, weave.group(found.node))
+
+    def said(value: str, other: str) -> str:
+        return value or (called(weave, weave.group(other)) if other else "not so")
+
+    what = direction(found.predicate).name.replace("_", " ")
+    held, other = said(found.held.value, found.held.object), said(found.other.value, found.other.object)
+    text = f"{name}, {what}: “{held}” is held, and “{other}” is said too. Which is right?"
+    nodes = tuple(dict.fromkeys(n for n in (found.node, found.held.object, found.other.object) if n))
+    kind = "override" if found.kind == "override" else "contradiction"
+    parts = (found.kind, found.node, found.predicate, held, other)
+    return Question(_id("contradiction", *parts), kind, nodes, text, (found.held, found.other))
+
+
+def _id(*parts: str) -> str:
+    """The same for the same thing, whenever it is asked."""
+    hashed = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        hashed.update(len(data).to_bytes(4, "big") + data)
+    return hashed.hexdigest()[:10]

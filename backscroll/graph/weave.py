@@ -1,0 +1,412 @@
+"""The standing weave of turns, names and groups: what has to be looked at again when one turn changes, and nothing else.
+
+Everything here follows from the live turns, the person's layer and nothing else; the way by which it was reached leaves no
+trace. Owns which caches are dropped by which change. Order of work for a change: what the turn says by itself, names that
+rules join, kinds of things, pronouns (forward, as far as they change), groups, views. Before: `graph/index`,
+`graph/identity`, `graph/pronouns`, `graph/overrides`. After: `graph/fold`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from backscroll.graph.identity import Links, Pair, Tie, joined, tokens_of
+from backscroll.graph.index import SURE, Index, Line, Order, Profile, Said, elected, read
+from backscroll.graph.names import ROLES, key_of
+from backscroll.graph.overrides import Layer, layer_of
+from backscroll.graph.predicates import direction
+from backscroll.graph.pronouns import REACH, settle
+from backscroll.graph.view import NodeView
+from backscroll.vocab.assertion import PRONOUN, Claim, Override, TurnClaims
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+
+Place = tuple[bytes, Ref]
+#: What stands on a person's word alone comes after everything that a turn says.
+NOWHERE = Ref("", 0)
+
+
+class Group:
+    """Names that are one node, with what was worked out about it so far."""
+
+    __slots__ = ("first", "members", "spans", "told", "view")
+
+    def __init__(self, members: tuple[str, ...]) -> None:
+        self.members = members
+        self.spans: dict[tuple[str, str], Json] = {}  # predicate and role: what `graph/facts` made of it
+        self.view: NodeView | None = None
+        self.first: tuple[Order, str] | None = None
+        self.told: Json = None  # what `graph/conflicts` keeps here
+
+    def forget(self, predicate: str) -> None:
+        """Drop what was worked out about a predicate, and what rests on it."""
+        for role in "svox":
+            self.spans.pop((predicate, role), None)
+        self.view = self.told = None
+
+
+@dataclass(slots=True)
+class _Work:
+    """What one change has touched so far."""
+
+    lines: list[Line] = field(default_factory=list["Line"])
+    named: set[str] = field(default_factory=set[str])  # keys that gained or lost a mention
+    spelled: set[str] = field(default_factory=set[str])  # keys that gained or lost a spelling or a vote
+    dirty: set[Place] = field(default_factory=set["Place"])
+
+
+class Weave:
+    """Turns in order, their lines, and groups of names; see the module."""
+
+    def __init__(self, overrides: Sequence[Override], user: str) -> None:
+        self.turns: dict[Ref, Said] = {}
+        self.places: list[Place] = []
+        self.index = Index()
+        self.links = Links()
+        self.layer: Layer = Layer()
+        self.unsettled = 0
+        self._groups: dict[str, Group] = {}
+        self._tokens: dict[str, set[str]] = {}
+        self._pairs: dict[str, set[Pair]] = {}
+        self._kinds: dict[str, Profile] = {}
+        self.renamed: set[str] = set()  # keys that came or went since the names were last read
+        if key_of(user) != "user":
+            self.links.tie("user", key_of(user), Tie.STATED, 1)
+        self.override(overrides)
+
+    # Changes.
+
+    def change(self, put: Sequence[TurnClaims] = (), drop: Iterable[Ref] = ()) -> None:
+        """Replace, add and take away turns."""
+        work = _Work()
+        gone = [
+            opening for opening in dict.fromkeys([*drop, *(t.opening for t in put)]) if opening in self.turns
+        ]
+        for opening in gone:
+            self._take_out(self.turns.pop(opening), work)
+        fresh = {turn.opening: turn for turn in put}  # the last of several versions wins
+        for turn in fresh.values():
+            self._put_in(read(turn, self.layer.split(turn.opening)), work, sort=len(fresh) < 64)
+        if len(fresh) >= 64:
+            self.places.sort()
+        if len(fresh) < 64:
+            for turn in fresh.values():
+                self._mark(bisect_left(self.places, (turn.position, turn.opening)), work, REACH + 1)
+        self._settle_all(work, everything=len(fresh) >= 64)
+
+    def override(self, overrides: Sequence[Override]) -> None:
+        """Another layer of a person's changes."""
+        old, self.layer = self.layer, layer_of(overrides)
+        for one, two in old.merges:
+            self.links.tie(one, two, Tie.PERSON, -1)
+        for one, two in self.layer.merges:
+            self.links.tie(one, two, Tie.PERSON, 1)
+        self.links.bar(self.layer.bars)
+        moved = {o for o in {*old.splits, *self.layer.splits} if old.split(o) != self.layer.split(o)}
+        touched = old.keys | self.layer.keys
+        self.links.changed |= touched
+        self.renamed |= touched
+        again = [self.turns[opening].turn for opening in sorted(moved) if opening in self.turns]
+        if again:
+            self.change(again)
+        else:
+            self._settle_all(_Work(), everything=False)
+
+    def _take_out(self, said: Said, work: _Work) -> None:
+        at = bisect_left(self.places, said.place)
+        del self.places[at]
+        work.dirty.discard(said.place)
+        self._mark(at, work, REACH)
+        self._unwrite(said, work)
+        self._local(said, -1, work)
+
+    def _put_in(self, said: Said, work: _Work, *, sort: bool) -> None:
+        if sort:
+            insort(self.places, said.place)
+        else:
+            self.places.append(said.place)
+        self.turns[said.turn.opening] = said
+        self._local(said, 1, work)
+
+    def _mark(self, at: int, work: _Work, count: int) -> None:
+        """Turns that have to be read again."""
+        work.dirty.update(self.places[at : at + count])
+
+    def _local(self, said: Said, sign: int, work: _Work) -> None:
+        work.spelled |= self.index.local(said, sign)
+        for raw in said.raws:
+            if raw.subject[0] != PRONOUN:
+                work.spelled.add(raw.subject)
+                if raw.other and raw.claim.sure >= SURE:
+                    self.links.tie(raw.subject, raw.other, Tie.STATED, sign)
+            if raw.object and raw.object[0] != PRONOUN:
+                work.spelled.add(raw.object)
+            if raw.other:
+                work.spelled.add(raw.other)
+
+    def _settle_all(self, work: _Work, *, everything: bool) -> None:
+        self._join_by_rule(work.spelled)
+        self._look_at_kinds(work)
+        if everything:
+            for place in self.places:
+                self._settle(place, work)
+        else:
+            self._settle_forward(work)
+        self._regroup(work)
+        self.renamed |= work.named
+
+    def _join_by_rule(self, spelled: set[str]) -> None:
+        """Names that can only be one node, for every part of a name that came, went or changed its kind."""
+        tokens: set[str] = set()
+        for key in spelled:
+            live = key in self.index.surfaces
+            for token in tokens_of(key):
+                keys = self._tokens.setdefault(token, set())
+                if live:
+                    keys.add(key)
+                else:
+                    keys.discard(key)
+                tokens.add(token)
+        for token in sorted(tokens):
+            now = joined(token, self._tokens[token], self._own_kind)
+            before = self._pairs.get(token, set())
+            for one, two in now ^ before:
+                self.links.tie(one, two, Tie.RULE, 1 if (one, two) in now else -1)
+            if now:
+                self._pairs[token] = now
+            else:
+                self._pairs.pop(token, None)
+            if not self._tokens[token]:
+                del self._tokens[token]
+
+    def _look_at_kinds(self, work: _Work) -> None:
+        """Turns in which a pronoun may now mean somebody else, because a name means another kind of thing."""
+        if not self._kinds:
+            return
+        looked: set[str] = set()
+        for key in self.links.changed | work.spelled:
+            if key not in looked:
+                looked |= self.links.reach(key, Tie.RULE)
+        for key in looked & self._kinds.keys():
+            if self._kinds.pop(key) != self.kind(key):
+                for opening in self.index.mentions.get(key, ()):
+                    if opening in self.turns:
+                        self._mark(bisect_left(self.places, self.turns[opening].place), work, REACH + 1)
+
+    def _settle_forward(self, work: _Work) -> None:
+        heap: list[Place] = []
+        for place in work.dirty:
+            heappush(heap, place)
+        done: Place | None = None
+        while heap:
+            place = heappop(heap)
+            if place == done:
+                continue
+            done = place
+            if self._settle(place, work):
+                at = bisect_left(self.places, place)
+                for later in self.places[at + 1 : at + 1 + REACH]:
+                    if self.turns[later[1]].pronouns:
+                        heappush(heap, later)
+
+    def _settle(self, place: Place, work: _Work) -> bool:
+        """Settle the names of a turn; True where its mentions are others than before."""
+        said = self.turns[place[1]]
+        if said.settled and not said.pronouns:
+            return False
+        before: list[Said] = []
+        if said.pronouns:
+            at = bisect_left(self.places, place)
+            before = [self.turns[p[1]] for p in self.places[max(0, at - REACH) : at]]
+        mentions, speakers = said.mentions, said.speakers
+        self._unwrite(said, work)
+        settle(said, before, self.kind)
+        self._write(said, work)
+        return (mentions, speakers) != (said.mentions, said.speakers)
+
+    def _write(self, said: Said, work: _Work) -> None:
+        self.index.insert(said)
+        self.unsettled += said.unsettled
+        for one, two in said.joins:
+            self.links.tie(one, two, Tie.PRONOUN, 1)
+        work.lines += said.lines
+        work.named.update(said.firsts)
+
+    def _unwrite(self, said: Said, work: _Work) -> None:
+        if not said.settled:
+            return
+        self.index.remove(said)
+        self.unsettled -= said.unsettled
+        for one, two in said.joins:
+            self.links.tie(one, two, Tie.PRONOUN, -1)
+        work.lines += said.lines
+        work.named.update(said.firsts)
+        said.settled = False
+
+    def _regroup(self, work: _Work) -> None:
+        """Drop what was worked out about everything that the change touches."""
+        changed, self.links.changed = self.links.changed, set()
+        if not self._groups:
+            return
+        reshaped: set[str] = set()
+        for key in changed:
+            if key not in reshaped:
+                reshaped |= self.links.reach(key)
+        for key in reshaped:
+            self._ungroup(key)
+        for line in work.lines:
+            self._forget_line(line)
+        for key in reshaped:
+            self._forget_neighbours(key, views_only=False)
+        for key in work.named | work.spelled:
+            group = self._groups.get(key)
+            if group is None:
+                continue
+            group.view = group.told = None
+            if group.first is not None:
+                known, group.first = group.first[1], None
+                if self.first(group)[1] != known:
+                    for member in group.members:
+                        self._forget_neighbours(member, views_only=True)
+
+    def _ungroup(self, key: str) -> None:
+        group = self._groups.pop(key, None)
+        if group is not None:
+            for member in group.members:
+                self._groups.pop(member, None)
+                # What the group held may reach others, also where no tie does any more.
+                self._forget_neighbours(member, views_only=False)
+
+    def _forget_line(self, line: Line) -> None:
+        way = direction(line.predicate)
+        wide = way.exclusive or line.kind is Claim.END
+        for key in (line.subject, line.object):
+            if not key:
+                continue
+            if group := self._groups.get(key):
+                group.forget(line.predicate)
+                for opposite in way.opposites:
+                    group.forget(opposite)
+            if wide:
+                self._forget_slot(key, line.predicate, views_only=False)
+
+    def _forget_slot(self, key: str, predicate: str, *, views_only: bool) -> None:
+        for other in self._others(key, predicate):
+            if group := self._groups.get(other):
+                if views_only:
+                    group.view = group.told = None
+                else:
+                    group.forget(predicate)
+
+    def _forget_neighbours(self, key: str, *, views_only: bool) -> None:
+        for predicate in self.index.slots.get(key, ()):
+            self._forget_slot(key, predicate, views_only=views_only)
+            if not views_only:
+                for opposite in direction(predicate).opposites:
+                    self._forget_slot(key, opposite, views_only=False)
+        for stand in self.layer.stands.get(key, ()):
+            for other in stand.keys:
+                if group := self._groups.get(other):
+                    group.forget(stand.predicate)
+
+    def _others(self, key: str, predicate: str) -> Iterator[str]:
+        for line in self.index.lines(key, predicate):
+            other = line.object if line.subject == key else line.subject
+            if other:
+                yield other
+
+    # Reading.
+
+    def _own_kind(self, key: str) -> Profile:
+        """What claims that use this very name say about its kind."""
+        return Profile(elected(self.index.votes.get(key, {})), _clear(self.index.genders.get(key, {})))
+
+    def kind(self, key: str) -> Profile:
+        """What is said about the kind of thing behind a name, under any name that is joined without pronouns."""
+        known = self._kinds.get(key)
+        if known is None:
+            votes: dict[str, int] = {}
+            genders: dict[str, int] = {}
+            for member in self.links.group(key, Tie.RULE):
+                _add(votes, self.index.votes.get(member, {}))
+                _add(genders, self.index.genders.get(member, {}))
+            known = self._kinds[key] = Profile(elected(votes), _clear(genders))
+        return known
+
+    def group(self, key: str) -> Group:
+        """The node of a key."""
+        group = self._groups.get(key)
+        if group is None:
+            group = Group(self.links.group(key))
+            for member in group.members:
+                self._groups[member] = group
+        return group
+
+    def lives(self, key: str) -> bool:
+        """True for a key that a live turn or a person uses."""
+        return key in self.index.mentions or key in self.layer.shown
+
+    def first(self, group: Group) -> tuple[Order, str]:
+        """Where a node appears first, and under which key: that is its id."""
+        if group.first is None:
+            found = [(self._first(key), key) for key in group.members if self.lives(key)]
+            group.first = min(found) if found else ((2, b"", NOWHERE, 0), group.members[0])
+        return group.first
+
+    def _first(self, key: str) -> Order:
+        named_in = self.index.mentions.get(key)
+        if not named_in:
+            return (1, b"", NOWHERE, self.layer.shown.get(key, 0))
+        turns = self.turns
+        position, opening = min((turns[opening].turn.position, opening) for opening in named_in)
+        return (0, position, opening, named_in[opening])
+
+    def visible(self, group: Group) -> bool:
+        """True for a node that is there and that no person deleted."""
+        return any(self.lives(key) for key in group.members) and not self.layer.hides(group.members)
+
+    def groups(self) -> list[Group]:
+        """Every visible node, in order of appearance."""
+        seen: set[int] = set()
+        out: list[Group] = []
+        for key in {**self.index.mentions, **self.layer.shown}:
+            group = self.group(key)
+            if id(group) not in seen:
+                seen.add(id(group))
+                if self.visible(group):
+                    out.append(group)
+        return sorted(out, key=self.first)
+
+    def openings(self, group: Group) -> list[Ref]:
+        """The turns that speak of a node, the oldest first."""
+        found = {opening for key in group.members for opening in self.index.mentions.get(key, ())}
+        return sorted(found, key=lambda opening: self.turns[opening].place)
+
+    def type(self, group: Group) -> str:
+        """The type of a node: what a person says, or what most is said for."""
+        if told := self.layer.newest(self.layer.types, group.members):
+            return told
+        votes: dict[str, int] = {}
+        for member in group.members:
+            _add(votes, self.index.votes.get(member, {}))
+            _add(votes, self.index.echoes.get(member, {}))
+        return elected(votes) or ("person" if any(key in ROLES for key in group.members) else "")
+
+    def forget_views(self) -> None:
+        """Drop what was made for readers."""
+        for group in self._groups.values():
+            group.view = group.told = None
+
+
+def _add(into: dict[str, int], more: dict[str, int]) -> None:
+    for name, count in more.items():
+        into[name] = into.get(name, 0) + count
+
+
+def _clear(genders: dict[str, int]) -> str:
+    """The gender that is said more often; empty where it is not clear."""
+    female, male = genders.get("female", 0), genders.get("male", 0)
+    return "" if female == male else "female" if female > male else "male"
