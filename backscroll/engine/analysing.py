@@ -247,6 +247,9 @@ class Step:
 
     def _content(self, mark: TurnMark) -> list[Message]:
         """The messages of which the assertions of a turn are made: its own, or those that it had when it was settled."""
+        return [m for m in self._standing(mark) if m.role != "system"]
+
+    def _standing(self, mark: TurnMark) -> list[Message]:
         live = [] if mark.gone else self._live(mark)
         if not mark.pinned or (not self.window.freezes and self.window.settled_deletes == "retract"):
             return live

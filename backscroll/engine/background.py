@@ -39,6 +39,10 @@ def steps(engine: Engine) -> Sequence[Step]:
     from backscroll.engine.tree import catch_up
 
     out: list[Step] = [catch_up]
+    if engine.settings.extractor != "none":
+        from backscroll.engine.analysing import catch_up as analyse
+
+        out.append(analyse)
     if engine.settings.encoder != "none":
         from backscroll.engine.embedding import embed_pending
 
@@ -175,6 +179,9 @@ class Worker:
                 from backscroll.engine.model_work import write_pending
 
                 self.progress.made += write_pending(self.engine, held.thread, STRIDE, enough)
+                from backscroll.engine.model_turns import read_pending
+
+                self.progress.made += read_pending(self.engine, held.thread, STRIDE, enough)
         except Exception as error:  # noqa: BLE001 - outermost boundary of a thread: what failed stands in `progress`
             self.progress.failed += 1
             self.progress.last_error = f"{type(error).__name__}: {error}"

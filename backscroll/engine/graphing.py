@@ -73,6 +73,13 @@ def moved_on(engine: Engine, step: Step) -> None:
     held.seen = step.upto
 
 
+def moved_by_model(engine: Engine, thread: str, mark: TurnMark, claims: tuple[Assertion, ...]) -> None:
+    """A model read a turn: bring the graph in memory along, where it holds that very version."""
+    held = cast("Held | None", engine.memo.shelf("graphs", _HELD).get(thread))
+    if held is not None and held.marks.get(mark.opening) == (mark.position, mark.key, mark.sources):
+        held.graph.put(TurnClaims(mark.opening, mark.position, claims))
+
+
 def _put(reader: Reader, held: Held, marks: Mapping[Ref, TurnMark | None]) -> None:
     """Put turns into the graph, or take them out."""
     keep = [mark for mark in marks.values() if mark is not None and mark.key]
@@ -98,12 +105,14 @@ def claims_of(reader: Reader, marks: Sequence[TurnMark]) -> dict[Ref, TurnClaims
     better = found_by_models(reader, keys)
     out: dict[Ref, TurnClaims] = {}
     for mark in marks:
-        body = better.get(mark.key)
-        if body is None and mark.key in made:
-            body = made[mark.key].body
-        if body is not None:
-            said: tuple[Assertion, ...] = from_body(body, mark.sources)
-            out[mark.opening] = TurnClaims(mark.opening, mark.position, said)
+        said: tuple[Assertion, ...]
+        if mark.key in better:
+            said = better[mark.key].claims(mark.sources)
+        elif mark.key in made:
+            said = from_body(made[mark.key].body, mark.sources)
+        else:
+            continue
+        out[mark.opening] = TurnClaims(mark.opening, mark.position, said)
     return out
 
 
@@ -118,15 +127,15 @@ def graph_of(thread: Thread, *, behind: int | None = None) -> Graph | None:
             return None
     catch_up(engine, thread.id)
     shelf = engine.memo.shelf("graphs", _HELD)
-    held = cast("Held | None", shelf.get(thread.id))
-    if held is None or held.rule != window.rule:
-        held = Held(Graph(options=options_of(thread)), window.rule)
-        shelf[thread.id] = held
+    kept = cast("Held | None", shelf.get(thread.id))
+    fresh = kept is None or kept.rule != window.rule
+    held = Held(Graph(options=options_of(thread)), window.rule) if kept is None or fresh else kept
     missing = engine.store.read(lambda reader: _refreshed(reader, thread, held, name))
     if missing:  # an artefact that others shared was forgotten with their words
         rebuild(engine, thread.id)
-        held = shelf[thread.id] = Held(Graph(options=options_of(thread)), window.rule)
+        held = Held(Graph(options=options_of(thread)), window.rule)
         engine.store.read(lambda reader: _refreshed(reader, thread, held, name))
+    shelf[thread.id] = held
     return held.graph
 
 
@@ -248,9 +257,9 @@ class ThreadGraph:
         """Every value that was ever held, with the turns from and until which it was."""
         return self.view.history(name, predicate)
 
-    def why(self, name: str, predicate: str = "", object: str = "") -> list[Fact]:
+    def why(self, name: str, predicate: str = "", other: str = "") -> list[Fact]:
         """Why something is believed: facts with the sentences they rest on."""
-        return self.view.why(name, predicate, object)
+        return self.view.why(name, predicate, other)
 
     def at(self, turn: int) -> Graph:
         """The graph as it was when a turn had been said."""
@@ -283,15 +292,13 @@ class ThreadGraph:
 
     # -- the person's own changes ----------------------------------------------------------------------------
 
-    def set(
-        self, node: str, predicate: str, value: str = "", *, object: str = "", type: str = ""
-    ) -> Override:
+    def set(self, node: str, predicate: str, value: str = "", *, other: str = "", type: str = "") -> Override:
         """An attribute has this value, or a relation this other end, whatever the text says."""
-        if bool(value) == bool(object):
+        if bool(value) == bool(other):
             raise InvalidInput(
-                "give a value (of an attribute) or an object (of a relation)", hint="one of the two"
+                "give a value (of an attribute) or the other node (of a relation)", hint="one of the two"
             )
-        return self._write(Change.SET, node, predicate, value, object=object, type=type)
+        return self._write(Change.SET, node, predicate, value, other=other, type=type)
 
     def pin(self, node: str, predicate: str) -> Override:
         """What is held now stays, whatever the text says later."""
@@ -301,11 +308,11 @@ class ThreadGraph:
                 f"{node} has no {predicate} that could be pinned",
                 hint="`backscroll graph show` lists what it has",
             )
-        return self._write(Change.PIN, node, predicate, facts[0].value, object=facts[0].object)
+        return self._write(Change.PIN, node, predicate, facts[0].value, other=facts[0].object)
 
-    def forbid(self, node: str, predicate: str, value: str = "", *, object: str = "") -> Override:
-        """This is not so, whatever the text says; without value and object, nothing of that predicate is."""
-        return self._write(Change.FORBID, node, predicate, value, object=object)
+    def forbid(self, node: str, predicate: str, value: str = "", *, other: str = "") -> Override:
+        """This is not so, whatever the text says; without value and other node, nothing of that predicate is."""
+        return self._write(Change.FORBID, node, predicate, value, other=other)
 
     def rename(self, node: str, name: str) -> Override:
         """Call a node by another name."""
@@ -318,7 +325,7 @@ class ThreadGraph:
         one, other = self.view.node(first).id, self.view.node(second).id
         if one == other:
             raise InvalidInput(f"{first} and {second} are one node already", hint="nothing to merge")
-        return self._write(Change.MERGE, one, object=other)
+        return self._write(Change.MERGE, one, other=other)
 
     def split(self, node: str, turns: Sequence[int], name: str = "") -> Override:
         """One name stands for two: what these turns say is about another one."""
@@ -367,23 +374,22 @@ class ThreadGraph:
         predicate: str = "",
         value: str = "",
         *,
-        object: str = "",
+        other: str = "",
         type: str = "",
         turns: tuple[Ref, ...] = (),
     ) -> Override:
         graph = self.view
         body: dict[str, Json] = {"change": change.value, "node": graph.node(node).id}
-        if object:
-            found = graph.find(object)
+        if other:
+            found = graph.find(other)
             if found is None:
                 from backscroll.graph.names import key_of
 
-                found = key_of(object)
-                body["value"] = object
+                found = key_of(other)
+                body["value"] = other
             body["object"] = found
-        for name, text in (("predicate", predicate), ("value", value), ("type", type)):
-            if text:
-                body[name] = text
+        given = {"predicate": predicate, "value": value, "type": type}
+        body |= {name: text for name, text in given.items() if text}
         if turns:
             body["turns"] = [str(t) for t in turns]
         return self._stroke([body])[0]

@@ -1,6 +1,7 @@
 """The thread that users hold: everything one can do to a conversation.
 
-Each method is one transaction, durable on return, safe from any OS thread. Reading is inherited from `engine/reading`.
+Each method is one transaction, durable on return, safe from any OS thread. Reading is inherited from `engine/reading`, the graph,
+tasks and memories from `engine/living`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from backscroll.engine import forgetting, operations, undoing
 from backscroll.engine.checking import checked_content, checked_time
+from backscroll.engine.living import Living
 from backscroll.engine.pen import Pen
 from backscroll.engine.reading import Change, History, message_of
 from backscroll.errors import InvalidInput
@@ -39,7 +41,7 @@ T = TypeVar("T")
 DIALOGUES = "dialogue_history"  # the folder of dialogue files, where no other is named
 
 
-class Thread(History):
+class Thread(Living, History):
     """One conversation. Two handles on the same thread always agree: neither keeps anything of its own."""
 
     def __init__(self, engine: Engine, thread: str, actor: str | None = None) -> None:

@@ -1,0 +1,40 @@
+"""The living memory of a thread: its graph, the window of turns that may still change, tasks, and what is remembered of them.
+
+Owns nothing: each is a room of its own that holds the thread, made when it is asked for. Before: `engine/graphing`,
+`engine/turn_states`, `engine/tasking`, `engine/remembering`. After: `engine/thread`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from backscroll.engine.graphing import ThreadGraph
+    from backscroll.engine.tasking import Tasks
+    from backscroll.engine.thread import Thread
+    from backscroll.engine.turn_states import ThreadWindow
+
+
+class Living:
+    """What a thread knows about the world and about its own work."""
+
+    @property
+    def graph(self) -> ThreadGraph:
+        """The knowledge graph: what the turns say about the world, and your own changes to it."""
+        from backscroll.engine.graphing import ThreadGraph
+
+        return ThreadGraph(cast("Thread", self))
+
+    @property
+    def window(self) -> ThreadWindow:
+        """The sliding window: which turns are analysed, and how far that has come."""
+        from backscroll.engine.turn_states import ThreadWindow
+
+        return ThreadWindow(cast("Thread", self))
+
+    @property
+    def tasks(self) -> Tasks:
+        """Tasks: started, attempted, ended with a verdict."""
+        from backscroll.engine.tasking import Tasks
+
+        return Tasks(cast("Thread", self))

@@ -1,0 +1,167 @@
+"""Having a model read the turns of a thread that are due: which, in what order, until when.
+
+Owns the walk over the marks, from the newest back, and what happens when a turn changes while the model reads it: the reply is
+kept under the key of what it rests on, and the turn is read again as it stands, up to `max_retries` times. Imported old turns
+are left to rules until somebody has seen the price and asks for it. Before: `engine/analysing`, `engine/extracting`. After:
+`engine/background` (as a step of workers that ask models), `engine/models`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from backscroll.derive.assertions import from_body
+from backscroll.derive.window import window_of
+from backscroll.engine.analysing import catch_up
+from backscroll.engine.extracting import (
+    Extracted,
+    estimate_extraction,
+    extract_turn,
+    extracting_for,
+    failed_extractions,
+    found_by_models,
+    is_imported,
+    worth_trying,
+)
+from backscroll.engine.graphing import EXTRACTED, moved_by_model
+from backscroll.engine.reading import message_of
+from backscroll.record.derived import TurnMark
+from backscroll.record.history import Entry
+from backscroll.record.ports import Reader, Writer
+from backscroll.vocab.assertion import Assertion
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.model_work import Estimate
+    from backscroll.engine.modelling import Modelling
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A turn that a model has still to read."""
+
+    mark: TurnMark
+    messages: tuple[Message, ...]
+    stand_in: tuple[Assertion, ...]
+
+
+def pending(
+    engine: Engine, thread: str, model: str, *, imported: bool = False, limit: int | None = None
+) -> list[Due]:
+    """Turns that are due and that no model has read, newest first; imported ones only where that is asked for."""
+
+    def look(reader: Reader) -> list[Due]:
+        marks = [m for m in reader.turn_marks(thread, window_of(engine.settings).rule) if m.due and m.key]
+        marks.reverse()
+        keys = [m.key for m in marks]
+        read, failed = found_by_models(reader, keys), failed_extractions(reader, keys)
+        now = engine.means.now()
+        out: list[Due] = []
+        for mark in marks:
+            if mark.key in read or (mark.key in failed and not worth_trying(failed[mark.key], model, now)):
+                continue
+            if not imported and mark.sources and is_imported(reader, mark.sources[0]):
+                continue
+            out.append(_due(reader, mark))
+            if limit is not None and len(out) >= limit:
+                break
+        return out
+
+    return engine.store.read(look)
+
+
+def _due(reader: Reader, mark: TurnMark) -> Due:
+    messages = tuple(messages_of(reader, mark.sources))
+    made = reader.made([mark.key]).get(mark.key)
+    return Due(mark, messages, () if made is None else from_body(made.body, mark.sources))
+
+
+def messages_of(reader: Reader, revisions: Sequence[Ref]) -> list[Message]:
+    """Messages as they stand in these revisions, whether or not a history shows them so now."""
+    spoken = reader.spoken(revisions)
+    out: list[Message] = []
+    for revision in revisions:
+        event = reader.event(revision)
+        if event is None or event.message is None or spoken[revision].body is None:
+            continue
+        first = reader.event(event.message)
+        assert first is not None
+        entry = Entry(event.message, b"", first.head["role"], revision, since=event.seq)
+        out.append(message_of(entry, spoken[revision]))
+    return out
+
+
+def read_pending(
+    engine: Engine,
+    thread: str,
+    limit: int | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    *,
+    imported: bool = False,
+) -> int:
+    """Have a configured model read what is due; gives how many turns it read. Nothing happens where none is configured."""
+    working = extracting_for(engine)
+    if working is None:
+        return 0
+    done = 0
+    with working:
+        catch_up(engine, thread)
+        for due in pending(engine, thread, working.model, imported=imported, limit=limit):
+            if stop():
+                break
+            result = _one(working, thread, due)
+            done += result.by in ("model", "journal")
+            if result.passing and not result.busy:
+                break  # the service is down: the others would only fail as well
+    return done
+
+
+def _one(working: Modelling, thread: str, due: Due) -> Extracted:
+    """Have one turn read, again where it changes meanwhile."""
+    engine = working.engine
+    result = Extracted(due.stand_in)
+    for _ in range(engine.settings.sliding_window_max_retries + 1):
+        if not due.messages:
+            return result
+        result = extract_turn(working, thread, due.messages, stand_in=due.stand_in)
+        if result.by in ("model", "journal"):
+            engine.store.write(lambda tx: _count(tx, thread))
+            moved_by_model(engine, thread, due.mark, result.assertions)
+        catch_up(engine, thread)
+        now = _again(engine, thread, due.mark)
+        if now is None or now.mark.key == due.mark.key:
+            return result
+        due = now
+    return result
+
+
+def _again(engine: Engine, thread: str, mark: TurnMark) -> Due | None:
+    """The same turn as it stands now; None where it is gone."""
+
+    def look(reader: Reader) -> Due | None:
+        marks = reader.turn_marks(thread, mark.rule)
+        found = next((m for m in marks if m.opening == mark.opening and m.due and m.key), None)
+        return None if found is None else _due(reader, found)
+
+    return engine.store.read(look)
+
+
+def _count(tx: Writer, thread: str) -> None:
+    """Graphs that others hold in memory have something new to read."""
+    name = f"{EXTRACTED}{thread}"
+    tx.set_meta(name, str(int(tx.meta(name) or "0") + 1))
+
+
+def estimate(engine: Engine, thread: str) -> Estimate | None:
+    """What having a model read every unread turn of a thread would cost; None where no model is configured."""
+    working = extracting_for(engine)
+    if working is None:
+        return None
+    with working:
+        catch_up(engine, thread)
+        found = pending(engine, thread, working.model, imported=True)
+        return estimate_extraction(working, [(d.messages, d.stand_in, "") for d in found])

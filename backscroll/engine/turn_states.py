@@ -1,0 +1,166 @@
+"""The states of turns, for people: waiting, due, processing, processed, outdated, settled, failed; and analysing at once.
+
+A view: it is worked out from the marks (with what has happened since they were last written), from what was analysed and when,
+and from what models answered. Asking for states analyses nothing. Before: `engine/analysing`, `engine/extracting`. After:
+`surfaces/cli/graph`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from backscroll.derive.window import Window, window_of
+from backscroll.engine.analysing import catch_up, planned
+from backscroll.engine.extracting import (
+    Failed,
+    Read,
+    extracting_for,
+    failed_extractions,
+    found_by_models,
+    is_imported,
+    reading_now,
+)
+from backscroll.engine.graphing import Held
+from backscroll.record.derived import TurnMark
+from backscroll.record.ports import Reader
+from backscroll.vocab.assertion import TurnState, TurnStatus
+from backscroll.vocab.event import Kind
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.thread import Turn
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the store knows about some turns."""
+
+    marks: Mapping[Ref, TurnMark]
+    done: Mapping[Ref, tuple[str, str]]  # version that was analysed, and when
+    read: Mapping[bytes, Read]
+    failed: Mapping[bytes, Failed]
+    busy: str | None  # the turn that a model reads just now
+    imported: frozenset[Ref]
+
+
+class ThreadWindow:
+    """The sliding window of one thread."""
+
+    def __init__(self, thread: Thread) -> None:
+        self.thread = thread
+
+    @property
+    def window(self) -> Window:
+        """The settings in force."""
+        return window_of(self.thread.engine.settings)
+
+    @property
+    def target(self) -> int | None:
+        """The turn that was made due by the newest one; None where there is none yet."""
+        return self.window.target(self.thread.info.turns)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """First and last turn of the window: those before the newest whose changes still reach the graph."""
+        return self.window.span(self.thread.info.turns)
+
+    def eligible(self, turn: int) -> bool:
+        """True where a change of this turn makes it due again."""
+        newest = self.thread.info.turns
+        edits = self.window.settled_edits == "reconcile"
+        return 0 <= turn <= newest and (edits or self.window.holds(turn, newest))
+
+    def flush(self) -> int:
+        """Analyse every turn so far, without waiting for later ones; gives how many were waiting."""
+        waiting = sum(s.state is TurnState.WAITING for s in self.states(last_turns=self.window.delay + 2))
+        if waiting:
+            self.thread.stroke(lambda pen: pen.write(Kind.FLUSHED))
+        catch_up(self.thread.engine, self.thread.id)
+        return waiting
+
+    def states(
+        self, first: int = 0, last: int | None = None, *, last_turns: int | None = None
+    ) -> list[TurnStatus]:
+        """The states of turns, in order; with `last_turns` only of so many at the end."""
+        newest = self.thread.info.turns
+        if last_turns is not None:
+            first = max(first, newest - last_turns + 1, 0)
+        turns = list(self.thread.turns(first, last))
+        if not turns:
+            return []
+        engine = self.thread.engine
+        openings = {t.sequence: self._opening(t) for t in turns}
+        with_model = extracting_for(engine) is not None
+        known = engine.store.read(lambda reader: self._known(reader, list(openings.values()), with_model))
+        told = [self._status(t, openings[t.sequence], known, newest, with_model) for t in turns]
+        affected = self._affected(told)
+        return [replace(s, affected=s.opening in affected) for s in told]
+
+    def _opening(self, turn: Turn) -> Ref:
+        return turn.messages[0].id if turn.sequence else Ref(self.thread.id, 0)
+
+    def _known(self, reader: Reader, openings: list[Ref], with_model: bool) -> _Known:
+        engine = self.thread.engine
+        rule = self.window.rule
+        wanted = set(openings)
+        marks = {m.opening: m for m in reader.turn_marks(self.thread.id, rule) if m.opening in wanted}
+        step = planned(engine, reader, self.thread.id, self.window)
+        if step is not None:
+            for opening in step.marks.changed:
+                now = step.marks.get(opening)
+                if now is None:
+                    marks.pop(opening, None)
+                elif opening in wanted:
+                    marks[opening] = now
+        keys = [m.key for m in marks.values() if m.key]
+        return _Known(
+            marks,
+            reader.turn_state(self.thread.id, openings),
+            found_by_models(reader, keys),
+            failed_extractions(reader, keys) if with_model else {},
+            reading_now(reader, self.thread.id, engine.means.now()),
+            frozenset(o for o in openings if with_model and o.seq and is_imported(reader, o)),
+        )
+
+    def _status(self, turn: Turn, opening: Ref, known: _Known, newest: int, with_model: bool) -> TurnStatus:
+        mark, done = known.marks.get(opening), known.done.get(opening)
+        status = TurnStatus(
+            turn.sequence,
+            turn.id,
+            opening,
+            TurnState.WAITING,
+            turn.version,
+            in_window=self.window.holds(turn.sequence, newest) and turn.sequence < newest,
+        )
+        if mark is None or not mark.due:
+            return status
+        if done is None and mark.version:
+            return replace(status, state=TurnState.DUE)
+        at = None if done is None else done[1]
+        if done is not None and done[0] != mark.version and mark.version:
+            return replace(status, state=TurnState.OUTDATED, processed_at=at)
+        settled = TurnState.SETTLED if mark.pinned else TurnState.PROCESSED
+        status = replace(status, state=settled, processed_at=at, by="rules")
+        if mark.key in known.read:
+            read = known.read[mark.key]
+            return replace(status, by=read.model, processed_at=read.at)
+        if not with_model or not mark.key:
+            return status
+        if known.busy is not None and known.busy in {str(m.id) for m in turn.messages}:
+            return replace(status, state=TurnState.PROCESSING)
+        if mark.key in known.failed:
+            failed = known.failed[mark.key]
+            return replace(status, state=TurnState.FAILED, why=failed.why, tries=failed.tries)
+        return status if opening in known.imported else replace(status, state=TurnState.DUE)
+
+    def _affected(self, told: list[TurnStatus]) -> set[Ref]:
+        """Turns that speak of what an outdated earlier turn introduced, as far as the graph in memory knows."""
+        outdated = [s.opening for s in told if s.state is TurnState.OUTDATED]
+        shelf = self.thread.engine.memo.shelf("graphs")
+        held = cast("Held | None", shelf.get(self.thread.id)) if outdated else None
+        if held is None:
+            return set()
+        return {opening for each in outdated for opening in held.graph.affected(each)} - set(outdated)
