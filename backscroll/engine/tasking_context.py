@@ -21,6 +21,7 @@ from backscroll.engine.sheet import CropMark
 from backscroll.engine.tasking_memory import Told
 from backscroll.engine.tasking_reading import messages_in
 from backscroll.errors import Conflict
+from backscroll.tasks.lifecycle_telling import headline
 from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref
@@ -33,24 +34,6 @@ if TYPE_CHECKING:
 
 #: Tokens that must leave the prompt before sending a task back is worth a crop of its middle.
 WORTH = 400
-_STATES = {
-    "en": {
-        TaskState.NOT_STARTED: "not started",
-        TaskState.IN_PROGRESS: "in progress",
-        TaskState.COMPLETED: "completed",
-        TaskState.INCOMPLETE: "sent back",
-        TaskState.CANCELLED: "cancelled",
-        None: "outside of any task",
-    },
-    "zh": {
-        TaskState.NOT_STARTED: "未开始",
-        TaskState.IN_PROGRESS: "进行中",
-        TaskState.COMPLETED: "已完成",
-        TaskState.INCOMPLETE: "被退回",
-        TaskState.CANCELLED: "已取消",
-        None: "不属于任何任务",
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +58,6 @@ class Release:
     def messages(self) -> int:
         """How many go."""
         return len(self.cut.messages)
-
-
-def language_of_thread(thread: Thread) -> str:
-    """The language in which our lines speak in this thread."""
-    return "zh" if thread.info.language.startswith("zh") else "en"
 
 
 def own_crops(view: View, tasks: Collection[str]) -> list[CropMark]:
@@ -161,22 +139,13 @@ def _words(
     from backscroll.llm.tokens import tokenizer_for
 
     count = tokenizer_for(thread.engine.settings.model).count
-    head = _headline(thread, task, state)
+    head = headline(task, thread.info.language, state)
     room = max(0, tokens - count(head) - 2)
     text, by = ("", "rules") if told is None else told(messages)
     if not text or count(text) > min(room, 2 * SUMMARY_TOKENS):
         text, by = made_summary(messages, count, room), "rules"
     whole = f"{head}\n{text}".strip()
     return (whole if count(whole) < tokens else text), by
-
-
-def _headline(thread: Thread, task: Task, state: TaskState | None) -> str:
-    zh = language_of_thread(thread) == "zh"
-    standing = _STATES["zh" if zh else "en"][(state or task.state) if task.id else None]
-    if not task.id:
-        return standing
-    title = f"{task.id} {task.title}".strip()
-    return f"任务 {title}（{standing}）" if zh else f"Task {title} ({standing})"
 
 
 def clear(pen: Pen, release: Release, group: int) -> None:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from backscroll.derive.essentials import Kind, essentials
-from backscroll.vocab.handle import handle_of
+from backscroll.derive.essentials import essentials
+from backscroll.tasks.lifecycle_telling import essential_lines
+from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
-from backscroll.vocab.task import Task
+from backscroll.vocab.task import Memory, Task
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -21,22 +22,6 @@ if TYPE_CHECKING:
 #: Sums messages up: the words, and by whom (rules, or the model).
 Told: TypeAlias = Callable[[Sequence[Message]], tuple[str, str]]
 _ESSENTIAL = 24  # lines of essentials that stand for the middle of a task
-_NAMES: dict[str, dict[Kind, str]] = {
-    "en": {
-        Kind.TODO: "to do",
-        Kind.ERROR: "error",
-        Kind.CONSTRAINT: "must hold",
-        Kind.DECISION: "decided",
-        Kind.QUESTION: "open question",
-    },
-    "zh": {
-        Kind.TODO: "待办",
-        Kind.ERROR: "错误",
-        Kind.CONSTRAINT: "须遵守",
-        Kind.DECISION: "已决定",
-        Kind.QUESTION: "未答的问题",
-    },
-}
 
 
 def _remembering() -> Any:
@@ -61,11 +46,10 @@ def summary_told(thread: Thread, task: Task) -> Told:
 
 def essentials_told(thread: Thread) -> Told:
     """How the middle of a task that goes on is summed up: what is open or binding, in its own words, with handles."""
-    names = _NAMES["zh" if thread.info.language.startswith("zh") else "en"]
+    language = thread.info.language
 
     def told(messages: Sequence[Message]) -> tuple[str, str]:
-        found = [e for e in essentials(messages) if e.kind in names][-_ESSENTIAL:]
-        lines = [f"- {names[e.kind]}: {e.text} {handle_of(e.message)}" for e in found]
+        lines = essential_lines(essentials(messages), language)[-_ESSENTIAL:]
         return "\n".join(lines), "rules"
 
     return told
@@ -78,3 +62,26 @@ def relevant_to(thread: Thread, text: str) -> tuple[str, ...]:
         return ()
     found = room.load_relevant_history(thread, text)
     return tuple(str(memory.id) for memory in found.memories)
+
+
+def plan_shown(thread: Thread, task: Task) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Ref, ...]]:
+    """The plan after feedback and the questions worth asking, for a prompt, with the messages they rest on."""
+    room = _remembering()
+    if not task.feedback or room is None or not hasattr(room, "plan_for"):
+        return (), (), ()
+    plan = room.plan_for(thread, task)
+    asked = room.followups_for(thread, task)
+    sources = [ref for item in (*plan.steps, *asked) for ref in item.sources]
+    return (
+        tuple(str(step.text) for step in plan.steps),
+        tuple(str(question.text) for question in asked),
+        tuple(sources),
+    )
+
+
+def hints_for(thread: Thread, task: Task) -> tuple[Memory, ...]:
+    """What earlier times teach about a task like this."""
+    room = _remembering()
+    if room is None or not hasattr(room, "hints") or not task.title:
+        return ()
+    return tuple(room.hints(thread, task.title))

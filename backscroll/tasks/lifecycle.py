@@ -134,6 +134,8 @@ def _step(tasks: dict[str, Task], event: Event, thread: str) -> None:
         return  # written by a newer program: not for us
     if act is TaskAct.PLAN or (act is TaskAct.START and name not in tasks):
         tasks.setdefault(name, _begun(event, name, thread))
+    if act is TaskAct.PLAN:
+        return
     if act is TaskAct.SPLIT:
         _split(tasks, event, name, thread)
         return
@@ -144,6 +146,8 @@ def _step(tasks: dict[str, Task], event: Event, thread: str) -> None:
         _go_on(tasks, event, task)
     elif act is TaskAct.MERGE:
         _merge(tasks, task, str(event.head.get("other", "")))
+    elif act is TaskAct.LINK:
+        _link(tasks, task, event)
     else:
         tasks[name] = _changed(task, act, event)
 
@@ -203,9 +207,6 @@ def _changed(task: Task, act: TaskAct, event: Event) -> Task:
     decided = {"decided_by": event.actor, "decided_as": str(event.head.get("as", "person"))}
     if act is TaskAct.TITLE:
         return replace(task, title=str(words.get("title", "")))
-    if act is TaskAct.LINK:
-        link = Link(str(event.head.get("other", "")), str(event.head.get("how", "related")))
-        return replace(task, links=_linked(task.links, link))
     if act is TaskAct.ATTEMPT:
         made = Attempt(event.id, event.at, event.actor, str(words.get("result", "")), place=place_of(event))
         return replace(task, attempts=(*task.attempts, made))
@@ -256,6 +257,13 @@ def _judged(task: Task, event: Event, verdict: str, said: str, decided: Mapping[
 
 def _feedback(attempts: Sequence[Attempt]) -> tuple[str, ...]:
     return tuple(a.feedback for a in attempts if a.feedback and a.verdict == "refused")
+
+
+def _link(tasks: dict[str, Task], task: Task, event: Event) -> None:
+    other = str(event.head.get("other", ""))
+    if other in tasks and other != task.id:
+        link = Link(other, str(event.head.get("how", "related")))
+        tasks[task.id] = replace(task, links=_linked(task.links, link))
 
 
 def _linked(links: tuple[Link, ...], new: Link) -> tuple[Link, ...]:

@@ -1,0 +1,98 @@
+"""The task section of a prompt: where the task at hand stands, in the volatile tail, anew at every call.
+
+Reads no more than the prompt has read anyway: to-dos come from the part of the task that the window shows (older ones stand in
+the summary of a compaction or a crop). Names its sources. Before: `tasks/lifecycle_telling`, `engine/tasking_memory`. After:
+`engine/tail`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from backscroll.assemble.units import units_of
+from backscroll.derive.essentials import Essential, Findings, Kind, join
+from backscroll.derive.essentials_reading import findings
+from backscroll.engine.tasking_boundaries import suggestion
+from backscroll.engine.tasking_memory import hints_for, plan_shown
+from backscroll.engine.tasking_reading import tasks_of
+from backscroll.tasks.lifecycle import current_of, holds
+from backscroll.tasks.lifecycle_telling import Standing, tell
+from backscroll.tasks.tiers import alike
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Text
+from backscroll.vocab.prompt import Block, Level, Section
+from backscroll.vocab.task import Task, TaskState
+
+if TYPE_CHECKING:
+    from backscroll.engine.composing import Composer
+
+LEAST = 40  # tokens below which nothing useful can be said
+_UNITS = 4000  # units whose findings are remembered
+
+
+def task_block(composer: Composer, room: int) -> Block | None:
+    """What a prompt says about the task at hand, within `room` tokens; None where there is none, or no room."""
+    thread = composer.thread
+    if room < LEAST:
+        return None
+    history = thread if composer.as_of is None else thread.at(composer.as_of)
+    memo = thread.engine.memo.shelf("tasks", 200)
+    tasks = history.reading(lambda view: tasks_of(view, memo if composer.as_of is None else None))
+    task = current_of(tasks)
+    if task is None:
+        return None
+    standing, sources = _standing(composer, tasks, task)
+    meter = composer.meter
+    text = tell(standing, composer.language, lambda said: meter.parts((Text(said),)) <= room)
+    if not text:
+        return None
+    parts = (Text(text),)
+    return Block(
+        "user",
+        parts,
+        Section.TASK,
+        Level.GIST,
+        sources,
+        reason="the task at hand",
+        tokens=meter.parts(parts),
+    )
+
+
+def _standing(composer: Composer, tasks: Sequence[Task], task: Task) -> tuple[Standing, tuple[Ref, ...]]:
+    thread, now = composer.thread, composer.as_of is None
+    shown = [
+        m
+        for m in composer.sheet.window
+        if "backscroll" not in m.content.metadata and holds(task.spans, m.position)
+    ]
+    todos = _todos(composer, shown)
+    plan, questions, planned = plan_shown(thread, task) if now else ((), (), ())
+    hints = hints_for(thread, task) if now else ()
+    like = [t for t in tasks if t.state is TaskState.CANCELLED and task.title and alike(t.title, task.title)]
+    found = suggestion(thread) if now else None
+    standing = Standing(
+        task,
+        plan,
+        questions,
+        todos,
+        hints,
+        like[-1] if like else None,
+        "" if found is None else found.what,
+    )
+    sources = (*(e.source for e in todos), *planned, *(s for m in hints for s in m.sources))
+    return standing, tuple(dict.fromkeys(sources))
+
+
+def _todos(composer: Composer, shown: Sequence[Message]) -> tuple[Essential, ...]:
+    """What is still to be done by what the window shows of the task; units that were read before are not read again."""
+    shelf = composer.thread.engine.memo.shelf("unit findings", _UNITS)
+    spans: list[Findings] = []
+    for unit in units_of(shown):
+        key = unit.revisions
+        found: Findings | None = shelf.get(key)
+        if found is None:
+            found = shelf[key] = findings(unit.messages)
+        spans.append(found)
+    return tuple(e for e in join(spans).open if e.kind is Kind.TODO)
