@@ -1,0 +1,543 @@
+"""Tasks in a real thread: what each step does to the context, that undo takes it back, and that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import backscroll
+from backscroll.engine.engine import Engine
+from backscroll.engine.tasking import Tasks
+from backscroll.engine.tasking_steps import start_task
+from backscroll.engine.tasking_verdict import refuse_task
+from backscroll.engine.thread import Thread
+from backscroll.errors import Conflict, InvalidInput, NotFound
+from backscroll.tasks.lifecycle import WITHHELD
+from backscroll.vocab.event import Kind
+from backscroll.vocab.part import Text, ToolCall, ToolResult
+from backscroll.vocab.task import TaskState
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with backscroll.open(tmp_path / "store.db", background=False) as opened:
+        yield opened
+
+
+@pytest.fixture
+def thread(engine: Engine) -> Thread:
+    made = engine.create("harbour")
+    made.append("system", "You help.")
+    return made
+
+
+@pytest.fixture
+def tasks(thread: Thread) -> Tasks:
+    return Tasks(thread)
+
+
+def talk(thread: Thread, name: str, turns: int = 3) -> None:
+    """Turns of a request, a call with its result, and an answer, all of them telling where they belong."""
+    for n in range(1, turns + 1):
+        call = f"{name}-{n}"
+        thread.append("user", f"{name} request {n}: please look after pier {n}")
+        thread.append(
+            "assistant", [Text(f"{name} looking {n}"), ToolCall(call, "Read", {"path": f"{name}{n}.py"})]
+        )
+        thread.append("tool", [ToolResult(call, (Text(f"{name} content {n}\n" * 30),))])
+        thread.append(
+            "assistant", f"{name} answer {n}: we decided to keep {name}{n}.py because the tests need it."
+        )
+
+
+def shown(thread: Thread) -> str:
+    return json.dumps(thread.prompt(60_000, recall=False, dry_run=True).messages, ensure_ascii=False)
+
+
+def everything(thread: Thread) -> list[tuple[object, str, bool]]:
+    return [(m.id, m.text, m.hidden) for m in thread]
+
+
+# -- starting ----------------------------------------------------------------------------------------------------
+
+
+def test_a_new_task_starts_with_a_clear_prompt(thread: Thread, tasks: Tasks) -> None:
+    """What came before is summed up in its place, with a handle that expands to all of it; the history keeps every word."""
+    talk(thread, "early")
+    before = everything(thread)
+    step = start_task(thread, "mend the crane")
+    thread.append("user", "the crane squeaks")
+    said = shown(thread)
+    assert "early content 2" not in said
+    assert "the crane squeaks" in said
+    assert "You help." in said
+    (release,) = step.released
+    assert release.handle in said
+    assert thread.expand(release.handle)[0].text == "early request 1: please look after pier 1"
+    assert everything(thread)[: len(before)] == before
+    assert tasks.current() == tasks.get(step.task.id)
+
+
+def test_the_finished_task_is_compressed_and_named_when_the_next_one_starts(
+    thread: Thread, tasks: Tasks
+) -> None:
+    """A task that was kept in the prompt when it ended leaves it when another one begins."""
+    first = tasks.start("paint the shed")
+    talk(thread, "paint")
+    tasks.complete(keep=True)
+    assert "paint content 1" in shown(thread)
+    assert not tasks.get(first.id).cleared
+    tasks.start("mend the crane")
+    said = shown(thread)
+    assert "paint content 1" not in said
+    assert "paint the shed" in said
+    assert "(completed)" in said
+    assert tasks.get(first.id).cleared
+
+
+def test_keep_leaves_everything_in_the_prompt(thread: Thread, tasks: Tasks) -> None:
+    """Starting a task need not clear anything."""
+    talk(thread, "early")
+    tasks.start("mend the crane", keep=True)
+    assert "early content 2" in shown(thread)
+
+
+def test_the_caller_is_told_of_an_unfinished_task_which_stays_as_it_is(thread: Thread, tasks: Tasks) -> None:
+    """Starting another one neither ends nor loses it."""
+    first = tasks.start("paint the shed")
+    talk(thread, "paint")
+    step = start_task(thread, "mend the crane")
+    assert step.rests is not None
+    assert step.rests.id == first.id
+    assert tasks.get(first.id).state is TaskState.IN_PROGRESS
+    assert [t.current for t in tasks.list()] == [False, True]
+    assert [(k.other, k.how) for k in step.task.links] == [(first.id, "follows")]
+
+
+def test_a_task_can_start_with_a_message_that_was_written_already(thread: Thread, tasks: Tasks) -> None:
+    """That message and what follows belong to it and stay in the prompt."""
+    talk(thread, "early")
+    opening = thread.append("user", "new request: the crane")
+    thread.append("assistant", "which crane?")
+    task = tasks.start(at=opening.id)
+    assert task.first == opening.id
+    assert task.title == "new request: the crane"
+    assert "new request: the crane" in shown(thread)
+    assert "early content 1" not in shown(thread)
+
+
+def test_a_task_cannot_start_inside_an_earlier_one(thread: Thread, tasks: Tasks) -> None:
+    """Splitting is for that."""
+    tasks.start("one")
+    early = thread.append("user", "one")
+    tasks.start("two")
+    thread.append("user", "two")
+    with pytest.raises(Conflict, match="belongs to an earlier task") as caught:
+        tasks.start("three", at=early.id)
+    assert "split" in caught.value.hint
+
+
+def test_pins_system_messages_and_open_calls_stay(thread: Thread, tasks: Tasks) -> None:
+    """Clearing takes no more than a crop may."""
+    tasks.start("one")
+    pinned = thread.append("user", "never forget the tide table")
+    thread.pin(pinned.id)
+    thread.append("user", "go")
+    thread.append("assistant", [ToolCall("open", "Run", {"command": "make"})])
+    tasks.start("two")
+    assert "never forget the tide table" in shown(thread)
+    thread.append("tool", [ToolResult("open", (Text("built"),))])
+    thread.append("user", "thanks")
+    said = shown(thread)
+    assert "make" in said
+    assert "built" in said
+    tasks.complete()
+    assert "built" in shown(thread), "a result never goes without its call"
+
+
+def test_a_title_is_taken_from_the_first_request_and_follows_it(thread: Thread, tasks: Tasks) -> None:
+    """Editing the request renames the task; deleting it moves on to the next."""
+    task = tasks.start()
+    first = thread.append("user", "paint the shed")
+    second = thread.append("user", "and the fence")
+    assert tasks.get(task.id).title == "paint the shed"
+    thread.edit(first.id, "paint the boathouse")
+    assert tasks.get(task.id).title == "paint the boathouse"
+    thread.delete(first.id)
+    assert (tasks.get(task.id).title, tasks.get(task.id).first) == ("and the fence", second.id)
+
+
+def test_a_cancelled_task_is_not_restarted_unknowingly(thread: Thread, tasks: Tasks) -> None:
+    """The same title is refused with when and why; a similar one is started and the caller told."""
+    tasks.start("Paint the old shed red")
+    thread.append("user", "paint it")
+    tasks.cancel("the shed is gone")
+    with pytest.raises(Conflict, match=r"was cancelled on \d{4}-\d\d-\d\d: the shed is gone") as caught:
+        tasks.start("paint the old shed: RED!")
+    assert "again" in caught.value.hint
+    step = start_task(thread, "paint the shed red")
+    assert step.cancelled is not None
+    assert step.cancelled.reason == "the shed is gone"
+    assert tasks.start("Paint the old shed red", again=True).state is TaskState.IN_PROGRESS
+    assert [t.state for t in tasks.list("cancelled")] == [TaskState.CANCELLED]
+
+
+def test_a_task_noted_for_later_keeps_its_id_when_it_starts(tasks: Tasks) -> None:
+    """By its id or by its title."""
+    noted, other = tasks.plan_for_later("write the docs"), tasks.plan_for_later("tidy up")
+    assert noted.state is TaskState.NOT_STARTED
+    assert tasks.current() is None
+    assert tasks.start("Write the docs").id == noted.id
+    assert tasks.start(task=other.id).id == other.id
+    with pytest.raises(InvalidInput, match="needs a title"):
+        tasks.plan_for_later("  ")
+
+
+# -- the verdict -------------------------------------------------------------------------------------------------
+
+
+def test_a_result_waits_for_the_verdict_and_both_names_are_kept(thread: Thread, tasks: Tasks) -> None:
+    """Who attempted, who decided, and whether a person or a program did."""
+    tasks.start("paint")
+    thread.append("user", "paint it")
+    attempt = tasks.attempt("painted twice", as_actor="agent:7")
+    assert (attempt.by, attempt.result, attempt.verdict) == ("agent:7", "painted twice", "")
+    task = tasks.complete(manual=False, note="looks good")
+    assert (task.decided_by, task.decided_as) == ("user", "program")
+    (kept,) = task.attempts
+    assert (kept.verdict, kept.feedback, kept.decided_as) == ("accepted", "looks good", "program")
+
+
+def test_completing_releases_the_context_at_once(thread: Thread, tasks: Tasks) -> None:
+    """The summary stands in its place."""
+    tasks.start("paint the shed")
+    talk(thread, "paint")
+    task = tasks.complete()
+    said = shown(thread)
+    assert task.cleared
+    assert "paint content 1" not in said
+    assert "paint the shed (completed)" in said
+    assert len(tasks.messages(task)) == 12
+
+
+def test_sending_back_keeps_request_last_turn_and_essentials(thread: Thread, tasks: Tasks) -> None:
+    """The middle is condensed; the feedback is kept to the letter."""
+    tasks.start("paint the shed")
+    talk(thread, "paint", 5)
+    tasks.attempt("done")
+    feedback = "The door is still green.\n- also oil the hinges"
+    step = refuse_task(thread, feedback)
+    said = shown(thread)
+    assert step.task.state is TaskState.INCOMPLETE
+    assert step.task.feedback == (feedback,)
+    assert "paint request 1" in said
+    assert "paint content 5" in said
+    assert "paint content 3" not in said
+    assert "we decided to keep paint3.py" in said, "a decision is essential"
+    assert tasks.current() == step.task
+
+
+def test_more_feedback_and_another_attempt_need_no_extra_step(thread: Thread, tasks: Tasks) -> None:
+    """Work goes on by itself after feedback; the log says that it was resumed."""
+    task = tasks.start("paint")
+    thread.append("user", "paint it")
+    tasks.incomplete("too dark")
+    tasks.incomplete("and too thick")
+    tasks.attempt("lighter now")
+    assert tasks.get(task.id).state is TaskState.IN_PROGRESS
+    assert tasks.get(task.id).feedback == ("too dark", "and too thick")
+    assert tasks.complete().state is TaskState.COMPLETED
+
+
+def test_pictures_of_the_feedback_are_stored(engine: Engine, thread: Thread, tasks: Tasks) -> None:
+    """Their bytes can be read back by the digests that the task names."""
+    tasks.start("paint")
+    thread.append("user", "paint it")
+    picture = b"\x89PNG\r\n\x1a\n green door"
+    task = tasks.incomplete("", images=[picture])
+    (name,) = task.attempts[-1].media
+    assert engine.blob(name) == picture
+    with pytest.raises(InvalidInput, match="as its bytes"):
+        tasks.incomplete("look", images=["door.png"])  # type: ignore[list-item]
+
+
+def test_asking_at_once_completes_or_sends_back(thread: Thread, tasks: Tasks) -> None:
+    """True accepts, words send back."""
+    tasks.start("paint")
+    thread.append("user", "paint it")
+    assert tasks.put_before("first", lambda _task: "no, blue").feedback == ("no, blue",)
+    assert tasks.put_before("second", lambda _task: True).state is TaskState.COMPLETED
+
+
+def test_a_result_is_withheld_when_a_message_it_speaks_of_is_deleted(thread: Thread, tasks: Tasks) -> None:
+    """And is back, word for word, when the deletion is undone."""
+    task = tasks.start("paint")
+    said = thread.append("user", "the code is swordfish")
+    tasks.attempt("I used swordfish")
+    thread.delete(said.id)
+    assert tasks.get(task.id).attempts[0].result == ""
+    assert tasks.get(task.id).attempts[0].note == WITHHELD
+    thread.undo()
+    assert tasks.get(task.id).attempts[0].result == "I used swordfish"
+
+
+def test_the_summary_of_a_cleared_task_follows_deletions(thread: Thread, tasks: Tasks) -> None:
+    """Nothing of a deleted message lives on in it."""
+    tasks.start("paint")
+    thread.append("user", "the password is swordfish and it must never be written down anywhere, please")
+    talk(thread, "paint", 2)
+    tasks.complete()
+    assert "swordfish" in shown(thread)
+    secret = next(m for m in thread if "swordfish" in m.text)
+    thread.delete(secret.id)
+    assert "swordfish" not in shown(thread)
+
+
+def test_cancelling_clears_and_keeps_the_reason(thread: Thread, tasks: Tasks) -> None:
+    """It stays known as cancelled."""
+    tasks.start("paint")
+    talk(thread, "paint")
+    task = tasks.cancel("too expensive")
+    assert (task.state, task.reason, task.cleared) == (TaskState.CANCELLED, "too expensive", True)
+    assert "paint content 1" not in shown(thread)
+    assert tasks.current() is None
+
+
+@pytest.mark.parametrize("end", ["complete", "incomplete", "cancel"])
+def test_ends_let_the_last_turns_be_analysed(thread: Thread, tasks: Tasks, end: str) -> None:
+    """A flush is part of the same stroke."""
+    tasks.start("paint")
+    thread.append("user", "paint it")
+    {
+        "complete": tasks.complete,
+        "incomplete": lambda: tasks.incomplete("no"),
+        "cancel": tasks.cancel,
+    }[end]()
+    written = list(thread.events())
+    flushed = [e for e in written if e.kind is Kind.FLUSHED]
+    tasked = [e for e in written if e.kind is Kind.TASKED]
+    assert len(flushed) == 1
+    assert flushed[0].head["group"] == tasked[-1].head["group"]
+
+
+def test_illegal_steps_are_refused_and_write_nothing(thread: Thread, tasks: Tasks) -> None:
+    """Nothing to attempt, nothing to complete, an ended task, one that is being worked on already."""
+    before = thread.head
+    for step in (lambda: tasks.attempt("x"), tasks.complete, tasks.cancel):
+        with pytest.raises(Conflict, match="no task is being worked on"):
+            step()
+    assert thread.head == before
+    task = tasks.start("paint")
+    with pytest.raises(Conflict, match="worked on already"):
+        tasks.resume(task)
+    thread.append("user", "paint it")
+    tasks.complete()
+    head = thread.head
+    with pytest.raises(Conflict, match="is completed: resume is not possible"):
+        tasks.resume(task)
+    with pytest.raises(Conflict, match="is completed: cancel is not possible"):
+        tasks.cancel(task=task)
+    with pytest.raises(InvalidInput, match="feedback is empty"):
+        tasks.incomplete(" ")
+    with pytest.raises(NotFound, match="no task 999"):
+        tasks.get("999")
+    assert thread.head == head
+
+
+# -- undo --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "step",
+    ["start", "attempt", "complete", "incomplete", "cancel", "resume", "split", "merge", "title", "link"],
+)
+def test_undo_takes_a_whole_step_back_and_redo_does_it_again(thread: Thread, tasks: Tasks, step: str) -> None:
+    """Tasks and prompt are exactly as before, then exactly as after."""
+    first = tasks.start("paint")
+    talk(thread, "paint", 4)
+    middle = next(m for m in thread if m.text.startswith("paint request 3"))
+    if step in ("resume", "merge", "link"):
+        tasks.start("crane")
+        talk(thread, "crane", 2)
+    do = {
+        "start": lambda: tasks.start("crane"),
+        "attempt": lambda: tasks.attempt("done"),
+        "complete": tasks.complete,
+        "incomplete": lambda: tasks.incomplete("not yet"),
+        "cancel": lambda: tasks.cancel("no"),
+        "resume": lambda: tasks.resume(first),
+        "split": lambda: tasks.split(middle.id, "late"),
+        "merge": lambda: tasks.merge(first, tasks.list()[-1]),
+        "title": lambda: tasks.title("other"),
+        "link": lambda: tasks.link(first, tasks.list()[-1]),
+    }[step]
+    before = (tasks.list(), shown(thread))
+    do()
+    after = (tasks.list(), shown(thread))
+    assert after != before
+    thread.undo()
+    assert (tasks.list(), shown(thread)) == before
+    thread.redo()
+    assert (tasks.list(), shown(thread)) == after
+
+
+# -- resting, splitting, merging ---------------------------------------------------------------------------------
+
+
+def test_resuming_brings_the_task_back_and_lets_the_other_rest(thread: Thread, tasks: Tasks) -> None:
+    """Its own messages are in the prompt again in full, those of the other are summed up."""
+    first = tasks.start("paint")
+    talk(thread, "paint")
+    second = tasks.start("crane")
+    talk(thread, "crane")
+    tasks.resume(first)
+    said = shown(thread)
+    assert "paint content 2" in said
+    assert "crane content 2" not in said
+    last = thread.append("user", "back to painting")
+    assert [m.id for m in tasks.messages(first.id)][-1] == last.id
+    assert last.id not in [m.id for m in tasks.messages(second.id)]
+
+
+def test_splitting_gives_two_tasks_and_merging_gives_one_again(thread: Thread, tasks: Tasks) -> None:
+    """Every message belongs to exactly one of them, and in the end to the one."""
+    task = tasks.start("both")
+    talk(thread, "paint", 2)
+    whole = [m.id for m in tasks.messages(task.id)]
+    edge = whole[4]
+    new = tasks.split(edge, "second half")
+    assert [m.id for m in tasks.messages(task.id)] == whole[:4]
+    assert [m.id for m in tasks.messages(new)] == whole[4:]
+    assert tasks.current() == new
+    one = tasks.merge(task.id, new.id)
+    assert [m.id for m in tasks.messages(one)] == whole
+    assert tasks.get(new.id).id == task.id, "the other name still finds it"
+    assert len(tasks.list()) == 1
+
+
+def test_a_wrong_start_is_merged_back_with_everything_in_the_prompt(thread: Thread, tasks: Tasks) -> None:
+    """Nothing is lost when the guess was wrong."""
+    first = tasks.start("paint")
+    talk(thread, "paint")
+    before = shown(thread)
+    second = tasks.start("still paint")
+    one = tasks.merge(first, second)
+    assert one.current
+    assert not one.cleared
+    assert shown(thread) == before
+
+
+def test_a_message_of_no_task_and_a_first_message_cannot_be_split_at(thread: Thread, tasks: Tasks) -> None:
+    """The hints say what to do instead."""
+    loose = thread.append("user", "hello")
+    with pytest.raises(Conflict, match="belongs to no task"):
+        tasks.split(loose.id)
+    tasks.start("paint")
+    first = thread.append("user", "paint it")
+    with pytest.raises(Conflict, match="begins with message"):
+        tasks.split(first.id)
+
+
+def test_what_a_person_cropped_is_left_alone(thread: Thread, tasks: Tasks) -> None:
+    """Own words of a crop survive clearing, merging and resuming."""
+    first = tasks.start("paint")
+    talk(thread, "paint", 3)
+    found = tasks.messages(first.id)
+    thread.crop(summary="My own words.", first=found[0].id, last=found[3].id)
+    tasks.start("crane")
+    talk(thread, "crane", 1)
+    assert "My own words." in shown(thread)
+    tasks.resume(first.id)
+    said = shown(thread)
+    assert "My own words." in said
+    assert "paint content 1" not in said
+    assert "paint content 2" in said
+
+
+# -- forks, edits, other hands -----------------------------------------------------------------------------------
+
+
+def test_a_fork_inherits_tasks_up_to_where_it_forks(thread: Thread, tasks: Tasks) -> None:
+    """Steps after that message did not happen there, and each goes its own way."""
+    first = tasks.start("paint")
+    talk(thread, "paint", 2)
+    edge = next(m for m in thread if m.text.startswith("paint answer 1"))
+    tasks.complete()
+    tasks.start("crane")
+    talk(thread, "crane", 1)
+    fork = Tasks(thread.fork(edge.id))
+    (inherited,) = fork.list()
+    assert (inherited.id, inherited.state, inherited.current) == (first.id, TaskState.IN_PROGRESS, True)
+    assert [m.text for m in fork.messages(inherited)][-1] == edge.text
+    fork.cancel("another way")
+    assert fork.get(first.id).state is TaskState.CANCELLED
+    assert tasks.get(first.id).state is TaskState.COMPLETED
+    whole = Tasks(thread.fork())
+    assert [t.state for t in whole.list()] == [TaskState.COMPLETED, TaskState.IN_PROGRESS]
+
+
+def test_messages_put_in_moved_and_deleted_are_followed(thread: Thread, tasks: Tasks) -> None:
+    """What stands in a task's stretch belongs to it, whenever it came there."""
+    task = tasks.start("paint")
+    one = thread.append("user", "one")
+    two = thread.append("user", "two")
+    other = tasks.start("crane")
+    three = thread.append("user", "three")
+    between = thread.insert("user", "between", after=one.id)
+    assert [m.id for m in tasks.messages(task.id)] == [one.id, between.id, two.id]
+    thread.move(two.id, after=three.id)
+    assert [m.id for m in tasks.messages(other.id)] == [three.id, two.id]
+    thread.delete(one.id)
+    assert tasks.get(task.id).first == between.id
+
+
+def test_a_step_planned_against_an_old_state_is_refused(
+    thread: Thread, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody else completed it between looking and writing: nothing is half done."""
+    task = tasks.start("paint")
+    thread.append("user", "paint it")
+    stale = tasks.list()
+    tasks.complete()
+    head = thread.head
+    monkeypatch.setattr("backscroll.engine.tasking_verdict.all_tasks", lambda _thread: stale)
+    with pytest.raises(Conflict, match="another step was taken meanwhile"):
+        tasks.cancel("no", task=task)
+    assert thread.head == head
+
+
+def test_another_process_sees_the_same_tasks(tmp_path: Path, thread: Thread, tasks: Tasks) -> None:
+    """Everything follows from the log."""
+    tasks.start("paint")
+    talk(thread, "paint", 4)
+    tasks.attempt("done")
+    tasks.incomplete("not yet")
+    here = tasks.list()
+    thread.engine.close()
+    with backscroll.open(tmp_path / "store.db", background=False) as again:
+        assert Tasks(again.thread(thread.id)).list() == here
+        assert not again.verify().flaws
+
+
+def test_chinese_threads_speak_chinese(engine: Engine) -> None:
+    """The line above a summary is in the language of the thread."""
+    thread = engine.create("港口", language="zh")
+    tasks = Tasks(thread)
+    tasks.start("修理起重机")
+    talk(thread, "起重机")
+    tasks.complete()
+    assert "修理起重机（已完成）" in shown(thread)
+
+
+def test_odd_text_breaks_nothing(thread: Thread, tasks: Tasks) -> None:
+    """Control characters, lone surrogates and long titles."""
+    task = tasks.start("a\u0000b \ud800 \u202e\n c")
+    assert "\n" not in task.title
+    thread.append("user", "x\ud800")
+    tasks.attempt("\udfff done \u0007")
+    assert tasks.complete().state is TaskState.COMPLETED
+    with pytest.raises(InvalidInput, match="characters"):
+        tasks.start("x" * 201)
