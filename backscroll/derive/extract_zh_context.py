@@ -1,0 +1,172 @@
+"""What a turn talks about while it is read: topics by kind, who 他 and 这部电影 are, what was asked last.
+
+Owns the state that runs from sentence to sentence of one turn, and the words that bring a topic up. Refuses guesses: where two
+people could be meant, a pronoun stays a pronoun. Before: `extract_zh_marks`. After: `extract_zh_reading`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+
+from backscroll.derive.extract_zh_marks import KIND_OF, Marked
+from backscroll.derive.extract_zh_names import (
+    ORGANISATION,
+    PERSON,
+    PLACE,
+    WORK,
+    Found,
+    is_chinese_name,
+    is_transcribed,
+)
+from backscroll.derive.extract_zh_rules import Rule
+from backscroll.derive.extract_zh_words import listed, table
+
+_KINDS = {
+    WORK: "电影|影片|片子|电视剧|连续剧|剧|歌曲|歌|曲子|专辑|唱片|单曲|小说|书|作品|动画片|动画|动漫|节目|游戏|纪录片|大片",
+    PLACE: "景点|景区|地方|公园|城市|酒店|餐厅|餐馆|饭店|宾馆|饭馆|博物馆|寺庙|古镇|小镇|村子|国家",
+    ORGANISATION: "公司|乐队|组合|乐团|团体|社团|机构|学校|大学",
+    PERSON: "人|演员|导演|歌手|明星|艺人|作家|编剧|音乐人|艺术家|女孩|男孩|老师|主持人",
+}
+_TITLE = r"[^\s，。！？；、：“”《》（）…~!?;]{1,18}?"
+_BAD = re.compile(
+    r"[是吗呢吧了]|什么|怎么|哪|谁|这|那|有没有|知道|多少|你|我(?!的)|他|她|它|几|最近|一[个部首]|它|自己|喜欢|附近|周边|电影$|歌曲?$|景点$|地址|电话|门票|导演|主演|演员|时间|歌手|专辑$|价格|多长|以前|之前|的(?:电影|歌|人|地方|作品|成就|奖|代表作)"
+)
+
+
+@cache
+def _introductions() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    out: list[tuple[str, re.Pattern[str]]] = []
+    for kind, words in _KINDS.items():
+        out.append(
+            (
+                kind,
+                re.compile(
+                    rf"(?:知道|听过|听说过|听说|看过|了解|去过|认识|喜欢|推荐|说到|关于|看|听|叫|去|是|有|，|。|^)(?P<x>{_TITLE})(?:这|那)(?:一)?(?:个|部|首|张|本|座|家|位|名|支|款|出|处|支)(?:{words})"
+                ),
+            )
+        )
+        out.append(
+            (
+                kind,
+                re.compile(
+                    rf"(?:电影|歌曲|专辑|小说|影片|电视剧|单曲)?[“\"](?P<x>[^“”\"\s，。！？]{{1,18}})[”\"](?:这|那)(?:个|部|首|张|本|座|家|位)(?:{words})"
+                ),
+            )
+        )
+    out.append(
+        (
+            WORK,
+            re.compile(
+                r"(?:一部|部|一首|首|一张|张|一本)(?:叫|叫做|名为|名叫)(?:做)?[“\"]?(?P<x>[^\s，。！？；“”\"]{2,14}?)(?:的|[”\"，。！？]|$)"
+            ),
+        )
+    )
+    out.append(
+        (
+            "",
+            re.compile(
+                rf"(?:你)?(?:知道|听过|听说过|看过|了解|去过|认识|听说)(?:过)?(?P<x>{_TITLE})(?:吗|嘛|么|不|没|没有|吧)?[？?]"
+            ),
+        )
+    )
+    return tuple(out)
+
+
+@cache
+def _definites() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((kind, re.compile(pattern)) for kind, pattern in table("definite").items())
+
+
+def introduced(text: str) -> list[Found]:
+    """Names that a sentence brings up as a topic: 你知道X吗, X这部电影."""
+    out: list[Found] = []
+    for kind, pattern in _introductions():
+        for m in pattern.finditer(text):
+            start, end = m.span("x")
+            name = m["x"]
+            if (
+                len(name) < 2
+                or _BAD.search(name)
+                or name in listed("not_names")
+                or name in listed("not_places")
+            ):
+                continue
+            out.append(Found(start, end, kind or _guess(name), 0.9 if kind else 0.7))
+    return out
+
+
+def _guess(name: str) -> str:
+    if (is_chinese_name(name) and len(name) <= 3) or "·" in name or is_transcribed(name):
+        return PERSON
+    if any(name.endswith(s) for s in listed("place_suffixes")):
+        return PLACE
+    return ORGANISATION if any(name.endswith(s) for s in listed("org_suffixes") if len(s) > 1) else WORK
+
+
+def definites(text: str) -> list[tuple[int, int, str]]:
+    """Where a thing is spoken of by its kind (这部电影), with the kind."""
+    return [(m.start(), m.end(), kind) for kind, pattern in _definites() for m in pattern.finditer(text)]
+
+
+@dataclass(slots=True)
+class Context:
+    """What the turn talks about at a moment of its reading."""
+
+    topics: dict[str, str] = field(default_factory=dict[str, str])  # kind -> name
+    order: list[str] = field(default_factory=list[str])  # kinds, the one brought up last at the end
+    clear: bool = False  # whether the person in `topics` is the only one it can be
+    sexes: dict[str, str] = field(default_factory=dict[str, str])
+    asked: list[tuple[Rule, str, int]] = field(
+        default_factory=list[tuple[Rule, str, int]]
+    )  # rule, of what, in which message
+    asking: int = -1  # number of the message that asked last
+
+    def bring_up(self, kind: str, name: str, clear: bool = True) -> None:
+        """From now on this is talked about."""
+        self.topics[kind] = name
+        if kind in self.order:
+            self.order.remove(kind)
+        self.order.append(kind)
+        if kind == PERSON:
+            self.clear = clear
+
+    def about(self, kinds: tuple[str, ...]) -> tuple[str, str]:
+        """Name and kind of what is talked about, of one of these kinds; empty where there is none."""
+        for kind in reversed(self.order):
+            if kind in kinds:
+                return self.topics[kind], kind
+        return "", ""
+
+    def who(self, marker: str) -> str:
+        """Whom a pronoun means where that is plain, else the pronoun itself."""
+        if marker in ("@he", "@she") and self.clear and PERSON in self.topics:
+            name = self.topics[PERSON]
+            sex = self.sexes.get(name)
+            if sex is None or sex == marker:
+                return name
+        if marker == "@it":
+            name, _ = self.about((WORK, PLACE, ORGANISATION, "animal"))
+            return name or marker
+        if marker.startswith("@the "):
+            return self.topics.get(marker[5:], "@it")
+        return marker
+
+    def heard(self, marked: Marked, new: set[str], objects: set[str]) -> None:
+        """Take note of what a sentence has spoken of: what was brought up, then what stands alone or first."""
+        by_kind: dict[str, list[str]] = {}
+        for one in marked.mentions:
+            if one.kind in KIND_OF and not one.name.startswith("@") and not one.of:
+                by_kind.setdefault(KIND_OF[one.kind], []).append(one.name)
+        for kind, names in by_kind.items():
+            different = list(dict.fromkeys(names))
+            fresh = [n for n in different if n in new]
+            if fresh:
+                self.bring_up(kind, fresh[-1])
+            elif kind == PERSON:
+                self.bring_up(kind, different[0], clear=len(different) == 1)
+            elif kind not in self.topics or (len(different) == 1 and different[0] not in objects):
+                self.bring_up(kind, different[0])
+            elif self.topics[kind] in different:
+                self.bring_up(kind, self.topics[kind])

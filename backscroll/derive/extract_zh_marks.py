@@ -1,0 +1,200 @@
+"""Marked sentences: names, pronouns and values replaced by one character each, so that patterns can speak of "a person".
+
+Owns the marks: each kind of thing has its own range of private characters; a pattern writes `{P}` for any person, `{L}` place,
+`{O}` organisation, `{W}` work, `{D}` date, `{U}` length of time, `{M}` amount of money, `{H}` hours, `{F}` telephone, `{N}` count, `{A}` award.
+What a stretch of the marked text was before can always be had back. Refuses meaning. Before: `extract_zh_names`. After: `extract_zh_people`,
+`extract_zh_slots` read the marked sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from backscroll.derive.extract_zh_names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK, Found
+from backscroll.derive.extract_zh_words import table
+
+_FIRST = 0xF0000
+_ROOM = 0x1000  # marks of one kind in a sentence; further ones stay as they are
+KINDS = "PLOWDUMHFNA"
+_LETTER = {PERSON: "P", PLACE: "L", ORGANISATION: "O", WORK: "W", ANIMAL: "P"}
+KIND_OF = {"P": PERSON, "L": PLACE, "O": ORGANISATION, "W": WORK}
+CLASS = {k: f"[{chr(_FIRST + i * _ROOM)}-{chr(_FIRST + i * _ROOM + _ROOM - 1)}]" for i, k in enumerate(KINDS)}
+_GLUE = r"(?:[、，,/ ]|和|与|及|以及|还有|跟|同)"
+
+_VALUES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "F",
+        re.compile(
+            r"(?<![\d.-])(?:0\d{2,3}-\d{7,8}|400-?\d{3}-?\d{4}|1[3-9]\d{9})(?:[,，、/;；](?:0\d{2,3}-\d{7,8}|400-?\d{3}-?\d{4}|1[3-9]\d{9})){0,5}(?!\d)"
+        ),
+    ),
+    (
+        "D",
+        re.compile(
+            r"(?<!\d)(?:\d{4}年(?: ?\d{1,2}月(?: ?\d{1,2}[日号]?)?)?|\d{1,2}月\d{1,2}[日号]|\d{4}-\d{1,2}-\d{1,2}|[一二三四五六七八九十]{1,2}月[一二三四五六七八九十]{1,3}[日号])"
+        ),
+    ),
+    (
+        "H",
+        re.compile(
+            r"(?<![\d:])(?:周[一二三四五六日天][至到-]周[一二三四五六日天][^，。；\n]{0,3})?\d{1,2}[:：]\d{2} ?[-—~～－到至]{1,2} ?(?:次日)?\d{1,2}[:：]\d{2}|全天(?:开放)?|24小时(?:开放|营业)"
+        ),
+    ),
+    (
+        "U",
+        re.compile(
+            r"(?<![\d.])(?:\d{1,4}(?:\.\d)?(?:个)?(?:小时|分钟|天)(?:\d{1,2}分钟?)?(?:(?: ?[-—~～－到至]{1,2} ?)\d{1,4}(?:\.\d)?(?:个)?(?:小时|分钟|天))?|\d{1,3}分\d{1,2}秒|\d{1,2}(?:\.\d)?[-—~到至]\d{1,2}(?:\.\d)?(?:个)?(?:小时|分钟|天)|[半一两三四五六七八九十]{1,3}(?:个)?(?:多)?(?:小时|分钟))"
+        ),
+    ),
+    (
+        "M",
+        re.compile(
+            r"(?<![\d.])(?:\d[\d,]{0,14}(?:\.\d{1,4})?(?:多|余)?[万亿千百]{0,2}(?:多|余)?(?:元|块钱|块|美元|美金|日元|欧元|英镑|港币|港元|人民币|韩元|新台币)(?:/人)?|免费)"
+        ),
+    ),
+    (
+        "N",
+        re.compile(r"(?<![\d.])\d{1,6}(?:\.\d{1,2})?(?:首|集|厘米|公分|cm|CM|kg|KG|公斤|斤|米|名|人|公里)"),
+    ),
+)
+_DELIMITED = re.compile(r"[^，。！？、；：\s“”《》!?;:,]{3,42}")
+_AWARD = re.compile(
+    r"(?:(?:第[\d零一二三四五六七八九十百]{1,5}|[一二两三四五六七八九十\d]{1,2})[届屆]|(?:19|20)\d\d年?度?|[^获得过拿了有和是的凭借因]{2,14}?(?:奖|大赏|电影节|盛典|排行榜))"
+    r"[^，。！？、；：]{0,30}?(?:(?:奖|提名|冠军|亚军|大奖|新人|歌手|专辑|歌曲|演员|导演|男主角|女主角|男配角|女配角|影帝|影后|编剧|摄影|剪辑|组合|影片|原创剧本|改编剧本|外语片|动画片|音乐|金曲|作词人|作曲人|制作人)(?:\(提名\)|提名|奖)?)(?=$|[得的呢呀啊吧哦吗嘛等了和与]|\W)"
+)
+_PRONOUN_EDGE = {
+    "他": (r"(?<![其吉维])", r"(?!人|乡|日|妈的)"),
+    "我": (r"(?<!自)", r"(?!国|方)"),
+    "你": ("", r"(?!好[，。！？吗!])"),
+    "它": (r"(?<!其)", ""),
+    "您": ("", r"(?!好[，。！？!])"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Something spoken of at one place of a sentence."""
+
+    kind: str  # a letter of `KINDS`
+    start: int  # in the normal text of the sentence
+    end: int
+    name: str  # as it stands in the text; for a pronoun its marker
+    sure: float = 1.0
+    of: str = ""  # for 我妈妈: the word for kin
+    owner: str = ""  # and whose
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A sentence with marks: `text` is what patterns read, `places` says where each of its characters began."""
+
+    text: str
+    plain: str  # as it stands in the message
+    places: tuple[int, ...]  # one more than characters
+    mentions: tuple[Mention, ...]
+
+    def at(self, mark: str) -> Mention:
+        """The mention behind a mark."""
+        kind, number = divmod(ord(mark) - _FIRST, _ROOM)
+        return [m for m in self.mentions if m.kind == KINDS[kind]][number]
+
+    def was(self, start: int, end: int) -> str:
+        """What a stretch of the marked text was before."""
+        return self.plain[self.places[start] : self.places[end]]
+
+    def group(self, match: re.Match[str], name: str) -> str:
+        """What a group of a match was before."""
+        return self.was(*match.span(name)) if match[name] is not None else ""
+
+
+def is_mark(char: str) -> bool:
+    """True for a mark of any kind."""
+    return _FIRST <= ord(char) < _FIRST + _ROOM * len(KINDS)
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern with its shorthands written out: `{P}` any person, `{Ps}` one or several in a row."""
+    for kind, chars in CLASS.items():
+        pattern = pattern.replace("{" + kind + "s}", f"{chars}(?:{_GLUE}{{1,2}}{chars}){{0,30}}").replace(
+            "{" + kind + "}", chars
+        )
+    return re.compile(pattern)
+
+
+@cache
+def _pronouns() -> re.Pattern[str]:
+    parts: list[str] = []
+    for word in sorted(table("pronouns"), key=lambda w: (-len(w), w)):
+        before, after = _PRONOUN_EDGE.get(word, ("", ""))
+        parts.append(before + re.escape(word) + after)
+    return re.compile("|".join(parts))
+
+
+def _values(text: str) -> list[tuple[int, int, str]]:
+    out: list[tuple[int, int, str]] = []
+    for piece in _DELIMITED.finditer(text):
+        if "奖" in piece[0] or "届" in piece[0] or "提名" in piece[0] or "大赏" in piece[0]:
+            found = _AWARD.search(piece[0])
+            if found:
+                out.append((piece.start() + found.start(), piece.start() + found.end(), "A"))
+    for kind, pattern in _VALUES:
+        out += [(m.start(), m.end(), kind) for m in pattern.finditer(text)]
+    return out
+
+
+def mark(normal: str, plain: str, names: list[Found], topics: list[tuple[int, int, str]]) -> Marked:
+    """Mark a sentence: works, then values, then what is spoken of by its kind (`topics`), other names, pronouns."""
+    spans: list[tuple[int, int, str, str, float]] = []
+    cells = bytearray(len(normal))
+
+    def take(start: int, end: int, kind: str, name: str, sure: float) -> None:
+        if start < end and not any(cells[start:end]):
+            cells[start:end] = b"\1" * (end - start)
+            spans.append((start, end, kind, name, sure))
+
+    for found in names:
+        if found.kind == WORK:
+            take(found.start, found.end, "W", plain[found.start : found.end], found.sure)
+    for start, end, kind in _values(normal):
+        take(start, end, kind, plain[start:end], 1.0)
+    for start, end, kind in topics:
+        take(start, end, _LETTER[kind], f"@the {kind}", 1.0)
+    for found in names:
+        take(found.start, found.end, _LETTER[found.kind], plain[found.start : found.end], found.sure)
+    for m in _pronouns().finditer(normal):
+        take(m.start(), m.end(), "P", table("pronouns")[m[0]], 1.0)
+    spans.sort()
+    return _build(
+        normal, plain, [Mention(kind, start, end, name, sure) for start, end, kind, name, sure in spans]
+    )
+
+
+def _build(normal: str, plain: str, mentions: list[Mention]) -> Marked:
+    out: list[str] = []
+    places: list[int] = []
+    kept: list[Mention] = []
+    counts = dict.fromkeys(KINDS, 0)
+    at = 0
+    for one in mentions:
+        if counts[one.kind] >= _ROOM:
+            continue
+        out += normal[at : one.start]
+        places += range(at, one.start)
+        out.append(chr(_FIRST + KINDS.index(one.kind) * _ROOM + counts[one.kind]))
+        places.append(one.start)
+        counts[one.kind] += 1
+        kept.append(one)
+        at = one.end
+    out += normal[at:]
+    places += range(at, len(normal) + 1)
+    return Marked("".join(out), plain, tuple(places), tuple(kept))
+
+
+def remark(marked: Marked, normal: str, joined: list[Mention]) -> Marked:
+    """The same sentence with some stretches taken together as one mention (我妈妈)."""
+    taken = [(m.start, m.end) for m in joined]
+    rest = [m for m in marked.mentions if not any(a <= m.start and m.end <= b for a, b in taken)]
+    return _build(normal, marked.plain, sorted([*rest, *joined], key=lambda m: m.start))

@@ -1,0 +1,322 @@
+"""Names in Chinese text: people, places, organisations, works, by how they are written and where they stand.
+
+Owns finding them without any list of names: family name and given name, transcriptions, 小王 and 老李, 王老师, 叫…, titles
+in 《》, what ends in 公司 or 公园, the tags of the word cutter where the shape agrees. Refuses to say who is meant: that is settled
+in the fold. Before: `extract_zh_words`. After: `extract_zh_marks`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from backscroll.derive.extract_zh_words import Word, cutter, letters, listed, one_of, tables, words_of
+
+PERSON, PLACE, ORGANISATION, WORK, ANIMAL = "person", "place", "organisation", "work", "animal"
+
+
+#: How often the word cutter's corpus has a word of two characters before it is taken for a common one.
+_COMMON = 420
+_SINGLE = (
+    "nr",
+    "nrt",
+    "nrfg",
+    "zg",
+    "x",
+    "g",
+    "ng",
+    "n",
+    "m",
+    "nz",
+    "ns",
+    "j",
+    "a",
+    "v",
+    "q",
+    "tg",
+    "vg",
+    "k",
+)
+_SINGLE_END = ("nr", "nrt", "nrfg", "zg", "x", "g", "ng", "n", "m", "nz", "ns", "j")
+
+
+class Found(NamedTuple):
+    """A name at its place in the normal text."""
+
+    start: int
+    end: int
+    kind: str
+    sure: float = 1.0
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    family = "(?:" + one_of(tables()["surnames_double"]) + "|[" + "".join(sorted(letters("surnames"))) + "])"
+    long_titles = one_of(frozenset(t for t in listed("titles") if len(t) > 1))
+    return {
+        "work": re.compile(r"《([^《》\n]{1,40})》|【([^【】\n]{2,20})】"),
+        "named": re.compile(
+            r"(?:名字(?:就)?(?:叫做|叫|是|为)|名叫|叫做|(?<![大喊尖惨嚎])叫(?!你|我|他|她|它|人|醒|车|外卖|什么|啥|好|到|来|去|了|着|个|一|声|板|停|起|做|这|那|不))"
+            r"[“\"]?([^\s，。！？、；：“”\"（）()《》的了吧啊呀呢吗嘛是在，和跟与]{1,8})"
+        ),
+        "nick": re.compile("(?:小|老|阿)([" + "".join(sorted(letters("surnames") | letters("given"))) + "])"),
+        "titled": re.compile(
+            f"{family}(?:{long_titles}|{one_of(tables()['titles_short'])}(?![\u4e00-\u9fff]))"
+        ),
+        "latin": re.compile(
+            r"(?<![A-Za-z0-9_./@:-])[A-Z][a-z]{1,15}(?:[ ·][A-Z][a-z]{1,15}){0,3}(?![A-Za-z0-9_./@-])"
+        ),
+        "after": re.compile(long_titles),
+        "family": re.compile(family),
+    }
+
+
+def names_of(text: str) -> list[Found]:
+    """The names in a sentence (normal text), in order, none inside another."""
+    words = words_of(text)
+    found = [
+        Found(m.start(1 if m[1] else 2), m.end(1 if m[1] else 2), WORK)
+        for m in _patterns()["work"].finditer(text)
+    ]
+    found += _dotted(text, words)
+    found += _titled(text, words)
+    found += _small(text, words)
+    found += _composed(words)
+    found += _tagged(text, words)
+    found += _latin(text)
+    return _apart(found)
+
+
+def _apart(found: list[Found]) -> list[Found]:
+    """Names that do not overlap: the first rule that claims a place keeps it."""
+    taken: list[Found] = []
+    cells: set[int] = set()
+    for one in found:
+        span = range(one.start, one.end)
+        if one.start < one.end and not any(at in cells for at in span):
+            taken.append(one)
+            cells.update(span)
+    return sorted(taken)
+
+
+def is_transcribed(text: str) -> bool:
+    """True where every character is one that foreign names are written with."""
+    return bool(text) and letters("transcribing").issuperset(text)
+
+
+def is_chinese_name(text: str) -> bool:
+    """True for family name and one or two characters of a given name."""
+    family = _patterns()["family"].match(text)
+    return family is not None and 1 <= len(text) - family.end() <= 2 and text not in listed("not_names")
+
+
+def _dotted(text: str, words: list[Word]) -> list[Found]:
+    """Transcribed names with a dot between their parts."""
+    out: list[Found] = []
+    at = 0
+    while at < len(words):
+        if words[at].text != "·" or at == 0 or at + 1 >= len(words):
+            at += 1
+            continue
+        first, last = _leftwards(words, at), _rightwards(words, at)
+        while last + 1 < len(words) and words[last + 1].text == "·":
+            last = _rightwards(words, last + 1)
+        if first < at < last:
+            out.append(_with_title(text, Found(words[first].start, words[last].end, PERSON)))
+        at = last + 1
+    return out
+
+
+def _part(word: Word) -> bool:
+    """True for a word that can be a piece of a transcribed name next to a dot."""
+    if word.text in letters("never_edge") or word.text in listed("not_names"):
+        return False
+    return (
+        word.tag.startswith("nr")
+        or is_transcribed(word.text)
+        or (word.text.isascii() and word.text.isalpha())
+    )
+
+
+def _leftwards(words: list[Word], dot: int) -> int:
+    first = dot
+    while first > 0 and dot - first < 4 and _part(words[first - 1]):
+        first -= 1
+        if not is_transcribed(words[first].text):
+            break
+    while dot - first > 1 and len(words[first].text) == 1 and words[first].tag[0] in "vpdcr":
+        first += 1
+    return first
+
+
+def _rightwards(words: list[Word], dot: int) -> int:
+    last = dot
+    if dot + 1 < len(words) and (
+        _part(words[dot + 1]) or (len(words[dot + 1].text) == 1 and words[dot + 1].tag != "x")
+    ):
+        last = dot + 1
+    while last > dot and last + 1 < len(words) and last - dot < 4 and _in_run(words[last + 1]):
+        last += 1
+    while last - dot > 1 and len(words[last].text) == 1 and words[last].tag not in _SINGLE_END:
+        last -= 1
+    return last
+
+
+def _titled(text: str, words: list[Word]) -> list[Found]:
+    """王老师, 李总: a family name with a form of address; the family name must begin a word."""
+    starts = {w.start for w in words}
+    return [
+        Found(m.start(), m.end(), PERSON)
+        for m in _patterns()["titled"].finditer(text)
+        if m.start() in starts and m[0] not in listed("not_names")
+    ]
+
+
+def _small(text: str, words: list[Word]) -> list[Found]:
+    """小王, 老李, 阿珍."""
+    out: list[Found] = []
+    starts = {w.start: w for w in words}
+    for m in _patterns()["nick"].finditer(text):
+        word = starts.get(m.start())
+        if word is None or m[0] in listed("not_names") or word.end > m.end() or cutter().has_word(m[0]):
+            continue
+        after = starts.get(m.end())
+        if after is None and not any(w.start < m.end() < w.end and w.tag.startswith("nr") for w in words):
+            # the next word begins inside: 小 + 王和李 is still 小王, 小 + 明天 is not 小明
+            if not (m.end() == len(text)):
+                continue
+        out.append(Found(m.start(), m.end(), PERSON, 0.9))
+    return out
+
+
+def _composed(words: list[Word]) -> list[Found]:
+    """What ends in a word for an organisation or a place and has something before it that makes it one."""
+    out: list[Found] = []
+    for i, word in enumerate(words):
+        kind, bare = _suffix(word)
+        if not kind:
+            continue
+        first = i
+        while (
+            first > 0
+            and i - first < 5
+            and words[first - 1].end == words[first].start
+            and _modifies(words[first - 1])
+        ):
+            first -= 1
+        if first == i and bare:
+            continue
+        if first == i and word.tag[:2] not in ("ns", "nt") and len(word.text) < 4:
+            continue
+        out.append(Found(words[first].start, word.end, kind))
+    # the longest first: 北京大学附属中学 before 北京大学
+    return sorted(out, key=lambda f: (-(f.end - f.start), f.start))
+
+
+def _suffix(word: Word) -> tuple[str, bool]:
+    """Which kind a word makes, and whether it says nothing but that."""
+    if word.tag[0] in "vdcpru" or word.text in listed("not_places"):
+        return "", False
+    if word.text in listed("org_suffixes") or word.text in listed("place_suffixes"):
+        return (ORGANISATION if word.text in listed("org_suffixes") else PLACE), len(
+            word.text
+        ) > 1 or word.tag[:2] not in ("ns", "nt")
+    if len(word.text) > 2 and word.tag[:2] in ("ns", "nt", "nz", "n", "nr", "x"):
+        if any(word.text.endswith(s) for s in listed("org_suffixes") if len(s) > 1):
+            return ORGANISATION, False
+        if any(word.text.endswith(s) for s in listed("place_suffixes") if len(s) > 1):
+            return PLACE, False
+    return "", False
+
+
+def _modifies(word: Word) -> bool:
+    if word.text in ("的", "家", "座", "个", "这", "那", "某"):
+        return False
+    return word.tag[:2] in ("n", "ns", "nr", "nz", "nt", "en", "ng", "j", "b", "s") or word.tag.startswith(
+        "nr"
+    )
+
+
+def _tagged(text: str, words: list[Word]) -> list[Found]:
+    """What the word cutter takes for a name, where its shape agrees; neighbours that belong together are joined."""
+    out: list[Found] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        end = at + 1
+        if _in_run(word):
+            while end < len(words) and _in_run(words[end]):
+                end += 1
+            out += _run(text, words[at:end])
+        if word.tag.startswith("nr") and is_chinese_name(word.text) and _usual(word.text):
+            close = word.end - (
+                len(word.text) == 3 and word.text[-1] in letters("never_edge")
+            )  # 乔伊 + 在, glued
+            out.append(
+                _with_title(text, Found(word.start, close, PERSON, 0.9 if close - word.start == 3 else 0.8))
+            )
+        elif (
+            word.tag[:2] in ("ns", "nt")
+            and len(word.text) > 1
+            and word.text not in listed("not_places") | listed("not_names")
+        ):
+            out.append(Found(word.start, word.end, PLACE if word.tag[:2] == "ns" else ORGANISATION))
+        at = end
+    return out
+
+
+def _usual(text: str) -> bool:
+    """True where a dictionary word is rare enough to be a name: what everybody writes all day is none."""
+    return cutter().suggest_freq(text) < (_COMMON if len(text) == 2 else 4 * _COMMON)
+
+
+def _in_run(word: Word) -> bool:
+    """True for words that a transcribed name may be cut into."""
+    if (
+        not is_transcribed(word.text)
+        or word.text in listed("not_names")
+        or word.text in letters("never_edge")
+    ):
+        return False
+    if word.tag.startswith("nr") or (len(word.text) == 1 and word.tag in _SINGLE):
+        return True
+    return (
+        len(word.text) > 1
+        and _usual(word.text)
+        and (word.tag[:2] in ("nz", "x", "ns") or (word.tag == "n" and len(word.text) > 2))
+    )
+
+
+def _run(text: str, run: list[Word]) -> list[Found]:
+    """The name that neighbouring pieces of transcription make together, without what does not belong."""
+    while run and len(run[-1].text) == 1 and run[-1].tag not in _SINGLE_END:
+        run = run[:-1]
+    while run and len(run[0].text) == 1 and run[0].tag not in (*_SINGLE_END, "nrfg", "tg", "vg"):
+        run = run[1:]
+    if not run or (all(len(w.text) == 1 for w in run) and len(run) < 3):
+        return []
+    start, end = run[0].start, run[-1].end
+    whole = text[start:end]
+    if len(run) == 1 and run[0].tag[:2] == "ns":
+        return []  # a place that the dictionary knows
+    if len(whole) > 7 or (len(run) == 1 and not _usual(whole)):
+        return []
+    if len(run) > 1 and is_chinese_name(run[0].text) and not is_transcribed(run[0].text):
+        return []
+    named = any(w.tag.startswith("nr") for w in run)
+    return [_with_title(text, Found(start, end, PERSON, 0.9 if named else 0.6))]
+
+
+def _with_title(text: str, found: Found) -> Found:
+    title = _patterns()["after"].match(text, found.end)
+    return Found(found.start, title.end(), PERSON, max(found.sure, 0.9)) if title else found
+
+
+def _latin(text: str) -> list[Found]:
+    """Names in Latin letters inside Chinese text; what they are is open, a person unless something says otherwise."""
+    return [
+        Found(m.start(), m.end(), PERSON, 0.5)
+        for m in _patterns()["latin"].finditer(text)
+        if m[0] not in ("The", "App", "Ok", "Hi", "Hello")
+    ]

@@ -1,0 +1,411 @@
+"""Rules applied to one marked sentence of a turn: out come assertions.
+
+Owns the step from a match to a claim: whose it is, what it is about, how sure, whether it is denied. Refuses what is asked or
+supposed. Before: `extract_zh_rules`, `extract_zh_kin`, `extract_zh_context`. After: `extract_zh.read` puts the sentences of a turn together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from backscroll.derive.extract_zh_context import Context
+from backscroll.derive.extract_zh_kin import sex_of, ties
+from backscroll.derive.extract_zh_marks import KIND_OF, Marked, Mention, is_mark
+from backscroll.derive.extract_zh_names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK
+from backscroll.derive.extract_zh_rules import Clause, Rule, clauses, denied, rules
+from backscroll.derive.extract_zh_values import liked, parts_of, place_of, suits, thing_of, value_of
+from backscroll.derive.extract_zh_words import listed
+from backscroll.derive.said import Said
+from backscroll.vocab.assertion import Assertion, Claim
+
+#: Ties that somebody has with many: who is known by nothing else gets no node of their own.
+_VAGUE = {
+    "friend_of",
+    "colleague_of",
+    "classmate_of",
+    "client_of",
+    "student_of",
+    "works_under",
+    "enemy_of",
+    "relative_of",
+    "neighbour_of",
+    "teacher_of",
+    "pet_of",
+    "roommate_of",
+}
+#: Words for the one and only: who bears it may be called by it.
+_ONLY = {"parent_of", "spouse_of", "partner_of"}
+_HINTS = {"@she": "female", "@he": "male", "@it": "thing"}
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One sentence as it is read: who speaks to whom, the words, what the turn talks about."""
+
+    said: Said
+    me: str  # what "I" means here
+    you: str
+    marked: Marked
+    context: Context
+    number: int  # of the message in the turn
+    sure: float = 1.0
+
+    def settle(self, mention: Mention) -> str:
+        """Whom or what a mention means: a name, or a pronoun marker."""
+        if mention.name == "@i":
+            return self.me
+        if mention.name == "@you":
+            return self.you or "@you"
+        if mention.name.startswith("@") and not mention.of:
+            return self.context.who(mention.name)
+        return mention.name
+
+    def claim(
+        self, kind: Claim, subject: str, predicate: str = "", sure: float = 0.9, **facts: str
+    ) -> Assertion | None:
+        """An assertion of this sentence; None where it would say nothing."""
+        other = facts.get("object", "")
+        if (
+            not subject
+            or subject == other
+            or "@the" in subject
+            or "@the" in other
+            or re.match(r"@\w+的", subject)
+            or re.match(r"@\w+的", other)
+        ):
+            return None
+        return Assertion(
+            kind,
+            subject,
+            predicate,
+            quote=self.marked.plain.strip(),
+            source=self.said.source,
+            speaker=self.said.who,
+            sure=round(sure * self.sure, 2),
+            hint=_HINTS.get(subject, ""),
+            **facts,
+        )
+
+
+def read_sentence(scene: Scene) -> list[Assertion]:
+    """What a sentence says."""
+    parts = clauses(scene.marked.text)
+    out = list(_ties(scene, parts))
+    answered: set[int] = set()
+    for rule in rules():
+        for pattern in rule.say:
+            for m in pattern.finditer(scene.marked.text):
+                clause = _clause(parts, m.start(), m.end())
+                if clause is None or clause.asks or clause.supposes:
+                    continue
+                found = list(_apply(scene, rule, m, clause))
+                out += found
+                if found:
+                    answered.add(rule.number)
+    out += _answers(scene, parts, answered)
+    return out
+
+
+def note_questions(scene: Scene) -> None:
+    """Take note of what a sentence asks, so that a bare answer can be understood."""
+    context = scene.context
+    for clause in clauses(scene.marked.text):
+        if not clause.asks:
+            continue
+        for rule in rules():
+            if rule.ask and rule.answer is not None and any(p.search(clause.text) for p in rule.ask):
+                subject = _nearest(scene, rule.of, clause.end, clause.start) or context.about(rule.of)[0]
+                if subject:
+                    if context.asking != scene.number:
+                        context.asked.clear()
+                        context.asking = scene.number
+                    context.asked.append((rule, subject, scene.number))
+
+
+def _clause(parts: list[Clause], start: int, end: int) -> Clause | None:
+    """The clause in which a match ends: what is said last decides how it is meant; any part that supposes counts."""
+    touched = [c for c in parts if c.start < end and c.end > start]
+    if not touched:
+        return None
+    return replace(
+        touched[-1],
+        asks=any(c.asks for c in touched),
+        supposes=any(c.supposes for c in touched),
+        sure=min(c.sure for c in touched),
+    )
+
+
+def _ties(scene: Scene, parts: list[Clause]) -> Iterator[Assertion]:
+    for tie in ties(scene.marked):
+        clause = _clause(parts, tie.at, tie.at + 1)
+        if clause is not None and clause.supposes:
+            continue
+        if tie.one.of and tie.predicate in _VAGUE:
+            continue
+        asked = clause is not None and clause.asks and not (tie.alias or tie.one.of)
+        if asked:
+            continue
+        one, other = scene.settle(tie.one), scene.settle(Mention("P", 0, 0, tie.other))
+        kind = Claim.END if tie.past or tie.denied else Claim.RELATION
+        sure = (0.9 if not tie.one.of else 0.8) * (clause.sure if clause else 1.0)
+        made = scene.claim(kind, one, tie.predicate, sure, object=other, type=PERSON, object_type=PERSON)
+        if made:
+            yield made
+        if tie.one.of and (sex := sex_of(tie.one.of.removeprefix("前"))):
+            scene.context.sexes[one] = sex
+        if tie.alias and tie.predicate in _ONLY:
+            made = scene.claim(Claim.ALIAS, one, sure=0.8, value=tie.alias, type=PERSON)
+            if made:
+                yield made
+
+
+def _nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0) -> str:
+    """The nearest thing of one of these kinds that stands before a place of the sentence."""
+    limit, floor = scene.marked.places[before], scene.marked.places[after]
+    best = ""
+    for one in scene.marked.mentions:
+        if one.end <= limit and one.start >= floor and KIND_OF.get(one.kind) in kinds:
+            name = scene.settle(one)
+            if (not name.startswith("@") and name not in (scene.me, scene.you)) or one.name == "@i":
+                best = name
+    return best
+
+
+def _subject(scene: Scene, rule: Rule, m: re.Match[str]) -> tuple[str, str]:
+    """Whose it is that a match speaks of, and of which type."""
+    groups = m.re.groupindex
+    if "a" in groups and m["a"]:
+        one = scene.marked.at(m["a"])
+        return scene.settle(one), rule.type or KIND_OF.get(one.kind, "")
+    if not rule.of:
+        return "", ""
+    start = min(m.start(g) for g in groups if m[g] is not None)
+    near = _nearest(scene, rule.of, start)
+    if near:
+        kind = next(
+            (KIND_OF[x.kind] for x in scene.marked.mentions if x.name == near and x.kind in KIND_OF), ""
+        )
+        return near, kind or rule.of[0]
+    return scene.context.about(rule.of)
+
+
+def _apply(
+    scene: Scene, rule: Rule, m: re.Match[str], clause: Clause, subject: tuple[str, str] | None = None
+) -> Iterator[Assertion]:
+    name, kind = subject or _subject(scene, rule, m)
+    if not name:
+        return
+    sure = rule.sure * clause.sure
+    if rule.claim in ("alias", "self"):
+        yield from _named(scene, rule, m, name, kind, sure)
+        return
+    groups = m.re.groupindex
+    shown = (
+        m[0]
+        if "v" not in groups or m["v"] is None
+        else m.string[m.start() : m.start("v")] + m.string[m.end("v") : m.end()]
+    )
+    against = denied(shown) and rule.negated != "ignore"
+    if against and (rule.negated == "drop" or rule.claim not in ("relation", "attribute")):
+        return
+    if rule.claim in ("give", "pet"):
+        yield from _handed(scene, rule, m, name, sure)
+        return
+    claim = (
+        Claim.END
+        if against or rule.claim == "end"
+        else Claim.RELATION
+        if rule.claim == "relation"
+        else Claim.ATTRIBUTE
+    )
+    ends = list(_ends(scene, rule, m, name))
+    if not ends and rule.claim == "end" and "b" in groups and m["b"] is None:
+        ends = [("", "", 1.0)]
+    for predicate in rule.predicate.split():
+        for text, other, weight in ends:
+            if rule.claim in ("relation", "end"):
+                made = scene.claim(
+                    claim,
+                    name,
+                    predicate,
+                    sure * weight,
+                    object=text,
+                    type=kind or rule.type,
+                    object_type=other or rule.object_type,
+                )
+            else:
+                made = scene.claim(claim, name, predicate, sure * weight, value=text, type=kind or rule.type)
+            if made:
+                yield made
+
+
+def _ends(scene: Scene, rule: Rule, m: re.Match[str], name: str) -> Iterator[tuple[str, str, float]]:
+    """The other ends of a relation, or the values: text, type, how sure."""
+    groups = m.re.groupindex
+    if rule.value:
+        yield rule.value, "", 1.0
+    elif "b" in groups and m["b"]:
+        for mark in m["b"]:
+            if is_mark(mark):
+                one = scene.marked.at(mark)
+                text = scene.settle(one)
+                if text != name and suits(rule.match, KIND_OF.get(one.kind, ""), text) and text != "@it":
+                    yield text, KIND_OF.get(one.kind, ""), one.sure
+        if not any(is_mark(c) for c in m["b"]):
+            yield m["b"], "", 1.0
+    elif "list" in groups and m["list"]:
+        yield from _listed(scene, rule, m, name)
+    elif "v" in groups and m["v"]:
+        yield from _valued(scene, rule, m)
+
+
+def _valued(scene: Scene, rule: Rule, m: re.Match[str]) -> Iterator[tuple[str, str, float]]:
+    raw = m["v"].strip()
+    marks = [c for c in raw if is_mark(c)]
+    plain = scene.marked.group(m, "v")
+    if rule.clean == "like":
+        if len(raw) == 1 and marks:
+            one = scene.marked.at(raw)
+            yield scene.settle(one), KIND_OF.get(one.kind, ""), one.sure
+        elif not any(scene.marked.at(c).name.startswith("@") for c in marks) and (text := liked(plain)):
+            yield text, "concept", 0.9
+    elif rule.clean == "place":
+        if not marks and (text := place_of(plain)):
+            yield text, rule.object_type, 0.8
+    elif rule.clean == "thing":
+        if not any(scene.marked.at(c).name.startswith("@") for c in marks) and (text := thing_of(plain)):
+            yield text, "thing", 0.9
+    elif rule.clean == "profession":
+        for part in parts_of(plain):
+            if text := value_of(re.sub(r"^(?:一|1)?(?:名|位|个)", "", part), 14):
+                yield text, "", 1.0
+    elif rule.match in ("each", "genre"):
+        for part in parts_of(plain):
+            yield part, "", 1.0
+    elif marks and len(raw) == 1:
+        if suits(rule.match, KIND_OF.get(scene.marked.at(raw).kind, ""), plain):
+            yield plain.strip(), "", 1.0
+    elif rule.clean == "value":
+        if (not any(scene.marked.at(c).name.startswith("@") for c in marks)) and (
+            text := value_of(plain, 40)
+        ):
+            yield text, "", 1.0
+    elif plain.strip():
+        yield plain.strip(), "", 1.0
+
+
+def _listed(scene: Scene, rule: Rule, m: re.Match[str], name: str) -> Iterator[tuple[str, str, float]]:
+    """Names in an enumeration of which not every one was recognised."""
+    wanted = {"places": (PLACE, ORGANISATION), "works": (WORK,)}.get(rule.match, ())
+    marks = [scene.marked.at(c) for c in m["list"] if is_mark(c)]
+    pieces = parts_of(scene.marked.group(m, "list"))
+    known = {x.name for x in marks if KIND_OF.get(x.kind) in wanted}
+    for number, piece in enumerate(pieces):
+        whole = re.sub(r"^(?:有|还有|比如|像|就是|是|叫|包括|推荐|去|可以去)+", "", piece)
+        whole = re.sub(
+            r"(?:等|这些|都|多个|几个|很多|之类)?(?:的)?(?:景点|景区|地方|好地方)?(?:呢|呀|啊|吧|哦|哈|了|等)*$",
+            "",
+            whole,
+        )
+        if whole in known or (
+            len(pieces) > 1
+            and 2 <= len(whole) <= 14
+            and not re.search(r"[你我他她它吗么？?是有去想还很就都也]|知道|可以|不错|什么|哪", whole)
+        ):
+            if whole != name:
+                yield whole, wanted[0] if wanted else "", 0.9 if whole in known else 0.6
+        elif number == 0 and (
+            inside := next((k for k in sorted(known, key=len, reverse=True) if k in piece), "")
+        ):
+            yield inside, wanted[0], 0.8
+
+
+def _named(
+    scene: Scene, rule: Rule, m: re.Match[str], name: str, kind: str, sure: float
+) -> Iterator[Assertion]:
+    """Another name for somebody: 我叫…, 外号是…; 我是… only where it is a name that follows."""
+    start, end = m.span("x")
+    text = scene.marked.was(start, end).strip("“”\"' ")
+    known = scene.marked.at(m["x"]) if len(m["x"]) == 1 and is_mark(m["x"]) else None
+    if known is not None and (known.name.startswith("@") or known.of):
+        return
+    if rule.claim == "self":
+        # 我是医生 names nobody; 你是王明吗 is asked
+        if (
+            known is None
+            or known.sure < 0.7
+            or scene.marked.at(m["a"]).name not in ("@i", "@you")
+            or denied(m[0])
+        ):
+            return
+    if known is None and (
+        text in listed("not_names")
+        or text in listed("endearments")
+        or len(text) < 2
+        or any(is_mark(c) for c in m["x"])
+        or denied(m[0])
+    ):
+        return
+    if text == name:
+        return
+    made = scene.claim(Claim.ALIAS, name, sure=sure, value=text, type=kind or PERSON)
+    if made:
+        yield made
+
+
+def _handed(scene: Scene, rule: Rule, m: re.Match[str], name: str, sure: float) -> Iterator[Assertion]:
+    """A thing that changes hands; an animal that somebody keeps."""
+    if rule.claim == "pet":
+        animal = scene.marked.group(m, "v")
+        called = scene.marked.group(m, "x") if m["x"] else ""
+        pet = called or f"{name}的{animal}"
+        yield from filter(
+            None,
+            (
+                scene.claim(
+                    Claim.RELATION, name, "has_pet", sure, object=pet, type=PERSON, object_type=ANIMAL
+                ),
+                scene.claim(Claim.ATTRIBUTE, pet, "kind", sure, value=animal, type=ANIMAL),
+            ),
+        )
+        return
+    raw = [c for c in m["v"] if is_mark(c)]
+    thing = thing_of(scene.marked.group(m, "v"))
+    other = scene.settle(scene.marked.at(m["b"]))
+    if not thing or any(scene.marked.at(c).name.startswith("@") for c in raw):
+        return
+    yield from filter(
+        None,
+        (
+            scene.claim(Claim.END, name, "owns", sure, object=thing, object_type="thing"),
+            scene.claim(Claim.RELATION, other, "owns", sure, object=thing, object_type="thing"),
+        ),
+    )
+
+
+def _answers(scene: Scene, parts: list[Clause], answered: set[int]) -> Iterator[Assertion]:
+    """A bare answer to what the message before asked."""
+    context = scene.context
+    for rule, subject, asked in list(context.asked):
+        if scene.number == asked or rule.number in answered or rule.answer is None:
+            continue
+        if scene.number > asked + (3 if rule.more else 1):
+            continue
+        for m in rule.answer.finditer(scene.marked.text):
+            clause = _clause(parts, m.start(), m.end())
+            if (
+                clause is None
+                or clause.asks
+                or clause.supposes
+                or denied(clause.text[: max(0, m.start() - clause.start)])
+            ):
+                continue
+            found = list(
+                _apply(scene, rule, m, replace(clause, sure=clause.sure * 0.85), (subject, rule.of[0]))
+            )
+            yield from found
+            if found:
+                answered.add(rule.number)
+                break

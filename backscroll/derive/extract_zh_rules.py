@@ -1,0 +1,148 @@
+"""The rules for Chinese as objects: read from `extract_zh_rules.toml` and `extract_zh_things.toml`, their shorthands written out.
+
+Owns the shape of a rule and whether a sentence says, asks, supposes or denies something. Refuses names and topics. Before:
+`extract_zh_marks`. After: `extract_zh_reading` applies the rules.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import cast
+
+from backscroll.derive.extract_zh_marks import compiled
+
+_FILES = ("extract_zh_rules.toml", "extract_zh_things.toml")
+_BREAK = re.compile(r"[，。！？；,!?;…\n]")
+_ASKING = re.compile(
+    r"谁|什么|哪|几[个年岁点首部]|多少|多久|多长|多大|怎么|怎样|如何|为何|为什么|吗|么[？?。，]|呢[？?]|是不是|有没有|会不会|对不对|能不能|可不可以|要不要|知不知道|啥|是否|难道|不[？?]$|没[？?]$"
+)
+_SUPPOSING = re.compile(
+    r"如果|要是|假如|假设|倘若|万一|若是|除非|的话|即使|就算|哪怕|只要(?=[^，。]{0,14}就)|希望|但愿|假装|梦见|梦到|想象|幻想|差点|以为|本该|要不是|何必|装作|除了"
+)
+_MAYBE = re.compile(r"可能|也许|或许|说不定|恐怕|没准|不知道|不确定|我猜|怀疑")
+_HEARSAY = re.compile(r"好像|似乎|应该|估计|听说|据说|大概|貌似|传说")
+_TAG = re.compile(r"^(?:对|是|不是|行|好)(?:吧|吗|不|不对|么|的吧)?$")
+_DENY = re.compile(
+    r"不(?!仅|但|只|过|错|光|止|同|少|久|得不|断|由|禁|愧|用)|没(?!错)|未(?!来|婚)|别(?!的|人|名|称)|并非|从未|无法"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule: what it claims, and the patterns that say, ask and answer it."""
+
+    number: int
+    claim: str
+    predicate: str
+    say: tuple[re.Pattern[str], ...]
+    ask: tuple[re.Pattern[str], ...] = ()
+    answer: re.Pattern[str] | None = None
+    of: tuple[str, ...] = ()
+    type: str = ""
+    object_type: str = ""
+    value: str = ""
+    clean: str = ""
+    match: str = ""
+    negated: str = ""
+    sure: float = 0.9
+    more: bool = False  # answers may go on in further messages
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """Every rule, in the order of the files."""
+    out: list[Rule] = []
+    words: dict[str, str] = {}
+    for name in _FILES:
+        data = cast(
+            "dict[str, object]",
+            tomllib.loads(resources.files("backscroll.derive").joinpath(name).read_text(encoding="utf-8")),
+        )
+        words.update(cast("dict[str, str]", data["words"]))
+        for raw in cast("list[dict[str, object]]", data["rule"]):
+            out.append(_rule(len(out), raw, words))
+    return tuple(out)
+
+
+def written_out(pattern: str, words: dict[str, str]) -> str:
+    """A pattern with the words in capitals replaced; words may use other words."""
+    for _ in range(2):
+        for name, text in words.items():
+            pattern = pattern.replace("{" + name + "}", text)
+    return pattern
+
+
+def _rule(number: int, raw: dict[str, object], words: dict[str, str]) -> Rule:
+    def patterns(key: str) -> tuple[re.Pattern[str], ...]:
+        return tuple(compiled(written_out(p, words)) for p in cast("list[str]", raw.get(key, [])))
+
+    def text(key: str, default: str = "") -> str:
+        return str(raw.get(key, default))
+
+    answer = text("answer")
+    return Rule(
+        number,
+        claim=text("claim", "attribute"),
+        predicate=text("predicate"),
+        say=patterns("say"),
+        ask=patterns("ask"),
+        answer=compiled(written_out(answer, words)) if answer else None,
+        of=tuple(text("of").split()),
+        type=text("type"),
+        object_type=text("object_type"),
+        value=text("value"),
+        clean=text("clean"),
+        match=text("match"),
+        negated=text("negated"),
+        sure=float(cast("float", raw.get("sure", 0.9))),
+        more=bool(raw.get("more")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A stretch of the marked text between two breaks."""
+
+    start: int
+    end: int
+    text: str
+    asks: bool
+    supposes: bool
+    sure: float
+
+
+def clauses(text: str) -> list[Clause]:
+    """The clauses of a marked sentence, each with how it is meant."""
+    out: list[Clause] = []
+    at = 0
+    supposing = False
+    asked = text.rstrip('”"’」』 ').endswith(("？", "?"))
+    edges = [m.start() for m in _BREAK.finditer(text)] + [len(text)]
+    for edge in edges:
+        piece = text[at:edge]
+        if piece.strip():
+            supposing = supposing or bool(_SUPPOSING.search(piece))
+            sure = 0.4 if _MAYBE.search(piece) else 0.65 if _HEARSAY.search(piece) else 1.0
+            stop = text[edge : edge + 1]
+            asks = bool(_ASKING.search(piece + stop)) or (
+                stop in ("？", "?") and not _TAG.match(piece.strip())
+            )
+            out.append(Clause(at, edge, piece, asks, supposing, sure))
+        if text[edge : edge + 1] in ("。", "！", "？", "!", "?", "；", ";"):
+            supposing = False
+        at = edge + 1
+    if asked and len(out) > 1 and _TAG.match(out[-1].text.strip()):
+        last = out[-2]
+        out[-2] = Clause(
+            last.start, last.end, last.text, asks=False, supposes=last.supposes, sure=min(last.sure, 0.7)
+        )
+    return out
+
+
+def denied(text: str) -> bool:
+    """True where these words deny what they say."""
+    return _DENY.search(text) is not None

