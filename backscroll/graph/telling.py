@@ -25,7 +25,7 @@ _WORTH = {Rank.PERSON: 4.0, Rank.SAID: 3.0, Rank.WORLD: 1.6, Rank.DEFAULT: 0.3}
 _EMPTY = {"unknown", "未知", "none", "无", ""}
 _LONGEST = 160  # characters of a value
 _CONTROL = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff\ufff9-\ufffb]+"
+    "[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff\ufff9-\ufffb]+"
 )
 
 

@@ -89,7 +89,7 @@ BY_NAME = (
 )
 BY_NAME += ("roles.", "differences.", "overview.to_", "marking.", "configuring.from_", "cli.section_")
 BY_NAME += ("sections.", "levels.", "reasons.", "context.because_")
-BY_NAME += ("changes.", "acts.")
+BY_NAME += ("changes.", "acts.", "graph_page.")
 BY_NAME += ("cost.by_", "cost.no_", "cost.limit_", "purposes.")
 
 
