@@ -159,6 +159,7 @@ class Composer:
             # So much was added since that the window does not reach back: what was chosen then is out of sight.
             self.frozen = None
         self.edge = sheet.edge
+        self._remembered: list[Block] | None = None
         self.dead = self._dead(view_now)
         if self.frozen is not None and self.dead:
             self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their words on
@@ -192,7 +193,7 @@ class Composer:
         compaction = None if frozen is None else frozen.compaction
         history = view(shown, compaction, self.lens, dead=self.dead)
         asked = [] if self.sheet.asked is None else [self._whole(self.sheet.asked, Section.HISTORY, "latest")]
-        before = [*self._marked(), *self._far(frozen), *self._bound(frozen), *asked]
+        before = [*self._marked(), *self._memory(), *self._far(frozen), *self._bound(frozen), *asked]
         return [self._filled(block) for block in (*before, *history)]
 
     def _marked(self) -> Iterable[Block]:
@@ -201,6 +202,19 @@ class Composer:
             for message in self.sheet.marked:
                 if (message.role == "system") == (section is Section.SYSTEM):
                     yield self._whole(message, section, "system" if section is Section.SYSTEM else "pinned")
+
+    def _memory(self) -> list[Block]:
+        """What is remembered from earlier tasks; it changes only at a compaction or where a task begins or ends."""
+        if self.as_of is not None:
+            return []
+        if self._remembered is None:
+            from backscroll.engine.remembering import memory_block
+
+            room = int(self.thread.engine.settings.share_memory * self.ask.room)
+            block = memory_block(self.thread, room, self.ask.tokenizer.count)
+            told = [] if block is None else [replace(block, tokens=self.meter.parts(block.parts))]
+            self._remembered = told
+        return self._remembered
 
     def _whole(self, message: Message, section: Section, reason: str) -> Block:
         parts = message.parts

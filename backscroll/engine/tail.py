@@ -1,6 +1,6 @@
 """The tail: what a prompt says after the newest message, anew at every call.
 
-Recent operations and recalled details. It stands behind everything that a provider may cache, so it can change without
+The task at hand, recent operations, recalled details, what the graph knows. It stands behind everything that a provider may cache, so it can change without
 costing anything but itself. Text in it is data from earlier, and says so. Before: `engine/tooling`, `engine/recalling`.
 """
 
@@ -71,6 +71,12 @@ def tail_of(composer: Composer, room: int, shown: Collection[Ref], *, recall: bo
     thread, ask = composer.thread, composer.ask
     settings = thread.engine.settings
     blocks: list[Block] = []
+    from backscroll.engine.tasking_block import task_block
+
+    task = task_block(composer, min(room, int(settings.share_task * ask.room)))
+    if task is not None:
+        blocks.append(task)
+        room -= task.tokens
     if not settings.operations_inline:
         most = min(room, int(settings.share_operations * ask.room))
         block = operations_block(composer, most)
@@ -83,6 +89,12 @@ def tail_of(composer: Composer, room: int, shown: Collection[Ref], *, recall: bo
         recalled, why = _recalled(composer, most, shown)
         if recalled is not None:
             blocks.append(recalled)
+            room -= recalled.tokens
+        from backscroll.engine.graph_block import graph_block
+
+        known = graph_block(composer, min(room, int(settings.share_graph * ask.room)), shown)
+        if known is not None:
+            blocks.append(known)
     return Tail(tuple(blocks), why)
 
 
