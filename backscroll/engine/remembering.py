@@ -1,0 +1,341 @@
+"""Remembering: what is known from tasks that ended, for whoever works in a thread now.
+
+Owns the questions that can be asked of memories: a list, one of them, why it is believed, what matters for a task, what to be
+reminded of, and the block of long-term memory in prompts. That block changes at task boundaries and compactions only (and at once
+where somebody deletes or rewords what it rests on), so that the provider's cache keeps hitting. Short-term memory is the history
+itself, middle-term the summaries of recent tasks, long-term what is told here. Before: `engine/remembering_reading`,
+`tasks/relevance`. After: `engine/composing`, `engine/tasking`, the surfaces. Writing is in `engine/remembering_acts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from backscroll.derive.recipe import Count
+from backscroll.derive.sentences import rough_count
+from backscroll.engine.lineage import View
+from backscroll.engine.modelling import better
+from backscroll.engine.reading import message_of
+from backscroll.engine.remembering_reading import Collected, checked_scope, collect, edge_of, of_task
+from backscroll.engine.tasking_reading import all_tasks, named
+from backscroll.errors import Ambiguous, NotFound
+from backscroll.tasks import memory as recipe
+from backscroll.tasks import memory_ask
+from backscroll.tasks.memory_acts import words_in
+from backscroll.tasks.memory_model import by_model
+from backscroll.tasks.memory_notes import quoted, words_of
+from backscroll.tasks.memory_telling import is_long_term, line_of, reminder, sources_of, told
+from backscroll.tasks.preferences import Defaults, Preference, defaults_from
+from backscroll.tasks.relevance import ORDER, Encode, Ranked, kind_of, rank, within
+from backscroll.vocab.event import SPEAKING, Event, Kind
+from backscroll.vocab.handle import Handle
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json, Text
+from backscroll.vocab.prompt import Block, Level, Section
+from backscroll.vocab.task import Memory, MemoryKind, Task
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.thread import Thread
+
+RELEVANT_TOKENS = 1_500
+_PREFERENCES = 8  # that go with every task, the surest
+_LESSONS, _OUTCOMES, _HINTS = 12, 12, 3
+_QUOTE = 300
+_SHORTEST = 4  # characters of an id that may be typed
+
+
+@dataclass(frozen=True, slots=True)
+class Relevant:
+    """What of earlier work matters for a task."""
+
+    text: str  # ready for a prompt; empty where nothing matters
+    memories: tuple[Memory, ...]
+    reasons: tuple[str, ...]  # one for each memory
+    sources: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WhySource:
+    """One thing that a memory rests on."""
+
+    handle: str
+    revision: Ref
+    message: Ref | None
+    thread: str
+    role: str  # empty: an event of a task, a logged change, or the person's own words
+    at: str
+    quote: str  # empty where it is no longer to be seen
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why something is remembered."""
+
+    memory: Memory
+    sources: tuple[WhySource, ...]
+    acts: tuple[Event, ...]  # what people did to it, oldest first
+    stated: int = 0  # how often a preference was stated
+
+
+# -- lists -------------------------------------------------------------------------------------------------------
+
+
+def memories(
+    thread: Thread,
+    *,
+    kinds: Collection[MemoryKind | str] = (),
+    scope: str = "project",
+    text: str = "",
+    hidden: bool = False,
+) -> list[Memory]:
+    """What is remembered: pinned first, then by weight; with `text` only what has to do with it, best first."""
+    found = collect(thread, scope)
+    wanted = {str(k.value if isinstance(k, MemoryKind) else k) for k in kinds}
+    told_ = found.hidden if hidden else found.memories
+    some = [m for m in told_ if not wanted or m.kind.value in wanted]
+    if text.strip():
+        return [r.memory for r in _ranked(thread.engine, found, text, some)]
+    return sorted(some, key=_order)
+
+
+def _order(memory: Memory) -> tuple[object, ...]:
+    return (not memory.pinned, ORDER[memory.kind], -round(memory.weight * memory.confidence, 3), memory.id)
+
+
+def memory_of(thread: Thread, name: str, *, scope: str = "project") -> Memory:
+    """One memory by its id or the first characters of it; hidden ones too."""
+    return _named(collect(thread, scope), name)
+
+
+def _named(found: Collected, name: str) -> Memory:
+    wanted = name.strip().lower()
+    everything = {m.id: m for m in (*found.memories, *found.hidden)}
+    wanted = found.aliases.get(wanted, wanted)
+    if wanted in everything:
+        return everything[wanted]
+    fits = sorted(i for i in everything if len(wanted) >= _SHORTEST and i.startswith(wanted))
+    if len(fits) > 1:
+        raise Ambiguous(f"several memories begin with {name}: {', '.join(fits[:5])}", hint="give more digits")
+    if not fits:
+        raise NotFound(f"no memory {name}", hint="`backscroll memory list` shows what is remembered")
+    return everything[fits[0]]
+
+
+def preferences(thread: Thread, *, scope: str = "project") -> list[Preference]:
+    """What the user prefers, with all evidence; superseded and doubtful ones last."""
+    found = collect(thread, scope).preferences
+    return sorted(found, key=lambda p: (p.superseded, -p.confidence, p.ids[0]))
+
+
+def defaults(thread: Thread, *, scope: str = "project") -> Defaults:
+    """What follows from the preferences in force: language, name, style, tools."""
+    return defaults_from(memories(thread, kinds=[MemoryKind.PREFERENCE], scope=scope))
+
+
+def why(thread: Thread, name: str, *, scope: str = "project") -> Why:
+    """Why something is remembered: what it rests on, quoted, and what people did to it."""
+    found = collect(thread, scope)
+    memory = _named(found, name)
+    stated = next((len(p.stated) for p in found.preferences if memory.id in p.ids), 0)
+    sources = thread.reading(lambda view: tuple(_source(view, ref) for ref in memory.sources))
+    return Why(memory, sources, tuple(found.acts.get(memory.id, ())), stated)
+
+
+def _source(view: View, ref: Ref) -> WhySource:
+    event = view.reader.event(ref)
+    mine = view.event(ref.seq)
+    handle = str(Handle(ref.seq, ref.seq, None if mine is not None and mine.id == ref else ref.thread))
+    if event is None:
+        return WhySource(handle, ref, None, ref.thread, "", "", "", live=False)
+    if event.kind not in SPEAKING or event.message is None:
+        text = "" if event.forgotten else _said(event)
+        return WhySource(handle, ref, None, ref.thread, "", event.at, text, live=not event.forgotten)
+    message = event.message
+    state = view.reader.thread(ref.thread)
+    entry = view.entry(message) or (None if state is None else View(view.reader, state).entry(message))
+    seen = view.event(message.seq)
+    other = None if seen is not None and seen.id == message else message.thread
+    handle = str(Handle(message.seq, message.seq, other))
+    spoken = view.reader.spoken([ref]).get(ref)
+    if entry is None or not entry.live or entry.revision != ref or spoken is None or spoken.body is None:
+        role = "" if entry is None else entry.role
+        return WhySource(handle, ref, message, ref.thread, role, event.at, "", live=False)
+    shown = message_of(entry, spoken)
+    from backscroll.derive.flat import flat
+
+    return WhySource(
+        handle, ref, message, ref.thread, shown.role, shown.at, quoted(flat(shown), _QUOTE), live=True
+    )
+
+
+def _said(event: Event) -> str:
+    """The words of an event that is no message."""
+    if event.kind is Kind.REMEMBERED:
+        return quoted(words_in(event), _QUOTE)
+    if event.body is None:
+        return ""
+    from backscroll.record.chain import from_bytes
+
+    body = cast("dict[str, Json]", from_bytes(event.body))
+    texts = [value for value in body.values() if isinstance(value, str)]
+    return quoted(" · ".join(texts), _QUOTE)
+
+
+# -- tasks -------------------------------------------------------------------------------------------------------
+
+
+def task_summary(thread: Thread, task: Task | str) -> tuple[str, tuple[Ref, ...]]:
+    """What stands in for a task: its summary (a model's, where one wrote it) and the revisions it rests on."""
+    one = task if isinstance(task, Task) else named(all_tasks(thread), task)
+
+    def read(view: View) -> tuple[str, tuple[Ref, ...]]:
+        messages = of_task(view, one)
+        name = recipe.key_of(one.state, messages)
+        made = view.reader.made([name]).get(name)
+        found = recipe.found_in(one.state, messages) if made is None else recipe.loaded(made.body)
+        rules = recipe.assembled(one, found)
+        how = better(view.reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), [name])
+        if name in how:
+            rules = by_model(one, rules, how[name].text, {m.id: m.revision for m in messages}, found)
+        summary = next((m for m in rules if m.kind is MemoryKind.SUMMARY), None)
+        return ("", ()) if summary is None else (summary.text, summary.sources)
+
+    return thread.reading(read)
+
+
+def load_relevant_history(
+    thread: Thread,
+    task: Task | str,
+    budget_tokens: int = RELEVANT_TOKENS,
+    *,
+    scope: str = "project",
+    count: Count = rough_count,
+) -> Relevant:
+    """What of earlier work matters for a task (or a text): by meaning, words, files and kind of work, within a budget.
+
+    The surest preferences go with every task.
+    """
+    query, own = _query(thread, task)
+    found = collect(thread, checked_scope(scope))
+    language = thread.info.language
+    some = [
+        m
+        for m in found.memories
+        if m.kind is not MemoryKind.PREFERENCE and (m.thread, m.task) != (thread.id, own)
+    ]
+
+    def line(memory: Memory) -> str:
+        return line_of(memory, thread.id, language)
+
+    title = count(words_of(language)["title_relevant"]) + 1
+    always = sorted((m for m in found.memories if m.kind is MemoryKind.PREFERENCE), key=_order)[:_PREFERENCES]
+    base = [Ranked(m, m.confidence * m.weight, ("preference",)) for m in always]
+    base += [Ranked(m, 1.0, ("pinned",)) for m in some if m.pinned]
+    pinned = {r.memory.id for r in base}
+    ranked = [r for r in _ranked(thread.engine, found, query, some) if r.memory.id not in pinned]
+    chosen = within([*base, *ranked], budget_tokens - title, count, line)
+    picked = sorted(chosen, key=lambda r: (ORDER[r.memory.kind], -r.score, r.memory.id))
+    text = told([r.memory for r in picked], thread.id, language, "title_relevant")
+    some_ = tuple(r.memory for r in picked)
+    return Relevant(text, some_, tuple("; ".join(r.reasons) for r in picked), sources_of(some_))
+
+
+def _query(thread: Thread, task: Task | str) -> tuple[str, str]:
+    """The words of a task, and its id where it is one of this thread."""
+    if isinstance(task, str):
+        known = next((t for t in all_tasks(thread) if task.strip() in (t.id, f"#{t.id}")), None)
+        if known is None:
+            return task, ""
+        task = known
+    one = task
+    messages = thread.reading(lambda view: of_task(view, one))
+    asked = [m.text[:2_000] for m in messages if m.role == "user"][:2]
+    return "\n".join([one.title, *asked, *one.feedback[-1:]]), one.id
+
+
+def hints(thread: Thread, text: str, *, scope: str = "project", limit: int = _HINTS) -> list[Memory]:
+    """Lessons that a text brings to mind: what failed, was refused or given up when something like it was done before."""
+    if not text.strip():
+        return []
+    found = collect(thread, checked_scope(scope))
+    lessons = [m for m in found.memories if m.kind is MemoryKind.LESSON]
+    return [r.memory for r in _ranked(thread.engine, found, text, lessons)[:limit]]
+
+
+def hint_lines(thread: Thread, text: str, *, scope: str = "project", limit: int = _HINTS) -> list[str]:
+    """The same as lines for a prompt or a receipt: "Last time …", with handles."""
+    language = thread.info.language
+    return [reminder(m, thread.id, language) for m in hints(thread, text, scope=scope, limit=limit)]
+
+
+def _ranked(engine: Engine, found: Collected, text: str, some: Sequence[Memory]) -> list[Ranked]:
+    kinds: dict[str, str] = {}
+    for memory in some:
+        task = found.tasks.get((memory.thread, memory.task))
+        if task is not None:
+            kinds[memory.id] = kind_of(task.title)
+    return rank(text, some, encode=_encode(engine), kinds=kinds)
+
+
+def _encode(engine: Engine) -> Encode | None:
+    from backscroll.engine.recall_pool import encoder_for
+
+    encoder = encoder_for(engine)
+    if encoder is None:
+        return None
+
+    def encode(texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        return cast("Sequence[Sequence[float]]", encoder.encode(texts))
+
+    return encode
+
+
+# -- the block in prompts ----------------------------------------------------------------------------------------
+
+
+def block_memories(thread: Thread, *, scope: str = "project") -> list[Memory]:
+    """The memories that the block may tell, in the order in which they should be there."""
+    edge = thread.reading(lambda view: edge_of(thread.engine, view))
+    found = collect(thread, scope, edge=edge)
+    some = [m for m in found.memories if is_long_term(m) and m.text.strip()]
+    pinned = [m for m in some if m.pinned]
+    out = sorted(pinned, key=lambda m: (ORDER[m.kind], m.id))
+    for kind, most in (
+        (MemoryKind.PREFERENCE, _PREFERENCES),
+        (MemoryKind.FACT, _PREFERENCES),
+        (MemoryKind.LESSON, _LESSONS),
+        (MemoryKind.OUTCOME, _OUTCOMES),
+    ):
+        out += sorted((m for m in some if m.kind is kind and not m.pinned), key=_order)[:most]
+    return out
+
+
+def memory_block(
+    thread: Thread, room: int, count: Count = rough_count, *, scope: str = "project"
+) -> Block | None:
+    """Long-term memory and what is pinned, within `room` tokens; None where there is nothing to tell or no room."""
+    language = thread.info.language
+    left = room - count(words_of(language)["title_memory"]) - 4
+    chosen: list[Memory] = []
+    for memory in block_memories(thread, scope=scope):
+        cost = count(line_of(memory, thread.id, language)) + 1
+        if cost <= left:
+            chosen.append(memory)
+            left -= cost
+    if not chosen:
+        return None
+    parts = (Text(told(chosen, thread.id, language, "title_memory")),)
+    reason = "long-term memory" + (", pinned first" if any(m.pinned for m in chosen) else "")
+    return Block(
+        "user",
+        parts,
+        Section.MEMORY,
+        Level.GIST,
+        sources_of(chosen),
+        reason=reason,
+        tokens=count(parts[0].text),
+    )

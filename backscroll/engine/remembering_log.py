@@ -1,0 +1,121 @@
+"""What the rare events of a thread say to whoever remembers: acts of people, boundaries, what may have changed a message.
+
+Owns reading them once (words are not kept in memory) and the question whether a revision that somebody's words rest on still stands as
+it stood. Before: `engine/lineage`, `record/acts`. After: `engine/remembering_reading`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from backscroll.engine.lineage import View
+from backscroll.record.acts import acts_in_force
+from backscroll.record.history import HIDDEN
+from backscroll.record.ports import Reader
+from backscroll.vocab.event import SPEAKING, Event, Kind
+from backscroll.vocab.ids import Ref
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+#: Events at which the memory section of prompts may change by itself; taking one back is another.
+_BOUNDARIES = frozenset({Kind.TASKED, Kind.COMPACTED, Kind.REMEMBERED, Kind.LIFTED})
+_ACTS = frozenset({Kind.REMEMBERED, Kind.LIFTED, Kind.UNDONE, Kind.REDONE})
+#: What adds to a history and changes no message that stands in it.
+_HARMLESS = frozenset(
+    {Kind.CREATED, Kind.RENAMED, Kind.TAGGED, Kind.UNTAGGED, Kind.DESCRIBED, Kind.COMPACTED, Kind.CROPPED, Kind.UNCROPPED,
+     Kind.FLUSHED, Kind.OVERRIDDEN, Kind.LIFTED, Kind.WORLD_TOLD, Kind.TASKED, Kind.REMEMBERED, Kind.CODE_CHANGED, Kind.NOTED}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Up to where memories count: an event of the thread that asks, and when it was."""
+
+    seq: int
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rare:
+    """What was read of a thread's rare events up to one of them; words are not kept."""
+
+    seen: int = 0
+    last: int = 0  # the last rare event
+    touched: int = 0  # the last one that may have changed a message
+    acts: tuple[Event, ...] = ()
+    bounds: frozenset[int] = frozenset()  # boundaries, and what takes them back
+    edge: Edge | None = None  # the last of these; the first event of all where there is none
+
+
+def rare_of(engine: Engine, view: View) -> Rare:
+    """What the rare events of a thread say; what was read before is not read again."""
+    shelf = engine.memo.shelf("remembered-acts", 400)
+    known = cast("Rare", shelf.get(view.state.id) or Rare())
+    if known.seen > view.as_of:
+        known = Rare()
+    fresh = view.others(known.seen)
+    acts = tuple(replace(e, body=None) for e in fresh if e.kind in _ACTS)
+    harm = [e.seq for e in fresh if e.kind not in _HARMLESS]
+    bounds, edge = set(known.bounds), known.edge
+    for event in fresh:
+        if event.kind in _BOUNDARIES or bounds & set(event.head.get("of", ())):
+            bounds.add(event.seq)
+            edge = Edge(event.seq, event.at)
+        elif edge is None:
+            edge = Edge(event.seq, event.at)
+    known = Rare(
+        view.as_of,
+        fresh[-1].seq if fresh else known.last,
+        harm[-1] if harm else known.touched,
+        (*known.acts, *acts),
+        frozenset(bounds),
+        edge,
+    )
+    shelf[view.state.id] = known
+    return known
+
+
+def edge_of(engine: Engine, view: View) -> Edge:
+    """The last event at which the memory section of a thread may change by itself."""
+    return rare_of(engine, view).edge or Edge(0, view.state.created_at)
+
+
+def acts_of(view: View, rare: Rare) -> list[Event]:
+    """What people did to memories and still holds, with their words."""
+    # Without its body an event whose words exist would pass for forgotten: that is told after reading it again.
+    lean = [replace(e, commit=b"") for e in rare.acts]
+    read = [view.event(e.seq) for e in acts_in_force(lean, {Kind.REMEMBERED})]
+    return [e for e in read if e is not None and not e.forgotten]
+
+
+class Alive:
+    """Says whether a revision that a person's words rest on stands as it stood."""
+
+    def __init__(self, reader: Reader, views: Sequence[View]) -> None:
+        self._reader = reader
+        self._views = {view.state.id: view for view in views}
+
+    def sound(self, act: Event, revision: Ref) -> bool:
+        """True where the thread of an act (else the one that holds the revision) still shows it."""
+        event = self._reader.event(revision)
+        if event is None or event.forgotten:
+            return False
+        if event.kind not in SPEAKING or event.message is None:
+            return True
+        for name in (act.thread, revision.thread):
+            view = self._view(name)
+            entry = None if view is None else view.entry(event.message)
+            if entry is not None:
+                return entry.live and not entry.flags & HIDDEN and entry.revision == revision
+        return False
+
+    def _view(self, thread: str) -> View | None:
+        if thread not in self._views:
+            state = self._reader.thread(thread)
+            if state is None:
+                return None
+            self._views[thread] = View(self._reader, state)
+        return self._views[thread]

@@ -1,0 +1,349 @@
+"""From the log to memories: the tasks of a thread (or of all threads of its project), what users said they prefer, what people did
+to memories; each got or made, folded, faded.
+
+Owns what is read and what is kept: what messages say of an ended task is an artefact under a key over their content; statements of
+preferences are read once per revision; acts of people are read from the rare events. Nothing here depends on messages that came
+after a task ended, so an append makes nothing anew but its own statements. Where a fork and its parent both speak of a message, the
+thread that asks decides. Before: `tasks/memory`, `tasks/preferences`, `tasks/memory_acts`, `engine/tasking_reading`. After:
+`engine/remembering`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from backscroll.engine.lineage import View, reach
+from backscroll.engine.modelling import Better, better
+from backscroll.engine.reading import message_of
+from backscroll.engine.remembering_log import Alive, Edge, Rare, acts_of, edge_of, rare_of
+from backscroll.engine.tasking_reading import messages_in, tasks_of
+from backscroll.errors import InvalidInput, StoreError
+from backscroll.record.chain import from_bytes
+from backscroll.record.derived import Made
+from backscroll.record.history import HIDDEN
+from backscroll.record.order import at_end
+from backscroll.record.ports import Reader, ThreadState, Writer
+from backscroll.tasks import memory as recipe
+from backscroll.tasks import memory_ask
+from backscroll.tasks.memory_acts import Layered, layered
+from backscroll.tasks.memory_fading import Use, faded
+from backscroll.tasks.memory_model import by_model
+from backscroll.tasks.preferences import SHOWN, Preference, fold
+from backscroll.tasks.preferences_reading import Stated, statements
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.handle import IN_TEXT
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.moment import microseconds
+from backscroll.vocab.task import Memory, Task, TaskState
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.thread import Thread
+
+SCOPES = ("thread", "project", "all")
+_THREADS = 200  # of a project, the most recently changed
+_PAGE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Everything that is remembered in a scope."""
+
+    memories: tuple[Memory, ...]  # with the person's layer, faded; hidden ones left out
+    hidden: tuple[Memory, ...]
+    preferences: tuple[Preference, ...]  # superseded and doubtful ones too
+    aliases: Mapping[str, str]  # ids that a memory once had
+    acts: Mapping[str, tuple[Event, ...]]
+    tasks: Mapping[tuple[str, str], Task]  # by thread and id
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A task that ended, with what its messages say."""
+
+    task: Task
+    key: bytes
+    found: recipe.Found
+    revisions: Mapping[Ref, Ref]  # of its messages
+    changes: tuple[recipe.FileChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    touched: int
+    edge: bytes | None
+    stated: tuple[Stated, ...]
+
+
+def checked_scope(scope: str) -> str:
+    """The scope, or a clear error."""
+    if scope not in SCOPES:
+        raise InvalidInput(f"unknown scope: {scope!r}", hint=f"use one of {', '.join(SCOPES)}")
+    return scope
+
+
+def collect(thread: Thread, scope: str = "project", *, edge: Edge | None = None) -> Collected:
+    """Everything that is remembered, for a thread; with `edge` what there was to remember at that event."""
+    engine = thread.engine
+    checked_scope(scope)
+    now = edge.at if edge is not None else engine.means.now()
+    fresh: list[Made] = []
+    found = engine.store.read(lambda reader: _collected(engine, reader, thread.id, scope, edge, now, fresh))
+    _keep(engine, fresh)
+    return found
+
+
+def _keep(engine: Engine, fresh: Sequence[Made]) -> None:
+    if not fresh:
+        return
+
+    def work(tx: Writer) -> None:
+        tx.make(fresh)
+
+    try:
+        engine.store.write(work)
+    except StoreError:
+        return  # a store that cannot be written to is no reason not to remember
+
+
+def _collected(
+    engine: Engine, reader: Reader, home: str, scope: str, edge: Edge | None, now: str, fresh: list[Made]
+) -> Collected:
+    views = list(_views(reader, home, scope))
+    sees = dict(reach(reader, views[0].state))
+    ended: dict[Ref, _Ended] = {}
+    stated: dict[tuple[Ref, int], Stated] = {}
+    acts: dict[Ref, Event] = {}
+    used: dict[str, Use] = {}
+    for view in views:
+        own = view.state.id == home
+        rare = rare_of(engine, view)
+        done = _ended(engine, view, rare, fresh)
+        for one in done:
+            other = not own and _seen(sees, one.task.event)
+            if other or not (own or _in_time(_moment(one.task), edge)):
+                continue
+            if one.task.event not in ended:
+                ended[one.task.event] = one
+                _count_uses(used, one.task)
+        for says in _stated(engine, view, rare):
+            if (says.message, says.number) in stated or (not own and _seen(sees, says.message)):
+                continue
+            if (says.message.seq <= edge.seq if own else _in_time(says.at, edge)) if edge else True:
+                stated[says.message, says.number] = says
+        for event in acts_of(view, rare):
+            if (own or not _seen(sees, event.id)) and (own or _in_time(event.at, edge)):
+                acts.setdefault(event.id, event)
+    return _folded(reader, views, home, list(ended.values()), stated, acts, used, now)
+
+
+def _folded(
+    reader: Reader,
+    views: Sequence[View],
+    home: str,
+    ended: Sequence[_Ended],
+    stated: Mapping[tuple[Ref, int], Stated],
+    acts: Mapping[Ref, Event],
+    used: Mapping[str, Use],
+    now: str,
+) -> Collected:
+    written = better(
+        reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), [e.key for e in ended]
+    )
+    derived = [memory for one in ended for memory in _memories(one, written.get(one.key))]
+    # A task's own words may stand under one id in two threads: the first, that of the thread that asks, counts.
+    byid = {memory.id: memory for memory in reversed(derived)}
+    derived = [byid[name] for name in dict.fromkeys(m.id for m in derived)]
+    order = sorted(stated.values(), key=lambda s: (microseconds(s.at) if s.at else 0, s.message, s.number))
+    preferences = fold(order)
+    aliases = {other: p.ids[0] for p in preferences for other in p.ids[1:]}
+    derived += [
+        p.memory(_task_of(p, ended)) for p in preferences if p.confidence >= SHOWN and not p.superseded
+    ]
+    layer = layered(derived, _in_order(acts.values()), Alive(reader, views).sound, aliases)
+    uses = _renamed(used, aliases)
+
+    def finished(memories: Iterable[Memory]) -> tuple[Memory, ...]:
+        return tuple(_elsewhere(faded(m, now, uses.get(m.id)), home) for m in memories)
+
+    return Collected(
+        finished(layer.shown),
+        finished(layer.hidden),
+        tuple(preferences),
+        aliases,
+        layer.acts,
+        {(one.task.thread, one.task.id): one.task for one in ended},
+    )
+
+
+def _memories(one: _Ended, words: Better | None) -> list[Memory]:
+    made = recipe.assembled(one.task, one.found, one.changes)
+    return made if words is None else by_model(one.task, made, words.text, one.revisions, one.found)
+
+
+def _task_of(preference: Preference, ended: Sequence[_Ended]) -> str:
+    said = preference.stated[-1].message
+    return next((one.task.id for one in ended if said in one.revisions), "")
+
+
+def _in_order(acts: Iterable[Event]) -> list[Event]:
+    return sorted(acts, key=lambda e: (microseconds(e.at), e.thread, e.seq))
+
+
+def _elsewhere(memory: Memory, home: str) -> Memory:
+    """A memory whose handles can be read in another thread."""
+    if memory.thread == home:
+        return memory
+    where = memory.thread[:8]
+
+    def named(mark: str) -> str:
+        return mark if "." in mark else mark.replace("[bs:", f"[bs:{where}.", 1)
+
+    return replace(memory, text=IN_TEXT.sub(lambda found: named(found[0]), memory.text))
+
+
+# -- which threads -----------------------------------------------------------------------------------------------
+
+
+def _views(reader: Reader, home: str, scope: str) -> Iterable[View]:
+    """The thread that asks, then the others of its scope, oldest first."""
+    state = reader.thread(home)
+    if state is None:
+        raise InvalidInput(f"no thread {home}")
+    yield View(reader, state)
+    project = state.about.project
+    if scope == "thread" or (scope == "project" and not project):
+        return  # a thread that belongs to no project has only itself
+    found = reader.threads(project=project if scope == "project" else None, limit=_THREADS)
+    others: list[ThreadState] = [s for s in found if s.id != home and not s.forgotten]
+    for other in sorted(others, key=lambda s: (s.created_at, s.id)):
+        yield View(reader, other)
+
+
+def _seen(sees: Mapping[str, int], ref: Ref) -> bool:
+    """True where the thread that asks sees an event itself, through its own past."""
+    return ref.seq <= sees.get(ref.thread, 0)
+
+
+def _moment(task: Task) -> str:
+    return task.ended or (task.attempts[-1].at if task.attempts else task.began)
+
+
+def _in_time(at: str, edge: Edge | None) -> bool:
+    return edge is None or not at or microseconds(at) <= microseconds(edge.at)
+
+
+# -- tasks -------------------------------------------------------------------------------------------------------
+
+
+def _ended(engine: Engine, view: View, rare: Rare, fresh: list[Made]) -> list[_Ended]:
+    """The tasks of a thread of which something is remembered, with what their messages say."""
+    shelf = engine.memo.shelf("remembered-tasks", 400)
+    key = (view.state.id, rare.last)
+    known = cast("list[_Ended] | None", shelf.get(key))
+    if known is not None:
+        return known
+    tasks = [t for t in tasks_of(view, engine.memo.shelf("tasks", 200)) if t.state in recipe.ENDED]
+    logged = [e for e in view.others() if e.kind is Kind.CODE_CHANGED and e.body is not None] if tasks else []
+    out: list[_Ended] = []
+    for task in tasks:
+        messages = of_task(view, task)
+        name = recipe.key_of(task.state, messages)
+        made = view.reader.made([name]).get(name)
+        if made is not None:
+            found = recipe.loaded(made.body)
+        else:
+            found = recipe.found_in(task.state, messages)
+            sources = tuple(dict.fromkeys(m.revision for m in messages))
+            if sources:
+                now = engine.means.now()
+                fresh.append(
+                    Made(name, recipe.RECIPE.name, view.state.id, recipe.stored(found), sources, now)
+                )
+        changes = tuple(_changed(e) for e in logged if _belongs(task, e))
+        out.append(_Ended(task, name, found, {m.id: m.revision for m in messages}, changes))
+    shelf[key] = out
+    return out
+
+
+def of_task(view: View, task: Task) -> list[Message]:
+    """The live messages of a task; of one that was sent back, those up to the verdict: what follows is another try."""
+    messages = messages_in(view, task)
+    if task.state is TaskState.INCOMPLETE and task.attempts:
+        upto = max(a.place for a in task.attempts)
+        return [m for m in messages if m.position <= upto]
+    return messages
+
+
+def _changed(event: Event) -> recipe.FileChange:
+    body = cast("Mapping[str, Any]", from_bytes(event.body or b"{}"))
+    return recipe.FileChange(
+        str(body.get("file", "")),
+        str(body.get("description", "")),
+        event.id,
+        event.head.get("said", event.at),
+    )
+
+
+def _belongs(task: Task, event: Event) -> bool:
+    """Whether a change was logged while a task was worked on."""
+    place = at_end(event.seq)
+    for low, high in task.spans:
+        if low < place and (high is None or place <= high):
+            return True
+    # What is logged after the last message belongs to it too, until it ends.
+    last = max((high for _, high in task.spans if high is not None), default=None)
+    late = last is not None and place > last and bool(task.ended)
+    return late and microseconds(event.at) <= microseconds(task.ended)
+
+
+def _count_uses(used: dict[str, Use], task: Task) -> None:
+    """A memory helped where a task began with it and was completed; the log says so, so a rebuild says the same."""
+    if task.state is not TaskState.COMPLETED:
+        return
+    for name in dict.fromkeys(task.relevant):
+        before = used.get(name)
+        last = task.ended if before is None else max(before.last, task.ended, key=microseconds)
+        used[name] = Use(1 if before is None else before.times + 1, last)
+
+
+def _renamed(used: Mapping[str, Use], aliases: Mapping[str, str]) -> dict[str, Use]:
+    out: dict[str, Use] = {}
+    for name, use in used.items():
+        known = out.get(aliases.get(name, name))
+        more = 0 if known is None else known.times
+        last = use.last if known is None else max(use.last, known.last, key=microseconds)
+        out[aliases.get(name, name)] = Use(use.times + more, last)
+    return out
+
+
+# -- preferences -------------------------------------------------------------------------------------------------
+
+
+def _stated(engine: Engine, view: View, rare: Rare) -> Sequence[Stated]:
+    """What the user messages of a thread say about preferences; only new messages are read, unless old ones changed."""
+    shelf, read = engine.memo.shelf("remembered-said", 400), engine.memo.shelf("remembered-read", 20_000)
+    known = cast("_Said | None", shelf.get(view.state.id))
+    if known is None or known.touched != rare.touched:
+        known = _Said(rare.touched, None, ())
+    edge, out = known.edge, list(known.stated)
+    while True:
+        rows = view.page(_PAGE, after=edge)
+        for entry, spoken in rows:
+            edge = entry.position
+            if entry.role != "user" or entry.flags & HIDDEN or spoken.body is None:
+                continue
+            says = cast("list[Stated] | None", read.get(entry.revision))
+            if says is None:
+                says = read[entry.revision] = statements(message_of(entry, spoken))
+            out += says
+        if len(rows) < _PAGE:
+            break
+    shelf[view.state.id] = _Said(rare.touched, edge, tuple(out))
+    return out
+
+
+__all__ = ["SCOPES", "Collected", "Edge", "Layered", "checked_scope", "collect", "edge_of", "of_task"]

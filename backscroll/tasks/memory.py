@@ -1,0 +1,195 @@
+"""What is remembered of a task: its summary, what came of it, what was learned, which files changed.
+
+Owns the recipe: from a task and its live messages to memories, by rules, each with the revisions it rests on. What the messages
+say (`found_in`) is an artefact under a key over their content; what the task's own events say (results, feedback, reasons) is
+read anew every time, so nothing outlives them. The id of a memory follows from its kind, its task and the messages it rests on,
+never from its words: it is the same after a rebuild and gives nothing away. Refuses reading a store, the person's own layer
+(`tasks/memory_acts`) and what people prefer across tasks (`tasks/preferences`). Before: `derive/summary`, `derive/digest`. After:
+`engine/remembering_reading` gets or makes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from backscroll.derive.digest import digests_of
+from backscroll.derive.gist import gist_messages, inputs_of, shown
+from backscroll.derive.recipe import Count, Recipe
+from backscroll.derive.sentences import rough_count
+from backscroll.derive.summary import summarise_messages
+from backscroll.formats.json_text import dumps
+from backscroll.formats.language import language_of
+from backscroll.record.chain import DAMAGE, damaged, from_bytes
+from backscroll.tasks.memory_lessons import lessons_of, verdicts_of
+from backscroll.tasks.memory_notes import FileChange, Note, quoted, words_of
+from backscroll.tasks.memory_outcomes import REPORT, accepted_of, files_of, outcomes_of, with_changes
+from backscroll.tasks.preferences import preferences_in
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json
+from backscroll.vocab.task import Memory, MemoryKind, Task, TaskState
+
+__all__ = [
+    "ENDED",
+    "RECIPE",
+    "SUMMARY_TOKENS",
+    "FileChange",
+    "Found",
+    "assembled",
+    "found_in",
+    "key_of",
+    "memory_id",
+    "remember",
+]
+
+SUMMARY_TOKENS = 240
+#: How memories are made by rules; the version goes up whenever the same messages would give others.
+RECIPE = Recipe("task-memory", 1, {"summary": SUMMARY_TOKENS})
+#: States in which something is remembered: what was sent back with feedback is a lesson already.
+ENDED = frozenset({TaskState.COMPLETED, TaskState.INCOMPLETE, TaskState.CANCELLED})
+_SAMPLE = 400  # characters of a message by which its language is told
+_ID = 5  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the messages of a task say, by rules: the artefact."""
+
+    summary: str
+    sources: tuple[Ref, ...]  # of the summary
+    notes: tuple[Note, ...]
+    language: str
+    at: str  # of the last message
+
+
+def memory_id(kind: str, home: str, sources: Iterable[Ref], number: int = 0) -> str:
+    """The id of a memory: of what kind, of which task, resting on which messages, the how-manieth of these."""
+    names = ",".join(str(source) for source in sources)
+    return hashlib.sha256(f"{kind}\n{home}\n{names}\n{number}".encode()).hexdigest()[: 2 * _ID]
+
+
+def remember(
+    task: Task,
+    messages: Sequence[Message],
+    *,
+    changes: Sequence[FileChange] = (),
+    preferences: bool = True,
+    count: Count = rough_count,
+) -> list[Memory]:
+    """What is remembered of a task, given its live messages; nothing before it was sent back or ended.
+
+    `changes` are code changes that were logged beside the messages. With `preferences` what the messages of this task alone
+    say about those is there too.
+    """
+    if task.state not in ENDED:
+        return []
+    out = assembled(task, found_in(task.state, messages, count), changes)
+    return [*out, *(preferences_in(shown(messages), task=task.id) if preferences else ())]
+
+
+def key_of(state: TaskState, messages: Sequence[Message]) -> bytes:
+    """The key of what messages say about a task that ended in a state."""
+    return RECIPE.key([state.value, *inputs_of(messages)])
+
+
+def found_in(state: TaskState, messages: Sequence[Message], count: Count = rough_count) -> Found:
+    """What messages say about a task that ended (or stands) in a state."""
+    said = shown(messages)
+    if not said:
+        return Found("", (), (), "", "")
+    language = language_of(" ".join(m.text[:_SAMPLE] for m in said if m.role != "tool"))
+    words, digests = words_of(language), digests_of(said)
+    made = summarise_messages(said, limit_tokens=SUMMARY_TOKENS, count=count)
+    gist = made if made.text else gist_messages(said, limit_tokens=SUMMARY_TOKENS, count=count)
+    notes = (
+        *outcomes_of(state, said, digests, words),
+        *lessons_of(state, said, digests, words),
+        *files_of(said, digests, words),
+    )
+    return Found(gist.text, gist.sources or tuple(m.revision for m in said), notes, language, said[-1].at)
+
+
+def assembled(task: Task, found: Found, changes: Sequence[FileChange] = ()) -> list[Memory]:
+    """The memories of a task: what its messages say, with what its own events say."""
+    words = words_of(found.language or language_of(f"{task.title} {task.reason} {' '.join(task.feedback)}"))
+    accepted = list(accepted_of(task, words))
+    notes = [n for n in found.notes if not (accepted and n.sort == REPORT)]
+    notes = with_changes([*accepted, *verdicts_of(task, words), *notes], changes, words)
+    out = [summary for summary in [_summary(task, found)] if summary is not None]
+    seen: dict[tuple[str, tuple[Ref, ...]], int] = {}
+    for note in notes:
+        # Counted by rule: what one rule finds more or less does not rename what another found in the same message.
+        number = seen[note.sort, note.messages] = seen.get((note.sort, note.messages), -1) + 1
+        out.append(_memory(task, note, number))
+    return out
+
+
+def _summary(task: Task, found: Found) -> Memory | None:
+    title = quoted(task.title)
+    text = f"{title}\n{found.summary}".strip()
+    if not text:
+        return None
+    at = task.ended or found.at or task.began
+    name = memory_id("summary", str(task.event), ())
+    return Memory(name, MemoryKind.SUMMARY, text, task.thread, task.id, found.sources, at)
+
+
+def _memory(task: Task, note: Note, number: int) -> Memory:
+    return Memory(
+        memory_id(f"{note.kind.value} {note.sort}", str(task.event), note.messages, number),
+        note.kind,
+        note.text,
+        task.thread,
+        task.id,
+        note.sources,
+        note.at or task.ended or task.began,
+        note.confidence,
+    )
+
+
+# -- as it is stored ---------------------------------------------------------------------------------------------
+
+
+def stored(found: Found) -> bytes:
+    """The bytes of the artefact."""
+    rows = [
+        [
+            n.kind.value,
+            n.text,
+            [*map(str, n.messages)],
+            [*map(str, n.sources)],
+            n.at,
+            n.confidence,
+            n.path,
+            n.sort,
+        ]
+        for n in found.notes
+    ]
+    data: dict[str, Json] = {
+        "summary": found.summary,
+        "sources": [str(s) for s in found.sources],
+        "notes": rows,
+        "language": found.language,
+        "at": found.at,
+    }
+    return dumps(data).encode("utf-8", "surrogatepass")
+
+
+def loaded(body: bytes) -> Found:
+    """What `stored` wrote."""
+    data = cast("Mapping[str, Json]", from_bytes(body))
+    try:
+        notes = tuple(
+            Note(MemoryKind(kind), text, _refs(messages), _refs(sources), at, float(confidence), path, sort)
+            for kind, text, messages, sources, at, confidence, path, sort in data["notes"]
+        )
+        return Found(data["summary"], _refs(data["sources"]), notes, data["language"], data["at"])
+    except DAMAGE as error:
+        raise damaged("what is remembered of a task", error) from error
+
+
+def _refs(names: Iterable[str]) -> tuple[Ref, ...]:
+    return tuple(parse_ref(name) for name in names)

@@ -1,0 +1,141 @@
+"""The person's own layer over what is remembered: added, reworded, pinned, hidden.
+
+Owns the fold of these acts (`REMEMBERED` events in force, oldest first) over the derived memories. What a person wrote about messages
+names them: where one was changed or deleted since, the words are withheld with a note, and what the rules say stands again if they
+still say something. Refuses reading the log. Before: `record/acts`, `tasks/memory`. After: `engine/remembering_reading`.
+
+An act's head holds `act`, `memory` (its id; not for an added one), `kind`, `sources` (messages) and `revisions`; its sealed body the
+`text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TypeAlias, cast
+
+from backscroll.errors import InvalidInput
+from backscroll.record.chain import from_bytes
+from backscroll.tasks.lifecycle import WITHHELD
+from backscroll.tasks.memory import memory_id
+from backscroll.vocab.event import Event
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.part import Json
+from backscroll.vocab.task import Memory, MemoryKind
+
+#: Says of an act and a revision that it rests on whether that stands as it stood.
+Alive: TypeAlias = Callable[[Event, Ref], bool]
+
+
+class Act(StrEnum):
+    """What a person can do to a memory."""
+
+    ADD = "add"
+    EDIT = "edit"
+    PIN = "pin"
+    UNPIN = "unpin"
+    HIDE = "hide"
+
+
+@dataclass(frozen=True, slots=True)
+class Layered:
+    """Memories with the person's layer on top."""
+
+    shown: tuple[Memory, ...]
+    hidden: tuple[Memory, ...]
+    acts: Mapping[str, tuple[Event, ...]]  # by memory: what was done to it, oldest first
+
+
+def checked_kind(kind: str) -> MemoryKind:
+    """The kind of a memory, or a clear error."""
+    try:
+        return MemoryKind(kind)
+    except ValueError as error:
+        known = ", ".join(k.value for k in MemoryKind)
+        raise InvalidInput(f"unknown kind of memory: {kind!r}", hint=f"use one of {known}") from error
+
+
+def added_id(event: Ref) -> str:
+    """The id of a memory that a person wrote down."""
+    return memory_id("added", "", (event,))
+
+
+def memory_named(event: Event) -> str:
+    """Which memory an act is about."""
+    return added_id(event.id) if event.head.get("act") == Act.ADD else str(event.head.get("memory", ""))
+
+
+def layered(
+    derived: Sequence[Memory], acts: Iterable[Event], alive: Alive, aliases: Mapping[str, str] | None = None
+) -> Layered:
+    """Lay the acts of a person over what was derived. `aliases` are other ids of a memory: it may have had another first source."""
+    other = aliases or {}
+    found: dict[str, Memory] = {m.id: m for m in derived}
+    hidden: set[str] = set()
+    done: dict[str, list[Event]] = {}
+    for event in acts:
+        name = other.get(memory_named(event), memory_named(event))
+        try:
+            act = Act(str(event.head.get("act")))
+        except ValueError:
+            continue  # written by a newer program: not for us
+        done.setdefault(name, []).append(event)
+        if act is Act.ADD:
+            found[name] = _added(event, name, alive)
+        elif act is Act.EDIT:
+            edited = _edited(found.get(name), event, name, alive)
+            if edited is not None:
+                found[name] = edited
+        elif act is Act.HIDE:
+            hidden.add(name)
+        elif name in found:
+            found[name] = replace(found[name], pinned=act is Act.PIN)
+    return Layered(
+        tuple(m for m in found.values() if m.id not in hidden),
+        tuple(m for m in found.values() if m.id in hidden),
+        {name: tuple(events) for name, events in done.items()},
+    )
+
+
+def words_in(event: Event) -> str:
+    """The words of an act."""
+    if event.body is None:
+        return ""
+    body = cast("Mapping[str, Json]", from_bytes(event.body))
+    return str(body.get("text", ""))
+
+
+def revisions_in(event: Event) -> tuple[Ref, ...]:
+    """The revisions that an act rests on."""
+    return tuple(parse_ref(str(name)) for name in event.head.get("revisions", ()))
+
+
+def _added(event: Event, name: str, alive: Alive) -> Memory:
+    kind = str(event.head.get("kind", MemoryKind.FACT))
+    known = MemoryKind(kind) if kind in set(MemoryKind) else MemoryKind.FACT
+    rests = revisions_in(event)
+    sound = all(alive(event, ref) for ref in rests)
+    return Memory(
+        name,
+        known,
+        words_in(event) if sound else "",
+        event.thread,
+        sources=rests or (event.id,),
+        at=event.at,
+        by="person",
+        note="" if sound else WITHHELD,
+    )
+
+
+def _edited(now: Memory | None, event: Event, name: str, alive: Alive) -> Memory | None:
+    """A memory in the words of a person, as long as what they were written about stands."""
+    rests = revisions_in(event)
+    if all(alive(event, ref) for ref in rests):
+        if now is None:
+            # What the rules found is no longer found, and yet nothing of what it rested on has changed: a newer recipe.
+            return replace(_added(event, name, alive), sources=rests or (event.id,))
+        return replace(now, text=words_in(event), by="person", sources=rests or now.sources, note="")
+    if now is None:
+        return _added(event, name, alive)
+    return replace(now, note=WITHHELD)

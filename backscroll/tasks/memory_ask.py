@@ -1,0 +1,131 @@
+"""What a model is asked about a task, and what is read from its answer: memories, plans, follow-up questions.
+
+Owns the plans (`derive/model_ask` calls them so): the data inside a frame, the texts of the prompts (`prompts/*.toml`), the rule-made
+text that stands until the answer can be used; and the reading of the answer, line by line, each with the marks of the messages
+it rests on. A line whose marks lead nowhere is left out: what a model cannot show is not remembered. Refuses calling anybody.
+Before: `derive/model_ask`, `derive/flat`. After: `engine/modelling` makes the call and folds.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import NamedTuple, cast
+
+from backscroll.derive.flat import flat
+from backscroll.derive.gist import Gist, gist_messages, shown
+from backscroll.derive.model_ask import PROSE, SCHEMA, Ask, Plan, frame_name
+from backscroll.derive.recipe import Count, Recipe
+from backscroll.vocab.handle import IN_TEXT, handle_of, parse_handle
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+
+INPUT = 24_000  # tokens of a task that a model gets to see
+VERSION = 1
+MEMORY, PLAN, QUESTIONS = "task-memory:model", "task-plan:model", "task-questions:model"
+_PROMPTS: Mapping[str, str] = {MEMORY: "memory", PLAN: "plan", QUESTIONS: "questions"}
+_SLACK = 200  # JSON around the words, and reasoning that some models count as part of the answer
+_EACH = 1_200  # characters of one message; the rest is a handle away
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s*")
+_LABEL = re.compile(r"^\**\s*([A-Za-z\u4e00-\u9fff]{2,12})\s*\**\s*[:：]\s*\**\s*")
+
+
+class Line(NamedTuple):
+    """One line of an answer: what it is called, what it says, which messages it names."""
+
+    label: str
+    text: str
+    messages: tuple[Ref, ...]
+
+
+def recipe(name: str, model: str) -> Recipe:
+    """How a model makes texts of a kind."""
+    return Recipe(name, VERSION, {"input": INPUT}, model)
+
+
+def prompt_text(name: str, language: str, part: str, **facts: object) -> str:
+    """A text of `prompts/`, filled in."""
+    table = _prompts(name)
+    return table["zh" if language.startswith("zh") else "en"][part].format(**facts)
+
+
+@cache
+def _prompts(name: str) -> Mapping[str, Mapping[str, str]]:
+    raw = resources.files("backscroll.tasks").joinpath(f"prompts/{name}.toml").read_text(encoding="utf-8")
+    return cast("Mapping[str, Mapping[str, str]]", tomllib.loads(raw))
+
+
+def asked(
+    name: str,
+    rule_key: bytes,
+    stand_in: str,
+    given: str,
+    *,
+    model: str,
+    language: str,
+    limit: int,
+    sources: Sequence[Ref],
+) -> Plan[Gist]:
+    """What to ask: `stand_in` is what the rules made of the same, `given` all that the model gets to see."""
+    how = recipe(name, model)
+    frame = frame_name(f"{given}\n{stand_in}")
+    words = max(80, int(limit * PROSE))
+    kind = _PROMPTS[name]
+    system = prompt_text(kind, language, "system", frame=frame, limit=words)
+    body = f"<{frame}>\n{given}\n</{frame}>\n\n{prompt_text(kind, language, 'user')}"
+    return Plan(
+        recipe=how,
+        rule_key=rule_key,
+        key=how.key([rule_key.hex()]),
+        ask=Ask(system, ({"role": "user", "content": body},), words * 2 + _SLACK, SCHEMA),
+        stand_in=Gist(stand_in, tuple(sources)),
+        sources=tuple(dict.fromkeys(sources)),
+        limit=limit,
+        given=given,
+        frame=frame,
+        language="zh" if language.startswith("zh") else "en",
+    )
+
+
+def told(messages: Sequence[Message], count: Count, limit: int = INPUT) -> str:
+    """Messages as a model sees them, each with its handle; where they are too many, the older ones as gists."""
+    said = shown(messages)
+    lines = [f"{handle_of(m.id)} {m.author or m.role}: {_short(flat(m))}" for m in said]
+    sizes = [count(line) for line in lines]
+    room, first = limit, len(lines)
+    while first and sizes[first - 1] <= room:
+        first -= 1
+        room -= sizes[first]
+    if not first:
+        return "\n".join(lines)
+    far = gist_messages(said[:first], limit_tokens=max(200, limit // 8), count=count).text
+    while first < len(lines) and count(far) + sum(sizes[first:]) > limit:
+        first += 1
+    return "\n".join([far, *lines[first:]])
+
+
+def _short(text: str) -> str:
+    if len(text) <= _EACH:
+        return text
+    return f"{text[: _EACH * 2 // 3]} … {text[-_EACH // 3 :]}"
+
+
+def lines_of(text: str, known: Mapping[int, Ref]) -> Iterator[Line]:
+    """The lines of an answer. `known` are the messages that it may name, by the numbers of their handles."""
+    for raw in text.splitlines():
+        line = _BULLET.sub("", raw).strip()
+        if not line:
+            continue
+        named: dict[Ref, None] = {}
+        for mark in IN_TEXT.findall(line):
+            handle = parse_handle(mark)
+            span = range(handle.first, min(handle.last, handle.first + 64) + 1)
+            named.update(dict.fromkeys(known[n] for n in span if n in known))
+        bare = IN_TEXT.sub("", line).strip(" \t　.。;；,，") if IN_TEXT.search(line) else line
+        label = _LABEL.match(bare)
+        words = bare[label.end() :].strip() if label else bare
+        if any(c.isalnum() for c in words):
+            yield Line(label[1].lower() if label else "", words, tuple(named))

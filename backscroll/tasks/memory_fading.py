@@ -1,0 +1,52 @@
+"""Fading: what is not used weighs less with time, never nothing; what is used holds longer.
+
+Owns the arithmetic. Nothing is erased by it: a faded memory stands further down, and counts in full again once it is used or said
+again. Refuses the clock: the moment is given. Before: `vocab/task`. After: `engine/remembering_reading`, `tasks/relevance`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from backscroll.vocab.moment import microseconds
+from backscroll.vocab.task import Memory, MemoryKind
+
+LEAST = 0.1  # what the oldest memory still weighs
+_DAY = 86_400 * 1_000_000
+#: Days after which an unused memory of a kind weighs half.
+HALF: Mapping[MemoryKind, float] = {
+    MemoryKind.SUMMARY: 30.0,
+    MemoryKind.OUTCOME: 45.0,
+    MemoryKind.LESSON: 60.0,
+    MemoryKind.PREFERENCE: 90.0,
+    MemoryKind.FILE: 30.0,
+    MemoryKind.FACT: 180.0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How often a memory helped, and when it last did."""
+
+    times: int
+    last: str
+
+
+def weight(kind: MemoryKind, since: str, now: str, uses: int = 0) -> float:
+    """What a memory weighs that was last said or used then; every use makes it hold longer."""
+    if not since:
+        return 1.0
+    days = max(0.0, (microseconds(now) - microseconds(since)) / _DAY)
+    return round(LEAST + (1.0 - LEAST) * 0.5 ** (days / (HALF[kind] * (1 + uses))), 4)
+
+
+def faded(memory: Memory, now: str, use: Use | None = None) -> Memory:
+    """A memory with what it weighs now; one that is pinned does not fade."""
+    times = 0 if use is None else use.times
+    if memory.pinned:
+        return replace(memory, weight=1.0, uses=times)
+    since = memory.at
+    if use is not None and use.last and (not since or microseconds(use.last) > microseconds(since)):
+        since = use.last
+    return replace(memory, weight=weight(memory.kind, since, now, times), uses=times)

@@ -1,0 +1,96 @@
+"""Notes: what the rules find worth remembering, before it is a memory; and the few words that they need of their own.
+
+Owns the nouns and how quotations are cut. The words are data (`memory_words.toml`), in the language of the task. After:
+`tasks/memory_outcomes` and `tasks/memory_lessons` make notes, `tasks/memory` makes memories of them.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import cast
+
+from backscroll.derive.digest import Digest
+from backscroll.derive.essentials_reading import command_name
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.task import MemoryKind
+
+LONGEST = 280  # characters of a quotation
+_SPACE = re.compile(r"\s+")
+_ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_QUIET = frozenset({"grep", "rg", "egrep", "diff", "test", "cmp", "which", "pgrep", "ls", "find"})
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something worth remembering, and what it rests on."""
+
+    kind: MemoryKind
+    text: str
+    messages: tuple[Ref, ...]  # which messages (or events of the task) say so: the id follows from these
+    sources: tuple[Ref, ...]  # their revisions
+    at: str = ""
+    confidence: float = 0.8
+    path: str = ""  # of the file that it is about
+    sort: str = ""  # by which rule it was found: notes of one rule are counted by themselves
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A change to a file that was logged beside the messages."""
+
+    path: str
+    description: str
+    source: Ref  # the event
+    at: str
+
+
+def quoted(text: str, limit: int = LONGEST) -> str:
+    """A text on one line, cut in its middle where it is long."""
+    line = _SPACE.sub(" ", _ODD.sub("", text)).strip()
+    if len(line) <= limit:
+        return line
+    return f"{line[: limit * 3 // 4].rstrip()} … {line[-limit // 5 :].lstrip()}"
+
+
+@cache
+def _tables() -> Mapping[str, Mapping[str, str]]:
+    raw = resources.files("backscroll.tasks").joinpath("memory_words.toml").read_text(encoding="utf-8")
+    return cast("Mapping[str, Mapping[str, str]]", tomllib.loads(raw))
+
+
+def words_of(language: str) -> Mapping[str, str]:
+    """The words of our own, in a language."""
+    return _tables()["zh" if language.startswith("zh") else "en"]
+
+
+def aim(digest: Digest) -> str:
+    """What a call was aimed at: a later call with the same aim is another try at the same thing."""
+    if digest.kind == "command":
+        return f"{digest.tool_name}|{command_name(digest.target)}"
+    return f"{digest.tool_name}|{digest.target}"
+
+
+def failed(digest: Digest) -> bool:
+    """True where a call failed; programs that fail only to say no do not count."""
+    if digest.result is None or not (digest.is_error or digest.exit_code):
+        return False
+    if digest.kind == "search":
+        return False
+    program = command_name(digest.target).split(" ")[0] if digest.kind == "command" else ""
+    return not (program in _QUIET and digest.exit_code == 1)
+
+
+def worked(digest: Digest) -> bool:
+    """True where a call was answered and did not fail."""
+    return digest.result is not None and not digest.is_error and not digest.exit_code
+
+
+def deed(digest: Digest, limit: int = 90) -> str:
+    """A call on a few characters: what was done to what."""
+    target = digest.target if digest.kind != "command" else digest.target.split("\n")[0]
+    return quoted(f"{digest.tool_name} {target}".strip(), limit)

@@ -1,0 +1,213 @@
+"""What came of a task: results that were accepted, decisions, tests that pass, what the user confirmed; and changed files.
+
+Owns the rules for these; every note quotes what it rests on. Refuses outcomes of a cancelled task: there is none. Before:
+`derive/digest`, `derive/essentials`, `derive/sentences_cues`. After: `tasks/memory`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from backscroll.derive.clusters import pieces
+from backscroll.derive.digest import Digest
+from backscroll.derive.essentials import Essential, Kind
+from backscroll.derive.essentials_reading import findings
+from backscroll.derive.importance import weigh_sentence
+from backscroll.derive.sentences_cues import Marked, marked
+from backscroll.tasks.memory_notes import FileChange, Note, aim, deed, failed, quoted, worked
+from backscroll.tasks.preferences import SHOWN
+from backscroll.tasks.preferences_reading import read_text
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.task import MemoryKind, Task, TaskState
+
+DECISIONS, CONFIRMED, PASSING = 8, 3, 4  # of each, at the most
+FILES = 40
+_WIDE = 20_000
+_REPORTED = 2  # sentences of a last report
+_TELLING = 4  # words that a confirmation needs to say something by itself
+#: The last report of the assistant: it steps back behind a result that was accepted.
+REPORT = "report"
+#: Commands that check something, and the words by which such a check says that all is well.
+_CHECKS = re.compile(
+    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|go test|cargo (?:test|check|clippy|build)|"
+    r"(?:npm|pnpm|yarn|bun) (?:run )?(?:test|build|lint|check)|make (?:test|check|lint|all)|mypy|pyright|ruff|eslint|tsc|"
+    r"mvn (?:test|verify)|gradle\w* (?:test|build|check)|dotnet (?:test|build))\b"
+)
+
+
+def outcomes_of(
+    state: TaskState,
+    said: Sequence[Message],
+    digests: Sequence[Digest],
+    words: Mapping[str, str],
+) -> list[Note]:
+    """What the messages say came of a task that ended in this state."""
+    if state is TaskState.CANCELLED:
+        return []
+    out = list(_reported(said, words)) if state is TaskState.COMPLETED else []
+    return [*out, *_decided(said, digests, words), *_passing(said, digests, words), *_confirmed(said, words)]
+
+
+def accepted_of(task: Task, words: Mapping[str, str]) -> Iterator[Note]:
+    """Results that were accepted; one whose words are withheld says nothing."""
+    if task.state is TaskState.CANCELLED:
+        return
+    for attempt in task.attempts:
+        if attempt.verdict != "accepted" or not attempt.result.strip():
+            continue
+        program = (attempt.decided_as or task.decided_as) == "program"
+        text = words["accepted_by_program" if program else "accepted"].format(
+            text=quoted(attempt.result, 600)
+        )
+        yield Note(
+            MemoryKind.OUTCOME,
+            text,
+            (attempt.event,),
+            (attempt.event,),
+            attempt.at,
+            0.8 if program else 1.0,
+            sort="result",
+        )
+
+
+def _reported(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[Note]:
+    """The last report of a completed task, where nobody wrote a result: its weightiest sentences."""
+    last = next((m for m in reversed(said) if m.role == "assistant" and m.text.strip()), None)
+    if last is None:
+        return
+    found = [p for p in marked(last.text[:_WIDE]) if p.sentence.shape in ("prose", "item")]
+    ranked = sorted(range(len(found)), key=lambda n: (-_worth(found, n), n))[:_REPORTED]
+    best = [found[n].text for n in sorted(ranked) if _worth(found, n) > 0]
+    if best:
+        text = words["reported"].format(text=quoted(" … ".join(best), 420))
+        yield Note(MemoryKind.OUTCOME, text, (last.id,), (last.revision,), last.at, 0.6, sort=REPORT)
+
+
+def _worth(found: Sequence[Marked], number: int) -> float:
+    piece = found[number]
+    if piece.cues & {"question", "filler"}:
+        return 0.0
+    first, last = number == 0, number == len(found) - 1
+    told = 0.8 * bool(piece.cues & {"done", "success", "finding"})
+    return weigh_sentence(piece, role="assistant", first=first, last=last, answers=False).value + told
+
+
+def _decided(said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]) -> Iterator[Note]:
+    # What is meant for good is a preference, and remembered as such.
+    found = [
+        e
+        for e in findings(said, digests).open
+        if e.kind is Kind.DECISION and not any(r.strength >= SHOWN for r in read_text(e.text))
+    ]
+    at = {m.id: m.at for m in said}
+    for essential in _weightiest(found, DECISIONS):
+        text = words["decided"].format(text=quoted(essential.text))
+        home = essential.message
+        yield Note(
+            MemoryKind.OUTCOME, text, (home,), (essential.source,), at.get(home, ""), 0.8, sort="decision"
+        )
+
+
+def _weightiest(found: Sequence[Essential], most: int) -> list[Essential]:
+    """Of too many the weightiest and newest; in the order in which they were said."""
+    ranked = sorted(range(len(found)), key=lambda n: (-found[n].weight, -n))[:most]
+    return [found[n] for n in sorted(ranked)]
+
+
+def _passing(said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]) -> Iterator[Note]:
+    """Checks that pass at the end: the last run of each."""
+    last: dict[str, Digest] = {}
+    for digest in digests:
+        if digest.kind == "command" and _CHECKS.search(digest.target) and (worked(digest) or failed(digest)):
+            last.pop(aim(digest), None)
+            last[aim(digest)] = digest
+    revisions = {m.id: m.revision for m in said}
+    for digest in [d for d in last.values() if worked(d)][-PASSING:]:
+        home = digest.result or digest.call
+        text = words["passing"].format(what=deed(digest), outcome=quoted(digest.summary, 120))
+        yield Note(
+            MemoryKind.OUTCOME,
+            text,
+            (home,),
+            (revisions.get(home, home),),
+            digest.timestamp,
+            0.9,
+            sort="check",
+        )
+
+
+def _confirmed(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[Note]:
+    """What the user said works, together with what it is about: the last ones."""
+    found: list[Note] = []
+    for message in said:
+        if message.role != "user":
+            continue
+        for piece in marked(message.text[:_WIDE]):
+            if "success" not in piece.cues or piece.cues & {"error", "question", "todo"}:
+                continue
+            if len(pieces(piece.text)) < _TELLING or piece.sentence.shape == "code":
+                continue
+            text = words["confirmed"].format(text=quoted(piece.text))
+            found.append(
+                Note(
+                    MemoryKind.OUTCOME,
+                    text,
+                    (message.id,),
+                    (message.revision,),
+                    message.at,
+                    0.8,
+                    sort="confirmed",
+                )
+            )
+    yield from found[-CONFIRMED:]
+
+
+# -- files -------------------------------------------------------------------------------------------------------
+
+
+def files_of(said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]) -> list[Note]:
+    """Files that tools changed, one note each; of very many the last ones."""
+    revisions = {m.id: m.revision for m in said}
+    touched: dict[str, list[tuple[Ref, Ref, str]]] = {}
+    for digest in digests:
+        if digest.kind in ("edit", "write") and worked(digest) and digest.target.strip():
+            home = digest.call if digest.call in revisions else digest.result or digest.call
+            row = (home, revisions.get(home, home), digest.timestamp)
+            touched.setdefault(quoted(digest.target, 200), []).append(row)
+    out: list[Note] = []
+    for path, rows in list(touched.items())[-FILES:]:
+        times = words["changed_once"] if len(rows) == 1 else words["changed_times"].format(n=len(rows))
+        text = words["changed"].format(path=path, what=times)
+        # The first message that touched it names the note: it stays the same when more changes follow.
+        sources = tuple(dict.fromkeys(row[1] for row in rows))
+        out.append(Note(MemoryKind.FILE, text, (rows[0][0],), sources, rows[-1][2], 1.0, path))
+    return out
+
+
+def with_changes(
+    notes: Sequence[Note], changes: Sequence[FileChange], words: Mapping[str, str]
+) -> list[Note]:
+    """Notes of files together with the changes that were logged: what was written about a file says more than a number."""
+    logged: dict[str, list[FileChange]] = {}
+    for change in changes:
+        if change.path.strip():
+            logged.setdefault(quoted(change.path, 200), []).append(change)
+    out: list[Note] = []
+    for note in notes:
+        more = logged.pop(note.path, []) if note.path else []
+        out.append(_described(note, more, words) if more else note)
+    for path, more in list(logged.items())[-FILES:]:
+        first = Note(MemoryKind.FILE, "", (more[0].source,), (), more[-1].at, 1.0, path)
+        out.append(_described(first, more, words))
+    return out
+
+
+def _described(note: Note, changes: Sequence[FileChange], words: Mapping[str, str]) -> Note:
+    told = dict.fromkeys(quoted(c.description, 160) for c in changes if c.description.strip())
+    what = words["stop"].join(list(told)[-3:]) or words["changed_once"]
+    text = words["changed"].format(path=note.path, what=what)
+    sources = tuple(dict.fromkeys((*note.sources, *(c.source for c in changes))))
+    return replace(note, text=text, sources=sources, at=max(note.at, changes[-1].at))

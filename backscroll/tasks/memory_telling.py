@@ -1,0 +1,67 @@
+"""Memories as text: the lines of the memory section, of what a new task begins with, of a reminder.
+
+Owns the wording and the order; the words of our own are data (`memory_words.toml`). What is told is said to be a record, not a
+request. Refuses choosing what is told. Before: `tasks/relevance`. After: `engine/remembering`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backscroll.tasks.memory_notes import quoted, words_of
+from backscroll.tasks.relevance import ORDER
+from backscroll.vocab.handle import IN_TEXT, Handle
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.task import Memory, MemoryKind
+
+_LONG = 420  # characters of a memory on one line
+_MARKS = 2
+
+
+def line_of(memory: Memory, home: str, language: str = "en", *, label: bool = True) -> str:
+    """A memory on one line, with handles of what it rests on."""
+    words = words_of(language)
+    text = quoted(_bare(memory.text), _LONG)
+    kind = f"{words[f'kind_{memory.kind.value}']}{words['colon']}" if label else ""
+    marks = " ".join(handles_of(memory, home)[:_MARKS])
+    return f"- {kind}{text} {marks}".rstrip()
+
+
+def _bare(text: str) -> str:
+    """Words without the handles inside them: those stand at the end of the line."""
+    return IN_TEXT.sub("", text)
+
+
+def handles_of(memory: Memory, home: str) -> list[str]:
+    """The handles of what a memory rests on, as they are read in a thread."""
+    in_text = list(dict.fromkeys(IN_TEXT.findall(memory.text)))
+    if in_text:
+        return in_text
+    return [str(Handle(s.seq, s.seq, None if s.thread == home else s.thread)) for s in memory.sources[:4]]
+
+
+def told(memories: Sequence[Memory], home: str, language: str, title: str) -> str:
+    """Several memories under a title, by kind, in the order in which they are given."""
+    words = words_of(language)
+    lines = [line_of(m, home, language) for m in sorted(memories, key=lambda m: ORDER[m.kind])]
+    return "\n".join([words[title], *lines]) if lines else ""
+
+
+def reminder(memory: Memory, home: str, language: str) -> str:
+    """A lesson as a reminder."""
+    return words_of(language)["reminder"].format(text=line_of(memory, home, language, label=False)[2:])
+
+
+def sources_of(memories: Sequence[Memory]) -> tuple[Ref, ...]:
+    """Every revision that some memories rest on."""
+    return tuple(dict.fromkeys(s for m in memories for s in m.sources))
+
+
+def is_long_term(memory: Memory) -> bool:
+    """True for what outlives its task everywhere: not what one task alone was about."""
+    return memory.pinned or memory.kind in (
+        MemoryKind.PREFERENCE,
+        MemoryKind.FACT,
+        MemoryKind.LESSON,
+        MemoryKind.OUTCOME,
+    )

@@ -1,0 +1,214 @@
+"""Preferences: what the user wants done in one way and not in another, learned with evidence, used as defaults.
+
+Owns the fold over statements in order: said again, it is surer; contradicted, the latest wins and the other steps back (it is there
+again when the contradiction is deleted); and what follows from them (`defaults_from`). Refuses reading a store and the clock: ages
+are given. Before: `tasks/preferences_reading`. After: `engine/remembering_reading`, plans and the memory section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from backscroll.derive.clusters import likeness, pieces
+from backscroll.derive.recipe import Recipe
+from backscroll.tasks.memory_notes import quoted
+from backscroll.tasks.preferences_reading import Aspect, Stated, read_text, statements
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.task import Memory, MemoryKind
+
+#: How statements are read; the version goes up whenever the same message would give others.
+RECIPE = Recipe("preferences", 1)
+SHOWN = 0.5  # confidence from which a preference is one
+_SUREST = 0.97
+_ALIKE = 0.6  # share of words from which two ways to do things are the same one
+_DOUBT = 0.85  # what each statement of the contrary takes away
+_SUPERSEDED = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """A preference, with everything that was said for it."""
+
+    aspect: Aspect
+    topic: str
+    value: str
+    sign: int
+    stated: tuple[Stated, ...]
+    confidence: float
+    superseded: bool = False  # something later says the contrary
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Every id it has or had: one for each statement, the first is its own."""
+        return tuple(statement_id(s) for s in self.stated)
+
+    @property
+    def text(self) -> str:
+        """The last statement, in the user's words."""
+        return self.stated[-1].text
+
+    @property
+    def sources(self) -> tuple[Ref, ...]:
+        """The revisions that say it."""
+        return tuple(dict.fromkeys(s.revision for s in self.stated))
+
+    def memory(self, task: str = "") -> Memory:
+        """The preference as a memory; it lives where it was said first."""
+        first, last = self.stated[0], self.stated[-1]
+        return Memory(
+            statement_id(first),
+            MemoryKind.PREFERENCE,
+            self.text,
+            first.message.thread,
+            task,
+            self.sources,
+            last.at,
+            self.confidence,
+        )
+
+
+def statement_id(stated: Stated) -> str:
+    """The id of a preference by one of its statements: never by its words."""
+    from backscroll.tasks.memory import memory_id
+
+    return memory_id("preference", "", (stated.message,), stated.number)
+
+
+@dataclass(slots=True)
+class _Held:
+    stated: list[Stated]
+    words: frozenset[str]
+    doubts: int = 0
+    superseded: bool = False
+    told: list[float] = field(default_factory=list[float])
+
+
+def fold(stated: Iterable[Stated]) -> list[Preference]:
+    """Preferences from statements in the order in which they were made; superseded ones last, doubtful ones included."""
+    held: list[_Held] = []
+    for one in stated:
+        words = pieces(one.matter or one.text)
+        same = next((h for h in reversed(held) if _same(h, one, words)), None)
+        against = [h for h in held if h is not same and not h.superseded and _contrary(h, one, words)]
+        for other in against:
+            other.superseded = True
+        if same is None:
+            same = _Held([one], words)
+            held.append(same)
+        else:
+            same.stated.append(one)
+            same.words |= words
+            same.superseded = False
+        same.doubts += sum(min(4, len(h.stated)) for h in against)
+    made = [_preference(h) for h in held]
+    return sorted(made, key=lambda p: p.superseded)
+
+
+def _same(held: _Held, one: Stated, words: frozenset[str]) -> bool:
+    first = held.stated[0]
+    if first.sign != one.sign or first.aspect != one.aspect or first.topic != one.topic:
+        return False
+    if one.topic:
+        return first.value.casefold() == one.value.casefold()
+    return likeness(held.words, words) >= _ALIKE
+
+
+def _contrary(held: _Held, one: Stated, words: frozenset[str]) -> bool:
+    first = held.stated[0]
+    if first.aspect != one.aspect or first.topic != one.topic:
+        return False
+    if not one.topic:
+        return first.sign != one.sign and likeness(held.words, words) >= _ALIKE
+    alike = first.value.casefold() == one.value.casefold()
+    if alike:
+        return first.sign != one.sign
+    return first.sign > 0 and one.sign > 0  # of a topic only one value holds
+
+
+def _preference(held: _Held) -> Preference:
+    first = held.stated[0]
+    miss = 1.0
+    seen: set[Ref] = set()
+    for one in held.stated:
+        if one.message not in seen:  # saying it twice in one breath is saying it once
+            miss *= 1.0 - one.strength
+            seen.add(one.message)
+    sure = min(_SUREST, 1.0 - miss) * _DOUBT ** min(4, held.doubts)
+    sure = sure * _SUPERSEDED if held.superseded else sure
+    return Preference(
+        first.aspect,
+        first.topic,
+        first.value,
+        first.sign,
+        tuple(held.stated),
+        round(sure, 3),
+        held.superseded,
+    )
+
+
+def preferences_in(messages: Iterable[Message], *, task: str = "") -> list[Memory]:
+    """What some messages alone say about preferences, as memories."""
+    found = fold(s for m in messages for s in statements(m))
+    return [p.memory(task) for p in found if p.confidence >= SHOWN and not p.superseded]
+
+
+# -- what follows ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that is preferred to others of its kind, or is not to be used."""
+
+    group: str
+    name: str
+    wanted: bool
+    memory: str  # id
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What preferences make of a prompt, a plan, an answer."""
+
+    language: str = ""  # a code such as zh; empty: nobody said
+    name: str = ""  # what the user wants to be called
+    style: tuple[str, ...] = ()  # lines in the user's words
+    tools: tuple[Tool, ...] = ()
+    practices: tuple[str, ...] = ()  # everything else, in the user's words
+    memories: tuple[str, ...] = ()  # ids of what it follows from
+
+
+def defaults_from(preferences: Iterable[Memory]) -> Defaults:
+    """What follows from preferences; where two speak of the same, the later in the list that is no surer steps back.
+
+    Reads their words again, so a preference that a person wrote down or reworded counts like one that was learned.
+    """
+    ranked = sorted(preferences, key=lambda m: (not m.pinned, -m.confidence * m.weight, m.id))
+    language = name = ""
+    style: dict[str, str] = {}
+    tools: dict[str, Tool] = {}
+    practices: list[str] = []
+    used: list[str] = []
+    for memory in ranked:
+        if memory.kind is not MemoryKind.PREFERENCE or not memory.text.strip():
+            continue
+        used.append(memory.id)
+        found = read_text(memory.text)
+        for read in found:
+            if read.aspect == "language" and read.sign > 0:
+                language = language or read.value
+            elif read.aspect == "name":
+                name = name or read.value
+            elif read.aspect == "style":
+                style.setdefault(read.topic, memory.text)
+            elif read.aspect == "tool":
+                wanted = read.sign > 0
+                key = read.topic if wanted else f"{read.topic} {read.value}"
+                tools.setdefault(key, Tool(read.topic, read.value, wanted, memory.id))
+        if not found or any(r.aspect == "practice" for r in found):
+            practices.append(memory.text)
+    return Defaults(
+        language, name, tuple(dict.fromkeys(quoted(s, 200) for s in style.values())), tuple(tools.values()),
+        tuple(dict.fromkeys(practices)), tuple(used),
+    )  # fmt: skip

@@ -1,0 +1,181 @@
+"""Which memories matter for a task: by meaning, by words, by the files it touches, by what kind of work it is.
+
+Owns the score and its reasons; every score comes with why. The vectors of an encoder are passed in, and words alone do where there is
+none. Refuses reading: memories are given, faded. The cues for kinds of work are data (`relevance.toml`). Before: `recall/words`,
+`tasks/memory_fading`. After: `engine/remembering`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from math import log
+from typing import TypeAlias, cast
+
+from backscroll.derive.recipe import Count
+from backscroll.derive.sentences_cues import lowered, paths_in
+from backscroll.recall.words import index_words
+from backscroll.vocab.handle import IN_TEXT
+from backscroll.vocab.task import Memory, MemoryKind
+
+#: Texts in, rows of numbers of length 1 out.
+Encode: TypeAlias = "Callable[[Sequence[str]], Sequence[Sequence[float]]]"
+RELEVANT = 0.22  # score from which a memory is worth its tokens
+_BASE = 0.3  # likeness that any two texts have
+_WORDS, _MEANING, _FILES, _SAME_KIND = 0.55, 0.45, 0.35, 0.06
+_SOUND = 0.55  # of the score that does not depend on weight and confidence
+_WIDE = 4_000
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_TOKEN = re.compile(r"[^\W_]+|[\u3400-\u9fff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A memory, how much it matters, and why."""
+
+    memory: Memory
+    score: float
+    reasons: tuple[str, ...]
+
+
+@cache
+def _kinds() -> Mapping[str, re.Pattern[str]]:
+    raw = resources.files("backscroll.tasks").joinpath("relevance.toml").read_text(encoding="utf-8")
+    table = cast("Mapping[str, Sequence[str]]", tomllib.loads(raw)["kinds"])
+    return {
+        kind: re.compile("|".join(re.escape(w) if _HAN.search(w) else rf"\b{re.escape(w)}" for w in words))
+        for kind, words in table.items()
+    }
+
+
+def kind_of(text: str) -> str:
+    """What kind of work a request asks for; empty where its words do not say."""
+    low = lowered(text[:_WIDE])
+    best, most = "", 0
+    for kind, pattern in _kinds().items():
+        found = len(pattern.findall(low))
+        if found > most:
+            best, most = kind, found
+    return best
+
+
+def terms_of(text: str) -> list[str]:
+    """The words by which texts are compared; handles say nothing."""
+    words = index_words(IN_TEXT.sub(" ", text[:_WIDE])).split()
+    # A lone Han character is the tail of a pair: it fits too much.
+    return [w for w in words if len(w) > 1]
+
+
+def rank(
+    query: str,
+    memories: Sequence[Memory],
+    *,
+    encode: Encode | None = None,
+    files: Collection[str] = (),
+    kinds: Mapping[str, str] | None = None,
+) -> list[Ranked]:
+    """Memories by how much they matter for a text, best first; those that do not are left out.
+
+    `files` are paths that the task touches beside those the text names; `kinds` says of a memory's id what kind of work it
+    came from.
+    """
+    told = [m for m in memories if m.text.strip()]
+    if not told or not query.strip():
+        return []
+    asked = list(dict.fromkeys(terms_of(query)))
+    own = [set(terms_of(m.text)) for m in told]
+    rarity = _rarity(own)
+    best = sum(rarity(t) for t in asked) or 1.0
+    meaning = _meaning(query, told, encode)
+    wanted, names = kind_of(query), {*_names(files), *_names(paths_in(query[:_WIDE]))}
+    out: list[Ranked] = []
+    for number, memory in enumerate(told):
+        shared = [t for t in asked if t in own[number]]
+        held = sum(rarity(t) for t in shared) / best
+        near = max(0.0, (meaning[number] - _BASE) / (1 - _BASE)) if meaning else 0.0
+        common = sorted(names & _names(paths_in(memory.text)))
+        same = bool(wanted) and (kinds or {}).get(memory.id) == wanted
+        raw = (_WORDS * held + _MEANING * near) / (_WORDS + (_MEANING if meaning else 0.0))
+        score = raw + _FILES * bool(common) + _SAME_KIND * same
+        score *= _SOUND + (1 - _SOUND) * memory.weight * memory.confidence
+        if score >= RELEVANT and (held > 0.08 or common or near > 0.35):
+            out.append(Ranked(memory, round(score, 4), _reasons(shared, rarity, near, common, same)))
+    return sorted(out, key=lambda r: (-r.score, r.memory.id))
+
+
+def _rarity(texts: Sequence[set[str]]) -> Callable[[str], float]:
+    counts = Counter(t for words in texts for t in words)
+    total = len(texts)
+
+    def rarity(term: str) -> float:
+        return log(1 + (total + 1) / (counts.get(term, 0) + 0.5))
+
+    return rarity
+
+
+def _meaning(query: str, memories: Sequence[Memory], encode: Encode | None) -> list[float]:
+    """How near each memory is in meaning; nothing where there is no encoder."""
+    if encode is None:
+        return []
+    rows = encode([query[:_WIDE], *(IN_TEXT.sub(" ", m.text[:_WIDE]) for m in memories)])
+    first = [float(x) for x in rows[0]]
+    return [sum(a * float(b) for a, b in zip(first, row, strict=True)) for row in rows[1:]]
+
+
+def _names(paths: Collection[str]) -> set[str]:
+    """Files by their names: the same one is spelled with more or less of its folder."""
+    return {p.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].casefold() for p in paths if p.strip("/\\")}
+
+
+def _reasons(
+    shared: Sequence[str], rarity: Callable[[str], float], near: float, common: Sequence[str], same: bool
+) -> tuple[str, ...]:
+    out: list[str] = []
+    if common:
+        out.append(f"same files: {', '.join(common[:3])}")
+    telling = sorted(shared, key=lambda t: (-rarity(t), t))[:3]
+    if telling:
+        out.append(f"shared words: {', '.join(telling)}")
+    if near > 0.2:
+        out.append("similar meaning")
+    if same:
+        out.append("same kind of task")
+    return tuple(out)
+
+
+def within(ranked: Sequence[Ranked], room: int, count: Count, line: Callable[[Memory], str]) -> list[Ranked]:
+    """As many of the best as fit; near-duplicates and a second summary of the same task are passed over."""
+    out: list[Ranked] = []
+    seen: list[set[str]] = []
+    for one in ranked:
+        words = set(terms_of(one.memory.text))
+        if any(_same(words, other) for other in seen):
+            continue
+        cost = count(line(one.memory)) + 1
+        if cost > room:
+            continue
+        out.append(one)
+        seen.append(words)
+        room -= cost
+    return out
+
+
+def _same(one: set[str], other: set[str]) -> bool:
+    few = min(len(one), len(other))
+    return bool(few) and len(one & other) / max(len(one), len(other)) >= 0.85
+
+
+#: In which order kinds of memories are told.
+ORDER: Mapping[MemoryKind, int] = {
+    MemoryKind.PREFERENCE: 0,
+    MemoryKind.FACT: 1,
+    MemoryKind.LESSON: 2,
+    MemoryKind.OUTCOME: 3,
+    MemoryKind.SUMMARY: 4,
+    MemoryKind.FILE: 5,
+}
