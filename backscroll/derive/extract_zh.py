@@ -191,11 +191,9 @@ def _once(found: list[Assertion]) -> list[Assertion]:
     """Each thing once, where it is said most surely; nodes that only repeat a name are left out."""
     best: dict[tuple[str, ...], Assertion] = {}
     for one in found:
-        key = (
-            (one.kind.value, one.subject, one.predicate, one.value, one.object)
-            if one.kind is not Claim.NODE
-            else ("node", one.subject)
-        )
+        # a pronoun means somebody else in another message
+        where = str(one.source) if one.subject.startswith("@") or one.object.startswith("@") else ""
+        key = (one.kind.value, one.subject, one.predicate, one.value, one.object, where)
         if key not in best or one.sure > best[key].sure:
             best[key] = one
     return list(best.values())

@@ -21,6 +21,7 @@ KINDS = "PLOWDUMHFNA"
 _LETTER = {PERSON: "P", PLACE: "L", ORGANISATION: "O", WORK: "W", ANIMAL: "P"}
 KIND_OF = {"P": PERSON, "L": PLACE, "O": ORGANISATION, "W": WORK}
 CLASS = {k: f"[{chr(_FIRST + i * _ROOM)}-{chr(_FIRST + i * _ROOM + _ROOM - 1)}]" for i, k in enumerate(KINDS)}
+CLASS_P, CLASS_L = chr(_FIRST), chr(_FIRST + _ROOM)
 _GLUE = r"(?:[、，,/ ]|和|与|及|以及|还有|跟|同)"
 
 _VALUES: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -111,7 +112,7 @@ class Marked:
 
 def is_mark(char: str) -> bool:
     """True for a mark of any kind."""
-    return _FIRST <= ord(char) < _FIRST + _ROOM * len(KINDS)
+    return len(char) == 1 and _FIRST <= ord(char) < _FIRST + _ROOM * len(KINDS)
 
 
 @cache
@@ -198,3 +199,34 @@ def remark(marked: Marked, normal: str, joined: list[Mention]) -> Marked:
     taken = [(m.start, m.end) for m in joined]
     rest = [m for m in marked.mentions if not any(a <= m.start and m.end <= b for a, b in taken)]
     return _build(normal, marked.plain, sorted([*rest, *joined], key=lambda m: m.start))
+
+
+_STARTS = re.compile(
+    "(?:也|都|就|还|又|已经|现在|目前|一直|曾经|曾|从小|其实|真的|的确|后来|终于|刚刚|最近|当时|并且|并|而且|但是|但|不过|只是|只|才|平时|经常|特别|非常|很|最|比较|然后|之后|今年|从小就){0,3}"
+    "(?:不是|是|叫|来自|住|居住|搬|喜欢|不喜欢|最爱|爱|讨厌|害怕|怕|养|有|在|当|做|擅长|从事|担任|打算|计划|准备|身高|性格|职业|毕业|出生|毕业于|把|将|去过|去了|买|送|给|嫁|娶|和|跟|精通|患|得了|加入|辞职|离开|\\d{1,3}岁|[二三四五六七八九]?十[一二三四五六七八九]?岁|一个|一名|一位|外号|小名|英文名|昵称|长着|留着|扎着)"
+)
+_CLAUSE = re.compile("(?<=[，,；;])")
+_OPENS = compiled("^(?:[^\\s，。！？]{0,3}?)(?P<a>{P})")
+
+
+def elided(marked: Marked) -> Marked:
+    """The sentence with its subject put before those later clauses that leave it out (我叫小明，[我]住在上海)."""
+    text = marked.text
+    subject = ""
+    out: list[str] = []
+    places: list[int] = []
+    at = 0
+    for cut in [*(m.start() for m in _CLAUSE.finditer(text)), len(text)]:
+        clause = text[at:cut]
+        opens = _OPENS.match(clause)
+        if opens:
+            subject = opens["a"]
+        elif subject and _STARTS.match(clause):
+            out.append(subject)
+            places.append(marked.places[at])
+        elif any(CLASS_P <= c < CLASS_L for c in clause[:6]):
+            subject = ""  # somebody else may be the subject now
+        out.append(clause)
+        places += marked.places[at:cut]
+        at = cut
+    return Marked("".join(out), marked.plain, (*places, marked.places[-1]), marked.mentions)

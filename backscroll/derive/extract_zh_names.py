@@ -249,7 +249,9 @@ def _tagged(text: str, words: list[Word]) -> list[Found]:
             while end < len(words) and _in_run(words[end]):
                 end += 1
             out += _run(text, words[at:end])
-        if word.tag.startswith("nr") and is_chinese_name(word.text) and _usual(word.text):
+        if given := _family_apart(words, at):
+            out.append(_with_title(text, Found(word.start, given.end, PERSON, 0.8)))
+        elif word.tag.startswith("nr") and is_chinese_name(word.text) and _usual(word.text):
             close = word.end - (
                 len(word.text) == 3 and word.text[-1] in letters("never_edge")
             )  # 乔伊 + 在, glued
@@ -264,6 +266,18 @@ def _tagged(text: str, words: list[Word]) -> list[Found]:
             out.append(Found(word.start, word.end, PLACE if word.tag[:2] == "ns" else ORGANISATION))
         at = end
     return out
+
+
+def _family_apart(words: list[Word], at: int) -> Word | None:
+    """The given name after a family name that the word cutter took for a word of its own (张 + 亚东)."""
+    if len(words[at].text) != 1 or words[at].text not in letters("surnames") or at + 1 == len(words):
+        return None
+    given = words[at + 1]
+    before = words[at - 1] if at else None
+    if before is not None and (before.tag[0] == "m" or before.text in ("这", "那", "每", "几", "哪")):
+        return None  # a measure word: 一张
+    proper = given.tag[:2] in ("nr", "ns", "nz") and len(given.text) == 2
+    return given if proper and given.text not in listed("not_names") | listed("not_places") else None
 
 
 def _usual(text: str) -> bool:

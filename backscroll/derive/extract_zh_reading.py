@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from backscroll.derive.extract_zh_context import Context
 from backscroll.derive.extract_zh_kin import sex_of, ties
-from backscroll.derive.extract_zh_marks import KIND_OF, Marked, Mention, is_mark
+from backscroll.derive.extract_zh_marks import KIND_OF, Marked, Mention, elided, is_mark
 from backscroll.derive.extract_zh_names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK
 from backscroll.derive.extract_zh_rules import Clause, Rule, clauses, denied, rules
 from backscroll.derive.extract_zh_values import liked, parts_of, place_of, suits, thing_of, value_of
@@ -58,9 +58,14 @@ class Scene:
             return self.me
         if mention.name == "@you":
             return self.you or "@you"
-        if mention.name.startswith("@") and not mention.of:
-            return self.context.who(mention.name)
-        return mention.name
+        if not mention.name.startswith("@") or mention.of:
+            return mention.name
+        if mention.name in ("@he", "@she"):
+            before = [m for m in self.marked.mentions if m.kind == "P" and m.end <= mention.start]
+            named = {m.name for m in before if not m.name.startswith("@") and not (m.of and any(n.start == m.end for n in before))}
+            if named:  # somebody stands before it in the sentence: that one, unless there are two
+                return named.pop() if len(named) == 1 else mention.name
+        return self.context.who(mention.name)
 
     def claim(
         self, kind: Claim, subject: str, predicate: str = "", sure: float = 0.9, **facts: str
@@ -91,6 +96,7 @@ class Scene:
 
 def read_sentence(scene: Scene) -> list[Assertion]:
     """What a sentence says."""
+    scene = replace(scene, marked=elided(scene.marked))
     parts = clauses(scene.marked.text)
     out = list(_ties(scene, parts))
     answered: set[int] = set()

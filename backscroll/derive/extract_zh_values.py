@@ -163,6 +163,8 @@ def liked(text: str) -> str:
 
 def suits(match: str, kind: str, name: str) -> bool:
     """True where a name is of the sort that a rule wants."""
+    if match.startswith("unit "):
+        return name.endswith(tuple(match.split()[1:]))
     if match == "country":
         return not name.endswith(("省", "市", "区", "县", "州", "路", "街", "镇", "村", "岛"))
     if match == "school":
