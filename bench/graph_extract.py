@@ -10,7 +10,7 @@ for threads. Chinese is handed to `bench.graph_extract_zh`.
 from __future__ import annotations
 
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,17 @@ _TABLES: dict[str, Any] = tomllib.loads(
 
 class Rules:
     """Dispatches on the language and on what is asked for."""
+
+    def __init__(self) -> None:
+        self.usual: dict[tuple[bool, bool], str] = {}
+
+    def fit(self, items: list[Any]) -> None:
+        """The commonest predicate between speakers and names: what is answered for a given pair of which nothing was said."""
+        seen: dict[tuple[bool, bool], Counter[str]] = defaultdict(Counter)
+        for item in items:
+            for s, p, o in item.triples:
+                seen[_speaker(s), _speaker(o)][p] += 1
+        self.usual = {kind: by.most_common(1)[0][0] for kind, by in seen.items()}
 
     def start(self, lang: str, predicates: list[str], entities: list[str] | None = None) -> None:
         """Begin a new item."""
@@ -59,7 +70,15 @@ class Rules:
         held: dict[tuple[str, str], set[str]] = defaultdict(set)
         for s, p, o in self.result()["triples"]:
             held[s.lower(), o.lower()].add(p)
-        return [held.get((x.lower(), y.lower()), set()) for x, y in pairs]
+        usual = self.usual
+        return [
+            held.get((x.lower(), y.lower())) or {usual.get((_speaker(x), _speaker(y)), "")} - {""}
+            for x, y in pairs
+        ]
+
+
+def _speaker(name: str) -> bool:
+    return name.startswith("Speaker ") and name[8:].isdigit()
 
 
 class Dialogue:

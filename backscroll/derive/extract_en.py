@@ -15,6 +15,7 @@ from backscroll.derive.extract_en_calling import calls, introductions, names, re
 from backscroll.derive.extract_en_doing import doing
 from backscroll.derive.extract_en_names import Seen, merge, survey
 from backscroll.derive.extract_en_phrases import Line, starts_question
+from backscroll.derive.extract_en_quotes import Quoted, quoted
 from backscroll.derive.extract_en_reading import Reading, Turn
 from backscroll.derive.extract_en_words import Word, cut
 from backscroll.derive.said import Said
@@ -62,13 +63,54 @@ def _parts(text: str) -> list[tuple[str, int]]:
 
 def _message(said: Said, lines: list[tuple[Sentence, list[Word]]], seen: Seen, turn: Turn) -> None:
     r = Reading(said, turn, Line([], "", 0))
+    marks = quoted(said.text, said.speaker)
+    at = 0
     for number, (sentence, tokens) in enumerate(lines):
-        tokens = merge(tokens, seen)
-        if not tokens:
-            continue
-        r.line = Line(tokens, sentence.text, sentence.start, starts_question(tokens))
+        while at < len(marks) and marks[at].end <= sentence.start:
+            at += 1
         r.number = number
-        _sentence(r)
+        for run, mark in _runs(tokens, marks, at):
+            words = merge(run, seen)
+            if not words:
+                continue
+            r.line = Line(words, sentence.text, sentence.start, starts_question(words))
+            r.voice = mark.voice if mark is not None else ""
+            r.scale = 0.9 if r.voice else 1.0
+            _sentence(r)
+
+
+def _runs(tokens: list[Word], marks: list[Quoted], at: int) -> list[tuple[list[Word], Quoted | None]]:
+    """The words of a sentence, cut where quoted speech begins and ends; a title in quotation marks becomes one name."""
+    if at >= len(marks) or not tokens or marks[at].start >= tokens[-1].end:
+        return [(tokens, None)]
+    out: list[tuple[list[Word], Quoted | None]] = []
+    for word in tokens:
+        while at < len(marks) and marks[at].end <= word.start:
+            at += 1
+        inside = marks[at] if at < len(marks) and marks[at].start <= word.start else None
+        if inside is not None and inside.title:
+            _titled(out, word, inside)
+            continue
+        if inside is not None and inside.unread:
+            continue
+        if not out or out[-1][1] is not inside:
+            out.append(([], inside))
+        out[-1][0].append(word)
+    return out
+
+
+def _titled(out: list[tuple[list[Word], Quoted | None]], word: Word, mark: Quoted) -> None:
+    if not out or out[-1][1] is not None:
+        out.append(([], None))
+    run = out[-1][0]
+    if run and run[-1].tag == "K" and run[-1].start == mark.start:
+        last = run[-1]
+        text = last.text + (" " if word.start > last.end else "") + word.text
+        run[-1] = Word(text, text.lower(), "K", last.start, word.end, "work")
+        return
+    if run and run[-1].tag == '"':
+        run.pop()
+    run.append(Word(word.text, word.low, "K", word.start, word.end))
 
 
 def _sentence(r: Reading) -> None:

@@ -330,7 +330,16 @@ def _class(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
     if who.name == "@they" or who.name == "@we":
         return
     lows = text.lower().split()
-    if head in {"fan", "lover"} and len(lows) > 1:
+    if "old" in lows and lows[0].isalnum() and any(w.startswith("year") for w in lows[1:3]):
+        r.attribute(who, "age", lows[0], mood, 0.9)
+        text = " ".join(text.split()[lows.index("old") + 1 :])
+        lows = text.lower().split()
+    if head == "fan" and line.low(found.end) == "of":
+        for one in object_phrases(line, found.end + 1):
+            to = r.refer(one, loose=True)
+            if to is not None:
+                r.relation(who, "likes", to, mood, 0.85)
+    elif head in {"fan", "lover"} and len(lows) > 1:
         liked = " ".join(
             w
             for w in text.split()[:-1]
@@ -344,6 +353,10 @@ def _class(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
         r.attribute(who, "occupation", text, mood, 0.9)
         r.gender(who.name, head)
         _workplace(r, who, found, mood)
+        if line.low(found.end) == "and" and line.tag(found.end + 1) in "wD":
+            more = phrase(line, found.end + 1)
+            if more is not None and more.head in words("occupation") and line.tag(more.end) not in "AB":
+                r.attribute(who, "occupation", more.text, mood, 0.85)
     elif head in words("race"):
         r.attribute(who, "race", text, mood, 0.85)
     elif head in _PEOPLE:

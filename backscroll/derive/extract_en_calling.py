@@ -91,7 +91,10 @@ def calls(r: Reading) -> None:
             continue
         you = r.pronoun("you") or Named(PRONOUN + "you", "person")
         if known:
-            if word.type in {"place", "organisation", "work"}:
+            if "person" not in {word.type or "person", r.turn.types.get(word.text, "person")}:
+                continue
+            if r.said.addressee and not r.voice and not _same_person(word.text, r.said.addressee):
+                r.add(Claim.ALIAS, you, value=word.text, sure=0.35)
                 continue
             r.turn.types.setdefault(word.text, "person")
             r.people = [
@@ -101,6 +104,12 @@ def calls(r: Reading) -> None:
             r.node(Named(word.text, "person"), sure=0.9)
         else:
             _dear(r, word, you)
+
+
+def _same_person(name: str, other: str) -> bool:
+    """True where a name may be another's short form: they begin alike."""
+    one, two = name.lower().split(), other.lower().split()
+    return any(a.startswith(b[:3]) or b.startswith(a[:3]) for a in one for b in two)
 
 
 def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
@@ -136,12 +145,9 @@ def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
 def _in_list(r: Reading, start: int) -> bool:
     """ "I met Tom, Ann, and Bob": a list, nobody is called."""
     line = r.line
-    if (
-        line.tag(start - 2) == "K"
-        or line.low(start - 2) in kin()
-        or line.low(start - 2) in {"named", "called"}
-    ):
-        return True
+    last = line.low(start - 2)
+    if line.tag(start - 2) == "K" or last in {"named", "called"} or last in kin() or kind_of(last):
+        return True  # "my home country, Peru": it says which
     return any(
         line.low(at) in {"and", "or"} and line.tag(at + 1) == "K"
         for at in range(start, min(start + 6, len(line.words)))
@@ -204,7 +210,7 @@ def introductions(r: Reading) -> None:
 
 
 def _me(r: Reading, name: Word, sure: float) -> None:
-    r.meet(name.text)
+    r.turn.types.setdefault(name.text, "person")
     if name.text.lower() != r.me.lower():
         r.add(Claim.ALIAS, Named(r.me, "person"), value=name.text, sure=sure)
 
@@ -217,7 +223,7 @@ def _name_is(r: Reading, i: int) -> None:
             return
         at += 1
     found = phrase_before(line, i + 1)
-    if found is None or line.asked:
+    if found is None or (line.asked and line.tag(found.start - 1) != "," and found.start > 1):
         return
     value = line.words[at] if at < len(line.words) else None
     if value is None or (value.tag != "K" and value.tag != "w"):
@@ -228,11 +234,11 @@ def _name_is(r: Reading, i: int) -> None:
     owner = r.owner(found)
     if owner is None:
         return
-    r.meet(value.text)
-    if owner.name == r.me and not r.voice:
-        r.add(Claim.ALIAS, owner, value=value.text, sure=0.95)
+    if owner.name == r.me:
+        r.turn.types.setdefault(value.text, "person")
     else:
-        r.add(Claim.ALIAS, owner, value=value.text, sure=0.9)
+        r.meet(value.text)
+    r.add(Claim.ALIAS, owner, value=value.text, sure=0.95 if owner.name == r.me else 0.9)
 
 
 def _this_is(r: Reading, at: int) -> None:
@@ -335,6 +341,8 @@ def relatives(r: Reading) -> None:
         if word.low not in kin() or word.tag not in "wB":
             continue
         name_follows = line.tag(i + 1) == "K"
+        if name_follows and word.low in _PLURAL_KIN:
+            continue
         found = phrase_before(line, i + 1) if not name_follows else _with_name(r, i)
         if found is None or (not found.det and not found.owner):
             continue

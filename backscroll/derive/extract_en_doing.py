@@ -124,7 +124,11 @@ def doing(r: Reading, i: int) -> None:
         _parting(r, i)
         return
     found = verbs().get(low)
-    if found is None or line.tag(i - 1) in "DS'":
+    if (
+        found is None
+        or line.tag(i - 1) in "DS'"
+        or (low == "like" and line.tag(i - 1) in ",.BRC" and line.low(i - 1) not in {"and", "but"})
+    ):
         return
     who: tuple[Phrase, ...] | None = None
     mood: Mood | None = None
@@ -164,7 +168,7 @@ def _verb(r: Reading, i: int, verb: Verb, at: int, who: tuple[Phrase, ...], told
     perfect = line.low(i - 1) in {"have", "has", "'ve"} or line.low(i - 2) in {"have", "has", "'ve"}
     if verb.tense == "past" and not (is_past or perfect) or (verb.tense == "present" and mood.past):
         return False
-    if low.endswith("ing") and line.tag(i - 1) not in "AVN" and not line.subjects:
+    if low.endswith("ing") and not _progressive(line, i):
         return False
     if (
         low in verb.pasts
@@ -174,6 +178,8 @@ def _verb(r: Reading, i: int, verb: Verb, at: int, who: tuple[Phrase, ...], told
     ):
         return False  # passive
     if mood.denied and (verb.tense == "past" or verb.end):
+        return True
+    if not _agrees(line, i, low in verb.pasts, who):
         return True
     if _any_more(line, at):
         mood.over = mood.over or mood.denied
@@ -187,6 +193,23 @@ def _verb(r: Reading, i: int, verb: Verb, at: int, who: tuple[Phrase, ...], told
     for found in object_phrases(line, at):
         done = _object(r, verb, found, who, mood) or done
     return done
+
+
+def _agrees(line: Line, i: int, past: bool, who: tuple[Phrase, ...]) -> bool:
+    """ "Tom likes", never "Tom like": that is no verb."""
+    low = line.low(i)
+    if past or low.endswith(("s", "ing")) or len(who) > 1 or line.tag(i - 1) == "A" or line.tag(i - 2) == "A":
+        return True
+    one = who[0]
+    return one.pronoun not in {"he", "she", "it"} and one.name is None
+
+
+def _progressive(line: Line, i: int) -> bool:
+    """ "is working", and not "keen on working"."""
+    at = i - 1
+    while line.tag(at) in "VN":
+        at -= 1
+    return line.tag(at) in "A'"
 
 
 def _faded(r: Reading, who: tuple[Phrase, ...], mood: Mood) -> Mood:
@@ -358,6 +381,12 @@ def _liking(r: Reading, verb: Verb, at: int, who: tuple[Phrase, ...], mood: Mood
         named = r.refer(one)
         if named is None or named.name in {"@you", "@we", "@they", "@it"}:
             continue
+        if line.low(start) in {"eat", "eating", "drink", "drinking"} and not unwanted:
+            for found in object_phrases(line, start + 1):
+                to = r.refer(found, loose=True)
+                if to is not None and not to.pronoun:
+                    r.relation(named, "likes", Named(to.name, "thing"), told, 0.85)
+            continue
         for text in deeds(line, start):
             r.attribute(named, "avoids" if unwanted else "hobby", text, told, 0.85)
     return True
@@ -429,36 +458,7 @@ def _wanting(r: Reading, i: int) -> None:
             or (line.low(at) == "to" and line.low(at + 1) in {"be", "have"})
         ):
             text, _ = deed(line, at + 1)
-            known = {
-                "know",
-                "say",
-                "see",
-                "hear",
-                "make",
-                "tell",
-                "talk",
-                "ask",
-                "thank",
-                "go",
-                "do",
-                "get",
-                "give",
-                "use",
-                "show",
-                "let",
-                "keep",
-                "share",
-                "ensure",
-                "add",
-                "try",
-                "think",
-                "come",
-                "start",
-                "take",
-                "look",
-                "check",
-            }
-            if text and line.low(at + 1) not in known and len(text.split()) > 1:
+            if text and line.low(at + 1) in words("goals") and len(text.split()) > 1:
                 r.attribute(named, "goal", text, mood, 0.75)
         elif line.low(i) in {"want", "wants"}:
             found = phrase(line, at)

@@ -7,14 +7,17 @@ do: `extract_en` reads that. Before: `extract_en_words`. After: `extract_en_phra
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from backscroll.derive.extract_en_words import Word, common, tags, words
 
 _LINKS = frozenset({"of", "de", "von", "van", "der", "del", "la", "le", "da", "di", "du", "bin", "al", "y"})
 _INSIDE = frozenset({"of", "the", "and", "in", "for"})
 LONGEST_NAME = 6  # words
+_STRETCHED = re.compile(r"(.)\1\1")
 
 
 @dataclass(slots=True)
@@ -35,7 +38,9 @@ def survey(lines: Iterable[Sequence[Word]]) -> Seen:
         if shouted(line):
             continue
         opening = True
+        plain = lead(line)
         for i, word in enumerate(line):
+            opening = opening or i < plain
             first = word.text[0]
             if first.isalpha():
                 if not first.isupper():
@@ -49,6 +54,26 @@ def survey(lines: Iterable[Sequence[Word]]) -> Seen:
             elif word.tag in '.":*-' or word.low in "-•":
                 opening = True
     return seen
+
+
+def lead(line: Sequence[Word]) -> int:
+    """How many words at the start are a heading in bold, or the head of an item: their capitals say nothing."""
+    size = len(line)
+    at = 0
+    while at < size and not line[at].text[0].isalpha() and line[at].low != "*":
+        at += 1
+    if at + 1 < size and line[at].low == line[at + 1].low == "*":
+        close = at + 2
+        while close + 1 < size and not (line[close].low == line[close + 1].low == "*"):
+            close += 1
+        return close + 1
+    if at == 0:
+        return 0  # no item
+    for k in range(at, min(at + 8, size)):
+        if line[k].low == ":":
+            return k + 1
+    letters = [w for w in line[at:] if w.text[0].isalpha()]
+    return size if len(letters) < 5 and all(w.text[0].isupper() for w in letters) else 0
 
 
 def shouted(line: Sequence[Word]) -> bool:
@@ -66,16 +91,26 @@ def merge(line: list[Word], seen: Seen) -> list[Word]:
         return line
     out: list[Word] = []
     i, opening = 0, True
-    size = len(line)
+    size, plain = len(line), lead(line)
     while i < size:
         word = line[i]
+        opening = opening or i < plain
         first = word.text[0]
+        if word.tag == "K":  # a title in quotation marks
+            out.append(word)
+            i, opening = i + 1, False
+            continue
         titled = first.isupper() and _after_title(line, i)
         if titled or (first.isupper() and _may_be(word, opening, seen, line, i)):
             end = _name_end(line, i)
             name = _joined(line, i, end)
             name.sure = 0.85 if opening and end == i + 1 and word.text not in seen.inside else 1.0
-            if titled and word.low in words("titles", "person") and name.type != "place":
+            if (
+                titled
+                and word.low in words("titles", "person")
+                and name.type != "place"
+                and " of " not in name.text
+            ):
                 name.type = "person"
             out.append(name)
             i = end
@@ -95,6 +130,8 @@ def _after_title(line: Sequence[Word], i: int) -> bool:
     size, at = len(line), i + 1
     if at >= size or len(line[i].text) < 2 or line[i].tag not in "wI":
         return False
+    if line[i].text.endswith("."):  # initials
+        return line[at].text[0].isupper() and line[at].tag == "w" and len(line[at].text) > 1
     if line[i].low in words("titles", "before"):
         if line[at].low == "." and line[at].start == line[i].end:
             at += 1
@@ -116,7 +153,9 @@ def _after_title(line: Sequence[Word], i: int) -> bool:
 
 def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int) -> bool:
     low = word.low
-    if len(low) < 2 or low in words("never_names") or low.endswith("."):
+    if len(low) < 2 or low in words("never_names") or low.endswith(".") or low in words("nationality"):
+        return False
+    if _uttered(word.text, low):
         return False
     tagged = low in tags()
     if not opening:
@@ -125,16 +164,35 @@ def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int)
         if word.text.isupper() and len(word.text) > 5:
             return False  # stressed, not named
         return not (tagged and low in seen.small)
-    if tagged:
+    if tagged or word.tag == "V" or (word.text.isupper() and len(low) <= 3):
         return False
     following = line[i + 1] if i + 1 < len(line) else None
+    if line[0].low in "*-•+" and following is not None and following.low in {"*", ":"}:
+        return word.text in seen.inside
     if word.text in seen.inside and (low not in common() or low not in seen.small):
         return True
-    if low in seen.small or (low in common() and not _tells(following)):
+    if low in seen.small or low in common():
         return _two(word, following, seen)
-    if low in common():
-        return word.text in seen.called and low not in seen.small
+    if not line[0].text[0].isalpha() and (
+        following is None or following.tag in "wR#" or following.low in {":", "(", "-"}
+    ):
+        return False  # nothing shows that it is more than the first word
     return not _formed(low) or _tells(following)
+
+
+def _uttered(text: str, low: str) -> bool:
+    """True for sounds and stammering: "Ohhh", "I-I", "No-no", "Y'know", "Shh"."""
+    if "-" in low:
+        parts = low.split("-")
+        if any(a.startswith(b) or b.startswith(a) for a, b in pairwise(parts)) or parts[0] in tags():
+            return True
+        if text.rpartition("-")[2][0].islower() and len(parts[-1]) > 3:
+            return True  # "Asian-inspired"
+    if "'" in low or "\u2019" in low:
+        return not (len(text) > 2 and text[1] in "'\u2019" and text[2].isupper())  # O'Brien
+    if _STRETCHED.search(low):
+        return True
+    return low.isascii() and not text.isupper() and not any(c in "aeiouy" for c in low)
 
 
 def _tells(following: Word | None) -> bool:
@@ -214,7 +272,7 @@ def _name_end(line: Sequence[Word], i: int) -> int:
             break
         after = end + 1
         if word.low in _LINKS:
-            if after < size and line[after].low == "the":
+            if after < size and line[after].low in {"the", "our", "my", "your"}:
                 after += 1
             if (
                 after < size

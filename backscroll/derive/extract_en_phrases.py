@@ -125,6 +125,11 @@ def phrase(line: Line, i: int, limit: int = 1 << 30) -> Phrase | None:
         at += 1
     if line.tag(at) == "#":
         found.number = line.low(at)
+        if line.tag(at + 1) in "wK" and not line.low(at + 1).startswith(("year", "-")):
+            at = begin = at + 1  # "two dogs" are dogs
+    if found.det and line.low(at) == "own" and line.tag(at + 1) in "wVB":
+        at = begin = at + 1
+        found.det = "a"
     return _body(line, found, at, begin, limit)
 
 
@@ -135,8 +140,13 @@ def _body(line: Line, found: Phrase, at: int, begin: int, limit: int) -> Phrase 
         if tag == "K":
             last_name = at
         elif tag == "w":
-            if last_name >= 0 and last_name == at - 1 and line.low(at) not in _noun_after_name():
-                break
+            if (
+                last_name >= 0
+                and last_name == at - 1
+                and not found.det
+                and line.low(at) not in _noun_after_name()
+            ):
+                break  # "gave Tom flowers"; but "an Oxfam shop"
             found.head = line.low(at)
         elif tag == "B" and at > begin and line.low(at).endswith("ing") and line.tag(at + 1) == "w":
             pass  # "my working hours"
@@ -222,6 +232,8 @@ def subject(line: Line, verb: int) -> tuple[tuple[Phrase, ...], Mood | None]:
         _auxiliary(line, at, mood)
         at -= 1
     low = line.low(at)
+    if low == "*" and line.low(at - 1) != "*" and line.words[at].end == line.words[at + 1].start:
+        return (Phrase(at, at, pronoun="i"),), mood  # narration: "*smiles*"
     if low == "to" or (line.tag(at) == "R" and low != "like") or line.tag(at) == "'":
         return (), None
     if low in _ENDS_PHRASE and line.tag(at - 1) in "wK":

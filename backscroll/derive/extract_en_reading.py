@@ -181,8 +181,15 @@ class Reading:
     ) -> None:
         """Keep one assertion; what is said twice is kept once, as surely as it was said."""
         value = " ".join(value.split())
+        if kind is Claim.ALIAS and value.lower() == who.name.lower():
+            return
         if to is not None and to.name == who.name:
             return
+        if self.said.role == "assistant" and not self.said.speaker and not self.voice:
+            if who.name == self.me or (to is not None and to.name == self.me):
+                return  # a program is glad to help; that tells nothing
+            if who.name == PRONOUN + "you":
+                sure *= 0.5  # "you" of advice is anybody
         sure = round(max(0.05, min(1.0, sure * who.sure * (to.sure if to else 1.0) * self.scale)), 2)
         key = (kind.value, who.name, predicate, value.lower(), to.name if to else "")
         claim = Assertion(

@@ -17,13 +17,13 @@ from backscroll.vocab.part import Json
 #: Nothing here nests quantifiers over the same characters, so the time is linear in the text.
 _WORD = re.compile(
     r"(?:[^\W\d_]\.){2,}"  # initials: U.S.
-    r"|[^\W\d_]+(?:['’\-][^\W\d_]+)*"
+    r"|[^\W\d_]+(?:['’\-][^\W\d_]+)*\+?"
     r"|['’](?:s|m|re|ve|ll|d)\b"
     r"|\d[\d.,:]*\d|\d"
     r"|\.{2,}|…|--+|[^\w\s]"
 )
 _CUT = re.compile(r"(?i)(?P<not>n['’]t)$|(?P<rest>['’](?:s|m|re|ve|ll|d))$|(?P<of>['’])$")
-_STOPS = frozenset(".!?;:…—–()[]{}\n") | {"...", "..", "--", "---"}
+_STOPS = frozenset(".!?;:…—–()[]{}*~\n") | {"...", "..", "--", "---"}
 _QUOTES = frozenset('"“”«»')
 _SPECIAL = {
     "can't": ("can", "n't"),
