@@ -50,7 +50,7 @@ def entries_of(value: dict[str, Json] | list[Json], source: str) -> list[LoreEnt
     if value.get("type") == "risu" and (rows := as_array(value.get("data"))) is not None:
         return _listed(_without_folders(rows), source)
     if "entries" in value and isinstance(value["entries"], list | dict):
-        return _of_book(value, source)
+        return _some(_of_book(value, source))
     if _is_entry(value):
         return [_entry(value, "", source)]
     return _of_plain(value, source)

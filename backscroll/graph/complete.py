@@ -103,23 +103,30 @@ def _telling(kind: str) -> int:
     return len(plain(kind)) if is_han(kind) else len(kind_words(kind)[1])
 
 
-_last: tuple[Sequence[WorldEntry], WorldIndex] | None = None
+_KEPT = 8  # descriptions at hand at a time: a process reads a few threads
+_ready: tuple[tuple[Sequence[WorldEntry], WorldIndex], ...] = ()
 
 
 def _index(world: Sequence[WorldEntry]) -> WorldIndex:
-    """The index of a description; that of the last tuple is kept, because a whole graph asks with the same one."""
-    global _last
-    held = _last
-    if held is not None and held[0] is world:
-        return held[1]
+    """The index of a description. Those of the last tuples are kept, because a whole graph asks with the same one."""
+    global _ready
+    for held, index in _ready:
+        if held is world:
+            return index
     made = world_index(world)
     if isinstance(world, tuple):
-        _last = (world, made)
+        _ready = ((world, made), *_ready[: _KEPT - 1])
     return made
 
 
-def completed(node: NodeView, world: Sequence[WorldEntry], options: Options) -> NodeView:
-    """The node with what can be inferred about it; the node itself where nothing may be."""
+def completed(
+    node: NodeView,
+    world: Sequence[WorldEntry],
+    options: Options,
+    refused: Callable[[Fact], bool] | None = None,
+) -> NodeView:
+    """The node with what can be inferred about it; the node itself where nothing may be. `refused` says of a fact that a person
+    does not want it (a forbidden one is not inferred again)."""
     if not options.auto_infer or options.min_attributes <= 0:
         return node
     attributes, relations = list(node.attributes), list(node.relations)
@@ -128,16 +135,17 @@ def completed(node: NodeView, world: Sequence[WorldEntry], options: Options) -> 
         index = _index(world)
         kind = kind or next((t for n in _called(node) if (t := index.types.get(plain(n)))), "")
         for source, how in _stated(node, index):
-            _take(node, source, how, attributes, relations)
+            fact = _of_world(node, source, how, attributes, relations)
+            if fact is not None and not (refused and refused(fact)):
+                (relations if fact.object else attributes).append(fact)
     have = {fact.predicate for fact in attributes} - {"name"}
     for name, value in _defaults(kind, options.language):
         if len(have) >= options.min_attributes:
             break
-        if name not in have:
+        fact = _inferred(node, name, value, Rank.DEFAULT, f"default of type {kind or 'thing'}")
+        if name not in have and not (refused and refused(fact)):
             have.add(name)
-            attributes.append(
-                _inferred(node, name, value, Rank.DEFAULT, f"default of type {kind or 'thing'}")
-            )
+            attributes.append(fact)
     return replace(node, type=kind, attributes=tuple(attributes), relations=tuple(relations))
 
 
@@ -172,25 +180,27 @@ def _stated(node: NodeView, index: WorldIndex) -> Iterator[tuple[_Source, str]]:
                     yield source, value
 
 
-def _take(node: NodeView, source: _Source, how: str, attributes: list[Fact], relations: list[Fact]) -> None:
-    """Add what the world states, unless something is known already."""
+def _of_world(
+    node: NodeView, source: _Source, how: str, attributes: Sequence[Fact], relations: Sequence[Fact]
+) -> Fact | None:
+    """What the world states, unless something is known already."""
     entry = source.entry
     where = f"{entry.source}: {entry.name}" if entry.source and entry.source != entry.name else entry.name
     note = f"world: {where}" + (f" ({how})" if how else "")
+    single = predicate(source.predicate).single
     if is_relation(source.predicate):
         other = key_of(source.value)
         said = [fact for fact in relations if fact.predicate == source.predicate]
-        if not other or other == node.id or (said and predicate(source.predicate).single):
-            return
-        if all(fact.object != other for fact in said):
-            relations.append(_inferred(node, source.predicate, source.value, Rank.WORLD, note, other))
-        return
+        if not other or other == node.id or (said and single) or any(fact.object == other for fact in said):
+            return None
+        return _inferred(node, source.predicate, source.value, Rank.WORLD, note, other)
     said = [fact for fact in attributes if fact.predicate == source.predicate]
     surer = any(fact.rank in (Rank.PERSON, Rank.SAID) for fact in said)
-    if surer or (said and predicate(source.predicate).single) or source.predicate == "name":
-        return
-    if all(plain(fact.value) != plain(source.value) for fact in said):
-        attributes.append(_inferred(node, source.predicate, source.value, Rank.WORLD, note))
+    if surer or (said and single) or source.predicate == "name":
+        return None
+    if any(plain(fact.value) == plain(source.value) for fact in said):
+        return None
+    return _inferred(node, source.predicate, source.value, Rank.WORLD, note)
 
 
 def _inferred(node: NodeView, name: str, value: str, rank: Rank, note: str, other: str = "") -> Fact:

@@ -115,7 +115,7 @@ def _phrases(
     number: Callable[[Ref], int] | None,
 ) -> list[_Phrase]:
     own = [fact for fact in relations if fact.node == node.id and not fact.derived]
-    own += [fact for fact in node.relations if not fact.derived]
+    own += [fact for fact in node.relations if not fact.derived or fact.object not in names]
     said = {_identity(fact): fact for fact in [*node.attributes, *own] if fact.current}
     out: list[_Phrase] = []
     for order, fact in enumerate(said.values()):
