@@ -66,7 +66,7 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
         said = [*_called(scene), *read_sentence(scene)]
         out += [*_nodes(scene, said), *said]
         new = {piece.plain[f.start : f.end] for f in found if f.sure >= 0.7 and f in introduced(piece.normal)}
-        context.heard(joined, new, {a.object for a in said if a.object})
+        context.heard(joined, new, {a.object or a.value for a in said if a.kind is not Claim.ALIAS} - {""})
         note_questions(scene)
         if not piece.quoted:
             speaker = _last_person(scene) or speaker
@@ -135,10 +135,12 @@ def _vocatives() -> tuple[re.Pattern[str], ...]:
     term = f"(?:我(?:的|亲爱的))?{one_of(listed('endearments'))}"
     who = f"(?P<x>{{P}}|{term})"
     return (
-        compiled(f"^(?:{greet}[，,！!。.…\\s~]{{0,3}}){{0,3}}{who}(?=[，,！!…])"),
+        compiled(f"^(?:{greet}[，,！!。.…\\s~]{{0,3}}){{0,3}}{who}(?=[，,！!…？?~] ?[^\\s])"),
         compiled(f"^(?:{greet}[，,！!。.…\\s~]{{0,3}}){{1,3}}{who}(?=[，,。！!？?….~]|$)"),
         compiled(f"[，,]{who}(?=[。！!？?….~]{{0,3}}$)"),
         compiled("^(?P<x>{P})(?=[。.！!]{1,3}$)"),
+        compiled("^(?P<x>{P}) ?(?={P}[^的和跟与]|你|我)"),
+        compiled(f"[，,] ?{who}(?=[，,] ?(?:{{P}}|别|请|不|快|来|可以|能))"),
     )
 
 
@@ -153,10 +155,12 @@ def _called(scene: Scene) -> Iterator[Assertion]:
                 continue
             if known is None and number == 3:
                 continue
-            follows = text[m.end() + 1 : m.end() + 2]
+            follows = text[m.end() :].lstrip("，,！!…？? ")[:1]
+            if number == 4 and not (is_mark(follows) and scene.marked.at(follows).name in ("@i", "@you")):
+                continue
             if (
                 known is not None
-                and number == 0
+                and number in (0, 5)
                 and is_mark(follows)
                 and not scene.marked.at(follows).name.startswith("@")
             ):

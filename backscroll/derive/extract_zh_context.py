@@ -31,6 +31,7 @@ _KINDS = {
 }
 _TITLE = r"[^\s，。！？；、：“”《》（）…~!?;]{1,18}?"
 _BAD = re.compile(
+    r"说到|提到|关于|对于|觉得|玩|多久|可以|能不能|咱|请|帮|附近|"
     r"[是吗呢吧了]|什么|怎么|哪|谁|这|那|有没有|知道|多少|你|我(?!的)|他|她|它|几|最近|一[个部首]|它|自己|喜欢|附近|周边|电影$|歌曲?$|景点$|地址|电话|门票|导演|主演|演员|时间|歌手|专辑$|价格|多长|以前|之前|的(?:电影|歌|人|地方|作品|成就|奖|代表作)"
 )
 
@@ -162,11 +163,21 @@ class Context:
         for kind, names in by_kind.items():
             different = list(dict.fromkeys(names))
             fresh = [n for n in different if n in new]
+            free = [n for n in different if not any(n in o for o in objects)]
             if fresh:
                 self.bring_up(kind, fresh[-1])
             elif kind == PERSON:
                 self.bring_up(kind, different[0], clear=len(different) == 1)
-            elif kind not in self.topics or (len(different) == 1 and different[0] not in objects):
-                self.bring_up(kind, different[0])
-            elif self.topics[kind] in different:
+            elif self.topics.get(kind) in different:
                 self.bring_up(kind, self.topics[kind])
+            elif free and (kind not in self.topics or (len(different) == 1 and self._leads(marked, kind, free[0]))):
+                self.bring_up(kind, free[0])
+
+    @staticmethod
+    def _leads(marked: Marked, kind: str, name: str) -> bool:
+        """True where a name opens a clause, or is marked as a title: then it is what the talk turns to."""
+        if kind == WORK:
+            return True
+        one = next(m for m in marked.mentions if m.name == name)
+        before = marked.plain[max(0, one.start - 4) : one.start]
+        return not re.search(r"[在于到去从自由属]$", before) and bool(re.search(r"(?:^|[，。！？；,!?\s])[^，。！？；]{0,3}$", before))

@@ -55,7 +55,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     family = "(?:" + one_of(tables()["surnames_double"]) + "|[" + "".join(sorted(letters("surnames"))) + "])"
     long_titles = one_of(frozenset(t for t in listed("titles") if len(t) > 1))
     return {
-        "work": re.compile(r"《([^《》\n]{1,40})》|【([^【】\n]{2,20})】"),
+        "work": re.compile(r"《([^《》\n]{1,40})》"),
         "named": re.compile(
             r"(?:名字(?:就)?(?:叫做|叫|是|为)|名叫|叫做|(?<![大喊尖惨嚎])叫(?!你|我|他|她|它|人|醒|车|外卖|什么|啥|好|到|来|去|了|着|个|一|声|板|停|起|做|这|那|不))"
             r"[“\"]?([^\s，。！？、；：“”\"（）()《》的了吧啊呀呢吗嘛是在，和跟与]{1,8})"
@@ -75,10 +75,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 def names_of(text: str) -> list[Found]:
     """The names in a sentence (normal text), in order, none inside another."""
     words = words_of(text)
-    found = [
-        Found(m.start(1 if m[1] else 2), m.end(1 if m[1] else 2), WORK)
-        for m in _patterns()["work"].finditer(text)
-    ]
+    found = [Found(m.start(1), m.end(1), WORK) for m in _patterns()["work"].finditer(text)]
     found += _dotted(text, words)
     found += _titled(text, words)
     found += _small(text, words)
@@ -209,6 +206,9 @@ def _composed(words: list[Word]) -> list[Found]:
             continue
         if first == i and word.tag[:2] not in ("ns", "nt") and len(word.text) < 4:
             continue
+        proper = any(w.tag[:2] in ("ns", "nr", "nz", "nt", "en") or not cutter().has_word(w.text) for w in words[first : i + 1])
+        if not proper and not word.text.endswith(tuple(listed("wild_suffixes"))):
+            continue  # 历史博物馆 is one of many
         out.append(Found(words[first].start, word.end, kind))
     # the longest first: 北京大学附属中学 before 北京大学
     return sorted(out, key=lambda f: (-(f.end - f.start), f.start))
@@ -231,7 +231,7 @@ def _suffix(word: Word) -> tuple[str, bool]:
 
 
 def _modifies(word: Word) -> bool:
-    if word.text in ("的", "家", "座", "个", "这", "那", "某"):
+    if word.text in ("的", "之", "家", "座", "个", "这", "那", "某", "我", "你"):
         return False
     return word.tag[:2] in ("n", "ns", "nr", "nz", "nt", "en", "ng", "j", "b", "s") or word.tag.startswith(
         "nr"

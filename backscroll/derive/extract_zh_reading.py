@@ -168,14 +168,21 @@ def _ties(scene: Scene, parts: list[Clause]) -> Iterator[Assertion]:
 
 
 def _nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0) -> str:
-    """The nearest thing of one of these kinds that stands before a place of the sentence."""
-    limit, floor = scene.marked.places[before], scene.marked.places[after]
+    """The thing of one of these kinds that a place of the sentence speaks of: the nearest in the clause, or what opens an earlier one."""
+    marked = scene.marked
+    limit, floor = marked.places[before], marked.places[after]
+    opens = max((marked.text.rfind(c, 0, before) for c in "，。！？；,!?;"), default=-1) + 1
+    clause = marked.places[opens]
     best = ""
-    for one in scene.marked.mentions:
-        if one.end <= limit and one.start >= floor and KIND_OF.get(one.kind) in kinds:
-            name = scene.settle(one)
-            if (not name.startswith("@") and name not in (scene.me, scene.you)) or one.name == "@i":
-                best = name
+    for one in marked.mentions:
+        if one.end > limit or one.start < floor or KIND_OF.get(one.kind) not in kinds:
+            continue
+        name = scene.settle(one)
+        if (name.startswith("@") or name in (scene.me, scene.you)) and one.name != "@i":
+            continue
+        lead = marked.plain[max(0, one.start - 3) : one.start]
+        if one.start >= clause or (not re.search(r"[在于到去从]$", lead) and re.search(r"(?:^|[，。！？；,!?\s《])[^，。！？；]{0,3}$", lead)):
+            best = name
     return best
 
 
