@@ -17,6 +17,7 @@ import click
 from backscroll.surfaces import i18n
 from backscroll.surfaces.cli import help_page, shapes
 from backscroll.surfaces.cli.catalogue import SECTIONS
+from backscroll.surfaces.cli.family import Family
 from backscroll.surfaces.cli.group import program
 from backscroll.surfaces.i18n import section, t
 from backscroll.vocab.event import Event, Kind
@@ -112,10 +113,26 @@ def command_pages() -> str:
                 command = whole.get_command(root, name)
                 assert command is not None
                 with click.Context(command, info_name=name, parent=root) as ctx:
+                    if isinstance(command, Family):
+                        out.append(
+                            f"### {name}\n\n```text\n{help_page.of_family(command, ctx, shared=False)}```\n"
+                        )
+                        out += family_pages(command, ctx)
+                        continue
                     out.append(
                         f"### {name}\n\n```text\n{help_page.of_command(command, ctx, shared=False)}```\n"
                     )
     return "\n".join(out)
+
+
+def family_pages(family: Family, ctx: click.Context) -> list[str]:
+    """The help pages of the members of a family."""
+    out: list[str] = []
+    for name, member in family.commands.items():
+        with click.Context(member, info_name=name, parent=ctx) as inner:
+            text = help_page.of_command(member, inner, shared=False)
+            out.append(f"#### {family.name} {name}\n\n```text\n{text}```\n")
+    return out
 
 
 def page() -> str:

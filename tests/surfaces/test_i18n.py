@@ -14,6 +14,7 @@ import pytest
 from backscroll.surfaces import i18n
 from backscroll.surfaces.cli.catalogue import MODULES, SECTIONS
 from backscroll.surfaces.cli.command import GLOBAL
+from backscroll.surfaces.cli.family import Family
 from backscroll.surfaces.cli.group import program
 from backscroll.surfaces.cli.help_page import GLOBAL_ROWS, VERSION_ROW
 from backscroll.vocab.event import Kind
@@ -90,6 +91,8 @@ BY_NAME = (
 BY_NAME += ("roles.", "differences.", "overview.to_", "marking.", "configuring.from_", "cli.section_")
 BY_NAME += ("sections.", "levels.", "reasons.", "context.because_")
 BY_NAME += ("changes.", "acts.", "graph_page.")
+BY_NAME += ("task_states.", "task_verdicts.", "task_done.", "task_links.", "task_seems.", "task_kinds.")
+BY_NAME += ("boundary_reasons.",)
 BY_NAME += ("cost.by_", "cost.no_", "cost.limit_", "purposes.")
 
 
@@ -118,7 +121,8 @@ def commands() -> list[click.Command]:
     whole_program = program()
     ctx = click.Context(whole_program)
     found = [whole_program.get_command(ctx, name) for name in whole_program.list_commands(ctx)]
-    return [command for command in found if command is not None]
+    members = [c for command in found if isinstance(command, Family) for c in command.commands.values()]
+    return [command for command in (*found, *members) if command is not None]
 
 
 @pytest.mark.parametrize("language", i18n.LANGUAGES)
@@ -138,6 +142,8 @@ def test_every_parameter_is_explained(language: i18n.Language) -> None:
 def test_nothing_is_explained_that_does_not_exist() -> None:
     """A help text of a parameter that was removed goes too."""
     known = {c.name: {p.name for p in c.params} | {"about", "examples"} for c in commands()}
+    for family in (c for c in commands() if isinstance(c, Family)):
+        known[family.name] |= set(family.commands)
     stale = [
         f"{name}.{key}"
         for name, entries in i18n.section("help", "en").items()

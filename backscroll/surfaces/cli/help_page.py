@@ -63,6 +63,19 @@ def of_command(command: click.Command, ctx: click.Context, *, shared: bool = Tru
     return "\n".join(out) + "\n"
 
 
+def of_family(family: click.Group, ctx: click.Context, *, shared: bool = True) -> str:
+    """The page of several commands under one name: a line about each."""
+    name, room = family.name or "", _room()
+    typed = f"{ctx.command_path} {t('cli.command_metavar')} {t('cli.options_metavar')}"
+    out = [t("cli.usage", line=typed), "", *_indented(t(f"help.{name}.about"), room)]
+    rows = [(member, t(f"help.{name}.{member}")) for member in family.commands]
+    out += ["", t("cli.commands_title"), *_definitions(rows, room)]
+    if shared:
+        rows = [(term, t(f"help.shared.{key}")) for term, key in GLOBAL_ROWS]
+        out += ["", t("cli.global_title"), *_definitions(rows, room)]
+    return "\n".join(out) + "\n"
+
+
 def _room() -> int:
     """Lines of comfortable length, whatever the terminal."""
     return max(40, min(shutil.get_terminal_size((80, 24)).columns, 100))

@@ -1,0 +1,244 @@
+"""`task start`, `attempt`, `complete`, `incomplete`, `cancel`, `resume`, `title`, `link`, `split`, `merge`: steps of tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.surfaces.cli.addressing import message_named, thread_named
+from backscroll.surfaces.cli.command import command, flag, message_argument, option, thread_argument
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.task_words import attempt_lines, of_step, step_lines
+from backscroll.surfaces.cli.words import given
+from backscroll.surfaces.i18n import t
+
+if TYPE_CHECKING:
+    from backscroll.engine.tasking_writing import Step
+    from backscroll.engine.thread import Thread
+
+HOWS = ("follows", "part of", "related", "split from")
+
+
+def _task(*, required: bool = True) -> click.Argument:
+    return click.Argument(["task"], metavar="TASK" if required else "[TASK]", required=required)
+
+
+def _task_option() -> click.Option:
+    return option("--task", metavar="TASK")
+
+
+def _tell(session: Session, step: Step) -> None:
+    if session.as_json:
+        session.screen.json(of_step(step))
+    else:
+        session.screen.lines(step_lines(step))
+
+
+@command(
+    "task-start",
+    thread_argument(),
+    click.Argument(["title"], metavar="[TITLE]", required=False),
+    option("--from", "first", metavar="MESSAGE"),
+    _task_option(),
+    flag("--keep"),
+    flag("--later"),
+    flag("--again"),
+    flag("--no-memory"),
+)
+def start(
+    session: Session,
+    thread: str,
+    title: str | None,
+    first: str | None,
+    task: str | None,
+    keep: bool,
+    later: bool,
+    again: bool,
+    no_memory: bool,
+) -> None:
+    """Start a task, or note one for later."""
+    from backscroll.engine.tasking_steps import plan_task, start_task
+
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        if later:
+            step = plan_task(found, title or "")
+        else:
+            at = None if first is None else message_named(engine, found, first)
+            step = start_task(
+                found, title or "", task=task, at=at, keep=keep, again=again, relevant=not no_memory
+            )
+    _tell(session, step)
+
+
+@command(
+    "task-attempt",
+    thread_argument(),
+    click.Argument(["result"], metavar="[RESULT]", required=False),
+    _task_option(),
+    flag("--ask"),
+)
+def attempt(session: Session, thread: str, result: str | None, task: str | None, ask: bool) -> None:
+    """Put a result before the person."""
+    from backscroll.engine.tasking_verdict import attempt_task, complete_task, refuse_task
+
+    if ask and not session.screen.can_ask:
+        raise InvalidInput(t("task.cannot_ask"), hint=t("task.cannot_ask_hint"))
+    words = given(result)
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        step = attempt_task(found, words, task=task)
+        if ask:
+            session.screen.lines(attempt_lines(session.screen, step.task.attempts[-1]))
+            if session.screen.asks(t("task.accept")):
+                step = complete_task(found, step.task)
+            else:
+                step = refuse_task(found, click.prompt(t("task.say_why"), type=str, err=True), task=step.task)
+    _tell(session, step)
+
+
+@command(
+    "task-complete",
+    thread_argument(),
+    _task(required=False),
+    option("--note", metavar="TEXT"),
+    flag("--keep"),
+    flag("--program"),
+)
+def complete(
+    session: Session, thread: str, task: str | None, note: str | None, keep: bool, program: bool
+) -> None:
+    """Accept the result."""
+    from backscroll.engine.tasking_verdict import complete_task
+
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        step = complete_task(found, task, manual=not program, note=note or "", keep=keep)
+    _tell(session, step)
+
+
+@command(
+    "task-incomplete",
+    thread_argument(),
+    click.Argument(["feedback"], metavar="[FEEDBACK]", required=False),
+    option("--image", "images", metavar="FILE", multiple=True),
+    _task_option(),
+)
+def incomplete(
+    session: Session, thread: str, feedback: str | None, images: tuple[str, ...], task: str | None
+) -> None:
+    """Send the result back with feedback."""
+    from backscroll.engine.tasking_verdict import refuse_task
+
+    pictures = [_bytes_of(name) for name in images]
+    words = "" if feedback is None and pictures else given(feedback)
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        step = refuse_task(found, words, images=pictures, task=task)
+        plan = _plan(found, step)
+    if session.as_json:
+        session.screen.json({**of_step(step), "plan": plan[0], "questions": plan[1]})
+        return
+    _tell(session, step)
+    for title, lines in (("task.plan", plan[0]), ("task.questions", plan[1])):
+        if lines:
+            session.screen.line(t(title))
+            session.screen.lines(f"  {n}. {line}" for n, line in enumerate(lines, 1))
+
+
+def _plan(thread: Thread, step: Step) -> tuple[list[str], list[str]]:
+    """The new plan, and the questions worth asking."""
+    from backscroll.engine.tasking_memory import plan_shown
+
+    plan, questions, _ = plan_shown(thread, step.task)
+    return list(plan), list(questions)
+
+
+def _bytes_of(name: str) -> bytes:
+    try:
+        return Path(name).expanduser().read_bytes()
+    except FileNotFoundError as error:
+        raise NotFound(t("task.no_image", path=name)) from error
+    except OSError as error:
+        raise InvalidInput(t("task.bad_image", path=name, what=error.strerror or "")) from error
+
+
+@command(
+    "task-cancel",
+    thread_argument(),
+    click.Argument(["reason"], metavar="[REASON]", required=False),
+    _task_option(),
+    flag("--keep"),
+)
+def cancel(session: Session, thread: str, reason: str | None, task: str | None, keep: bool) -> None:
+    """Give a task up."""
+    from backscroll.engine.tasking_verdict import cancel_task
+
+    with session.engine() as engine:
+        step = cancel_task(thread_named(engine, thread), task, reason=reason or "", keep=keep)
+    _tell(session, step)
+
+
+@command("task-resume", thread_argument(), _task(), flag("--keep"))
+def resume(session: Session, thread: str, task: str, keep: bool) -> None:
+    """Go on with a task."""
+    from backscroll.engine.tasking_steps import resume_task
+
+    with session.engine() as engine:
+        step = resume_task(thread_named(engine, thread), task, keep=keep)
+    _tell(session, step)
+
+
+@command("task-title", thread_argument(), click.Argument(["title"], metavar="TITLE"), _task_option())
+def title(session: Session, thread: str, title: str, task: str | None) -> None:
+    """Give a task another title."""
+    from backscroll.engine.tasking_shape import title_task
+
+    with session.engine() as engine:
+        step = title_task(thread_named(engine, thread), title, task=task)
+    _tell(session, step)
+
+
+@command(
+    "task-link",
+    thread_argument(),
+    _task(),
+    click.Argument(["other"], metavar="TASK"),
+    option("--how", type=click.Choice(HOWS), default="related", metavar="HOW", show_default=True),
+)
+def link(session: Session, thread: str, task: str, other: str, how: str) -> None:
+    """Note that two tasks belong together."""
+    from backscroll.engine.tasking_shape import link_tasks
+
+    with session.engine() as engine:
+        step = link_tasks(thread_named(engine, thread), task, other, how)
+    _tell(session, step)
+
+
+@command(
+    "task-split",
+    thread_argument(),
+    message_argument(),
+    click.Argument(["title"], metavar="[TITLE]", required=False),
+)
+def split(session: Session, thread: str, message: str, title: str | None) -> None:
+    """From a message on, it was another task."""
+    from backscroll.engine.tasking_shape import split_task
+
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        step = split_task(found, message_named(engine, found, message), title or "")
+    _tell(session, step)
+
+
+@command("task-merge", thread_argument(), _task(), click.Argument(["other"], metavar="TASK"))
+def merge(session: Session, thread: str, task: str, other: str) -> None:
+    """Two tasks were one."""
+    from backscroll.engine.tasking_shape import merge_tasks
+
+    with session.engine() as engine:
+        step = merge_tasks(thread_named(engine, thread), task, other)
+    _tell(session, step)

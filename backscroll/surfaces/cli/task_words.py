@@ -1,0 +1,195 @@
+"""How tasks are said: for people in lines and tables, for programs as JSON with stable keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from backscroll.surfaces.cli.cells import wrap
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.i18n import count, find, t
+from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.receipts import number
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.tasking_context import Release
+    from backscroll.engine.tasking_writing import Step
+    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.vocab.ids import Ref
+    from backscroll.vocab.task import Attempt, Task
+
+
+def of_task(task: Task) -> dict[str, Json]:
+    """A task as `--json` prints it."""
+    return {
+        "id": task.id,
+        "title": task.title,
+        "state": task.state.value,
+        "current": task.current,
+        "thread": task.thread,
+        "event": str(task.event),
+        "first": _name(task.first),
+        "last": _name(task.last),
+        "began": task.began,
+        "ended": task.ended,
+        "by": task.by,
+        "decided_by": task.decided_by,
+        "decided_as": task.decided_as,
+        "attempts": [of_attempt(a) for a in task.attempts],
+        "feedback": list(task.feedback),
+        "reason": task.reason,
+        "links": [{"task": link.other, "how": link.how} for link in task.links],
+        "merged": list(task.merged),
+        "cleared": task.cleared,
+        "relevant": list(task.relevant),
+    }
+
+
+def of_attempt(attempt: Attempt) -> dict[str, Json]:
+    """A result with what became of it."""
+    return {
+        "event": str(attempt.event),
+        "at": attempt.at,
+        "by": attempt.by,
+        "result": attempt.result,
+        "verdict": attempt.verdict,
+        "feedback": attempt.feedback,
+        "media": list(attempt.media),
+        "decided_by": attempt.decided_by,
+        "decided_as": attempt.decided_as,
+        "note": attempt.note,
+    }
+
+
+def of_step(step: Step) -> dict[str, Json]:
+    """What a step did."""
+    return {
+        "act": step.act.value,
+        "task": of_task(step.task),
+        "released": [
+            {"handle": r.handle, "messages": r.messages, "tokens": r.tokens, "summary": r.words}
+            for r in step.released
+        ],
+        "back": step.back,
+        "rests": None if step.rests is None else step.rests.id,
+        "cancelled_like_it": None if step.cancelled is None else of_task(step.cancelled),
+        "relevant": list(step.relevant),
+    }
+
+
+def _name(ref: Ref | None) -> str | None:
+    return None if ref is None else str(ref)
+
+
+def named(task: Task) -> str:
+    """A task in a sentence: its id, and its title where it has one."""
+    return t("task.named", id=task.id, title=one_line(task.title)) if task.title else task.id
+
+
+def state_of(task: Task) -> str:
+    """Its state in words."""
+    return t(f"task_states.{task.state.value}")
+
+
+def step_lines(step: Step) -> Iterator[str]:
+    """What a step did, for people."""
+    yield t(f"task_done.{step.act.value}", task=named(step.task))
+    if step.rests is not None and step.act.value in ("start", "resume"):
+        yield t("task.rests", task=named(step.rests), id=step.rests.id)
+    if step.cancelled is not None:
+        yield cancelled_line(step.cancelled)
+    for release in step.released:
+        yield release_line(release)
+    if step.back:
+        yield count("task.back", step.back)
+    if step.relevant:
+        yield count("task.relevant", len(step.relevant))
+
+
+def cancelled_line(task: Task) -> str:
+    """That something like it was given up."""
+    when = shown(task.ended)
+    if task.reason:
+        return t("task.cancelled_why", task=named(task), when=when, reason=one_line(task.reason))
+    return t("task.cancelled_like", task=named(task), when=when)
+
+
+def release_line(release: Release) -> str:
+    """What left the prompt."""
+    return count("task.released", release.messages, tokens=number(release.tokens), handle=release.handle)
+
+
+def listing(screen: Screen, tasks: Sequence[Task]) -> Iterator[str]:
+    """A table of tasks."""
+    columns = [
+        Column("", style="strong"),
+        Column(t("columns.task"), right=True),
+        Column(t("columns.state")),
+        Column(t("columns.title"), shrinks=True, style="strong"),
+        Column(t("columns.since"), style="dim"),
+        Column(t("columns.until"), style="dim"),
+        Column(t("columns.by"), style="dim"),
+    ]
+    rows = [
+        (
+            "▸" if task.current else "",
+            task.id,
+            state_of(task),
+            task.title,
+            shown(task.began),
+            shown(task.ended),
+            task.decided_by or task.by,
+        )
+        for task in tasks
+    ]
+    yield from table(screen, columns, rows)
+
+
+def page_of(screen: Screen, task: Task, messages: int) -> Iterator[str]:
+    """All about one task."""
+    yield screen.style(f"{task.id}  {one_line(task.title)}", "strong")
+    yield t("task.standing", state=state_of(task), since=shown(task.began), by=one_line(task.by))
+    if task.ended:
+        key = "task.ended_program" if task.decided_as == "program" else "task.ended_person"
+        yield t(key, when=shown(task.ended), by=one_line(task.decided_by))
+    if task.reason:
+        yield t("task.reason", reason=safe(task.reason))
+    yield count("task.messages", messages)
+    if task.cleared:
+        yield t("task.cleared")
+    for link in task.links:
+        yield t(f"task_links.{link.how.replace(' ', '_')}", id=link.other)
+    if task.merged:
+        yield t("task.merged", ids=", ".join(task.merged))
+    for attempt in task.attempts:
+        yield ""
+        yield from attempt_lines(screen, attempt)
+
+
+def attempt_lines(screen: Screen, attempt: Attempt) -> Iterator[str]:
+    """A result and what was said about it."""
+    verdict = t(f"task_verdicts.{attempt.verdict or 'waiting'}")
+    yield screen.style(
+        t("task.attempt", when=shown(attempt.at), by=one_line(attempt.by), verdict=verdict), "dim"
+    )
+    text = attempt.result or (say(attempt.note) if attempt.note else "")
+    yield from _indented(screen, text)
+    if attempt.feedback:
+        yield t("task.feedback")
+        yield from _indented(screen, attempt.feedback)
+    if attempt.media:
+        yield count("task.pictures", len(attempt.media))
+
+
+def _indented(screen: Screen, text: str) -> Iterator[str]:
+    for line in filter(None, safe(text).split("\n")):
+        yield from (f"  {piece}" for piece in wrap(line, screen.room(2)))
+
+
+def reason_words(name: str, detail: str) -> str:
+    """Why a message looks like a beginning."""
+    words = find(f"boundary_reasons.{name}") or name.replace("_", " ")
+    return f"{words} ({one_line(detail)})" if detail else words
