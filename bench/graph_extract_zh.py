@@ -55,7 +55,7 @@ class Rules:
     # -- people who talk to each other -----------------------------------
 
     def _people(self, claims: list[Assertion]) -> dict[str, list[Any]]:
-        owner = self._owners(claims)
+        owner, common = self._owners(claims)
         entities: set[str] = set()
         triples: set[Triple] = set()
         for claim in claims:
@@ -72,44 +72,47 @@ class Rules:
                     continue
                 triples.add((s, predicate, o) if way == ">" else (o, predicate, s))
                 entities.update((s, o))
-        for name, who in owner.items():
+        for who, name in [*((w, n) for n, w in owner.items()), *sorted(common)]:
             triples.add((who, "per:alternate_names", name))
             entities.add(name)
         return {"entities": sorted(entities), "triples": sorted(triples)}
 
-    def _owners(self, claims: list[Assertion]) -> dict[str, str]:
-        """Name -> the speaker who is called so, by those who call and those who answer."""
+    def _owners(self, claims: list[Assertion]) -> tuple[dict[str, str], set[tuple[str, str]]]:
+        """Name -> the speaker who is called so, by those who call and those who answer; and who is called by common words."""
         votes: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-        hints: set[str] = set()
+        common: set[tuple[str, str]] = set()
         speakers = {who for who, _ in self.turns}
         for claim in claims:
             if claim.kind is not Claim.ALIAS or claim.source is None:
                 continue
             at = claim.source.seq - 1
             me = self.turns[at][0]
-            if claim.sure < 0.5:
-                hints.add(claim.value)
             if claim.subject == "@you" or (claim.subject in speakers and claim.subject != me):
-                for who, weight in self._you(at).items():
+                heard = self._you(at)
+                if claim.sure < 0.5:
+                    common |= {(who, claim.value) for who, weight in heard.items() if weight >= 1.5}
+                    continue
+                votes[claim.value][me] -= 3  # nobody calls himself
+                for who, weight in heard.items():
                     votes[claim.value][who] += weight
             elif claim.subject == me:
-                votes[claim.value][me] += 4
+                votes[claim.value][me] += 6
         for name in votes:
-            for who, text in self.turns:  # who speaks of somebody is not that one
-                if name in text and name not in hints and not re.search(f"我(?:就)?(?:是|叫)[^，。]{{0,8}}{re.escape(name)}", text):
-                    votes[name][who] -= 3
+            for who, text in self.turns:  # who speaks of somebody is hardly that one
+                if name in text:
+                    votes[name][who] -= 1.2
         out: dict[str, str] = {}
         for name, by in votes.items():
             best = sorted(by.items(), key=lambda x: (-x[1], x[0]))
             if best[0][1] >= 0.9 and (len(best) == 1 or best[0][1] > best[1][1]) and name not in speakers:
                 out[name] = best[0][0]
-        return out
+        return out, common
 
     def _you(self, at: int) -> dict[str, float]:
         me = self.turns[at][0]
         others = {who for who, _ in self.turns} - {me}
         if len(others) == 1:
-            return {next(iter(others)): 1.0}
+            return {next(iter(others)): 1.5}
         out: dict[str, float] = defaultdict(float)
         following = next((who for who, _ in self.turns[at + 1 :] if who != me), "")
         before = next((who for who, _ in reversed(self.turns[:at]) if who != me), "")

@@ -135,8 +135,8 @@ def _vocatives() -> tuple[re.Pattern[str], ...]:
     term = f"(?:我(?:的|亲爱的))?{one_of(listed('endearments'))}"
     who = f"(?P<x>{{P}}|{term})"
     return (
-        compiled(f"^(?:{greet}[，,！!。.…\\s~]{{0,3}}){{0,3}}{who}(?=[，,！!…？?~] ?[^\\s])"),
-        compiled(f"^(?:{greet}[，,！!。.…\\s~]{{0,3}}){{1,3}}{who}(?=[，,。！!？?….~]|$)"),
+        compiled(f"^(?:{greet}[，,！!。.…、\\s~]{{0,3}}){{0,3}}{who}(?=[，,！!…？?~] ?[^\\s])"),
+        compiled(f"^(?:{greet}[，,！!。.…、\\s~]{{0,3}}){{1,3}}{who}(?=[，,。！!？?….~]|$)"),
         compiled(f"[，,]{who}(?=[。！!？?….~]{{0,3}}$)"),
         compiled("^(?P<x>{P})(?=[。.！!]{1,3}$)"),
         compiled("^(?P<x>{P}) ?(?={P}[^的和跟与]|你|我)"),
