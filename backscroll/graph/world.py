@@ -36,6 +36,8 @@ _SENTENCE_MARK = re.compile(r"[。！？，；…]|[.!?,;:]\s")
 _MINDLESS = frozenset(
     {"place", "thing", "work", "event", "concept", "project", "file", "function", "package"}
 )
+_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_SHE = re.compile(r"(?:^|[.!?]\s+)(?:She|He)\b|(?:^|[。！？，；\n])[她他](?![们的])")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -47,7 +49,7 @@ def world_entries(entries: Sequence[LoreEntry]) -> list[WorldEntry]:
 def _entry(entry: LoreEntry) -> WorldEntry:
     text = _DECORATOR.sub("", entry.text) if entry.text.startswith("@@") else entry.text
     text = _SURROGATE.sub("\ufffd", text)
-    fields = read_fields(text[:_READ])
+    fields = read_fields(_FENCED.sub("", text[:_READ]))
     name = tidy(_SURROGATE.sub("\ufffd", entry.name)) or next(iter(fields.names), "")
     keys = _keys([*([name] if _is_name(name) else ()), *entry.keys, *fields.names])
     known = frozenset(plain(key) for key in keys)
@@ -118,6 +120,8 @@ def _type(entry: LoreEntry, header: str, name: str, said: Sequence[Said]) -> str
     if by_name == "person" and len(plain(name).split()) == 1:
         by_name = ""  # "The Knight" may be anybody's title; what the text says decides
     somebody = "person" if any(s.predicate in telling_fields() for s in own) else ""
+    if not somebody and noun is None and own and _SHE.search(entry.text):
+        somebody = "person"
     return header or by_name or stated or somebody or type_of_category(entry.category)
 
 

@@ -14,7 +14,18 @@ from typing import cast
 
 from backscroll.derive.ontology import is_relation
 from backscroll.derive.sentences import sentences
-from backscroll.graph.world_words import Said, adjectives, is_han, noun_of, plain, table, tidy, words
+from backscroll.graph.world_words import (
+    Said,
+    adjectives,
+    is_field,
+    is_han,
+    noun_of,
+    plain,
+    predicate_of,
+    table,
+    tidy,
+    words,
+)
 
 _BE = r"(?:is|are|was|were|'s|'re)"
 _HAVE = r"(?:has|have|had)"
@@ -37,6 +48,18 @@ _PLACED = re.compile(
 )
 _LOOK = re.compile(r"^(?:(?:old|young|ancient|tall|small|large|little|big)\s+)+(?=\S)", re.IGNORECASE)
 _FEELINGS = frozenset({"likes", "dislikes", "hates", "fears", "loves", "wants"})
+_TECHNICAL = re.compile(r"`|\]\(|\|\||==|[{}<>]|\w\(\)|://")  # about programs, not about a world
+_NO_SUBJECT = re.compile(
+    r"[,.*:;!?()\"]|\b(?:that|which|who|what|when)\b|^(?:the|a|an|so|then|and|but|not|no)$"
+)
+_POSSESSED = re.compile(
+    r"(?:Her|His|Its|Their)\s+(\w+(?:\s\w+)?)\s+(?:is|was|are)\s+([A-Z][\w'’-]*(?:\s[A-Z][\w'’-]*){0,3})\s*[.!]?$"
+)
+_DONE_TO = re.compile(
+    r"\w+(?:ed|en|wn|ut|lt)\s+(?:in|at|on|by|to|from|into|with|for|as|under|over)\b", re.IGNORECASE
+)
+_PROPER = re.compile(r"(?:[Tt]he\s+)?[A-Z][\w'’.-]*(?:\s+(?:of|the|de|von|van|and|al|[A-Z][\w'’.-]*)){0,5}")
+_SMALL = frozenset("of the and what about it does do how why to in for with on at is are".split())
 _LONGEST_SUBJECT = 60
 
 
@@ -85,31 +108,60 @@ def _joint() -> re.Pattern[str]:
 def read_english(text: str, names: frozenset[str]) -> Iterator[Said]:
     """What the sentences say; `names` are those of the entry, in plain form. An empty subject means the entry's own."""
     current = ""
-    for sentence in sentences(text):
+    for number, sentence in enumerate(sentences(text)):
         if sentence.shape in {"code", "row", "heading"} or is_han(sentence.text[:20]):
             continue
         words_ = sentence.text.lstrip("-*+• \t").strip()
-        if _DOUBT.search(words_):
+        first = number == 0  # "A young elf." tells what follows is about
+        if _DOUBT.search(words_) or _TECHNICAL.search(words_):
+            continue
+        if (possessed := _POSSESSED.match(words_)) and is_field(possessed[1]):
+            yield Said(current, predicate_of(possessed[1]), possessed[2].rstrip(" ."))
             continue
         found = _opening().match(words_)
         if not found:
-            yield from _bare(words_, current)
+            if first:
+                yield from _bare(words_, current)
             continue
         subject = _subject(found["subject"], names, current)
         if subject is None:
             continue
         current = subject
-        if apposed := re.match(r"[^,]{1,60},\s+(an?|the)\s+([^,]{2,60}),", words_):
-            yield from _is(subject, f"{apposed[1]} {apposed[2]}")
-        for clause in _joint().split(words_[found.end() :].rstrip(" .!。")):
-            yield from _clause(subject, clause or "")
+        if not _sure_name(subject):
+            yield from (
+                said for said in _told(subject, words_, found.end()) if said.predicate in _in_passing()
+            )
+            continue
+        yield from _told(subject, words_, found.end())
+
+
+def _told(subject: str, sentence: str, start: int) -> Iterator[Said]:
+    if apposed := re.match(r"[^,]{1,60},\s+(an?|the)\s+([^,]{2,60}),", sentence):
+        yield from _is(subject, f"{apposed[1]} {apposed[2]}")
+    for clause in _joint().split(sentence[start:].rstrip(" .!。")):
+        yield from _clause(subject, clause or "")
+
+
+@cache
+def _in_passing() -> frozenset[str]:
+    return frozenset([*words("in_passing")["predicates"], "type"])
+
+
+def _sure_name(subject: str) -> bool:
+    """False for one capital word at the beginning of a sentence: it may be any word."""
+    return not subject or len(subject.split()) > 1 or noun_of(subject) is not None
 
 
 def _bare(text: str, current: str) -> Iterator[Said]:
     """A note without a verb: "Forest elf, helpful." tells what it is about."""
     head = re.split(r"[,;.]", text, maxsplit=1)[0].strip()
     bare = re.sub(r"^(?:an?|the)\s+", "", head, flags=re.IGNORECASE)
-    if 0 < len(head) <= 100 and noun_of(_preposition(bare)[0]) is not None:
+    if (
+        0 < len(head) <= 100
+        and len(head.split()) <= 12
+        and "*" not in head
+        and noun_of(_preposition(bare)[0]) is not None
+    ):
         yield from _is_a(current, text.rstrip(" ."))
 
 
@@ -121,12 +173,13 @@ def _subject(raw: str, names: frozenset[str], current: str) -> str | None:
     general = _ALL.match(subject) is not None
     bare = _ALL.sub("", subject, count=1)
     key = plain(bare)
-    if key in names:
+    if key in names or _part_of_name(key, bare, names):
         return ""
-    if len(key.split()) > 6 or not key or "," in key:
+    if len(key.split()) > 6 or not key or _NO_SUBJECT.search(key):
         return None
-    named = re.match(r"(?:The\s+|the\s+)?[A-Z]", bare) is not None
-    if not (general or named or noun_of(key) is not None):
+    named = _PROPER.fullmatch(bare) is not None
+    kind = noun_of(key) is not None and not re.match(r"(?:a|an)\s", bare, re.IGNORECASE)
+    if not (named or kind or (general and len(key.split()) <= 3)):
         return None
     if key.split()[0] in {
         "there",
@@ -151,6 +204,15 @@ def _subject(raw: str, names: frozenset[str], current: str) -> str | None:
     }:
         return None
     return re.sub(r"^(?:the|The)\s+", "", bare)
+
+
+def _part_of_name(key: str, written: str, names: frozenset[str]) -> bool:
+    """ "Aria" where the entry is about "Captain Aria Voss"."""
+    parts = key.split()
+    if not written[:1].isupper() or noun_of(key) is not None:
+        return False
+    longer = (set(name.split()) for name in names if len(parts) < len(name.split()) <= 4)
+    return any(set(parts) <= name and _SMALL.isdisjoint(name) for name in longer)
 
 
 def _clause(subject: str, clause: str) -> Iterator[Said]:
@@ -230,7 +292,7 @@ def _is(subject: str, rest: str) -> Iterator[Said]:
 
 
 def _phrase(text: str) -> str:
-    return re.split(r"[,;.(]|\s(?:and|but)\s", text, maxsplit=1)[0].strip()
+    return re.split(r"[,;.(]|\s(?:and|but|that|who|which|where)\s", text, maxsplit=1)[0].strip()
 
 
 def _kin(subject: str, name: str, noun: str) -> Iterator[Said]:
@@ -278,6 +340,12 @@ def _is_a(subject: str, rest: str) -> Iterator[Said]:
     elif head:
         yield Said(subject, "description", tidy(rest)[:200])
     tail = bare[len(_phrase(bare)) :]
+    if after_comma := re.match(r"\s*,\s*(?=[a-z])", tail):
+        done = tail[after_comma.end() :]
+        for phrase in sorted(_after_be(), key=lambda p: (-len(p), p)):
+            if re.match(rf"{re.escape(phrase)}\b", done):
+                yield from _objects(subject, _after_be()[phrase], done[len(phrase) :].strip())
+                return
     if how := re.match(r"\s*,\s*((?:\w+(?:\s+(?:but|and|yet)\s+|,\s*)?){1,5})$", tail):
         yield from _is_how(subject, how[1])
 
@@ -307,7 +375,13 @@ def _beside(subject: str, joint: str, after: str, predicate: str) -> Iterator[Sa
 
 def _is_how(subject: str, rest: str) -> Iterator[Said]:
     value = tidy(re.split(r"[;.]", rest, maxsplit=1)[0])
-    if not value or len(value.split()) > 9 or not re.match(r"[A-Za-z]", value) or _PLACED.match(value):
+    if (
+        not value
+        or len(value.split()) > 9
+        or not re.match(r"[A-Za-z]", value)
+        or _PLACED.match(value)
+        or _DONE_TO.match(value)
+    ):
         return
     known = adjectives()
     left: list[str] = []

@@ -22,6 +22,7 @@ _LINE = re.compile(
 _OWNER = re.compile(r"^[^:：\n]{1,40}?(?:'s|’s|的)\s*")
 _SEVERAL = re.compile(r"\s*(?:[,，、;；+/]|\band\b|\bund\b)\s*")
 _SENTENCE = re.compile(r"[.。!！?？]\s*\S")
+_CODE = re.compile(r"`|\]\(|==|\w\(\)|://|\w\[")
 _NO_LABEL = re.compile(r"^(?:https?|ftp|note|e\.g|i\.e|warning|\d+)$", re.IGNORECASE)
 #: Predicates whose list of values is one value, in words.
 _WHOLE = {
@@ -54,7 +55,14 @@ def read_fields(text: str) -> Fields:
     names: list[str] = []
     kind, text = _wpp(text, said, names)
     text = _BOX.sub(lambda found: "" if _boxed(found[1], said, names) else found[0], text)
-    text = _LINE.sub(lambda found: "" if _field(found[1], found[2], said, names) else found[0], text)
+    lines = sum(1 for line in text.split("\n") if line.strip())
+    sheet = len(_LINE.findall(text)) * 2 >= lines  # mostly fields: those with labels of their own count too
+    text = _LINE.sub(
+        lambda found: (
+            "" if (sheet or is_field(found[1])) and _field(found[1], found[2], said, names) else found[0]
+        ),
+        text,
+    )
     return Fields(said, kind, names, text.strip())
 
 
@@ -79,6 +87,8 @@ def _boxed(inside: str, said: list[Said], names: list[str]) -> bool:
     pairs = [re.split(r"[:：=]", piece, maxsplit=1) for piece in pieces]
     if not all(len(pair) == 2 and pair[1].strip() and len(pair[0]) <= 60 for pair in pairs):
         return False
+    if len(pairs) == 1 and not is_field(_OWNER.sub("", pairs[0][0])):
+        return False
     taken = [_field(_OWNER.sub("", label), value, said, names) for label, value in pairs]  # every one of them
     return all(taken)
 
@@ -89,7 +99,7 @@ def _field(label: str, value: str, said: list[Said], names: list[str]) -> bool:
     value = re.sub(r"^(?:\*\*|__)\s*|\s*(?:\*\*|__)$", "", value)
     if not label or len(label.split()) > 4 or _NO_LABEL.match(label) or value.startswith("//"):
         return False
-    if re.search(r"[,，.。!！?？;；(（]", label) or len(value) > LONGEST * 5:
+    if re.search(r"[,，.。!！?？;；(（`=\\/]", label) or len(value) > LONGEST * 5 or _CODE.search(value):
         return False
     predicate = predicate_of(label)
     if not is_field(label) and (len(label.split()) > 2 or (is_han(label) and len(label) > 6)):

@@ -139,7 +139,15 @@ def noun_of(phrase: str) -> Noun | None:
     if is_han(phrase):
         bare = phrase.removesuffix("们").removesuffix("一族")
         return next((noun for word, noun in _han_nouns() if bare.endswith(word)), None)
-    return _nouns().get(_head(plain(phrase)))
+    key = plain(phrase)
+    if not _software().isdisjoint(key.split()):
+        return Noun("project", "kind")
+    return _nouns().get(_head(key))
+
+
+@cache
+def _software() -> frozenset[str]:
+    return frozenset(words("software")["words"])
 
 
 def _head(phrase: str) -> str:

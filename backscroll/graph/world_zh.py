@@ -13,7 +13,18 @@ from functools import cache
 from typing import cast
 
 from backscroll.derive.ontology import is_relation
-from backscroll.graph.world_words import Said, adjectives, is_han, noun_of, plain, table, tidy, words
+from backscroll.graph.world_words import (
+    Said,
+    adjectives,
+    is_field,
+    is_han,
+    noun_of,
+    plain,
+    predicate_of,
+    table,
+    tidy,
+    words,
+)
 
 _SENTENCE = re.compile(r"[^。！？!?；;\n]+[。！？!?；;]?")
 _COMMA = re.compile(r"\s*[，,]\s*")
@@ -23,7 +34,9 @@ _SOFT = re.compile(
     r"^(?:大多|大都|一般|通常|往往|几乎|全都|全部|都|也|还|就|则|从小|一直|始终|现在|目前|如今|曾经|平时)+"
 )
 _NOT = re.compile(r"^(?:不|没|没有|并不|并非|从不|不再)")
-_MEASURE = re.compile(r"^(?:一)?(?:个|名|位|只|座|条|把|种|片|家|群|支|件|本|头|匹|间|所|处|款|类)")
+_MEASURE = re.compile(
+    r"^(?:一(?:个|名|位|只|座|条|把|种|片|家|群|支|件|本|头|匹|间|所|处|款|类)|[个名位](?=.{2}))"
+)
 _AGE = re.compile(
     r"^(?:今年|年仅|年龄|年纪|已经|已|约|大约)*\s*([0-9]{1,5}|[一二三四五六七八九十百千两]{1,6})\s*岁"
 )
@@ -32,6 +45,10 @@ _PLAIN_SUBJECT = re.compile(r"^[\u3400-\u9fffA-Za-z·][\u3400-\u9fffA-Za-z· -]{
 _LINK = re.compile(r"^(?:但是|但|却|而且|而|并且|并|且|不过|同时|又)")
 _LOOSE = re.compile(r"^(?:性格|为人|生性|性情|待人|脾气|天性)(?:上|很|十分|非常)?")
 _NO_SUBJECT = re.compile(r"[的但却]|^(?:不|没|并|性格|为人|生性|性情|待人|脾气|天性|对|在|从|因为|由于)")
+_FEELINGS = frozenset({"likes", "dislikes", "hates", "fears", "loves", "wants"})
+_WITH = re.compile(
+    r"^[与和跟同](.{1,12}?)(?:(敌对|为敌|交战|不和|势不两立)|(结盟|交好|友好|是(?:好)?朋友|为友)|(结婚|成婚))"
+)
 _LONGEST = 40
 
 
@@ -74,9 +91,27 @@ def read_chinese(text: str, names: frozenset[str]) -> Iterator[Said]:
             continue
         for clause in _COMMA.split(sentence.rstrip("。！!；;")):
             bare = _LINK.sub("", clause.strip())
+            if (of := _possessed(bare)) is not None:
+                label, name, more = of
+                yield Said(current, predicate_of(label), name)
+                yield from _clause(name, more) if more else ()
+                continue
             subject, rest = _subject(bare, known, current)
             current = subject
             yield from _clause(subject, rest)
+
+
+def _possessed(clause: str) -> tuple[str, str, str] | None:
+    """她的父亲林建国是警察: the label of a field, the name, and what is said of that one."""
+    if not (head := re.match(r"(?:她|他|它|其)的", clause)):
+        return None
+    rest = clause[head.end() :]
+    for size in (4, 3, 2):
+        label, after = rest[:size], re.sub(r"^(?:是|叫|名叫|名为)", "", rest[size:])
+        if len(label) == size and is_field(label):
+            found = re.match(r"([\u3400-\u9fff·]{2,6}?)(?=(是|住在|来自)|$)", after)
+            return (label, found[1], after[found.end() :]) if found and noun_of(found[1]) is None else None
+    return None
 
 
 def _subject(clause: str, names: list[str], current: str) -> tuple[str, str]:
@@ -114,6 +149,10 @@ def _clause(subject: str, clause: str) -> Iterator[Said]:
     if age := _AGE.match(clause):
         yield Said(subject, "age", age[1])
         return
+    if other := _WITH.match(clause):
+        relation = "enemy_of" if other[2] else "friend_of" if other[3] else "spouse_of"
+        yield Said(subject, relation, tidy(other[1]))
+        return
     if clause.startswith("是"):
         yield from _is(subject, clause[1:])
         return
@@ -128,7 +167,7 @@ def _clause(subject: str, clause: str) -> Iterator[Said]:
 def _object(subject: str, predicate: str, rest: str) -> Iterator[Said]:
     rest = rest.lstrip("了着过：:")
     if predicate == "led_by":
-        found = re.match(r"(.{1,20}?)(?:统治|领导|率领|管理)", rest)
+        found = re.match(r"(.{1,20}?)(?:统治|领导|率领|管理|统领|掌管)", rest)
         if found:
             yield Said(subject, "led_by", tidy(found[1]))
         return
@@ -140,13 +179,15 @@ def _object(subject: str, predicate: str, rest: str) -> Iterator[Said]:
         inner = re.match(r"(.{1,20}?)的(.{1,20})$", value)
         if inner and noun_of(inner[2]) is not None and (noun_of(inner[2]) or ("", ""))[0] == "place":
             value = value if noun_of(inner[1]) is None else inner[1]
-    for piece in (
-        value.split("、")
-        if is_relation(predicate) or predicate in {"skill", "alias", "language"}
-        else [value]
-    ):
+    for piece in _pieces(predicate, value):
         if name := tidy(re.sub(r"^[和与及]|等$", "", piece)):
             yield Said(subject, predicate, name)
+
+
+def _pieces(predicate: str, value: str) -> list[str]:
+    if predicate in _FEELINGS or predicate == "skill":
+        return re.split(r"、|和(?!平)|以及|与", value)
+    return value.split("、") if is_relation(predicate) or predicate in {"alias", "language"} else [value]
 
 
 def _is(subject: str, rest: str) -> Iterator[Said]:
