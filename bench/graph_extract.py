@@ -263,7 +263,7 @@ class Process:
 
         self.things = Whereabouts(entities)
 
-    def add(self, speaker: str | None, text: str) -> None:
+    def add(self, _speaker: str | None, text: str) -> None:
         """The next sentence."""
         self.things.add(text)
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from backscroll.derive.extract_en_being import appositions, being, having, owned_names
-from backscroll.derive.extract_en_calling import calls, introductions, names, relatives
-from backscroll.derive.extract_en_doing import doing
+from backscroll.derive.extract_en_being import being
+from backscroll.derive.extract_en_calling import calling_words, calls, introductions, names, relatives
+from backscroll.derive.extract_en_doing import doing, doing_words
+from backscroll.derive.extract_en_having import appositions, having, owned_names
 from backscroll.derive.extract_en_names import Seen, merge, survey
-from backscroll.derive.extract_en_phrases import Line, starts_question
+from backscroll.derive.extract_en_phrases import Line, kin, starts_question
 from backscroll.derive.extract_en_quotes import Quoted, quoted
 from backscroll.derive.extract_en_reading import Reading, Turn
 from backscroll.derive.extract_en_words import Word, cut
@@ -35,7 +36,7 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
     seen = survey(words for lines in cut_up for _, words in lines)
     for said, lines in zip(sentences, cut_up, strict=True):
         _message(said, lines, seen, turn)
-    return [claim for claim in turn.found.values()]
+    return list(turn.found.values())
 
 
 def _lines(text: str) -> list[tuple[Sentence, list[Word]]]:
@@ -114,17 +115,26 @@ def _titled(out: list[tuple[list[Word], Quoted | None]], word: Word, mark: Quote
 
 
 def _sentence(r: Reading) -> None:
-    names(r)
-    calls(r)
-    introductions(r)
-    relatives(r)
-    owned_names(r)
-    appositions(r)
-    for i, word in enumerate(r.line.words):
+    words = r.line.words
+    named = any(w.tag == "K" for w in words)
+    lows = {w.low for w in words}
+    if named:
+        names(r)
+    if named or not lows.isdisjoint(calling_words()):
+        calls(r)
+    if named or "name" in lows:
+        introductions(r)
+    if not lows.isdisjoint(kin()):
+        relatives(r)
+    if named:
+        owned_names(r)
+        appositions(r)
+    verbs = doing_words()
+    for i, word in enumerate(words):
         if word.tag in "A'":
             if not being(r, i):
                 having(r, i)
-        elif word.tag in "BwR":
+        elif word.low in verbs and word.tag in "BwR":
             if word.low == "got":
                 having(r, i)
             doing(r, i)

@@ -6,6 +6,8 @@ Owns calling out, introductions, relatives with and without names, other names, 
 
 from __future__ import annotations
 
+from functools import cache
+
 from backscroll.derive.extract_en_phrases import Mood, Phrase, kin, phrase, phrase_before
 from backscroll.derive.extract_en_reading import Named, Reading
 from backscroll.derive.extract_en_words import Word, words
@@ -71,6 +73,12 @@ def _acts(r: Reading, i: int) -> bool:
 # -- calling out -------------------------------------------------------
 
 
+@cache
+def calling_words() -> frozenset[str]:
+    """Words other than names by which somebody is called."""
+    return words("vocatives", "dear") | words("vocatives", "kin")
+
+
 def calls(r: Reading) -> None:
     """Somebody is called: "Hey Ann,", "Thanks, Ann!", "Ann, look." """
     line = r.line
@@ -119,7 +127,7 @@ def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
     greeted = before in words("vocatives", "openers") and (
         start == 1
         or line.tag(start - 2) in '.,"I*-'
-        or line.tag(start - 3) in "."
+        or line.tag(start - 3) == "."
         or before in {"hey", "hi", "hello", "dear", "thanks"}
     )
     closes = i + 1 >= size or line.tag(i + 1) in '."*' or after in {"-", "~"}
@@ -137,9 +145,7 @@ def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
         return line.tag(i + 2) not in "DS'K" and line.low(i + 2) not in {"who", "which", "and", "or"}
     if opens and closes:
         return after in {"!", "?", ".", "...", "…"} and (not known or after != ".")
-    if line.tag(i) == "K" and closes and line.tag(start - 1) == "P" and before in {"you"}:
-        return True  # "Thank you Ann."
-    return False
+    return line.tag(i) == "K" and closes and before == "you"  # "Thank you Ann."
 
 
 def _in_list(r: Reading, start: int) -> bool:
@@ -196,15 +202,10 @@ def introductions(r: Reading) -> None:
             _called_me(r, i)
         elif low in _NAMED and line.tag(i + 1) == "K" and line.tag(i - 1) != "P":
             _named(r, i)
-        elif low in {"aka", "a.k.a."} and line.tag(i - 1) == "K" and line.tag(i + 1) == "K":
-            r.add(Claim.ALIAS, Named(line.words[i - 1].text), value=line.words[i + 1].text)
-        elif low == "as" and line.low(i - 1) == "known" and line.tag(i + 1) == "K":
+        elif line.tag(i + 1) == "K" and (
+            low in {"aka", "a.k.a."} or (low in {"as", "for"} and line.low(i - 1) in {"known", "short"})
+        ):
             _known_as(r, i)
-        elif low == "for" and line.low(i - 1) == "short" and line.tag(i + 1) == "K":
-            for at in range(i - 1, -1, -1):
-                if line.tag(at) == "K":
-                    r.add(Claim.ALIAS, Named(line.words[i + 1].text), value=line.words[at].text)
-                    break
         elif low == "here" and i == 1 and line.tag(0) == "K" and line.tag(2) == ".":
             _me(r, line.words[0], 0.8)
 
@@ -226,11 +227,13 @@ def _name_is(r: Reading, i: int) -> None:
     if found is None or (line.asked and line.tag(found.start - 1) != "," and found.start > 1):
         return
     value = line.words[at] if at < len(line.words) else None
-    if value is None or (value.tag != "K" and value.tag != "w"):
+    if value is None or (value.tag not in {"K", "w"}):
         return
-    if value.tag == "w" and (value.text[0].islower() or len(value.text) < 2):
-        if line.tag(at + 1) not in ".,C" or any(w.text[0].isupper() for w in line.words if w.low != "i"):
-            return  # only where nothing is written with capitals
+    small = value.tag == "w" and (value.text[0].islower() or len(value.text) < 2)
+    if small and (
+        line.tag(at + 1) not in ".,C" or any(w.text[0].isupper() for w in line.words if w.low != "i")
+    ):
+        return  # only where nothing is written with capitals
     owner = r.owner(found)
     if owner is None:
         return
@@ -268,7 +271,7 @@ def _called_me(r: Reading, i: int) -> None:
     name = line.words[i + 2]
     if whom is None or whom.name == PRONOUN + "it" or (line.asked and line.low(i) == "call"):
         return
-    if line.tag(i - 1) in "A" and line.low(i - 1) in words("hedges", "modals") and line.low(i - 1) != "can":
+    if line.tag(i - 1) == "A" and line.low(i - 1) in words("hedges", "modals") and line.low(i - 1) != "can":
         return
     r.meet(name.text)
     r.add(Claim.ALIAS, whom, value=name.text, sure=0.85)
@@ -303,12 +306,14 @@ def _named(r: Reading, i: int) -> None:
 
 
 def _known_as(r: Reading, i: int) -> None:
+    """ "Ann, also known as Red", "Ann, a.k.a. Red", "Liz, short for Elizabeth"."""
     line = r.line
     at = i - 1
-    while line.tag(at) in "AVB," and at > 0:
+    while at > 0 and line.tag(at) != "K" and (line.tag(at) in "AVB,C'" or line.low(at) in {"short", "known"}):
         at -= 1
-    if line.tag(at) == "K":
-        r.add(Claim.ALIAS, Named(line.words[at].text), value=line.words[i + 1].text)
+    if line.tag(at) == "K" and at >= 0:
+        one, other = line.words[at].text, line.words[i + 1].text
+        r.add(Claim.ALIAS, Named(one), value=other)
 
 
 def kind_of(head: str) -> str:

@@ -78,11 +78,13 @@ def lead(line: Sequence[Word]) -> int:
 
 def shouted(line: Sequence[Word]) -> bool:
     """True for a sentence in capitals, or one whose words nearly all begin with one (a headline)."""
-    letters = [w for w in line if w.text[0].isalpha() and len(w.text) > 1]
-    if len(letters) < 4:
-        return len(letters) > 1 and all(w.text.isupper() for w in letters)
-    upper = sum(w.text[0].isupper() for w in letters)
-    return upper * 10 >= len(letters) * 7
+    upper = [w.text for w in line if w.low[0] != w.text[0]]
+    if len(upper) < 2:
+        return False
+    letters = sum(1 for w in line if len(w.low) > 1 and w.low[0].isalpha())
+    if letters < 4:
+        return letters > 1 and len(upper) >= letters and all(text.isupper() for text in upper)
+    return sum(1 for text in upper if len(text) > 1) * 10 >= letters * 7
 
 
 def merge(line: list[Word], seen: Seen) -> list[Word]:

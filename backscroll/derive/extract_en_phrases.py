@@ -95,13 +95,9 @@ def phrase(line: Line, i: int, limit: int = 1 << 30) -> Phrase | None:
         return Phrase(i, i + 1, pronoun=low)
     found = Phrase(i, i)
     at = i
-    if tag == "D" or (tag == "S"):
+    if tag in {"D", "S"}:
         found.det = line.low(at)
-        at += 1
-        if line.tag(at) == "D":
-            at += 1
-    elif tag == "w" and line.low(i + 1) == "of" and line.low(i) in _QUANTITIES:
-        at += 2
+        at += 1 + (line.tag(at + 1) == "D")
     if line.tag(at) == "w" and line.low(at) in _QUANTITIES and line.low(at + 1) == "of":
         at += 2
         if line.tag(at) in "DS":
@@ -120,6 +116,11 @@ def phrase(line: Line, i: int, limit: int = 1 << 30) -> Phrase | None:
         found.owner = f"{found.det} {line.low(at)}"  # "my brother's wife"
         found.det = ""
         at += 2
+    return _counted(line, found, at, limit)
+
+
+def _counted(line: Line, found: Phrase, at: int, limit: int) -> Phrase | None:
+    """Numbers and words of degree at the start of a phrase."""
     begin = at
     while line.tag(at) == "V" and line.low(at) in {"very", "really", "pretty", "quite", "so"} and found.det:
         at += 1
@@ -239,7 +240,7 @@ def subject(line: Line, verb: int) -> tuple[tuple[Phrase, ...], Mood | None]:
     if low in _ENDS_PHRASE and line.tag(at - 1) in "wK":
         found = phrase_before(line, at)
         return ((found,), _clause(line, found.start, mood)) if found else ((), None)
-    if line.tag(at) == "C" or low == "," or line.tag(at) in "V":
+    if line.tag(at) == "C" or low == "," or line.tag(at) == "V":
         beside = _beside(line, at) if low == "," else None
         if beside is not None:
             return (beside,), _clause(line, beside.start, mood)
@@ -249,7 +250,7 @@ def subject(line: Line, verb: int) -> tuple[tuple[Phrase, ...], Mood | None]:
     found = phrase_before(line, at + 1)
     if found is None:
         return (), None
-    if line.tag(found.start - 1) == "R" and line.low(found.start - 1) not in {"like"}:
+    if line.tag(found.start - 1) == "R" and line.low(found.start - 1) != "like":
         return (), None  # "the man with the hat": whose the verb is, is not plain
     several = [found]
     if line.low(found.start - 1) == "and":
@@ -290,7 +291,7 @@ def _auxiliary(line: Line, at: int, mood: Mood) -> None:
         mood.over = True
     elif low in {"maybe", "perhaps", "probably", "apparently"}:
         mood.sure = min(mood.sure, 0.45)
-    elif low == "longer" or low == "anymore":
+    elif low in {"longer", "anymore"}:
         mood.over = True
 
 
@@ -332,3 +333,53 @@ def _tagged_question(line: Line) -> bool:
 def starts_question(tokens: Sequence[Word]) -> bool:
     """True for a sentence that asks."""
     return any(w.low == "?" for w in tokens[-3:])
+
+
+def object_phrases(line: Line, at: int) -> list[Phrase]:
+    """The noun phrase at `at`, and those joined to it by "and"."""
+    out: list[Phrase] = []
+    while len(out) < 5:
+        while line.tag(at) == "V":
+            at += 1
+        found = phrase(line, at)
+        if found is None or (found.pronoun and out):
+            break
+        out.append(found)
+        at = found.end
+        if (line.low(at) == "," and line.tag(at + 1) in "wKDS#" and _goes_on(line, at + 1)) or line.low(
+            at
+        ) in {"and", "or"}:
+            at += 1
+        elif line.low(at) == "," and line.low(at + 1) in {"and", "or"}:
+            at += 2
+        else:
+            break
+        if line.tag(at + 1) in "BA" and line.tag(at) != "D":
+            break  # "… and Tom went": another clause
+    return out
+
+
+def _goes_on(line: Line, at: int) -> bool:
+    """True where a comma is followed by more of a list."""
+    found = phrase(line, at)
+    return found is not None and (
+        line.low(found.end) in {"and", "or"}
+        or (line.low(found.end) == "," and line.tag(found.end + 1) in "wKDS#C")
+    )
+
+
+def any_more(line: Line, at: int) -> bool:
+    """ "not … any more"."""
+    return any(
+        line.low(k) == "anymore" or (line.low(k) == "more" and line.low(k - 1) == "any")
+        for k in range(at, min(at + 8, len(line.words)))
+    )
+
+
+def sort_of(found: Phrase) -> str:
+    """The type of a thing without a name that is liked or owned."""
+    if found.head in words("animal", "pets") or found.head in words("animal", "wild"):
+        return "animal"
+    if found.head in words("thing", "place"):
+        return "place"
+    return "thing"

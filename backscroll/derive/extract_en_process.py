@@ -134,7 +134,7 @@ class Whereabouts:
             source = word.low in _list("from")
             if not source and word.low not in _list("to"):
                 continue
-            if word.low == "to" and line.tag(i + 1) in "B":
+            if word.low == "to" and line.tag(i + 1) == "B":
                 continue
             at = i + 1
             while line.low(at) in {"of", "the", "to", "from", "in"} and line.low(at) != "the":
@@ -315,7 +315,9 @@ def _subject_text(line: Line, verb: int) -> str:
 def _clauses(tokens: list[Word]) -> list[list[Word]]:
     """A sentence cut where another verb begins that shares the subject or has its own: "flows down, and enters the lake"."""
     out: list[list[Word]] = [[]]
-    known = frozenset().union(*(_list(kind) for kind in ("move", "gone", "create", "takes", "become")))
+    known: frozenset[str] = frozenset[str]().union(
+        *(_list(kind) for kind in ("move", "gone", "create", "takes", "become"))
+    )
     had = False
     for i, word in enumerate(tokens):
         following = tokens[i + 1].low if i + 1 < len(tokens) else ""

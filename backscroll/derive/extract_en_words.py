@@ -106,12 +106,13 @@ def cut(text: str, at: int = 0) -> list[Word]:
     """The words of a sentence that begins at `at` in its message."""
     known = tags()
     out: list[Word] = []
+    curly = "’" in text
     for found in _WORD.finditer(text):
         raw = found[0]
         start = at + found.start()
-        if "'" not in raw and "’" not in raw:
+        if "'" not in raw and not (curly and "’" in raw):
             low = raw.lower()
-            out.append(Word(raw, low, _tag(low, known), start, start + len(raw)))
+            out.append(Word(raw, low, known.get(low) or _tag(low, known), start, start + len(raw)))
         else:
             _contracted(raw.replace("’", "'"), start, known, out)
     return out

@@ -1,0 +1,188 @@
+"""Of what kind somebody or something is: "a nurse", "a forest elf", "tall and shy", "a big fan of jazz".
+
+Owns what a noun or an adjective after "is" says: occupation, race, gender, mood, health, character, looks. Before:
+`extract_en_reading`. After: `extract_en_being`, `extract_en_having`.
+"""
+
+from __future__ import annotations
+
+from backscroll.derive.extract_en_calling import kind_of
+from backscroll.derive.extract_en_phrases import Mood, Phrase, object_phrases, phrase
+from backscroll.derive.extract_en_reading import Named, Reading
+from backscroll.derive.extract_en_words import words
+
+_PEOPLE = frozenset(
+    "man woman girl boy guy lady person gentleman teenager adult kid child female male human".split()
+)
+_GENDERS = {"man": "male", "boy": "male", "guy": "male", "gentleman": "male", "male": "male"} | dict.fromkeys(
+    ("woman", "girl", "lady", "female"), "female"
+)
+_DEGREE = frozenset("huge big avid great massive total real".split())
+_PRAISE = frozenset("good bad great lucky real new nice big different better".split())
+
+
+def told(r: Reading, who: Named, mood: Mood) -> Mood:
+    """A past state: in narration it goes on; of what people say of themselves it may be over."""
+    if mood.past and not mood.denied:
+        return Mood(min(mood.sure, 0.45 if who.name == r.me else 0.6), mood.denied, mood.over, True)
+    return mood
+
+
+def classed(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
+    """What kind somebody or something is said to be."""
+    line = r.line
+    head, text = found.head, found.text
+    if found.det not in {"a", "an", "the"} and not found.number:
+        return
+    if who.name in {"@they", "@we"}:
+        return
+    lows = text.lower().split()
+    if "old" in lows and lows[0].isalnum() and any(w.startswith("year") for w in lows[1:3]):
+        r.attribute(who, "age", lows[0], mood, 0.9)
+        text = " ".join(text.split()[lows.index("old") + 1 :])
+        lows = text.lower().split()
+    if head in {"fan", "lover"}:
+        _fan(r, who, found, mood)
+    elif head in words("occupation") or head.endswith(tuple(words("occupation", "suffix"))):
+        if found.det != "the" or line.low(found.end) == "of" or len(lows) > 1:
+            _occupation(r, who, found, text, mood)
+    elif head in words("race"):
+        r.attribute(who, "race", text, mood, 0.85)
+    elif head in _PEOPLE:
+        _person(r, who, found, text, mood)
+    elif found.det in {"a", "an"} and not who.pronoun:
+        _other(r, who, found, text, mood)
+
+
+def _fan(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
+    """ "a big fan of jazz", "a jazz fan"."""
+    if r.line.low(found.end) == "of":
+        for one in object_phrases(r.line, found.end + 1):
+            to = r.refer(one, loose=True)
+            if to is not None:
+                r.relation(who, "likes", to, mood, 0.85)
+        return
+    liked = " ".join(w for w in found.text.split()[:-1] if w.lower() not in _DEGREE)
+    if liked:
+        r.relation(who, "likes", Named(liked), mood, 0.85)
+
+
+def _occupation(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) -> None:
+    line = r.line
+    r.attribute(who, "occupation", text, mood, 0.9)
+    r.gender(who.name, found.head)
+    _workplace(r, who, found, mood)
+    if line.low(found.end) == "and" and line.tag(found.end + 1) in "wD":
+        more = phrase(line, found.end + 1)
+        if more is not None and more.head in words("occupation") and line.tag(more.end) not in "AB":
+            r.attribute(who, "occupation", more.text, mood, 0.85)
+
+
+def _person(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) -> None:
+    lows = text.lower().split()
+    r.gender(who.name, found.head)
+    if found.det == "the":
+        return
+    if found.head in _GENDERS:
+        r.attribute(who, "gender", _GENDERS[found.head], mood, 0.7)
+    if len(lows) > 1 and lows[0] not in _PRAISE:
+        r.attribute(who, "description", text, mood, 0.75)
+
+
+def _other(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) -> None:
+    head = found.head
+    kind = kind_of(head)
+    if kind and kind != "person" and not who.type:
+        r.attribute(Named(who.name, kind, who.hint, who.sure), "kind", text, mood, 0.85)
+    elif (
+        head in words("nationality") or head in words("nationality", "faith") or head in words("personality")
+    ):
+        adjective_word(r, who, head, text, mood)
+    elif (
+        head not in words("thing", "passing")
+        and r.line.low(found.end) not in {"of", "for", "to", "that"}
+        and len(text.split()) <= 3
+        and who.type in {"person", "animal", ""}
+    ):
+        r.attribute(who, "description", text, mood, 0.65)
+
+
+def _workplace(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
+    line = r.line
+    if line.low(found.end) in {"at", "for"}:
+        where = phrase(line, found.end + 1)
+        if (
+            where is not None
+            and not where.pronoun
+            and (where.name is not None or where.head in words("thing", "place"))
+        ):
+            student = found.head in {"student", "freshman", "sophomore", "senior", "junior"}
+            to = Named(where.name.text if where.name else where.text, "organisation")
+            r.relation(who, "studies_at" if student else "works_at", to, mood, 0.9)
+
+
+def adjective(r: Reading, who: Named, at: int, mood: Mood) -> None:
+    """ "is tall, kind and sick"."""
+    line = r.line
+    last = at
+    while line.tag(last) in "wVB#," or line.low(last) == "and":
+        if last - at > 8:
+            break
+        low = line.low(last)
+        if (
+            line.tag(last) == "w"
+            and line.tag(last + 1) == "w"
+            and line.low(last + 1) not in words("personality") | words("mood")
+        ):
+            _bare_noun(r, who, last, mood)
+            break
+        if line.tag(last) in "wB":
+            if (
+                not adjective_word(r, who, low, line.words[last].text, mood)
+                and last > at
+                and line.tag(last) == "w"
+            ):
+                break
+            if line.tag(last) == "B":
+                break
+        last += 1
+
+
+def _bare_noun(r: Reading, who: Named, at: int, mood: Mood) -> None:
+    found = phrase(r.line, at)
+    if (
+        found is not None
+        and found.head in words("occupation")
+        and len(found.text.split()) <= 3
+        and not mood.denied
+    ):
+        r.attribute(who, "occupation", found.text, mood, 0.6)
+
+
+def adjective_word(r: Reading, who: Named, low: str, text: str, mood: Mood) -> bool:
+    """One adjective; true where it says something."""
+    mood = told(r, who, mood)
+    if who.name in {"@they", "@we", "@you"} and low not in words("personality", "status"):
+        return False
+    if low in words("nationality"):
+        r.attribute(who, "nationality", text, mood, 0.9)
+    elif low in words("nationality", "faith"):
+        r.attribute(who, "faith", text, mood, 0.9)
+    elif low in words("personality", "marital"):
+        r.attribute(who, "marital_status", low, mood, 0.9)
+    elif low in words("personality", "status"):
+        r.attribute(who, "status", low, mood, 0.85)
+    elif low in words("health"):
+        r.attribute(who, "health", low, mood, 0.85)
+    elif low in words("mood"):
+        if not mood.denied:
+            r.attribute(who, "mood", low, mood, 0.8)
+    elif low in words("personality", "appearance"):
+        r.attribute(who, "appearance", low, mood, 0.8)
+    elif low in words("personality"):
+        r.attribute(who, "personality", low, mood, 0.8)
+    elif low in words("colour") and who.type in {"thing", "animal"}:
+        r.attribute(who, "colour", low, mood, 0.8)
+    else:
+        return False
+    return True

@@ -1,0 +1,178 @@
+"""What people like and want to do, what changes hands, who parts: "I love hiking", "she gave Tom the ring", "they broke up".
+
+Owns deeds as the object of a verb, wishes, giving. Before: `extract_en_reading`. After: `extract_en_doing`.
+"""
+
+from __future__ import annotations
+
+from backscroll.derive.extract_en_phrases import (
+    Line,
+    Mood,
+    Phrase,
+    kin,
+    object_phrases,
+    phrase,
+    sort_of,
+    subject,
+)
+from backscroll.derive.extract_en_reading import Named, Reading
+from backscroll.derive.extract_en_words import words
+from backscroll.vocab.assertion import Claim
+
+_NO_DEED = frozenset("clothing spring string wedding morning evening nothing ceiling painting".split())
+
+
+def gerund(line: Line, at: int) -> bool:
+    """ "hiking", and not "wedding"."""
+    return (
+        line.tag(at) in "Bw"
+        and line.low(at).endswith("ing")
+        and len(line.low(at)) > 5
+        and line.low(at) not in _NO_DEED
+    )
+
+
+def liking(r: Reading, predicate: str, at: int, who: tuple[Phrase, ...], mood: Mood) -> bool:
+    """ "loves to dance", "likes reading mysteries"."""
+    line = r.line
+    start = at + 1 if line.low(at) == "to" else at
+    if line.tag(start) in ".,RDPSA" or mood.sure < 0.4:
+        return True  # "I'd like to …" is a wish
+    unwanted = predicate in {"hates", "dislikes"} or (mood.denied and not mood.over)
+    told = mood if mood.over else Mood(mood.sure)
+    for one in who:
+        named = r.refer(one)
+        if named is None or named.name in {"@you", "@we", "@they", "@it"}:
+            continue
+        if line.low(start) in {"eat", "eating", "drink", "drinking"} and not unwanted:
+            for found in object_phrases(line, start + 1):
+                to = r.refer(found, loose=True)
+                if to is not None and not to.pronoun:
+                    r.relation(named, "likes", Named(to.name, "thing"), told, 0.85)
+            continue
+        for text in deeds(line, start):
+            r.attribute(named, "avoids" if unwanted else "hobby", text, told, 0.85)
+    return True
+
+
+def deeds(line: Line, start: int) -> list[str]:
+    """What is done, each: "hiking and swimming" are two."""
+    out: list[str] = []
+    while len(out) < 4:
+        text, end = deed(line, start)
+        if not text:
+            break
+        out.append(text)
+        if line.low(end) == "," and line.low(end + 1) == "and":
+            end += 1
+        if line.low(end) in {"and", "or", ","} and (
+            gerund(line, end + 1)
+            or (line.low(end) != "," and line.tag(end + 1) in "Bw" and line.tag(end + 2) in ".,")
+        ):
+            start = end + 1
+            continue
+        break
+    return out
+
+
+def deed(line: Line, start: int) -> tuple[str, int]:
+    """What is done, the verb with what belongs to it; and where that ends."""
+    end = start + 1
+    if line.low(start) == "go" and line.low(end).endswith("ing"):
+        start, end = end, end + 1
+    if (
+        line.low(end) in {"out", "up", "to", "in", "on", "with", "at", "for", "about"}
+        and line.tag(end + 1) in "wKDSB"
+        and line.low(end + 1) not in {"my", "your", "the"}
+    ):
+        after = phrase(line, end + 1)
+        if (
+            after is not None
+            and not after.pronoun
+            and line.low(end) in {"to", "with", "on", "in", "for", "about"}
+        ):
+            end = min(after.end, end + 5)
+            return line.piece(start, end), end
+    if line.low(end) in {"out", "up"}:
+        return line.piece(start, end + 1), end + 1
+    after = phrase(line, end)
+    if after is not None and not after.pronoun:
+        end = min(after.end, end + 5)
+    return line.piece(start, end), end
+
+
+def wanting(r: Reading, i: int) -> None:
+    """ "wants to be a doctor", "wants a dog"."""
+    line = r.line
+    if line.tag(i - 1) in "DS'" or line.low(i - 1) in {"do", "does", "did", "you", "we"}:
+        return
+    who, mood = subject(line, i)
+    if not who or mood is None or mood.past or mood.denied or mood.sure < 0.4:
+        return
+    line.subjects = who
+    at = i + 1
+    for one in who:
+        named = r.refer(one)
+        if named is None or named.pronoun:
+            continue
+        if line.low(at) == "to":
+            text, _ = deed(line, at + 1)
+            if text and line.low(at + 1) in words("goals") and len(text.split()) > 1:
+                r.attribute(named, "goal", text, mood, 0.75)
+        elif line.low(i) in {"want", "wants"}:
+            found = phrase(line, at)
+            if (
+                found is not None
+                and found.head
+                and found.det in {"a", "an"}
+                and found.head not in words("thing", "passing")
+                and line.low(found.end) not in {"to", "of", "that", "for"}
+            ):
+                r.relation(named, "wants", Named(found.text, sort_of(found)), mood, 0.7)
+
+
+def giving(r: Reading, i: int) -> None:
+    """ "gave the ring to Tom", "gave Tom the ring": it changes hands."""
+    line = r.line
+    who, mood = subject(line, i)
+    if not who or mood is None or mood.denied or mood.sure < 0.5 or line.low(i) in {"give", "hands"}:
+        return
+    line.subjects = who
+    giver = r.refer(who[0])
+    first = phrase(line, i + 1)
+    if first is None or giver is None:
+        return
+    if line.low(first.end) == "to":
+        thing, taker = first, phrase(line, first.end + 1)
+    else:
+        thing, taker = phrase(line, first.end), first
+    if (
+        thing is None
+        or taker is None
+        or thing.pronoun
+        or not thing.head
+        or thing.head in words("thing", "passing")
+        or thing.head in words("thing", "body")
+    ):
+        return
+    to = r.refer(taker)
+    if (
+        to is None
+        or (taker.name is None and not taker.pronoun and taker.head not in kin())
+        or thing.det in {"", "that", "this", "some"}
+        or thing.head in {"hug", "kiss", "nod", "smile", "hand", "look", "wave", "wink", "sigh"}
+    ):
+        return
+    what = Named(thing.name.text if thing.name is not None else thing.text, "thing")
+    r.relation(to, "owns", what, Mood(mood.sure), 0.8)
+    r.add(Claim.END, giver, "owns", to=what, sure=0.7)
+
+
+def parting(r: Reading, i: int) -> None:
+    """ "Ann and Tom broke up"."""
+    line = r.line
+    who, mood = subject(line, i)
+    if len(who) == 2 and mood is not None and not mood.denied:
+        one, other = r.refer(who[0]), r.refer(who[1])
+        if one is not None and other is not None:
+            r.add(Claim.END, one, "partner_of", to=other, sure=0.85 * mood.sure)
