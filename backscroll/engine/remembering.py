@@ -39,6 +39,8 @@ from backscroll.vocab.task import Memory, MemoryKind, Task
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
+    from backscroll.tasks.followup import FollowUp
+    from backscroll.tasks.planning import Plan
 
 RELEVANT_TOKENS = 1_500
 _PREFERENCES = 8  # that go with every task, the surest
@@ -292,6 +294,23 @@ def _encode(engine: Engine) -> Encode | None:
         return cast("Sequence[Sequence[float]]", encoder.encode(texts))
 
     return encode
+
+
+# -- plans -------------------------------------------------------------------------------------------------------
+
+
+def plan_for(thread: Thread, task: Task | str, *, ask: bool = False) -> Plan:
+    """What to do next about a task, with what every step rests on; see `engine/remembering_plans`."""
+    from backscroll.engine.remembering_plans import plan_for as planned
+
+    return planned(thread, task, ask=ask)
+
+
+def followups_for(thread: Thread, task: Task | str, *, ask: bool = False) -> list[FollowUp]:
+    """What to ask the user about a task, three questions at the most; see `engine/remembering_plans`."""
+    from backscroll.engine.remembering_plans import followups_for as asked
+
+    return asked(thread, task, ask=ask)
 
 
 # -- the block in prompts ----------------------------------------------------------------------------------------

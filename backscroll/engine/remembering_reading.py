@@ -160,9 +160,13 @@ def _folded(
     order = sorted(stated.values(), key=lambda s: (microseconds(s.at) if s.at else 0, s.message, s.number))
     preferences = fold(order)
     aliases = {other: p.ids[0] for p in preferences for other in p.ids[1:]}
-    derived += [
-        p.memory(_task_of(p, ended)) for p in preferences if p.confidence >= SHOWN and not p.superseded
-    ]
+    sure = [p for p in preferences if p.confidence >= SHOWN and not p.superseded]
+    told: dict[tuple[str, tuple[Ref, ...]], Preference] = {}
+    for preference in sorted(sure, key=lambda p: -p.confidence):
+        # One sentence may state two things ("no npm, use pnpm"): it is remembered once.
+        first = told.setdefault((preference.text, preference.sources), preference)
+        aliases |= dict.fromkeys(preference.ids, first.ids[0]) if first is not preference else {}
+    derived += [p.memory(_task_of(p, ended)) for p in sure if p in told.values()]
     layer = layered(derived, _in_order(acts.values()), Alive(reader, views).sound, aliases)
     uses = _renamed(used, aliases)
 

@@ -117,11 +117,16 @@ def _weightiest(found: Sequence[Essential], most: int) -> list[Essential]:
     return [found[n] for n in sorted(ranked)]
 
 
+def is_check(digest: Digest) -> bool:
+    """True for a command that tests, builds or lints."""
+    return digest.kind == "command" and _CHECKS.search(digest.target) is not None
+
+
 def _passing(said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]) -> Iterator[Note]:
     """Checks that pass at the end: the last run of each."""
     last: dict[str, Digest] = {}
     for digest in digests:
-        if digest.kind == "command" and _CHECKS.search(digest.target) and (worked(digest) or failed(digest)):
+        if is_check(digest) and (worked(digest) or failed(digest)):
             last.pop(aim(digest), None)
             last[aim(digest)] = digest
     revisions = {m.id: m.revision for m in said}

@@ -19,6 +19,7 @@ from typing import TypeAlias, cast
 
 from backscroll.derive.recipe import Count
 from backscroll.derive.sentences_cues import lowered, paths_in
+from backscroll.recall.cut import stopwords
 from backscroll.recall.words import index_words
 from backscroll.vocab.handle import IN_TEXT
 from backscroll.vocab.task import Memory, MemoryKind
@@ -31,7 +32,6 @@ _WORDS, _MEANING, _FILES, _SAME_KIND = 0.55, 0.45, 0.35, 0.06
 _SOUND = 0.55  # of the score that does not depend on weight and confidence
 _WIDE = 4_000
 _HAN = re.compile(r"[\u3400-\u9fff]")
-_TOKEN = re.compile(r"[^\W_]+|[\u3400-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ def kind_of(text: str) -> str:
 
 def terms_of(text: str) -> list[str]:
     """The words by which texts are compared; handles say nothing."""
-    words = index_words(IN_TEXT.sub(" ", text[:_WIDE])).split()
+    words, stop = index_words(IN_TEXT.sub(" ", text[:_WIDE])).split(), stopwords()
     # A lone Han character is the tail of a pair: it fits too much.
-    return [w for w in words if len(w) > 1]
+    return [w for w in words if len(w) > 1 and w not in stop]
 
 
 def rank(

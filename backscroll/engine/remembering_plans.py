@@ -1,0 +1,289 @@
+"""Plans, questions and memories of a task, by a model where somebody asks for that and one is configured, else by rules.
+
+Owns where a task stands (`standing`: goal, feedback, what is open, what failed, what is preferred) and the calls: reading never waits for
+a model; what one wrote before is used as long as what it was made of stands. Journal, limits and ledger are `engine/modelling`'s.
+Before: `tasks/planning`, `tasks/followup`, `tasks/memory_ask`. After: `engine/tasking_memory`, the surfaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from backscroll.derive.digest import digests_of
+from backscroll.derive.essentials import Essential, Kind
+from backscroll.derive.essentials_reading import findings
+from backscroll.derive.gist import Gist, inputs_of, shown
+from backscroll.derive.model_ask import Plan as Planned
+from backscroll.derive.sentences import rough_count
+from backscroll.engine.lineage import View
+from backscroll.engine.modelling import Outcome, better, modelling_for
+from backscroll.engine.remembering import hints, memories
+from backscroll.engine.remembering_log import rare_of
+from backscroll.engine.remembering_reading import of_task
+from backscroll.engine.tasking_reading import all_tasks, messages_in, named
+from backscroll.formats.json_text import dumps
+from backscroll.formats.language import language_of
+from backscroll.tasks import followup, memory_ask, planning
+from backscroll.tasks import memory as recipe
+from backscroll.tasks.followup import AskInput, FollowUp
+from backscroll.tasks.memory_notes import deed, failed, quoted, worked
+from backscroll.tasks.memory_outcomes import is_check
+from backscroll.tasks.planning import Plan, PlanInput, Said
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.task import Attempt, Memory, MemoryKind, Task
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+_PLAN_TOKENS, _QUESTION_TOKENS, _MEMORY_TOKENS = 900, 400, 1_200
+_TRIED, _PREFERENCES, _ANSWERS = 6, 4, 3
+
+
+def _task(thread: Thread, task: Task | str) -> Task:
+    return task if isinstance(task, Task) else named(all_tasks(thread), task)
+
+
+# -- where a task stands -----------------------------------------------------------------------------------------
+
+
+def standing(thread: Thread, task: Task | str) -> PlanInput:
+    """Where a task stands: all that a plan is made of."""
+    one = _task(thread, task)
+    messages = thread.reading(lambda view: messages_in(view, one))
+    return _standing(thread, one, messages)
+
+
+def _standing(thread: Thread, task: Task, messages: Sequence[Message]) -> PlanInput:
+    said = shown(_upto(messages, task))
+    digests = digests_of(said)
+    opened = findings(said, digests).open
+    users = [m for m in said if m.role == "user" and m.text.strip()]
+    revisions = {m.id: m.revision for m in said}
+    refused = [
+        Said(a.result, a.event, a.at) for a in task.attempts if a.verdict == "refused" and a.result.strip()
+    ]
+    bad = [
+        Said(f"{deed(d)}: {quoted(d.summary, 160)}", revisions.get(d.result or d.call, d.call), d.timestamp)
+        for d in digests
+        if failed(d)
+    ]
+    checks = [d for d in digests if is_check(d) and (worked(d) or failed(d))]
+    check = Said(checks[-1].target, revisions.get(checks[-1].call, checks[-1].call)) if checks else None
+    text = f"{task.title}\n{task.feedback[-1] if task.feedback else ''}"
+    preferred = memories(thread, kinds=[MemoryKind.PREFERENCE])
+    return PlanInput(
+        task.title,
+        Said(users[-1].text, users[-1].revision, users[-1].at) if users else None,
+        tuple(_feedback(a, users) for a in task.attempts if a.verdict == "refused" and a.feedback.strip()),
+        _answers(task, users),
+        _some(opened, Kind.TODO),
+        _some(opened, Kind.ERROR),
+        _some(opened, Kind.CONSTRAINT),
+        (*refused, *bad[-_TRIED:]),
+        check,
+        tuple(preferred[:_PREFERENCES]),
+        tuple(m for m in hints(thread, text) if (m.thread, m.task) != (thread.id, task.id)),
+        thread.info.language or language_of(" ".join(m.text[:400] for m in users)),
+    )
+
+
+def _upto(messages: Sequence[Message], task: Task) -> list[Message]:
+    """The messages up to the newest of the user's, or the last verdict: a plan stands until the user says something again."""
+    user = max((m.position for m in messages if m.role == "user"), default=b"")
+    last = max(user, *(a.place for a in task.attempts), b"")
+    return [m for m in messages if m.position <= last] or list(messages)
+
+
+def _feedback(attempt: Attempt, users: Sequence[Message]) -> Said:
+    """Feedback and where it stands: the message that says it, where one does, else the step of the task."""
+    words = attempt.feedback.strip()
+    message = next((m for m in reversed(users) if words in m.text), None)
+    return Said(words, attempt.event if message is None else message.revision, attempt.at)
+
+
+def _answers(task: Task, users: Sequence[Message]) -> tuple[Said, ...]:
+    """What the user said since a result was refused; the feedback itself is no answer to it."""
+    refused = [a for a in task.attempts if a.verdict == "refused"]
+    if not refused:
+        return ()
+    last = refused[-1]
+    since = [m for m in users if m.position > last.place and last.feedback.strip() != m.text.strip()]
+    return tuple(Said(m.text, m.revision, m.at) for m in since[-_ANSWERS:])
+
+
+def _some(found: Sequence[Essential], kind: Kind) -> tuple[Said, ...]:
+    return tuple(Said(e.text, e.source) for e in found if e.kind is kind)
+
+
+# -- plans -------------------------------------------------------------------------------------------------------
+
+
+def plan_for(thread: Thread, task: Task | str, *, ask: bool = False) -> Plan:
+    """What to do next about a task. With `ask` a model is asked where one is configured; what one wrote before is used anyway."""
+    one = _task(thread, task)
+    messages = thread.reading(lambda view: messages_in(view, one))
+    state = _remembered_standing(thread, one, messages)
+    rules = planning.plan_from(state)
+    key = planning.RECIPE.key([dumps(_facts(state))])
+    words = _words(thread, memory_ask.PLAN, key)
+    if words is None and ask:
+        given = planning.told(state, thread.id, rules)
+        words = _asked(
+            thread,
+            memory_ask.PLAN,
+            key,
+            rules.text(thread.id),
+            given,
+            rules.language,
+            _PLAN_TOKENS,
+            _all(state),
+        )
+    return rules if words is None else planning.plan_by_model(words, rules, _known(messages, _all(state)))
+
+
+def _remembered_standing(thread: Thread, task: Task, messages: Sequence[Message]) -> PlanInput:
+    """Where a task stands; read once between two things that the user says or does, for every prompt asks for it."""
+    engine = thread.engine
+    shelf = engine.memo.shelf("plans", 64)
+    newest = max((m.revision for m in messages if m.role == "user"), default=None)
+    changed = thread.reading(lambda view: rare_of(engine, view).last)
+    key = (thread.id, task.id, changed, newest, engine.means.now()[:10])
+    found = cast("PlanInput | None", shelf.get(key))
+    if found is None:
+        found = shelf[key] = _standing(thread, task, messages)
+    return found
+
+
+def _facts(state: PlanInput) -> list[object]:
+    """What a plan depends on, for its key."""
+    told = (state.feedback, state.answers, state.todos, state.errors, state.rules, state.tried)
+    rows: list[object] = [state.goal, state.language, *([[s.text, str(s.source)] for s in f] for f in told)]
+    rows.append(None if state.asked is None else [state.asked.text, str(state.asked.source)])
+    rows.append([[m.id, m.text] for m in (*state.preferences, *state.lessons)])
+    return rows
+
+
+def _all(state: PlanInput) -> tuple[Ref, ...]:
+    told = [*state.feedback, *state.answers, *state.todos, *state.errors, *state.rules, *state.tried]
+    told += [s for s in (state.asked, state.check) if s is not None]
+    kept: Sequence[Memory] = (*state.preferences, *state.lessons)
+    return tuple(dict.fromkeys([*(s.source for s in told), *(r for m in kept for r in m.sources)]))
+
+
+# -- questions ---------------------------------------------------------------------------------------------------
+
+
+def followups_for(thread: Thread, task: Task | str, *, ask: bool = False) -> list[FollowUp]:
+    """What to ask the user about a task; what was answered since is not asked. `ask`: as for plans."""
+    one = _task(thread, task)
+    messages = thread.reading(lambda view: messages_in(view, one))
+    state = _asking(thread, one, messages)
+    rules = followup.questions(state)
+    if state.feedback is None or (not rules and not ask):
+        return rules
+    key = followup.RECIPE.key([state.feedback.text, str(state.feedback.source), *inputs_of(messages)])
+    words = _words(thread, memory_ask.QUESTIONS, key)
+    if words is None and ask:
+        given = f"feedback: {state.feedback.text}\n{memory_ask.told(messages, rough_count)}"
+        sources = (state.feedback.source, *(m.revision for m in messages))
+        stand_in = "\n".join(q.text for q in rules)
+        language = state.language or language_of(state.feedback.text)
+        words = _asked(
+            thread, memory_ask.QUESTIONS, key, stand_in, given, language, _QUESTION_TOKENS, sources
+        )
+    if words is None:
+        return rules
+    found = followup.questions_by_model(words, rules, _known(messages, (state.feedback.source,)))
+    return [q for q in found if followup.answered(q, state.after) is None]
+
+
+def _asking(thread: Thread, task: Task, messages: Sequence[Message]) -> AskInput:
+    refused = [a for a in task.attempts if a.verdict == "refused"]
+    users = [m for m in messages if m.role == "user"]
+    if not refused:
+        return AskInput(open=_open(messages), language=thread.info.language)
+    last = refused[-1]
+    said = _feedback(last, users)
+    after = [m for m in messages if m.position > last.place and m.revision != said.source]
+    # Where the feedback is a message of the history, what came before it is not its answer.
+    place = next((m.position for m in messages if m.revision == said.source), last.place)
+    before = tuple(m for m in messages if m.position <= place)
+    after = [m for m in after if m.position > place]
+    return AskInput(said, bool(last.media), before, tuple(after), _open(messages), thread.info.language)
+
+
+def _open(messages: Sequence[Message]) -> tuple[Said, ...]:
+    found = findings(shown(messages)).open
+    return tuple(Said(e.text, e.source) for e in found if e.group == "question/assistant")
+
+
+# -- memories by a model -----------------------------------------------------------------------------------------
+
+
+def write_memory(thread: Thread, task: Task | str) -> str:
+    """Have a model write down what is to be remembered of an ended task; says by whom it was made in the end.
+
+    Rules stand in where none is configured or it cannot; what was written is used from then on, as long as the messages stand.
+    """
+    one = _task(thread, task)
+    if one.state not in recipe.ENDED:
+        return "rules"
+
+    def read(view: View) -> list[Message]:
+        return of_task(view, one)
+
+    messages = thread.reading(read)
+    key = recipe.key_of(one.state, messages)
+    if _words(thread, memory_ask.MEMORY, key) is not None:
+        return "model"
+    if not messages:
+        return "rules"
+    found = recipe.found_in(one.state, messages)
+    stand_in = "\n".join([found.summary, *(n.text for n in found.notes)])
+    verdicts = [f"feedback: {text}" for text in one.feedback]
+    given = "\n".join([f"task: {one.title}", *verdicts, memory_ask.told(messages, rough_count)])
+    sources = tuple(dict.fromkeys(m.revision for m in messages))
+    made = _asked(thread, memory_ask.MEMORY, key, stand_in, given, found.language, _MEMORY_TOKENS, sources)
+    return "rules" if made is None else "model"
+
+
+# -- the call ----------------------------------------------------------------------------------------------------
+
+
+def _known(messages: Sequence[Message], sources: Sequence[Ref]) -> dict[int, Ref]:
+    """What marks in an answer may name: messages by their own numbers, what else was told by that of its event."""
+    known: dict[int, Ref] = {ref.seq: ref for ref in sources}
+    known |= {m.id.seq: m.revision for m in messages}
+    return known
+
+
+def _words(thread: Thread, name: str, key: bytes) -> str | None:
+    """What a model wrote for the same input before."""
+    found = thread.store.read(
+        lambda reader: better(reader, lambda model: memory_ask.recipe(name, model), [key])
+    )
+    return found[key].text if key in found else None
+
+
+def _asked(
+    thread: Thread,
+    name: str,
+    key: bytes,
+    stand_in: str,
+    given: str,
+    language: str,
+    limit: int,
+    sources: Sequence[Ref],
+) -> str | None:
+    """What a model writes now; None where none is configured, or it cannot."""
+    working = modelling_for(thread.engine)
+    if working is None:
+        return None
+    with working:
+        planned: Planned[Gist] = memory_ask.asked(
+            name, key, stand_in, given, model=working.model, language=language, limit=limit, sources=sources
+        )
+        outcome: Outcome[Gist] = working.make(planned, thread.id)
+    return None if outcome.by == "rules" else outcome.value.text

@@ -1,0 +1,250 @@
+"""Plans: what to do next about a task, by rules, with what every step rests on.
+
+Owns the order: what the user's feedback asks for, point by point; what is still failing; what is still to do; what holds and what the
+user prefers; a check at the end. What was tried without success stands beside the step it concerns, so that it is not done again in
+the same way. The plan changes with the feedback, because it is made of it. Refuses reading a store and doing anything. Before:
+`tasks/planning_points`, `derive/essentials`. After: `engine/remembering_plans`, where a model may make a better one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from backscroll.derive.clusters import likeness, pieces
+from backscroll.derive.recipe import Recipe
+from backscroll.tasks.memory_ask import lines_of
+from backscroll.tasks.memory_notes import quoted
+from backscroll.tasks.planning_points import Point, language_in, plan_words, points_of
+from backscroll.vocab.handle import Handle
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.task import Memory
+
+#: How plans are made by rules; the version goes up whenever the same input would give another plan.
+RECIPE = Recipe("task-plan", 1)
+MOST = 10  # steps
+_ALIKE = 0.6  # share of words from which two steps are the same
+_TOUCHES = 0.34  # … from which what was tried has to do with a step
+_RULES, _PREFERENCES, _AVOID = 3, 4, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Words and where they stand."""
+
+    text: str
+    source: Ref
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanInput:
+    """Where a task stands."""
+
+    goal: str
+    asked: Said | None = None  # the user's own words for it, the latest
+    feedback: tuple[Said, ...] = ()  # oldest first
+    answers: tuple[Said, ...] = ()  # what the user said since the last feedback
+    todos: tuple[Said, ...] = ()
+    errors: tuple[Said, ...] = ()
+    rules: tuple[Said, ...] = ()  # constraints that hold
+    tried: tuple[Said, ...] = ()  # results that were refused, calls that failed
+    check: Said | None = None  # the command by which the work was checked
+    preferences: tuple[Memory, ...] = ()
+    lessons: tuple[Memory, ...] = ()  # from earlier tasks
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """One step, why it is there, and what it rests on."""
+
+    text: str
+    why: str
+    sources: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do, in order."""
+
+    steps: tuple[PlanStep, ...]
+    avoid: tuple[PlanStep, ...] = ()  # what was tried and need not be tried again
+    by: str = "rules"  # or the model
+    language: str = "en"
+
+    def lines(self, home: str = "") -> list[str]:
+        """Numbered lines with handles."""
+        return [f"{n}. {s.text} {_marks(s.sources, home)}".rstrip() for n, s in enumerate(self.steps, 1)]
+
+    def text(self, home: str = "") -> str:
+        """The whole plan."""
+        words = plan_words(self.language)
+        more = [f"- {s.text} {_marks(s.sources, home)}".rstrip() for s in self.avoid]
+        return "\n".join([*self.lines(home), *([f"{words['avoid']}:", *more] if more else [])])
+
+
+def _marks(sources: Sequence[Ref], home: str) -> str:
+    marks = [
+        str(Handle(s.seq, s.seq, None if not home or s.thread == home else s.thread)) for s in sources[:3]
+    ]
+    return " ".join(dict.fromkeys(marks))
+
+
+def plan_from(state: PlanInput) -> Plan:
+    """The plan for where a task stands."""
+    told = state.feedback[-1].text if state.feedback else (state.asked.text if state.asked else state.goal)
+    language = language_in(told, state.language)
+    words = plan_words(language)
+    steps = _Steps()
+    for step in (
+        *_from_feedback(state, words),
+        *_asked(state, words),
+        *_each(state.errors, words["trouble"], words["why_error"]),
+        *_each(state.todos, words["todo"], words["why_todo"]),
+        *_earlier(state, words),
+    ):
+        steps.add(step)
+    ending = list(_ending(state, words))
+    made = [_with_past(s, state, words) for s in steps.made[: max(1, MOST - len(ending))]]
+    return Plan((*made, *ending), _avoid(state), "rules", language)
+
+
+class _Steps:
+    """Steps so far; one that says the same as an earlier one lends it its sources."""
+
+    def __init__(self) -> None:
+        self.made: list[PlanStep] = []
+        self._words: list[frozenset[str]] = []
+
+    def add(self, step: PlanStep) -> None:
+        own = pieces(step.text.partition(":")[2] or step.text.partition("：")[2] or step.text)
+        for number, words in enumerate(self._words):
+            if likeness(own, words) >= _ALIKE:
+                held = self.made[number]
+                sources = tuple(dict.fromkeys((*held.sources, *step.sources)))
+                self.made[number] = replace(held, sources=sources)
+                return
+        self.made.append(step)
+        self._words.append(own)
+
+
+def _from_feedback(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
+    if not state.feedback:
+        return
+    told = [(point, said) for said in (state.feedback[-1], *state.answers) for point in points_of(said.text)]
+    clear = [row for row in told if not row[0].vague]
+    # Who explained since what "it doesn't work" means has said it.
+    for point, said in clear or told:
+        yield PlanStep(_wanted(point, words), words["why_feedback"], (said.source,))
+
+
+def _wanted(point: Point, words: Mapping[str, str]) -> str:
+    return words[point.wish].format(text=point.text)
+
+
+def _asked(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
+    """Without feedback the plan is made of what was asked for."""
+    if state.feedback:
+        return
+    asked = state.asked
+    if asked is not None:
+        found = [p for p in points_of(asked.text) if not p.vague]
+        for point in found:
+            yield PlanStep(_wanted(point, words), words["why_asked"], (asked.source,))
+        if found:
+            return
+    if state.goal.strip():
+        sources = () if asked is None else (asked.source,)
+        yield PlanStep(words["goal"].format(text=quoted(state.goal)), words["why_asked"], sources)
+
+
+def _each(found: Sequence[Said], template: str, why: str) -> Iterable[PlanStep]:
+    for one in found:
+        yield PlanStep(template.format(text=quoted(one.text)), why, (one.source,))
+
+
+def _earlier(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
+    """Points of earlier feedback: they must not come back."""
+    for said in reversed(state.feedback[:-1]):
+        for point in points_of(said.text):
+            if not point.vague:
+                yield PlanStep(words["earlier"].format(text=point.text), words["why_earlier"], (said.source,))
+
+
+def _ending(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
+    """What holds, what is preferred, and the check."""
+    liked = {quoted(m.text) for m in state.preferences}
+    rules = [r for r in state.rules if quoted(r.text) not in liked][-_RULES:]
+    if rules:
+        text = " · ".join(quoted(r.text, 120) for r in rules)
+        yield PlanStep(words["keep"].format(text=text), words["why_rule"], tuple(r.source for r in rules))
+    wanted = state.preferences[:_PREFERENCES]
+    if wanted:
+        text = " · ".join(quoted(m.text, 120) for m in wanted)
+        sources = tuple(dict.fromkeys(s for m in wanted for s in m.sources[:2]))
+        yield PlanStep(words["prefer"].format(text=text), words["why_preference"], sources)
+    if state.check is not None:
+        text = words["check"].format(command=quoted(state.check.text, 100).replace("`", "'"))
+        yield PlanStep(text, words["why_check"], (state.check.source,))
+    sources = (state.feedback[-1].source,) if state.feedback else ()
+    yield PlanStep(words["verify" if state.feedback else "finish"], words["why_end"], sources)
+
+
+def _with_past(step: PlanStep, state: PlanInput, words: Mapping[str, str]) -> PlanStep:
+    """A step with what was tried about it before, here or in an earlier task."""
+    own = pieces(step.text)
+    why, sources = step.why, step.sources
+    for tried in state.tried:
+        if tried.source not in sources and _touches(own, pieces(tried.text)):
+            why += f"; {words['tried'].format(text=quoted(tried.text, 160))}"
+            sources = (*sources, tried.source)
+            break
+    for lesson in state.lessons:
+        if _touches(own, pieces(lesson.text)):
+            why += f"; {words['lesson'].format(text=quoted(lesson.text, 160))}"
+            sources = (*sources, *lesson.sources[:2])
+            break
+    return step if why == step.why else PlanStep(step.text, why, tuple(dict.fromkeys(sources)))
+
+
+def _touches(one: frozenset[str], other: frozenset[str]) -> bool:
+    few = min(len(one), len(other))
+    return few > 1 and len(one & other) >= max(2, _TOUCHES * few)
+
+
+def _avoid(state: PlanInput) -> tuple[PlanStep, ...]:
+    seen: dict[str, PlanStep] = {}
+    for tried in state.tried:
+        seen.setdefault(quoted(tried.text, 160), PlanStep(quoted(tried.text, 160), "", (tried.source,)))
+    return tuple(list(seen.values())[-_AVOID:])
+
+
+# -- by a model --------------------------------------------------------------------------------------------------
+
+
+def told(state: PlanInput, home: str, rules: Plan) -> str:
+    """Where a task stands, as a model sees it."""
+    rows: list[str] = [f"task: {quoted(state.goal, 400)}"]
+    for name, found in (
+        ("asked", (state.asked,) if state.asked else ()),
+        ("feedback", state.feedback),
+        ("said since", state.answers),
+        ("open to-do", state.todos),
+        ("unresolved", state.errors),
+        ("must hold", state.rules),
+        ("tried without success", state.tried),
+    ):
+        rows += [f"{name}: {one.text.strip()} {_marks((one.source,), home)}" for one in found]
+    rows += [f"preference: {m.text} {_marks(m.sources, home)}" for m in state.preferences]
+    rows += [f"lesson from an earlier task: {m.text} {_marks(m.sources, home)}" for m in state.lessons]
+    return "\n".join([*rows, "plan made by rules:", *rules.lines(home)])
+
+
+def plan_by_model(text: str, rules: Plan, known: Mapping[int, Ref]) -> Plan:
+    """The plan that a model wrote; the rule-made one where it wrote nothing of use."""
+    steps = tuple(
+        PlanStep(quoted(f"{line.label}: {line.text}" if line.label else line.text, 400), "", line.messages)
+        for line in lines_of(text, known)
+    )[:MOST]
+    return rules if not steps else Plan(steps, rules.avoid, "model", rules.language)

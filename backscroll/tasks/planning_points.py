@@ -1,0 +1,135 @@
+"""Points: feedback taken apart into the things it asks for, in English and Chinese.
+
+Owns the cutting (sentences, list items, "also", 还有) and what a point asks for (mend, add, take out, change, answer). A verdict that says
+nothing about what is wrong ("still broken", 不对) is told as vague, so that somebody asks instead of guessing. The cues are data
+(`planning.toml`). Before: `derive/sentences`. After: `tasks/planning`, `tasks/followup`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal, NamedTuple, TypeAlias, cast
+
+from backscroll.derive.sentences import sentences
+from backscroll.derive.sentences_cues import CODE, lowered, paths_in
+from backscroll.formats.language import language_of
+from backscroll.tasks.memory_notes import quoted
+from backscroll.vocab.part import Json
+
+Wish: TypeAlias = Literal["error", "missing", "remove", "change", "question", "other", "unclear"]
+MOST = 12  # points of one text
+_WIDE = 20_000
+_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_BULLET = re.compile(
+    r"^\s*(?:[-*+•·▪◦]|\d{1,3}[.)、）:：]|[(（]\d{1,3}[)）]|[一二三四五六七八九十]{1,3}[、.）)]|第[一二三四五六七八九十][点，、：:]?|首先[，,]?|\[[ xX]\])\s*"
+)
+_LOUD = re.compile(
+    r"[\w.]*(?:Error|Exception)\b[^\n]*|(?:error|fatal|panic)(?:\[\w+\])?[:：][^\n]*|(?:错误|异常)[:：][^\n]*"
+)
+_EDGE = " \t\u3000,，;；、"
+_END = " \t\u3000.。!！,，;；"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One thing that is asked for."""
+
+    text: str
+    wish: Wish
+
+    @property
+    def vague(self) -> bool:
+        """True where it says that something is wrong, and not what."""
+        return self.wish == "unclear"
+
+
+class _Cues(NamedTuple):
+    words: Mapping[str, str]
+    parts: re.Pattern[str]
+    vague: re.Pattern[str]
+    filler: re.Pattern[str]
+    kinds: Mapping[str, re.Pattern[str]]
+
+
+@cache
+def _cues(language: str) -> _Cues:
+    raw = resources.files("backscroll.tasks").joinpath("planning.toml").read_text(encoding="utf-8")
+    data = cast("Mapping[str, Json]", tomllib.loads(raw))[language]
+    kinds = {name: re.compile(pattern) for name, pattern in data["kinds"].items()}
+    words = {name: text for name, text in data.items() if isinstance(text, str)}
+    parts, vague, filler = (re.compile(data[name]) for name in ("parts", "vague", "filler"))
+    return _Cues(words, parts, vague, filler, kinds)
+
+
+def plan_words(language: str) -> Mapping[str, str]:
+    """The words of plans in a language."""
+    return _cues("zh" if language.startswith("zh") else "en").words
+
+
+def points_of(text: str) -> list[Point]:
+    """What a text asks for, in order, each once."""
+    out: dict[str, Point] = {}
+    for piece in sentences(text[:_WIDE]):
+        if piece.shape == "code":
+            loud = _LOUD.findall(piece.text)
+            if loud:
+                _take(out, loud[-1], "error")
+            continue
+        if piece.shape in ("heading", "row"):
+            continue
+        language = "zh" if _HAN.search(piece.text) else "en"
+        cues = _cues(language)
+        for part in _parted(_BULLET.sub("", piece.text), cues):
+            bare = part.strip(_EDGE)
+            low = lowered(bare).strip(_END)
+            if not any(c.isalnum() for c in low) or cues.filler.fullmatch(low):
+                continue
+            _take(out, bare, _wish(low, bare, cues))
+    found = list(out.values())
+    told = [p for p in found if not p.vague]
+    # "Still broken. The button does nothing.": the second sentence says what the first means.
+    return (told or found)[:MOST]
+
+
+def _parted(text: str, cues: _Cues) -> list[str]:
+    low = lowered(text)
+    out: list[str] = []
+    start = 0
+    for cut in cues.parts.finditer(low):
+        out.append(text[start : cut.start()])
+        start = cut.end()
+    return [part for part in (*out, text[start:]) if part.strip()]
+
+
+def _take(out: dict[str, Point], text: str, wish: Wish) -> None:
+    words = quoted(text, 300)
+    out.setdefault(lowered(words), Point(words, wish))
+
+
+def _wish(low: str, text: str, cues: _Cues) -> Wish:
+    if is_vague(text):
+        return "unclear"
+    for name, pattern in cues.kinds.items():
+        if pattern.search(low):
+            return cast("Wish", name)
+    return "other"
+
+
+def is_vague(text: str) -> bool:
+    """True for a verdict that says that something is wrong and nothing about what."""
+    if paths_in(text) or CODE.search(text) or any(c.isdigit() for c in text):
+        return False
+    cues = _cues("zh" if _HAN.search(text) else "en")
+    return cues.vague.fullmatch(lowered(text).strip(_END)) is not None
+
+
+def language_in(text: str, otherwise: str = "") -> str:
+    """The language of a text: `zh` or `en`; `otherwise` where it is too short to tell."""
+    if _HAN.search(text):
+        return "zh"
+    return language_of(text) or otherwise or "en"
