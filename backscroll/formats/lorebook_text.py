@@ -38,7 +38,7 @@ _NAMED = re.compile(
 _SUBJECT = re.compile(
     r"\s*(?:The\s+)?([A-Z][\w'’.-]*(?:\s+(?:of|the|de|von|van|al|[A-Z][\w'’.-]*)){0,5})(?:,[^,\n]{1,60},)?\s+(?:is|are|was|were|has|have|lives?|belongs?)\b"
 )
-_ZH_SUBJECT = re.compile(r"\s*([一-鿿·]{2,8}?)(?:们)?(?:是|住在|位于|生活在|来自|属于)")
+_ZH_SUBJECT = re.compile(r"\s*([一-鿿·]{2,8}?)(?:们)?(?<![不并也都曾])(?:是|住在|位于|生活在|来自|属于)")
 _PRONOUNS = {"It", "He", "She", "They", "There", "This", "That", "These", "Those", "We", "You", "I"}
 _ZH_PRONOUNS = ("这", "那", "她", "他", "它", "我", "你")
 

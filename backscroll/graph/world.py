@@ -117,8 +117,8 @@ def _type(entry: LoreEntry, header: str, name: str, said: Sequence[Said]) -> str
     stated = next((type_of_category(s.value) or _known(s.value) for s in own if s.predicate == "type"), "")
     noun = noun_of(name) if _is_name(name) else None
     by_name = ("group" if noun.predicate == "race" else noun.type) if noun is not None else ""
-    if by_name == "person" and len(plain(name).split()) == 1:
-        by_name = ""  # "The Knight" may be anybody's title; what the text says decides
+    if stated and len(plain(name).split()) == 1 and not is_han(name):
+        by_name = ""  # one word may be anybody's title or a mere name; what the text says decides
     somebody = "person" if any(s.predicate in telling_fields() for s in own) else ""
     if not somebody and noun is None and own and _SHE.search(entry.text):
         somebody = "person"

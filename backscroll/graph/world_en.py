@@ -40,7 +40,7 @@ _OBJECT_END = re.compile(
     re.IGNORECASE,
 )
 _AND = re.compile(r",?\s+and\s+(?=[a-z])")
-_ALL = re.compile(r"(?:all|every|each|most|any|many)(?:\s+of)?(?:\s+the)?\s+", re.IGNORECASE)
+_ALL = re.compile(r"^(?:all|every|each|most|any|many)(?:\s+of)?(?:\s+the)?\s+", re.IGNORECASE)
 _AGE = re.compile(r"(?:about |around |over )?(\d{1,5}|[a-z-]{3,20})[ -]years?[ -]old\b", re.IGNORECASE)
 _KIN = re.compile(r"(?:the\s+)?([A-Z][\w'’-]*(?:\s[A-Z][\w'’-]*){0,3})['’]s\s+(\w+)\b")
 _PLACED = re.compile(

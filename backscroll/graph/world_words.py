@@ -19,7 +19,7 @@ from backscroll.derive.ontology import labels
 _SPACE = re.compile(r"\s+")
 _OUTER = " \t\r\n\"'“”‘’「」『』《》*_`.,;:!?。，；：！？、()（）[]【】"
 _ARTICLE = re.compile(
-    r"(?:the|a|an|all|every|each|most|many|some|any|these|those|our|their)\s+", re.IGNORECASE
+    r"^(?:the|a|an|all|every|each|most|many|some|any|these|those|our|their)\s+", re.IGNORECASE
 )
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _SLUG = re.compile(r"[^\w]+")

@@ -1,0 +1,289 @@
+"""What world descriptions say, read by rules: fields, English, Chinese, kinds; and what they do not say."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.errors import InvalidInput
+from backscroll.formats.lorebook import LoreEntry, read_lorebook
+from backscroll.graph.view import WorldEntry
+from backscroll.graph.world import from_json, to_json, world_entries, world_text
+from backscroll.graph.world_words import covers, predicate_of
+
+ELVES_EN = "All elves are helpful but cautious. Elves of the forest belong to no faction. They know every path and pose no threat."
+ELVES_ZH = "所有精灵都很谨慎。森林精灵不属于任何阵营，熟悉森林，没有威胁。"
+
+
+def one(text: str, name: str = "") -> WorldEntry:
+    """The only entry of a description."""
+    (entry,) = world_entries(read_lorebook(text, name))
+    return entry
+
+
+def stated(text: str) -> dict[str, str]:
+    """What the entry says about itself; the last of several values."""
+    return dict(one(text).attributes)
+
+
+def test_english_prose() -> None:
+    """Race, home and temper of somebody, from two sentences."""
+    entry = one("Ellie is a forest elf who lives in the Whispering Forest. She is helpful but cautious.")
+    assert (entry.name, entry.type) == ("Ellie", "person")
+    assert entry.attributes == (
+        ("race", "forest elf"),
+        ("lives_in", "Whispering Forest"),
+        ("disposition", "helpful but cautious"),
+    )
+
+
+def test_chinese_prose() -> None:
+    entry = one("艾莉是森林精灵，住在迷雾森林，乐于助人但很谨慎。")
+    assert (entry.name, entry.type) == ("艾莉", "person")
+    assert entry.attributes == (
+        ("race", "森林精灵"),
+        ("lives_in", "迷雾森林"),
+        ("disposition", "乐于助人但很谨慎"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Captain Aria Voss is 34 years old. Aria is stern but fair.",
+            {"age": "34", "disposition": "stern but fair"},
+        ),
+        (
+            "Lily is Tom's daughter. She has red hair. Her mother is Ann Lee.",
+            {"child_of": "Ann Lee", "appearance": "red hair"},
+        ),
+        (
+            "Queen Mara, an old human, is the ruler of the Kingdom of Dawn.",
+            {"race": "human", "leader_of": "Kingdom of Dawn"},
+        ),
+        ("Mara was born on Mars and works for the Guild.", {"born_in": "Mars", "works_at": "Guild"}),
+        (
+            "Goblins are small green creatures that attack travellers. They live in caves.",
+            {"threat_level": "high", "lives_in": "caves"},
+        ),
+        (
+            "Mistwood is a dark forest in Aldor, ruled by Queen Mara. It is dangerous.",
+            {"kind": "dark forest", "located_in": "Aldor", "led_by": "Queen Mara", "threat_level": "high"},
+        ),
+        (
+            "汤姆是艾莉的哥哥，今年27岁，是一名铁匠，性格开朗，喜欢喝酒和钓鱼。",
+            {"sibling_of": "艾莉", "age": "27", "occupation": "铁匠", "disposition": "开朗", "likes": "钓鱼"},
+        ),
+        (
+            "迷雾森林是北方王国的一片古老森林，位于大陆北部。这里很危险。",
+            {"part_of": "北方王国", "kind": "古老森林", "threat_level": "高"},
+        ),
+        (
+            "魔族是来自深渊的种族，天性残忍，非常危险，与人类敌对。",
+            {"comes_from": "深渊", "disposition": "残忍", "threat_level": "高", "enemy_of": "人类"},
+        ),
+        (
+            "林晓雨是一名高中生，就读于青云中学。她的父亲林建国是一名警察。",
+            {"occupation": "高中生", "studies_at": "青云中学", "child_of": "林建国"},
+        ),
+    ],
+)
+def test_what_sentences_state(text: str, expected: dict[str, str]) -> None:
+    """Relations, ages, looks, places, threats, in both languages."""
+    found = stated(text)
+    assert {name: found.get(name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[Character("Ellie") {Race("Forest Elf") Age("120") Mind("kind" + "shy") Likes("berries" + "moonlight")}]',
+        '[Character("Ellie")\n{\nRace("Forest Elf")\n\nAge("120")\nMind("kind" + "shy")\nLikes("berries" + "moonlight")',
+        "Name: Ellie\nRace: Forest Elf\n- **Age:** 120\nPersonality: kind, shy\nLikes: berries, moonlight",
+        "[Ellie's race: Forest Elf; Ellie's age: 120; Ellie's personality: kind, shy; Ellie's likes: berries, moonlight]",
+    ],
+)
+def test_fields_in_all_their_dresses(text: str) -> None:
+    """W++ (cut off, too), a sheet, a list in brackets: the same facts."""
+    entry = one(text)
+    assert entry.keys == ("Ellie",)
+    assert entry.type == "person"
+    assert entry.attributes == (
+        ("race", "Forest Elf"),
+        ("age", "120"),
+        ("personality", "kind, shy"),
+        ("likes", "berries"),
+        ("likes", "moonlight"),
+    )
+
+
+def test_chinese_fields() -> None:
+    entry = one(
+        "姓名：苏晴\n性别：女\n职业：记者\n性格：活泼、好奇\n喜欢：咖啡、旅行\n住所：上海\n口头禅：真的吗"
+    )
+    assert entry.name == "苏晴"
+    assert ("occupation", "记者") in entry.attributes
+    assert ("lives_in", "上海") in entry.attributes
+    assert [v for p, v in entry.attributes if p == "likes"] == ["咖啡", "旅行"]
+    assert ("口头禅", "真的吗") in entry.attributes
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [(ELVES_EN, "Elves of the forest", "neutral"), (ELVES_ZH, "森林精灵", "中立")],
+)
+def test_kinds_are_spoken_of_in_passing(text: str, kind: str, value: str) -> None:
+    """What is said about a kind is kept with the kind."""
+    also = one(text).also
+    assert (kind, "faction", value) in also
+    assert {"disposition", "faction", "knowledge_level", "threat_level"} <= {p for _, p, _ in also}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "holds"),
+    [
+        ("elves", "Forest Elf", True),
+        ("Elves of the forest", "forest elf", True),
+        ("forest elves", "elf", False),
+        ("forest", "forest elf", False),
+        ("dwarves", "Mountain Dwarf", True),
+        ("精灵", "森林精灵", True),
+        ("精灵们", "森林精灵", True),
+        ("森林精灵", "精灵", False),
+        ("", "elf", False),
+    ],
+)
+def test_which_kind_covers_what(kind: str, value: str, holds: bool) -> None:
+    assert covers(kind, value) is holds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If Ellie is an elf, she might live in the wood.",
+        "Ellie is not an elf. She never lives in towns.",
+        "Is Ellie a dwarf?",
+        "艾莉不是矮人。如果她是精灵，可能住在森林。据说她是公主。",
+    ],
+)
+def test_what_is_not_stated_is_not_read(text: str) -> None:
+    """Conditions, negations, questions and rumours state nothing."""
+    entry = one(text)
+    assert not {"race", "lives_in", "occupation"} & {p for p, _ in entry.attributes}
+    assert not entry.also
+
+
+def test_technical_prose_is_left_alone() -> None:
+    """A project description is no fairy tale: code and its talk give no facts about people."""
+    text = (
+        "# Tool\nTool is a Python package.\n\n## Rules\n- Tests are in `tests/`.\n- Everything that is exported has types.\n"
+        "```python\nclass A:\n    head: int = 0\n    race: str = 'x'\n```\n"
+    )
+    tool, rules = world_entries(read_lorebook(text, "README.md"))
+    assert (tool.type, tool.attributes) == ("project", (("kind", "Python package"),))
+    assert (rules.attributes, rules.also) == ((), ())
+
+
+def test_keys_are_names() -> None:
+    """Patterns give their plain words; doubles, quotes and articles do not make new keys; aliases do."""
+    entry = LoreEntry(
+        "Ellie",
+        ('"Ellie"', "the elf", "ELLIE", "/\\b(El|Elly)\\b/i", "/^.*$/", " "),
+        text="Ellie is also known as Star.",
+    )
+    (made,) = world_entries([entry])
+    assert made.keys == ("Ellie", "the elf", "El", "Elly", "Star")
+
+
+def test_types_from_names_categories_and_headers() -> None:
+    entries = [
+        LoreEntry("Mistwood Forest", text="Old."),
+        LoreEntry("Silver Guild", text="Rich."),
+        LoreEntry("迷雾森林", text="很老。"),
+        LoreEntry("Zorp", text="x", category="Characters"),
+        LoreEntry("Forest Elves", text="Kind."),
+        LoreEntry("Zorp", text='[Place("Zorp") {Climate("cold")}]'),
+    ]
+    assert [e.type for e in world_entries(entries)] == [
+        "place",
+        "organisation",
+        "place",
+        "person",
+        "group",
+        "place",
+    ]
+
+
+def test_labels_of_our_own_exports_are_known() -> None:
+    """What `exports.to_lorebook` writes comes back as the same predicate."""
+    assert [predicate_of(x) for x in ("Lives in", "住在", "knowledge level", "Threat level", "Child of")] == [
+        "lives_in",
+        "lives_in",
+        "knowledge_level",
+        "threat_level",
+        "child_of",
+    ]
+
+
+def test_entries_survive_the_store() -> None:
+    entries = world_entries(
+        [
+            LoreEntry(
+                "Ellie",
+                ("El",),
+                text="Ellie is an elf. Dwarves live in caves.",
+                source="b",
+                constant=True,
+                enabled=False,
+            ),
+            LoreEntry("Empty"),
+        ]
+    )
+    assert from_json(json.loads(json.dumps(to_json(entries), ensure_ascii=False))) == entries
+
+
+def test_a_bad_row_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="entry 2") as caught:
+        from_json([{"name": "a", "text": "b"}, {"name": "a", "keys": 3}])
+    assert caught.value.hint
+
+
+def test_text_for_a_prompt_has_what_matters() -> None:
+    """The entry about a name, the entry about what that is, what always holds; nothing else, within the limit."""
+    world = world_entries(
+        read_lorebook(
+            "# Aldor\nA cold land.\n\n## Ellie\nEllie is a forest elf.\n\n## Forest elves\nThey are shy.\n\n## Dwarves\nThey dig.\n",
+            "w.md",
+        )
+    )
+    text = world_text(world, ["ellie"], 1000)
+    assert text == "Ellie: Ellie is a forest elf.\n\nForest elves: They are shy.\n\nAldor: A cold land."
+    for limit in range(0, 120, 7):
+        assert len(world_text(world, ["ellie"], limit)) <= limit
+    assert world_text([], ["x"], 100) == ""
+
+
+@given(st.text(max_size=200), st.text(max_size=30))
+def test_any_words_can_be_an_entry(text: str, name: str) -> None:
+    """Nothing breaks the reader, the words are kept, and the result can be stored."""
+    (entry,) = world_entries([LoreEntry(name, (name,), text=text)])
+    json.dumps(to_json([entry]), ensure_ascii=False).encode()
+    assert from_json(to_json([entry])) == [entry]
+
+
+def test_long_input_takes_no_long_time() -> None:
+    """Patterns are linear: text made to make them backtrack is read all the same."""
+    for text in (
+        "a " * 50_000,
+        "Ellie is " * 20_000,
+        "[" * 20_000,
+        "a: " * 20_000,
+        "是的" * 20_000,
+        "他的" * 20_000,
+        '("' * 20_000,
+    ):
+        world_entries([LoreEntry("Ellie", text=text)])
