@@ -8,6 +8,7 @@ count is settled in `assertions_speech`: never injected memory, summaries, tool 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -34,6 +35,8 @@ MOST = 60
 _LONGEST = 400  # characters of a name, a value or a quote
 _Read: TypeAlias = Callable[[Sequence[Said]], list[Assertion]]
 _Name: TypeAlias = tuple[str, ...]
+_CODED = re.compile(r"[a-z][A-Z]|\w_\w|[(){}<>=+/\\]|^[A-Z]{2,}$|\w\.\w")
+_TICKED = re.compile(r"`[^`\n]{1,200}`")
 _WEIGHT = {
     Claim.END: 1.3,
     Claim.ALIAS: 1.2,
@@ -58,13 +61,42 @@ def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
     from backscroll.derive import extract_code
 
     told = speeches(messages)
+    work = extract_code.at_work(messages)
+    heard = [one for one in told if one.role == "user"] if work else told
     found: list[Assertion] = []
-    if spoken := in_tongue(told, "en"):
+    if spoken := in_tongue(heard, "en"):
         found += _reader("extract_en")(spoken)
-    if spoken := in_tongue(told, "zh"):
+    if spoken := in_tongue(heard, "zh"):
         found += _reader("extract_zh")(spoken)
-    found += extract_code.read(messages, told)
-    return bounded(in_order(_standing(found, messages), messages))
+    code = extract_code.read(messages, told)
+    if found and extract_code.about_code(messages, told):
+        found = _without_code(found, code)
+    return bounded(in_order(_standing([*found, *code], messages), messages))
+
+
+def _without_code(found: Sequence[Assertion], code: Sequence[Assertion]) -> list[Assertion]:
+    """What the readers of languages found, without names that are code: those are for the reader of code.
+
+    In a turn of work a name of which nothing is said is most likely the name of a tool, a key or a heading.
+    """
+    typed = {claim.subject for claim in code} | {claim.object for claim in code if claim.object}
+    told = {claim.subject for claim in found if claim.kind is not Claim.NODE}
+    out: list[Assertion] = []
+    for claim in found:
+        names = [name for name in (claim.subject, claim.object) if name]
+        if any(name in typed or _is_code(name, claim.quote) for name in names):
+            continue
+        if claim.kind is Claim.NODE and not claim.type and claim.subject not in told:
+            continue
+        out.append(claim)
+    return out
+
+
+def _is_code(name: str, quote: str) -> bool:
+    """True for a name that is written as code: in backticks, with humps or underscores, in capitals."""
+    if _CODED.search(name):
+        return True
+    return any(name in ticked for ticked in _TICKED.findall(quote)) and name not in _TICKED.sub("", quote)
 
 
 def _reader(name: str) -> _Read:
@@ -76,12 +108,14 @@ def _reader(name: str) -> _Read:
 
 def _standing(found: Iterable[Assertion], messages: Sequence[Message]) -> list[Assertion]:
     """Those whose quote stands in the message that they name; names and values without white space around them."""
-    texts = {m.revision: _words(m) for m in messages}
+    homes = {m.revision: m for m in messages}
+    texts: dict[Ref, tuple[str, str]] = {}
     out: list[Assertion] = []
     for claim in found:
-        words = texts.get(claim.source) if claim.source is not None else None
-        if words is None or not claim.quote.strip() or not claim.subject.strip():
+        home = homes.get(claim.source) if claim.source is not None else None
+        if home is None or not claim.quote.strip() or not claim.subject.strip():
             continue
+        words = texts.get(home.revision) or texts.setdefault(home.revision, _words(home))
         if claim.quote not in words[0] and folded(claim.quote).strip() not in words[1]:
             continue
         out.append(_trimmed(claim))
@@ -106,14 +140,17 @@ def _trimmed(claim: Assertion) -> Assertion:
 
 def in_order(found: Iterable[Assertion], messages: Sequence[Message]) -> list[Assertion]:
     """As the messages say it: later words of the same turn come later, whoever read them."""
-    places: dict[Ref, tuple[int, str]] = {m.revision: (n, flat(m)) for n, m in enumerate(messages)}
+    claims = list(found)
+    named = {claim.source for claim in claims}
+    places = {m.revision: (n, flat(m)) for n, m in enumerate(messages) if m.revision in named}
+    nowhere = (len(messages), "")
 
     def place(claim: Assertion) -> tuple[int, int]:
-        number, text = places.get(claim.source, (len(places), "")) if claim.source else (len(places), "")
+        number, text = nowhere if claim.source is None else places.get(claim.source, nowhere)
         at = text.find(claim.quote)
         return number, at if at >= 0 else len(text)
 
-    return sorted(found, key=place)  # stable: what one sentence says stays in its reader's order
+    return sorted(claims, key=place)  # stable: what one sentence says stays in its reader's order
 
 
 def bounded(found: Sequence[Assertion], most: int = MOST) -> tuple[Assertion, ...]:

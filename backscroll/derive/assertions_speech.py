@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import cast
@@ -32,6 +32,7 @@ _EDGE = re.compile(
 )
 _WIDE = 400_000  # characters of one text that are looked at
 _HAY = 600_000  # characters of tool output that are compared with what was said
+_TELLING = 8  # letters from which a sentence is no accident; half as many characters
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 
 
@@ -81,19 +82,19 @@ def speeches(messages: Sequence[Message]) -> list[Said]:
     """The messages of a turn that count, in order, each with only those of its words that were really said."""
     others = _addressees(messages)
     out: list[Said] = []
-    echoed: list[str] = []  # what programs said before
+    echoed = _Echo()  # what programs said before
     for message in messages:
         if counts(message):
             said, injected = cleaned(message)
-            echoed += injected
-            text = _without_echo(said, echoed)
+            echoed.heard(injected)
+            text = echoed.without(said)
             if text.strip():
                 speaker = (message.author or "").strip()
                 who = speaker or message.role
                 out.append(Said(text, message.revision, speaker, message.role, others.get(who, "")))
         elif message.role != "system":
-            echoed += (p.text for p in message.parts if isinstance(p, Text))
-        echoed += _results(message)
+            echoed.heard(p.text for p in message.parts if isinstance(p, Text))
+        echoed.heard(_results(message))
     return out
 
 
@@ -246,25 +247,31 @@ def bare(sentence: str) -> str:
     return folded(_EDGE.sub("", _EDGE.sub("", sentence)))
 
 
-def _without_echo(text: str, echoed: Sequence[str]) -> str:
-    """The text without sentences that a program said before in the same words."""
-    if not echoed or not text.strip():
-        return text
-    hay, room = list[str](), _HAY
-    for piece in reversed(echoed):  # the latest first: that is what is repeated
-        hay.append(folded(piece[:room]))
-        room -= len(piece)
-        if room <= 0:
-            break
-    heap = "\n".join(hay)
-    out: list[str] = []
-    at = 0
-    for piece in sentences(text):
-        needle = bare(piece.text)
-        telling = len(needle) >= 8 or len(_HAN.findall(needle)) >= 4
-        if telling and needle in heap:
-            out.append(text[at : piece.start])
-            at = piece.end
-    if not at:
-        return text
-    return "\n".join([*out, text[at:]])
+class _Echo:
+    """What programs said so far in a turn, for recognising it when it is said again."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._room = _HAY
+
+    def heard(self, texts: Iterable[str]) -> None:
+        """Remember what a program said; of very much the beginning."""
+        for text in texts:
+            if self._room > 0 and text.strip():
+                self._pieces.append(folded(text[: self._room]))
+                self._room -= len(text)
+
+    def without(self, text: str) -> str:
+        """A text without sentences that a program said before in the same words."""
+        if not self._pieces or not text.strip():
+            return text
+        out: list[str] = []
+        at = 0
+        for piece in sentences(text):
+            needle = bare(piece.text)
+            telling = len(needle) >= _TELLING or len(_HAN.findall(needle)) >= _TELLING // 2
+            # The latest is what is most likely repeated.
+            if telling and any(needle in hay for hay in reversed(self._pieces)):
+                out.append(text[at : piece.start])
+                at = piece.end
+        return "\n".join([*out, text[at:]]) if at else text

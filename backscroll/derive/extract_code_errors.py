@@ -1,0 +1,78 @@
+"""Errors by name: which one a program reported, what it said, and where in somebody's own code it happened.
+
+Before: `derive/digests/trouble` (the telling line). After: `extract_code_tools`, `extract_code_prose`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from backscroll.derive.extract_code_words import error_names, shape, words
+
+_WIDE = 60_000  # characters from the end of an output that are read: errors are told last
+_MESSAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """An error that was told."""
+
+    name: str
+    message: str
+    place: str  # a file; empty: nobody said where
+    line: str  # as it stands in the text
+
+
+def trouble_in(text: str) -> Trouble | None:
+    """The last error that a text tells by name; None where it tells none."""
+    text = text[-_WIDE:]
+    best: tuple[int, re.Match[str]] | None = None
+    for pattern in error_names():
+        for found in pattern.finditer(text):
+            if not _telling(text, found):
+                continue
+            # One with a message says more than one that is only named.
+            rank = found.start() + (_WIDE if found["message"] else 0)
+            if best is None or rank > best[0]:
+                best = (rank, found)
+    if best is None:
+        return None
+    found = best[1]
+    start = text.rfind("\n", 0, found.start()) + 1
+    end = text.find("\n", found.end())
+    line = text[start : end if end >= 0 else len(text)].strip()[:300]
+    message = (found["message"] or "").strip()[:_MESSAGE]
+    return Trouble(short_name(found["name"]), message, _place(text, found.start()), line)
+
+
+def _telling(text: str, found: re.Match[str]) -> bool:
+    name = short_name(found["name"])
+    if name in words("errors", "idle"):
+        return False
+    start = text.rfind("\n", 0, found.start()) + 1
+    before = text[start : found.start()].lstrip()
+    # Source code speaks of errors too: what is raised, caught, imported or defined there did not happen.
+    return not re.match(
+        r"(?:\d+[\s:|→]+)?\s*(?:except|raise|throw|throws|catch|import|from|class|return|if|new|def|pub|#|//|\*|\w+\s*=)\b",
+        before,
+    )
+
+
+def short_name(name: str) -> str:
+    """An error without the module it comes from: `json.decoder.JSONDecodeError` is a `JSONDecodeError`."""
+    return name.rsplit(".", 1)[-1]
+
+
+def _place(text: str, at: int) -> str:
+    """The nearest file of somebody's own: before the error (a trace), else right behind it (a report)."""
+    before = [m for m in shape("errors", "place").finditer(text, max(0, at - 4_000), at) if _own(text, m)]
+    behind = (m for m in shape("errors", "place").finditer(text, at, at + 600) if _own(text, m))
+    found = before[-1] if before else next(behind, None)
+    return (found["a"] or found["b"]) if found else ""
+
+
+def _own(text: str, found: re.Match[str]) -> bool:
+    """True for a place in somebody's own code; what a language or a package brings along is not."""
+    start = text.rfind("\n", 0, found.start()) + 1
+    return not shape("errors", "foreign").search(text, start, found.end())

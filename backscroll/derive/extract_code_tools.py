@@ -1,0 +1,328 @@
+"""What tools did in a turn: files read and changed, packages, commands with how they ended, errors that came and went.
+
+Owns reading calls and how they ended, never the words of a result: a tool's output may hold anything. Of a command that failed, the
+name of the error, its message and its place are taken; an error is open until the same command succeeds. Before:
+`derive/digest` (pairing, kinds of tools). After: `extract_code`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from backscroll.derive.digest import Digest, digests_of
+from backscroll.derive.digests.asking import Asked, asked, plain_name, scalars
+from backscroll.derive.digests.console import totals_line
+from backscroll.derive.digests.cues import table as tools
+from backscroll.derive.digests.telling import Told, told
+from backscroll.derive.essentials_reading import command_name
+from backscroll.derive.extract_code_errors import Trouble, trouble_in
+from backscroll.derive.extract_code_shell import files_of, is_telling, packages_of
+from backscroll.derive.extract_code_source import defined_by, packages_in
+from backscroll.derive.extract_code_words import Spot, shape, words
+from backscroll.vocab.assertion import Assertion
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json, ToolCall, ToolResult
+
+_PATCHED = re.compile(r"^\*\*\* (?P<verb>Add|Update|Delete) File: (?P<path>.+)$", re.MULTILINE)
+_MOVED = re.compile(r"^\*\*\* Move to: (?P<path>.+)$", re.MULTILINE)
+_VERBS = {"Add": "created", "Update": "edited", "Delete": "deleted"}
+_DEFINED = 6  # names of one file that are taken
+_BROUGHT = 8  # packages of one file
+_LONGEST = 260  # characters of a path or a command
+_NEW_TEXT = (
+    "content",
+    "contents",
+    "file_text",
+    "new_string",
+    "new_str",
+    "code_edit",
+    "replacement_text",
+    "text",
+    "new_source",
+)
+_LAST = 15  # lines in which a program tells why it ended
+_READ = 0.7  # how sure a mere look at a file makes it worth a node
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One call with how it ended."""
+
+    call: ToolCall
+    wanted: Asked
+    digest: Digest
+    message: Message
+    answer: Message | None
+    result: Told | None
+
+    @property
+    def failed(self) -> bool:
+        """True where it did not work."""
+        return self.digest.is_error or bool(self.digest.exit_code)
+
+    def spot(self, quote: str) -> Spot:
+        """A place in the call."""
+        return Spot(quote, self.message.revision, (self.message.author or "").strip() or self.message.role)
+
+    def told_at(self, quote: str) -> Spot:
+        """A place in the answer."""
+        home = self.answer or self.message
+        return Spot(quote, home.revision, self.digest.tool_name)
+
+
+@dataclass(slots=True)
+class _Open:
+    """An error that has not gone away yet."""
+
+    trouble: Trouble
+    changed: list[str] = field(default_factory=list[str])  # files that were changed since
+
+
+def acts_of(messages: Sequence[Message]) -> list[Act]:
+    """The calls of a turn in order, each with its result."""
+    homes = {m.id: m for m in messages}
+    results: dict[tuple[object, str], ToolResult] = {}
+    calls: dict[tuple[object, str], ToolCall] = {}
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolResult):
+                results.setdefault((message.id, part.call_id), part)
+            elif isinstance(part, ToolCall):
+                calls.setdefault((message.id, part.id), part)
+    out: list[Act] = []
+    for digest in digests_of(messages):
+        call = calls.get((digest.call, digest.call_id))
+        if call is None:
+            continue  # a result that nobody asked for
+        answer = None if digest.result is None else homes.get(digest.result)
+        result = None if answer is None else results.get((answer.id, digest.call_id))
+        wanted = asked(call.name, call.arguments)
+        heard = None if result is None else told(result)
+        out.append(Act(call, wanted, digest, homes[digest.call], answer, heard))
+    return out
+
+
+def read_acts(acts: Sequence[Act]) -> Iterator[Assertion]:
+    """What the calls of a turn say, in order."""
+    waiting: dict[str, _Open] = {}  # errors by the command that told them
+    for act in acts:
+        kind = act.wanted.kind
+        if kind in ("write", "edit") and not act.failed:
+            for claim in _changed(act):
+                yield claim
+                if claim.predicate == "changed":
+                    for one in waiting.values():
+                        one.changed.append(claim.object)
+        elif kind == "read" and not act.failed:
+            for path in paths_of(act.wanted)[:3]:
+                yield act.spot(path).node(path, "file", _READ)
+        elif kind == "command":
+            yield from _command(act, waiting)
+
+
+def paths_of(wanted: Asked) -> list[str]:
+    """The files that a call names in its arguments, each once, in full."""
+    out: list[str] = []
+    for key in cast("list[str]", tools("tools")["arguments"]["path"]):
+        value = wanted.arguments.get(key)
+        items = cast("list[Json]", value) if isinstance(value, list) else [value]
+        for item in items:
+            inner: Json = cast("Mapping[str, Json]", item).get("path") if isinstance(item, Mapping) else item
+            if isinstance(inner, str) and _is_path(inner):
+                out.append(inner.strip())
+        if out:
+            break
+    return list(dict.fromkeys(out))
+
+
+def _is_path(text: str) -> bool:
+    """One line that names something, and that is there tomorrow."""
+    fits = 0 < len(text.strip()) <= _LONGEST and "\n" not in text and any(c.isalnum() for c in text)
+    return fits and not shape("changes", "temporary").search(text.strip())
+
+
+# -- files -------------------------------------------------------------------------------------------------------
+
+
+def _changed(act: Act) -> Iterator[Assertion]:
+    """Files that a call wrote, edited, moved or deleted, and what the new code defines and brings in."""
+    patch = act.wanted.raw or next(
+        (text for text in scalars(dict(act.wanted.arguments)) if "*** " in text and _PATCHED.search(text)), ""
+    )
+    rows = list(_PATCHED.finditer(patch)) if patch else []
+    for n, row in enumerate(rows):
+        stop = rows[n + 1].start() if n + 1 < len(rows) else len(patch)
+        body = patch[row.end() : stop]
+        path = row["path"].strip()
+        moved = _MOVED.search(body)
+        yield from _file(act, path, _VERBS[row["verb"]], moved["path"].strip() if moved else "")
+        added = "\n".join(line[1:] for line in body.split("\n") if line.startswith("+"))
+        yield from _code(act, path, added)
+    if rows:
+        return
+    how = _how(act)
+    paths = paths_of(act.wanted)
+    if how == "moved" and len(paths) == 1:
+        target = act.wanted.arguments.get("destination") or act.wanted.arguments.get("new_path")
+        yield from _file(act, paths[0], how, target if isinstance(target, str) else "")
+        return
+    for path in paths[:8]:
+        yield from _file(act, path, how)
+        for text in _new_texts(act.wanted.arguments):
+            yield from _code(act, path, text)
+
+
+def _how(act: Act) -> str:
+    """What a call did to a file."""
+    verb = next(
+        (act.wanted.arguments[k] for k in ("command", "action", "operation") if k in act.wanted.arguments), ""
+    )
+    parts = {*plain_name(act.call.name).split("_"), verb if isinstance(verb, str) else ""}
+    for how in ("deleted", "moved", "created"):
+        if parts & words("changes", how):
+            return how
+    if act.wanted.kind == "write":
+        new = act.result is not None and shape("changes", "new").search(act.result.text[:400])
+        return "created" if new else "written"
+    return "edited"
+
+
+def _file(act: Act, path: str, how: str, target: str = "") -> Iterator[Assertion]:
+    spot = act.spot(path)
+    yield spot.relation(spot.speaker, "", "changed", path, "file", 0.95)
+    yield spot.attribute(path, "file", "status", how, 0.95)
+    if how == "moved" and target:
+        yield act.spot(target).relation(target, "file", "replaces", path, "file", 0.95)
+
+
+def _new_texts(arguments: Mapping[str, Json]) -> Iterator[str]:
+    for key in _NEW_TEXT:
+        value = arguments.get(key)
+        if isinstance(value, str):
+            yield value
+    edits = arguments.get("edits")
+    if isinstance(edits, list):
+        for edit in cast("list[Json]", edits)[:20]:
+            if isinstance(edit, Mapping):
+                yield from _new_texts(cast("Mapping[str, Json]", edit))
+
+
+def _code(act: Act, path: str, code: str) -> Iterator[Assertion]:
+    for made in defined_by(path, code)[:_DEFINED]:
+        spot = act.spot(made.line)
+        yield spot.relation(made.name, "function", "defined_in", path, "file", 0.9)
+        if made.kind == "class":
+            yield spot.attribute(made.name, "function", "kind", "class", 0.9)
+    for number, (name, line) in enumerate(packages_in(path, code)):
+        if number == _BROUGHT:
+            break
+        yield act.spot(line).relation(path, "file", "depends_on", name, "package", 0.85)
+
+
+# -- commands ----------------------------------------------------------------------------------------------------
+
+
+def _command(act: Act, waiting: dict[str, _Open]) -> Iterator[Assertion]:
+    command = _line(act)
+    if not command:
+        return
+    if not act.failed:
+        yield from _shell(act, command)
+    name = command_name(command)
+    if not name or act.result is None:
+        return
+    trouble = _trouble(act, name)
+    failed = act.failed or trouble is not None
+    if not (is_telling(name) or name in waiting or trouble is not None):
+        return
+    spot = act.spot(command[:_LONGEST])
+    yield spot.attribute(name, "command", "outcome", _outcome(act, failed=failed), 0.95)
+    if failed:
+        yield from _failure(act, name, trouble, waiting)
+    else:
+        yield from _success(name, spot, waiting)
+
+
+def _trouble(act: Act, name: str) -> Trouble | None:
+    """The error that a program told: where it failed, or where nothing says how it ended and its last lines tell one."""
+    program = name.split(" ", maxsplit=1)[0]
+    if act.result is None or not (is_telling(name) or program in words("commands", "scripts")):
+        return None
+    if act.failed:
+        return trouble_in(act.result.text)
+    if act.digest.exit_code == 0:
+        return None
+    trouble = trouble_in("\n".join(act.result.said[-_LAST:]))
+    return trouble if trouble is not None and trouble.message else None
+
+
+def _line(act: Act) -> str:
+    """What was run, as it stands in the call."""
+    for key in cast("list[str]", tools("tools")["arguments"]["command"]):
+        value = act.wanted.arguments.get(key)
+        if isinstance(value, list):
+            texts = [v for v in cast("list[Json]", value) if isinstance(v, str)]
+            return (
+                texts[-1].strip() if len(texts) > 2 and texts[1].startswith("-") else " ".join(texts).strip()
+            )
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+    return act.wanted.raw.strip()
+
+
+def _shell(act: Act, command: str) -> Iterator[Assertion]:
+    for package in packages_of(command):
+        spot = act.spot(package.name)
+        status = "removed" if package.removed else "installed"
+        yield spot.attribute(package.name, "package", "status", status, 0.95)
+        if package.version and not package.removed:
+            yield spot.attribute(package.name, "package", "version", package.version, 0.95)
+    for how, path, target in files_of(command):
+        if not _is_path(path):
+            continue
+        yield from _file(act, path, how, target)
+
+
+def _outcome(act: Act, *, failed: bool) -> str:
+    heard = act.result
+    totals = totals_line(heard)[:120] if heard is not None else ""
+    if totals and shape("commands", "totals").search(totals):
+        return totals
+    code = act.digest.exit_code
+    return "succeeded" if not failed else f"failed (exit {code})" if code else "failed"
+
+
+def _failure(act: Act, name: str, trouble: Trouble | None, waiting: dict[str, _Open]) -> Iterator[Assertion]:
+    if trouble is None:
+        return
+    spot = act.told_at(trouble.line)
+    before = waiting.get(name)
+    if before is not None and before.trouble.name != trouble.name:
+        yield from _gone(before, spot)
+    yield spot.attribute(trouble.name, "error", "status", "open", 0.9)
+    if trouble.message:
+        yield spot.attribute(trouble.name, "error", "message", trouble.message, 0.9)
+    yield spot.relation(name, "command", "has_error", trouble.name, "error", 0.9)
+    if trouble.place:
+        yield spot.relation(trouble.name, "error", "occurs_in", trouble.place, "file", 0.85)
+    waiting[name] = _Open(trouble)
+
+
+def _success(name: str, spot: Spot, waiting: dict[str, _Open]) -> Iterator[Assertion]:
+    before = waiting.pop(name, None)
+    if before is not None:
+        yield from _gone(before, spot)
+    # Errors that an earlier turn told are over too; which they were is settled where everything is put together.
+    yield spot.end(name, "command", "has_error", "", 0.9)
+
+
+def _gone(before: _Open, spot: Spot) -> Iterator[Assertion]:
+    trouble = before.trouble
+    yield spot.attribute(trouble.name, "error", "status", "fixed", 0.85)
+    if trouble.place:
+        yield spot.end(trouble.name, "error", "occurs_in", trouble.place, 0.85)
+    if before.changed:
+        yield spot.relation(trouble.name, "error", "fixed_by", before.changed[-1], "file", 0.6)

@@ -1,0 +1,128 @@
+"""The table behind the rules for coding sessions (`extract_code.toml`), read once, and a claim as those rules make it.
+
+Before: nothing. After: `extract_code_tools`, `extract_code_source`, `extract_code_prose`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import cast
+
+from backscroll.vocab.assertion import Assertion, Claim
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+
+#: What a name of a thing looks like in a decision: one to four words, a path, something in backticks.
+_NAME_EN = r"(?:`[^`\n]{1,60}`|\"[^\"\n]{1,60}\"|[\w@./+#-]+(?: [\w@./+#-]+){0,3})"
+_NAME_ZH = r"\s?(?:`[^`\n]{1,40}`|「[^」\n]{1,30}」|“[^”\n]{1,30}”|[A-Za-z][\w@./+# -]{0,38}[\w+#]|[\u4e00-\u9fff]{2,10}?)\s?"
+_REST_EN = r"[^.;:!?\n]{4,120}"
+_REST_ZH = r"[^，。；！？,;!?\n]{3,50}"
+
+
+@cache
+def table() -> Mapping[str, Json]:
+    """The whole table."""
+    text = resources.files("backscroll.derive").joinpath("extract_code.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def words(section: str, key: str) -> frozenset[str]:
+    """A set of words."""
+    return frozenset(cast("list[str]", table()[section][key]))
+
+
+@cache
+def shape(section: str, key: str) -> re.Pattern[str]:
+    """One regular expression."""
+    return re.compile(cast("str", table()[section][key]))
+
+
+@cache
+def decisions(tongue: str, *, person: bool) -> tuple[re.Pattern[str], ...]:
+    """How decisions are put, in one language; a person's words count where a model's only say what it does next."""
+    chinese = tongue == "zh"
+    name, rest = (_NAME_ZH, _REST_ZH) if chinese else (_NAME_EN, _REST_EN)
+    told = cast("Mapping[str, list[str]]", table()["decisions"])
+    rows = [*told[tongue], *(told[f"person_{tongue}"] if person else ())]
+    return tuple(
+        re.compile(row.replace("NAME", name).replace("REST", rest), 0 if chinese else re.IGNORECASE)
+        for row in rows
+    )
+
+
+@cache
+def error_names() -> tuple[re.Pattern[str], ...]:
+    """How errors are named."""
+    return tuple(re.compile(row) for row in cast("list[str]", table()["errors"]["names"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where something is said, and by whom."""
+
+    quote: str
+    source: Ref
+    speaker: str
+
+    def node(self, name: str, kind: str, sure: float = 0.9) -> Assertion:
+        """There is such a thing."""
+        return Assertion(
+            Claim.NODE,
+            name,
+            type=kind,
+            quote=self.quote,
+            source=self.source,
+            speaker=self.speaker,
+            sure=sure,
+        )
+
+    def attribute(self, name: str, kind: str, predicate: str, value: str, sure: float = 0.9) -> Assertion:
+        """It is like this."""
+        return Assertion(
+            Claim.ATTRIBUTE,
+            name,
+            predicate,
+            value,
+            type=kind,
+            quote=self.quote,
+            source=self.source,
+            speaker=self.speaker,
+            sure=sure,
+        )
+
+    def relation(
+        self, name: str, kind: str, predicate: str, other: str, other_kind: str, sure: float = 0.9
+    ) -> Assertion:
+        """It stands in this relation."""
+        return Assertion(
+            Claim.RELATION,
+            name,
+            predicate,
+            object=other,
+            type=kind,
+            object_type=other_kind,
+            quote=self.quote,
+            source=self.source,
+            speaker=self.speaker,
+            sure=sure,
+        )
+
+    def end(self, name: str, kind: str, predicate: str, other: str = "", sure: float = 0.9) -> Assertion:
+        """It does so no longer."""
+        return Assertion(
+            Claim.END,
+            name,
+            predicate,
+            object=other,
+            type=kind,
+            quote=self.quote,
+            source=self.source,
+            speaker=self.speaker,
+            sure=sure,
+        )
