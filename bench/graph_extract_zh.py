@@ -6,7 +6,6 @@ dialogues, or well-known people, works and places. Who is addressed is settled h
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections import defaultdict
 from pathlib import Path
@@ -29,6 +28,7 @@ class Rules:
 
     def start(self, lang: str, predicates: list[str], entities: list[str] | None = None) -> None:
         """Begin a new item."""
+        del lang, entities
         self.turns: list[tuple[str, str]] = []
         self.people = any(p.startswith("per:") for p in predicates)
         self.allowed = set(predicates)
@@ -63,7 +63,10 @@ class Rules:
                 entities.add(claim.subject)
             if claim.sure < 0.5 or claim.kind in (Claim.NODE, Claim.ALIAS):
                 continue
-            s, o = owner.get(claim.subject, claim.subject), owner.get(claim.object, claim.object) or claim.value
+            s, o = (
+                owner.get(claim.subject, claim.subject),
+                owner.get(claim.object, claim.object) or claim.value,
+            )
             if "@" in s or "@" in o or "的" in s or ("的" in o and claim.object_type == "person"):
                 continue
             for name in _TABLES["people"].get(claim.predicate, ()):
@@ -97,10 +100,10 @@ class Rules:
                     votes[claim.value][who] += weight
             elif claim.subject == me:
                 votes[claim.value][me] += 6
-        for name in votes:
+        for name, by in votes.items():
             for who, text in self.turns:  # who speaks of somebody is hardly that one
                 if name in text:
-                    votes[name][who] -= 1.2
+                    by[who] -= 1.2
         out: dict[str, str] = {}
         for name, by in votes.items():
             best = sorted(by.items(), key=lambda x: (-x[1], x[0]))
@@ -129,7 +132,12 @@ class Rules:
         entities: set[str] = set()
         triples: set[Triple] = set()
         for claim in claims:
-            if claim.sure < 0.5 or claim.kind in (Claim.NODE, Claim.END) or claim.subject in speakers or claim.object in speakers:
+            if (
+                claim.sure < 0.5
+                or claim.kind in (Claim.NODE, Claim.END)
+                or claim.subject in speakers
+                or claim.object in speakers
+            ):
                 continue
             o = claim.object or claim.value
             if "@" in claim.subject or "@" in o:
@@ -142,7 +150,11 @@ class Rules:
     def _labels(self, claim: Assertion) -> list[str]:
         """What the data call a predicate; of several names the one that the sentence uses."""
         key = claim.predicate or claim.kind.value
-        names = [n for n in _TABLES["things"].get(f"{key}.{claim.type}", _TABLES["things"].get(key, ())) if n in self.allowed]
+        names = [
+            n
+            for n in _TABLES["things"].get(f"{key}.{claim.type}", _TABLES["things"].get(key, ()))
+            if n in self.allowed
+        ]
         if len(names) > 1:
             told = [n for n in names if any(w in claim.quote for w in _TABLES["cues"].get(n, [n]))]
             return told[:1] or names[:1]

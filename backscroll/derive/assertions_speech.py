@@ -33,6 +33,8 @@ _EDGE = re.compile(
 _WIDE = 400_000  # characters of one text that are looked at
 _HAY = 600_000  # characters of tool output that are compared with what was said
 _TELLING = 8  # letters from which a sentence is no accident; half as many characters
+_CLAUSES = 12  # … and of a clause
+_CLAUSE = re.compile(r"[:：,，;；。.!！?？—–\n*_\"“”]+\s*|\s-\s")
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 
 
@@ -129,6 +131,7 @@ def cleaned_text(text: str) -> tuple[str, list[str]]:
     answered = bool(_answer().match(text.lstrip()))
     kept = _without_blocks(text, gone, only_wrapped=answered)
     kept = _without_frames(kept, gone)
+    gone += _QUOTED.findall(kept)
     kept = _QUOTED.sub("", kept)
     if IN_TEXT.search(kept):
         lines = kept.split("\n")
@@ -268,10 +271,21 @@ class _Echo:
         out: list[str] = []
         at = 0
         for piece in sentences(text):
-            needle = bare(piece.text)
-            telling = len(needle) >= _TELLING or len(_HAN.findall(needle)) >= _TELLING // 2
-            # The latest is what is most likely repeated.
-            if telling and any(needle in hay for hay in reversed(self._pieces)):
+            if piece.shape != "code" and self._repeats(piece.text):
                 out.append(text[at : piece.start])
                 at = piece.end
         return "\n".join([*out, text[at:]]) if at else text
+
+    def _repeats(self, sentence: str) -> bool:
+        """True where a sentence, or a whole clause of it, was said by a program before."""
+        needles = [n for n in (bare(clause) for clause in _CLAUSE.split(sentence)) if _is_clause(n)]
+        whole = bare(sentence)
+        if len(whole) >= _TELLING or len(_HAN.findall(whole)) >= _TELLING // 2:
+            needles.append(whole)
+        # The latest is what is most likely repeated.
+        return any(needle in hay for hay in reversed(self._pieces) for needle in needles)
+
+
+def _is_clause(text: str) -> bool:
+    """Long enough to say something: three words, or five characters."""
+    return (len(text) >= _CLAUSES and text.count(" ") >= 2) or len(_HAN.findall(text)) >= _CLAUSES // 2 - 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from backscroll.derive.extract_en_being import being
 from backscroll.derive.extract_en_calling import calling_words, calls, introductions, names, relatives
@@ -21,7 +22,7 @@ from backscroll.derive.extract_en_reading import Reading, Turn
 from backscroll.derive.extract_en_words import Word, cut
 from backscroll.derive.said import Said
 from backscroll.derive.sentences import Sentence, sentences
-from backscroll.vocab.assertion import Assertion
+from backscroll.vocab.assertion import Assertion, Claim
 
 #: Characters of a message that are read in full; of longer ones the first three quarters of this and the last quarter.
 WHOLE = 20_000
@@ -36,7 +37,14 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
     seen = survey(words for lines in cut_up for _, words in lines)
     for said, lines in zip(sentences, cut_up, strict=True):
         _message(said, lines, seen, turn)
-    return list(turn.found.values())
+    return [_typed(claim, turn) for claim in turn.found.values()]
+
+
+def _typed(claim: Assertion, turn: Turn) -> Assertion:
+    """A name may show its type only later in the turn."""
+    if claim.kind is Claim.NODE and not claim.type and turn.types.get(claim.subject):
+        return replace(claim, type=turn.types[claim.subject])
+    return claim
 
 
 def _lines(text: str) -> list[tuple[Sentence, list[Word]]]:
@@ -134,6 +142,8 @@ def _sentence(r: Reading) -> None:
         if word.tag in "A'":
             if not being(r, i):
                 having(r, i)
+            if word.low == "been":
+                doing(r, i)
         elif word.low in verbs and word.tag in "BwR":
             if word.low == "got":
                 having(r, i)

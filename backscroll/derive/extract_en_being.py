@@ -13,7 +13,7 @@ from backscroll.derive.extract_en_reading import Named, Reading
 from backscroll.derive.extract_en_words import table, words
 from backscroll.vocab.assertion import Claim
 
-_BE = frozenset("am is are was were 'm 're".split())
+_BE = frozenset("am is are was were been 'm 're".split())
 _VALUES = frozenset("skill allergic_to addicted_to proud_of jealous_of".split())
 _POSSESSIVE = frozenset({"my", "your", "his", "her", "their", "our"})
 _AT = frozenset("in at inside on".split())
@@ -117,10 +117,10 @@ def _age(r: Reading, who: Named, at: int, mood: Mood) -> bool:
     if not years and not (line.tag(end) in ".," or line.low(end) in {"and", "but"}):
         return False
     if line.low(end) in {"months", "weeks", "days", "feet", "foot", "pm", "am", "o'clock", "%"} or (
-        value.isdigit() and not 0 < int(value[:9]) < 130
+        value.isdecimal() and not 0 < int(value[:9]) < 130
     ):
         return True
-    plain = value.isdigit() or not any(c.isdigit() for c in value)
+    plain = value.isdecimal() or not any(c.isdigit() for c in value)
     if plain and who.type in {"person", "animal", ""} and not (value == "one" and not years):
         r.attribute(who, "age", value, told(r, who, mood), 0.9 if years else 0.7)
     return True
@@ -142,7 +142,10 @@ def _own(r: Reading, one: Phrase, at: int, mood: Mood) -> bool:
     predicate = _own_words().get(one.head, "")
     if not predicate:
         return False
-    value = _value(r, at)
+    if predicate == "birthday":
+        value = line.piece(at + (line.tag(at) == "R"), _end_of(r, at + 1))
+    else:
+        value = _value(r, at)
     if not value or len(value.split()) > 6:
         return True
     if predicate == "appearance":
@@ -150,8 +153,6 @@ def _own(r: Reading, one: Phrase, at: int, mood: Mood) -> bool:
     elif predicate == "nickname":
         r.add(Claim.ALIAS, owner, value=value, sure=0.9 * mood.sure)
         return True
-    elif predicate == "birthday":
-        value = line.piece(at + (line.tag(at) == "R"), _end_of(r, at + 1))
     r.attribute(owner, predicate, value, told(r, owner, mood), 0.9)
     return True
 

@@ -21,6 +21,7 @@ _NAMED = frozenset("named called nicknamed dubbed".split())
 _PLURAL_KIN = frozenset(
     "parents children kids sons daughters brothers sisters siblings friends colleagues folks family in-laws grandparents".split()
 )
+_UNSURE_KIN = frozenset({"partner", "date", "baby", "kid", "child", "folks"})
 _MALE_KIND = frozenset("guy man boy girl woman lady person kid friend".split())
 
 
@@ -114,6 +115,9 @@ def calls(r: Reading) -> None:
             _dear(r, word, you)
 
 
+_GOES_ON = frozenset("who which and or also known formerly aka born nicknamed called named".split())
+
+
 def _same_person(name: str, other: str) -> bool:
     """True where a name may be another's short form: they begin alike."""
     one, two = name.lower().split(), other.lower().split()
@@ -142,7 +146,7 @@ def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
             and not _is_kin_before(r, start)
         )
     if opens and after == ",":
-        return line.tag(i + 2) not in "DS'K" and line.low(i + 2) not in {"who", "which", "and", "or"}
+        return line.tag(i + 2) not in "DS'K" and line.low(i + 2) not in _GOES_ON
     if opens and closes:
         return after in {"!", "?", ".", "...", "…"} and (not known or after != ".")
     return line.tag(i) == "K" and closes and before == "you"  # "Thank you Ann."
@@ -346,12 +350,13 @@ def relatives(r: Reading) -> None:
         if word.low not in kin() or word.tag not in "wB":
             continue
         name_follows = line.tag(i + 1) == "K"
-        if name_follows and word.low in _PLURAL_KIN:
+        if word.low in _PLURAL_KIN:
+            _several(r, i)
             continue
         found = phrase_before(line, i + 1) if not name_follows else _with_name(r, i)
         if found is None or (not found.det and not found.owner):
             continue
-        owner = r.owner(found)
+        owner = r.kin_owner(found)
         if owner is None:
             continue
         _relative(r, i, found, owner)
@@ -391,19 +396,36 @@ def _relative(r: Reading, i: int, found: Phrase, owner: Named) -> None:
         r.gender(name.text, low)
         r.relation(who, relation, owner, _PLAIN, sure)
         return
-    if relation in _FAMILY and not owner.pronoun and low not in _PLURAL_KIN and _real(r, found):
+    if line.tag(found.start - 1) in "AVN'":
+        return  # "is my brother": it says so of somebody else
+    if relation in _FAMILY and low not in _UNSURE_KIN and not owner.pronoun and _real(r, found):
         who = r.relative(owner.name, low)
-        if who.name.split("'s ")[-1] in {"mother", "father"} or low not in {
-            "partner",
-            "date",
-            "baby",
-            "kid",
-            "child",
-            "folks",
-        }:
-            r.relation(who, relation, owner, _PLAIN, 0.8)
-            if who.type == "person":
-                r.people.append((r.number, who.name))
+        r.relation(who, relation, owner, _PLAIN, 0.8)
+        r.people.append((r.number, who.name))
+
+
+def _several(r: Reading, i: int) -> None:
+    """ "our two kids, Max and Mia"."""
+    line = r.line
+    found = phrase_before(line, i + 1)
+    at = i + 1 + (line.low(i + 1) in {",", ":", "("})
+    if found is None or line.tag(at) != "K" or line.low(at + 1) not in {"and", ",", "&"}:
+        return
+    owner = r.kin_owner(found)
+    names: list[Word] = []
+    while line.tag(at) == "K" and len(names) < 8:
+        names.append(line.words[at])
+        at += 1
+        while line.low(at) in {",", "and", "&"} and (
+            line.tag(at + 1) == "K" or line.low(at + 1) in {"and", "&"}
+        ):
+            at += 1
+    if owner is None or len(names) < 2:
+        return
+    for name in names:
+        r.meet(name.text)
+        r.gender(name.text, line.low(i).removesuffix("s"))
+        r.relation(Named(name.text, "person"), kin()[line.low(i)], owner, _PLAIN, 0.85)
 
 
 def _real(r: Reading, found: Phrase) -> bool:

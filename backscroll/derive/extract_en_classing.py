@@ -71,7 +71,7 @@ def _occupation(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) ->
     line = r.line
     r.attribute(who, "occupation", text, mood, 0.9)
     r.gender(who.name, found.head)
-    _workplace(r, who, found, mood)
+    workplace(r, who, found, mood)
     if line.low(found.end) == "and" and line.tag(found.end + 1) in "wD":
         more = phrase(line, found.end + 1)
         if more is not None and more.head in words("occupation") and line.tag(more.end) not in "AB":
@@ -107,7 +107,8 @@ def _other(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) -> None
         r.attribute(who, "description", text, mood, 0.65)
 
 
-def _workplace(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
+def workplace(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
+    """ "a nurse at the hospital"."""
     line = r.line
     if line.low(found.end) in {"at", "for"}:
         where = phrase(line, found.end + 1)
@@ -135,6 +136,8 @@ def adjective(r: Reading, who: Named, at: int, mood: Mood) -> None:
             and line.low(last + 1) not in words("personality") | words("mood")
         ):
             _bare_noun(r, who, last, mood)
+            break
+        if low == "short" and line.low(last + 1) in {"for", "of", "on"}:
             break
         if line.tag(last) in "wB":
             if (

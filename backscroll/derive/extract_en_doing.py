@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from backscroll.derive.extract_en_classing import workplace
 from backscroll.derive.extract_en_phrases import (
     Line,
     Mood,
@@ -16,6 +17,7 @@ from backscroll.derive.extract_en_phrases import (
     any_more,
     kin,
     object_phrases,
+    phrase,
     sort_of,
     subject,
 )
@@ -27,6 +29,7 @@ from backscroll.vocab.assertion import Claim
 _LIKING = frozenset({"likes", "loves", "hates", "dislikes"})
 _THINGS = frozenset({"place", "thing", "organisation", "work"})
 _OPPOSITE = {"likes": "dislikes", "loves": "dislikes"}
+_POSTS = frozenset({"job", "position", "post"})
 _GROUPS = frozenset({"army", "navy", "guild", "choir", "party"})
 _POSSESSIVE = frozenset({"my", "your", "his", "her", "their", "our", "its"})
 
@@ -96,7 +99,7 @@ _WANTING = frozenset("want wants hope hopes plan plans dream dreams planning hop
 @cache
 def doing_words() -> frozenset[str]:
     """Every word that `doing` reads."""
-    return frozenset(verbs()) | _GIVING | _WANTING | {"broke", "split", "got"}
+    return frozenset(verbs()) | _GIVING | _WANTING | {"broke", "split", "got", "turned"}
 
 
 def doing(r: Reading, i: int) -> None:
@@ -105,6 +108,9 @@ def doing(r: Reading, i: int) -> None:
     low = line.low(i)
     if low in _GIVING:
         giving(r, i)
+        return
+    if low == "turned" and line.tag(i + 1) == "#":
+        _turned(r, i)
         return
     if low in _WANTING:
         wanting(r, i)
@@ -133,6 +139,19 @@ def doing(r: Reading, i: int) -> None:
             return
         if _verb(r, i, verb, at, who, mood):
             return
+
+
+def _turned(r: Reading, i: int) -> None:
+    """ "I turned 30 yesterday"."""
+    line = r.line
+    value = line.words[i + 1].text
+    who, mood = subject(line, i)
+    if mood is None or not (value.isdecimal() and 0 < int(value[:4]) < 130) or line.tag(i + 2) not in ".,CV":
+        return
+    for one in who:
+        named = r.refer(one)
+        if named is not None and named.type in {"person", ""}:
+            r.attribute(named, "age", value, Mood(mood.sure), 0.85)
 
 
 def _follows(line: Line, i: int, verb: Verb) -> int:
@@ -165,7 +184,7 @@ def _verb(r: Reading, i: int, verb: Verb, at: int, who: tuple[Phrase, ...], told
         and low != "born"
         and not low.endswith("ing")
     ):
-        return False  # passive
+        return _passive(r, i, verb, who, mood)
     if mood.denied and (verb.tense == "past" or verb.end):
         return True
     if not _agrees(line, i, low in verb.pasts, who):
@@ -182,6 +201,18 @@ def _verb(r: Reading, i: int, verb: Verb, at: int, who: tuple[Phrase, ...], told
     for found in object_phrases(line, at):
         done = _object(r, verb, found, who, mood) or done
     return done
+
+
+def _passive(r: Reading, i: int, verb: Verb, who: tuple[Phrase, ...], mood: Mood) -> bool:
+    """ "was killed by Ann"."""
+    if r.line.low(i + 1) != "by" or verb.after or verb.value or mood.denied:
+        return False
+    for agent in object_phrases(r.line, i + 2):
+        named = r.refer(agent)
+        if named is not None and not named.pronoun:
+            for one in who:
+                _between(r, verb, one, named, mood)
+    return True
 
 
 def _agrees(line: Line, i: int, past: bool, who: tuple[Phrase, ...]) -> bool:
@@ -233,10 +264,15 @@ def _object(r: Reading, verb: Verb, found: Phrase, who: tuple[Phrase, ...], mood
 
 def _between(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> bool:
     person = _is_person(r, found)
+    if verb.end and found.head in _POSTS:
+        _left(r, verb, found, who, mood)
+        return True
     if verb.value and (verb.person is None or not person):
         text = _plain(found)
         if text and found.det not in _POSSESSIVE - {"my"} and found.head not in words("thing", "passing"):
             r.attribute(who, verb.predicate, text, mood, 0.85)
+            if verb.predicate == "occupation":
+                workplace(r, who, found, mood)
         return True
     to = r.refer(found, loose=not verb.named)
     if to is None or to.name in {"@it", "@they", "@we"} or (found.pronoun and verb.object in _THINGS):
@@ -254,6 +290,16 @@ def _between(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> b
         r.meet(found.name.text, "place")
     _keep(r, verb, who, predicate, fitted, mood)
     return True
+
+
+def _left(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> None:
+    """ "quit my job at Siemens"."""
+    line = r.line
+    at = phrase(line, found.end + 1) if line.low(found.end) in {"at", "with", "in"} else None
+    if at is not None and at.name is not None:
+        r.add(Claim.END, who, verb.predicate, to=Named(at.name.text, "organisation"), sure=0.9 * mood.sure)
+    elif found.det in {"my", "his", "her", "the"}:
+        r.add(Claim.END, who, verb.predicate, sure=0.8 * mood.sure)
 
 
 def _fitted(verb: Verb, found: Phrase, to: Named, person: bool) -> Named | None:
@@ -275,7 +321,7 @@ def _fitted(verb: Verb, found: Phrase, to: Named, person: bool) -> Named | None:
 def _keep(r: Reading, verb: Verb, who: Named, predicate: str, to: Named, mood: Mood) -> None:
     if verb.end:
         r.add(Claim.END, who, predicate, to=to, sure=0.9 * mood.sure)
-    elif mood.denied and not mood.over and predicate in _OPPOSITE:
+    elif mood.denied and not mood.over and predicate in _OPPOSITE and to.type != "person":
         r.relation(who, _OPPOSITE[predicate], to, Mood(mood.sure), 0.85)
     else:
         r.relation(who, predicate, to, mood, 0.9 if verb.proper or to.type else 0.8)

@@ -149,7 +149,7 @@ def owned_names(r: Reading) -> None:
         found = phrase_before(line, i + 1)
         if found is None:
             continue
-        owner = r.owner(found)
+        owner = r.kin_owner(found)
         if owner is None:
             continue
         pet = Named(line.words[at].text, "animal")

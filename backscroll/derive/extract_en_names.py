@@ -169,15 +169,14 @@ def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int)
     if tagged or word.tag == "V" or (word.text.isupper() and len(low) <= 3):
         return False
     following = line[i + 1] if i + 1 < len(line) else None
-    if line[0].low in "*-•+" and following is not None and following.low in {"*", ":"}:
+    item = not line[0].text[0].isalpha() and len(line) > 1 and line[1].start > line[0].end
+    if item and following is not None and following.low in {"*", ":"}:
         return word.text in seen.inside
     if word.text in seen.inside and (low not in common() or low not in seen.small):
         return True
     if low in seen.small or low in common():
         return _two(word, following, seen)
-    if not line[0].text[0].isalpha() and (
-        following is None or following.tag in "wR#" or following.low in {":", "(", "-"}
-    ):
+    if item and (following is None or following.tag in "wR#" or following.low in {":", "(", "-"}):
         return False  # nothing shows that it is more than the first word
     return not _formed(low) or _tells(following)
 
@@ -266,7 +265,7 @@ def _name_end(line: Sequence[Word], i: int) -> int:
         if (
             word.low == "."
             and word.start == gap
-            and (len(line[end - 1].text) == 1 or line[end - 1].low in words("titles", "person"))
+            and (len(line[end - 1].text) == 1 or line[end - 1].low in words("titles", "before"))
         ):
             if end + 1 < size and line[end + 1].text[0].isupper() and line[end + 1].tag in "wB":
                 end, count = end + 2, count + 1

@@ -110,7 +110,7 @@ def phrase(line: Line, i: int, limit: int = 1 << 30) -> Phrase | None:
         found.det
         and line.tag(at) == "w"
         and line.tag(at + 1) == "'"
-        and line.low(at) in kin()
+        and (line.low(at) in kin() or line.low(at) in words("animal", "pets"))
         and line.tag(at + 2) in "wK#"
     ):
         found.owner = f"{found.det} {line.low(at)}"  # "my brother's wife"
@@ -229,7 +229,7 @@ def subject(line: Line, verb: int) -> tuple[tuple[Phrase, ...], Mood | None]:
     """Who does what the verb at `verb` says, and how it is told; no mood: it is not told at all."""
     mood = Mood()
     at = verb - 1
-    while at >= 0 and (line.tag(at) in "AN" or line.tag(at) == "V" or _was_used(line, at)):
+    while at >= 0 and (line.tag(at) in "ANV" or _was_used(line, at) or _no_longer(line, at)):
         _auxiliary(line, at, mood)
         at -= 1
     low = line.low(at)
@@ -237,8 +237,8 @@ def subject(line: Line, verb: int) -> tuple[tuple[Phrase, ...], Mood | None]:
         return (Phrase(at, at, pronoun="i"),), mood  # narration: "*smiles*"
     if low == "to" or (line.tag(at) == "R" and low != "like") or line.tag(at) == "'":
         return (), None
-    if low in _ENDS_PHRASE and line.tag(at - 1) in "wK":
-        found = phrase_before(line, at)
+    if low in _ENDS_PHRASE and (line.tag(at - 1) in "wK" or (low == "who" and line.low(at - 1) == ",")):
+        found = phrase_before(line, at if line.low(at - 1) != "," else at - 1)
         return ((found,), _clause(line, found.start, mood)) if found else ((), None)
     if line.tag(at) == "C" or low == "," or line.tag(at) == "V":
         beside = _beside(line, at) if low == "," else None
@@ -271,6 +271,10 @@ def _beside(line: Line, comma: int) -> Phrase | None:
     ):
         return None
     return phrase_before(line, inner.start - 1)
+
+
+def _no_longer(line: Line, at: int) -> bool:
+    return "no longer" in {f"{line.low(at - 1)} {line.low(at)}", f"{line.low(at)} {line.low(at + 1)}"}
 
 
 def _was_used(line: Line, at: int) -> bool:

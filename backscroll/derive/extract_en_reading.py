@@ -106,8 +106,11 @@ class Reading:
         near = {
             name
             for number, name in self.people
-            if number >= self.number - 1 and self.turn.genders.get(name, wanted) == wanted and name != self.me
+            if number >= self.number - 1 and self.turn.genders.get(name) == wanted and name != self.me
         }
+        if not near:  # the only one of the whole message may be anybody
+            near = {name for _, name in self.people if name != self.me}
+            near = near if all(self.turn.genders.get(name, wanted) == wanted for name in near) else set[str]()
         return near.pop() if len(near) == 1 else ""
 
     def refer(self, phrase: Phrase, *, loose: bool = False) -> Named | None:
@@ -141,11 +144,21 @@ class Reading:
         """Whose it is."""
         if phrase.owner:
             det, _, noun = phrase.owner.partition(" ")
-            if noun and noun in kin() and det.islower():
+            if noun and det.islower():
                 whose = self.pronoun(det)
-                return self.relative(whose.name, noun) if whose and not whose.pronoun else None
+                if whose is None or whose.pronoun:
+                    return None
+                return (
+                    self.relative(whose.name, noun)
+                    if noun in kin()
+                    else Named(f"{whose.name}'s {noun}", "animal")
+                )
             return Named(phrase.owner, self.turn.types.get(phrase.owner, ""))
         return self.pronoun(phrase.det) if phrase.det in _MARKS or phrase.det == "my" else None
+
+    def kin_owner(self, phrase: Phrase) -> Named | None:
+        """Whose relative or pet it is: "our kids" are the speaker's."""
+        return Named(self.me, "person", sure=0.9) if phrase.det == "our" else self.owner(phrase)
 
     def relative(self, owner: str, head: str) -> Named:
         """The relative of somebody, by a name that is always the same."""

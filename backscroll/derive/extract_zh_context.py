@@ -170,7 +170,9 @@ class Context:
                 self.bring_up(kind, different[0], clear=len(different) == 1)
             elif self.topics.get(kind) in different:
                 self.bring_up(kind, self.topics[kind])
-            elif free and (kind not in self.topics or (len(different) == 1 and self._leads(marked, kind, free[0]))):
+            elif free and (
+                kind not in self.topics or (len(different) == 1 and self._leads(marked, kind, free[0]))
+            ):
                 self.bring_up(kind, free[0])
 
     @staticmethod
@@ -180,4 +182,6 @@ class Context:
             return True
         one = next(m for m in marked.mentions if m.name == name)
         before = marked.plain[max(0, one.start - 4) : one.start]
-        return not re.search(r"[在于到去从自由属]$", before) and bool(re.search(r"(?:^|[，。！？；,!?\s])[^，。！？；]{0,3}$", before))
+        return not re.search(r"[在于到去从自由属]$", before) and bool(
+            re.search(r"(?:^|[，。！？；,!?\s])[^，。！？；]{0,3}$", before)
+        )

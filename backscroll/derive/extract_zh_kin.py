@@ -72,6 +72,11 @@ def _ties() -> tuple[re.Pattern[str], ...]:
     )
 
 
+def slot_of(word: str) -> str:
+    """The predicate that a word for what a thing has stands for; the word itself where none is known."""
+    return _by_word("slots").get(word, word)
+
+
 def sex_of(kin: str) -> str:
     """The pronoun that goes with a word for kin where it tells the sex."""
     for sex, words in _table()["sex"].items():
@@ -117,7 +122,12 @@ def ties(marked: Marked) -> Iterator[Tie]:
         one, other = marked.at(m["a"]), marked.at(m["b"])
         yield Tie(m.start(), one, _by_word("pairs")[m["kin"]], other.name, denied=m["neg"] is not None)
     for one in marked.mentions:
-        if one.of and one.start not in named and not one.owner.startswith("@"):
+        if (
+            one.of
+            and one.start not in named
+            and not one.owner.startswith("@")
+            and _by_word("kin").get(one.of) != "pet_of"
+        ):
             past = one.of.startswith("前") and one.of not in _by_word("kin")
             yield Tie(
                 _place(marked, one),

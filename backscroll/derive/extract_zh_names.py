@@ -178,11 +178,9 @@ def _small(text: str, words: list[Word]) -> list[Found]:
         word = starts.get(m.start())
         if word is None or m[0] in listed("not_names") or word.end > m.end() or cutter().has_word(m[0]):
             continue
-        after = starts.get(m.end())
-        if after is None and not any(w.start < m.end() < w.end and w.tag.startswith("nr") for w in words):
-            # the next word begins inside: 小 + 王和李 is still 小王, 小 + 明天 is not 小明
-            if not (m.end() == len(text)):
-                continue
+        inside = next((w for w in words if w.start < m.end() < w.end), None)
+        if inside is not None and not inside.tag.startswith("nr"):
+            continue  # 小 + 王和李 is still 小王, 小 + 明天 is not 小明
         out.append(Found(m.start(), m.end(), PERSON, 0.9))
     return out
 
@@ -206,7 +204,10 @@ def _composed(words: list[Word]) -> list[Found]:
             continue
         if first == i and word.tag[:2] not in ("ns", "nt") and len(word.text) < 4:
             continue
-        proper = any(w.tag[:2] in ("ns", "nr", "nz", "nt", "en") or not cutter().has_word(w.text) for w in words[first : i + 1])
+        proper = any(
+            w.tag[:2] in ("ns", "nr", "nz", "nt", "en") or not cutter().has_word(w.text)
+            for w in words[first : i + 1]
+        )
         if not proper and not word.text.endswith(tuple(listed("wild_suffixes"))):
             continue  # 历史博物馆 is one of many
         out.append(Found(words[first].start, word.end, kind))
@@ -252,20 +253,36 @@ def _tagged(text: str, words: list[Word]) -> list[Found]:
         if given := _family_apart(words, at):
             out.append(_with_title(text, Found(word.start, given.end, PERSON, 0.8)))
         elif word.tag.startswith("nr") and is_chinese_name(word.text) and _usual(word.text):
-            close = word.end - (
-                len(word.text) == 3 and word.text[-1] in letters("never_edge")
-            )  # 乔伊 + 在, glued
-            out.append(
-                _with_title(text, Found(word.start, close, PERSON, 0.9 if close - word.start == 3 else 0.8))
-            )
-        elif (
-            word.tag[:2] in ("ns", "nt")
-            and len(word.text) > 1
-            and word.text not in listed("not_places") | listed("not_names")
-        ):
-            out.append(Found(word.start, word.end, PLACE if word.tag[:2] == "ns" else ORGANISATION))
+            glued = len(word.text) == 3 and word.text[-1] in letters("never_edge")  # 乔伊 + 在
+            whole = Found(word.start, word.end - glued, PERSON, 0.9 if len(word.text) - glued == 3 else 0.8)
+            if _plausible(word.text):
+                out.append(_with_title(text, whole))
+        elif word.tag[:2] in ("ns", "nt") and len(word.text) > 1 and not _never(word.text):
+            while end < len(words) and words[end].tag == word.tag == "ns" and not _never(words[end].text):
+                end += 1  # 山东 + 青岛
+            kind = PLACE if word.tag[:2] == "ns" else ORGANISATION
+            out.append(Found(word.start, words[end - 1].end, kind, _placed(text, word, words[end - 1])))
         at = end
     return out
+
+
+def _never(text: str) -> bool:
+    return text in listed("not_places") or text in listed("not_names")
+
+
+def _placed(text: str, first: Word, last: Word) -> float:
+    """How sure a place is that only the dictionary knows: surer where the words around it treat it as one."""
+    often = cutter().suggest_freq(text[first.start : last.end]) > 4 * _COMMON
+    if last.end - first.start > 2 or often:
+        return 0.9
+    before, after = text[: first.start][-1:], text[last.end : last.end + 1]
+    return 0.9 if before in set("在去到来从往于自住飞回离达") or after in set("的人市省县、，。") else 0.55
+
+
+def _plausible(name: str) -> bool:
+    """True where a given name has characters that given names have."""
+    rest = name[2:] if name[:2] in tables()["surnames_double"].split() else name[1:]
+    return bool(letters("given") & set(rest)) or is_transcribed(name)
 
 
 def _family_apart(words: list[Word], at: int) -> Word | None:

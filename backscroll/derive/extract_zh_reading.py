@@ -7,36 +7,30 @@ supposed. Before: `extract_zh_rules`, `extract_zh_kin`, `extract_zh_context`. Af
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from backscroll.derive.extract_zh_context import Context
-from backscroll.derive.extract_zh_kin import sex_of, ties
+from backscroll.derive.extract_zh_kin import sex_of, slot_of, ties
 from backscroll.derive.extract_zh_marks import KIND_OF, Marked, Mention, elided, is_mark
 from backscroll.derive.extract_zh_names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK
 from backscroll.derive.extract_zh_rules import Clause, Rule, clauses, denied, rules
-from backscroll.derive.extract_zh_values import liked, parts_of, place_of, suits, thing_of, value_of
+from backscroll.derive.extract_zh_values import (
+    event_of,
+    is_noun,
+    liked,
+    parts_of,
+    place_of,
+    suits,
+    thing_of,
+    value_of,
+)
 from backscroll.derive.extract_zh_words import listed
 from backscroll.derive.said import Said
 from backscroll.vocab.assertion import Assertion, Claim
 
 #: Ties that somebody has with many: who is known by nothing else gets no node of their own.
-_VAGUE = {
-    "friend_of",
-    "colleague_of",
-    "classmate_of",
-    "client_of",
-    "student_of",
-    "works_under",
-    "enemy_of",
-    "relative_of",
-    "neighbour_of",
-    "teacher_of",
-    "pet_of",
-    "roommate_of",
-}
-#: Words for the one and only: who bears it may be called by it.
-_ONLY = {"parent_of", "spouse_of", "partner_of"}
+_VAGUE = {"friend_of", "colleague_of", "classmate_of", "client_of", "student_of", "enemy_of", "pet_of"}
 _HINTS = {"@she": "female", "@he": "male", "@it": "thing"}
 
 
@@ -62,7 +56,11 @@ class Scene:
             return mention.name
         if mention.name in ("@he", "@she"):
             before = [m for m in self.marked.mentions if m.kind == "P" and m.end <= mention.start]
-            named = {m.name for m in before if not m.name.startswith("@") and not (m.of and any(n.start == m.end for n in before))}
+            named = {
+                m.name
+                for m in before
+                if not m.name.startswith("@") and not (m.of and any(n.start == m.end for n in before))
+            }
             if named:  # somebody stands before it in the sentence: that one, unless there are two
                 return named.pop() if len(named) == 1 else mention.name
         return self.context.who(mention.name)
@@ -148,20 +146,20 @@ def _ties(scene: Scene, parts: list[Clause]) -> Iterator[Assertion]:
         clause = _clause(parts, tie.at, tie.at + 1)
         if clause is not None and clause.supposes:
             continue
-        if tie.one.of and tie.predicate in _VAGUE:
-            continue
         asked = clause is not None and clause.asks and not (tie.alias or tie.one.of)
         if asked:
             continue
         one, other = scene.settle(tie.one), scene.settle(Mention("P", 0, 0, tie.other))
         kind = Claim.END if tie.past or tie.denied else Claim.RELATION
-        sure = (0.9 if not tie.one.of else 0.8) * (clause.sure if clause else 1.0)
+        sure = (0.9 if not tie.one.of else 0.6 if tie.predicate in _VAGUE else 0.8) * (
+            clause.sure if clause else 1.0
+        )
         made = scene.claim(kind, one, tie.predicate, sure, object=other, type=PERSON, object_type=PERSON)
         if made:
             yield made
         if tie.one.of and (sex := sex_of(tie.one.of.removeprefix("前"))):
             scene.context.sexes[one] = sex
-        if tie.alias and tie.predicate in _ONLY:
+        if tie.alias and tie.predicate not in _VAGUE:
             made = scene.claim(Claim.ALIAS, one, sure=0.8, value=tie.alias, type=PERSON)
             if made:
                 yield made
@@ -181,7 +179,10 @@ def _nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0) 
         if (name.startswith("@") or name in (scene.me, scene.you)) and one.name != "@i":
             continue
         lead = marked.plain[max(0, one.start - 3) : one.start]
-        if one.start >= clause or (not re.search(r"[在于到去从]$", lead) and re.search(r"(?:^|[，。！？；,!?\s《])[^，。！？；]{0,3}$", lead)):
+        if one.start >= clause or (
+            not re.search(r"[在于到去从]$", lead)
+            and re.search(r"(?:^|[，。！？；,!?\s《])[^，。！？；]{0,3}$", lead)
+        ):
             best = name
     return best
 
@@ -207,10 +208,13 @@ def _subject(scene: Scene, rule: Rule, m: re.Match[str]) -> tuple[str, str]:
 def _apply(
     scene: Scene, rule: Rule, m: re.Match[str], clause: Clause, subject: tuple[str, str] | None = None
 ) -> Iterator[Assertion]:
+    sure = rule.sure * clause.sure
+    if rule.claim == "slot":
+        yield from _slot(scene, m, sure)
+        return
     name, kind = subject or _subject(scene, rule, m)
     if not name:
         return
-    sure = rule.sure * clause.sure
     if rule.claim in ("alias", "self"):
         yield from _named(scene, rule, m, name, kind, sure)
         return
@@ -274,37 +278,39 @@ def _ends(scene: Scene, rule: Rule, m: re.Match[str], name: str) -> Iterator[tup
         yield from _valued(scene, rule, m)
 
 
+#: How a stretch of text becomes the other end, by the rule's `clean`: the way, and the type.
+_CLEANED: dict[str, tuple[Callable[[str], str], str]] = {
+    "place": (place_of, PLACE),
+    "thing": (thing_of, "thing"),
+    "event": (event_of, "event"),
+    "like": (liked, "concept"),
+    "value": (lambda text: value_of(text, 40), ""),
+}
+
+
 def _valued(scene: Scene, rule: Rule, m: re.Match[str]) -> Iterator[tuple[str, str, float]]:
+    """The values that a stretch of the sentence holds: a single mark is what it marks, other text is made clean."""
     raw = m["v"].strip()
-    marks = [c for c in raw if is_mark(c)]
+    marks = [scene.marked.at(c) for c in raw if is_mark(c)]
     plain = scene.marked.group(m, "v")
-    if rule.clean == "like":
-        if len(raw) == 1 and marks:
-            one = scene.marked.at(raw)
-            yield scene.settle(one), KIND_OF.get(one.kind, ""), one.sure
-        elif not any(scene.marked.at(c).name.startswith("@") for c in marks) and (text := liked(plain)):
-            yield text, "concept", 0.9
-    elif rule.clean == "place":
-        if not marks and (text := place_of(plain)):
-            yield text, rule.object_type, 0.8
-    elif rule.clean == "thing":
-        if not any(scene.marked.at(c).name.startswith("@") for c in marks) and (text := thing_of(plain)):
-            yield text, "thing", 0.9
+    if marks and len(raw) == 1 and rule.clean not in ("place", "profession"):
+        one = marks[0]
+        text = scene.settle(one) if one.kind in KIND_OF else plain.strip()
+        if suits(rule.match, KIND_OF.get(one.kind, ""), text):
+            yield text, KIND_OF.get(one.kind, ""), one.sure
     elif rule.clean == "profession":
         for part in parts_of(plain):
             if text := value_of(re.sub(r"^(?:一|1)?(?:名|位|个)", "", part), 14):
                 yield text, "", 1.0
     elif rule.match in ("each", "genre"):
-        for part in parts_of(plain):
-            yield part, "", 1.0
-    elif marks and len(raw) == 1:
-        if suits(rule.match, KIND_OF.get(scene.marked.at(raw).kind, ""), plain):
-            yield plain.strip(), "", 1.0
-    elif rule.clean == "value":
-        if (not any(scene.marked.at(c).name.startswith("@") for c in marks)) and (
-            text := value_of(plain, 40)
-        ):
-            yield text, "", 1.0
+        yield from ((part, "", 1.0) for part in parts_of(plain))
+    elif rule.clean in _CLEANED:
+        if any(x.name.startswith("@") for x in marks) or (rule.clean == "like" and raw.startswith("的")):
+            return
+        clean, kind = _CLEANED[rule.clean]
+        for part in parts_of(plain) if rule.clean == "like" else [plain]:
+            if text := clean(part):
+                yield text, rule.object_type or kind, 0.9
     elif plain.strip():
         yield plain.strip(), "", 1.0
 
@@ -344,15 +350,15 @@ def _named(
     known = scene.marked.at(m["x"]) if len(m["x"]) == 1 and is_mark(m["x"]) else None
     if known is not None and (known.name.startswith("@") or known.of):
         return
-    if rule.claim == "self":
-        # 我是医生 names nobody; 你是王明吗 is asked
-        if (
-            known is None
-            or known.sure < 0.7
-            or scene.marked.at(m["a"]).name not in ("@i", "@you")
-            or denied(m[0])
-        ):
-            return
+    if rule.claim == "self" and (
+        known is None
+        or known.sure < 0.7
+        or scene.marked.at(m["a"]).name not in ("@i", "@you")
+        or denied(m[0])
+    ):
+        return  # 我是医生 names nobody
+    if "a" in m.re.groupindex and m["a"] and scene.marked.at(m["a"]).of:
+        return  # 我妈妈叫…: said by the tie
     if known is None and (
         text in listed("not_names")
         or text in listed("endearments")
@@ -364,6 +370,42 @@ def _named(
     if text == name:
         return
     made = scene.claim(Claim.ALIAS, name, sure=sure, value=text, type=kind or PERSON)
+    if made:
+        yield made
+
+
+def _slot(scene: Scene, m: re.Match[str], sure: float) -> Iterator[Assertion]:
+    """What a thing has: X的…是…; X may be a name or any noun."""
+    raw, word = m["s"], m["slot"]
+    if len(raw) == 1 and is_mark(raw):
+        one = scene.marked.at(raw)
+        name, kind = scene.settle(one), KIND_OF.get(one.kind, "")
+    else:
+        name = scene.marked.group(m, "s")
+        kind = "event" if event_of(name) else "thing"
+        sure *= 0.9
+        if len(name) < 3 or not is_noun(name, strict=True):
+            return
+    marks = [scene.marked.at(c) for c in raw[1:] + word + m["v"] if is_mark(c)]
+    value = value_of(scene.marked.group(m, "v"), 40)
+    if not value or name.startswith("@") or denied(word) or any(x.name.startswith("@") for x in marks):
+        return
+    if any(is_mark(c) for c in word) or not is_noun(word, strict=True):
+        return
+    predicate = slot_of(word)
+    if predicate == word and name in (scene.me, scene.you):
+        return  # 我的意思是 …: what people have is said in too many ways
+    if predicate in ("located_in", "comes_from"):
+        made = scene.claim(Claim.RELATION, name, predicate, sure, object=value, type=kind, object_type=PLACE)
+    else:
+        made = scene.claim(
+            Claim.ATTRIBUTE,
+            name,
+            predicate,
+            sure if predicate != word else sure * 0.8,
+            value=value,
+            type=kind,
+        )
     if made:
         yield made
 

@@ -18,6 +18,30 @@ _NO = re.compile(
     r"什么|怎么|哪[里儿个些]|谁|多少|吗|为什么|[？?@□]|这样|那样|这么|那么|这个|那个|不了|起来|一下"
 )
 _SENTENCE = re.compile(r"(?:我|你|他|她)(?:们)?(?:不|也|都|就|会|要|想|能|说|有|是|去|做)")
+_EVENTS = (
+    "会",
+    "赛",
+    "展",
+    "节",
+    "论坛",
+    "之旅",
+    "活动",
+    "行动",
+    "仪式",
+    "婚礼",
+    "典礼",
+    "派对",
+    "讲座",
+    "培训",
+    "课程",
+    "项目",
+    "行",
+    "营",
+    "盛宴",
+    "工作坊",
+    "大会",
+    "比赛",
+)
 _PARTS = re.compile(r"[、，,/兼]|以及|(?:和|与|及)(?=.)")
 _VERB_HEAD = re.compile(
     r"^(?:吃|喝|看|听|玩|读|写|画|唱|跳|打|踢|骑|爬|跑|游|做|弹|拉|养|收集|旅|逛|睡|钓|种|拍|去|在|和|跟|穿|戴|用|学|练|研究)"
@@ -41,10 +65,12 @@ def parts_of(text: str) -> list[str]:
     return [p.strip(' 　“”"。') for p in _PARTS.split(text) if p and p.strip(' 　“”"。')]
 
 
-def is_noun(text: str) -> bool:
-    """True where the words are those of a noun phrase and nothing else."""
+def is_noun(text: str, strict: bool = False) -> bool:
+    """True where the words are those of a noun phrase and nothing else (`strict`: with no verb in it)."""
     words = words_of(text)
     if not words or len(text) < 2:
+        return False
+    if strict and any(w.tag in ("v", "d", "vd", "vi") for w in words):
         return False
     for word in words[:-1]:
         if (word.tag[0] in "pcyrued" and word.tag not in ("uj", "eng")) or (
@@ -83,7 +109,13 @@ def place_of(text: str) -> str:
         "身边",
         "心里",
     }
-    return text if is_noun(text) and text not in bad else ""
+    return text if is_noun(text, strict=True) and text not in bad else ""
+
+
+def event_of(text: str) -> str:
+    """An event by what it is called (读书会); empty where it is none."""
+    text = value_of(text, 16)
+    return text if text.endswith(_EVENTS) and len(text) > 2 else ""
 
 
 def thing_of(text: str) -> str:
