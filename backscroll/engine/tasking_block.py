@@ -14,7 +14,7 @@ from backscroll.assemble.units import units_of
 from backscroll.derive.essentials import Essential, Findings, Kind, join
 from backscroll.derive.essentials_reading import findings
 from backscroll.engine.tasking_boundaries import suggestion
-from backscroll.engine.tasking_memory import hints_for, plan_shown
+from backscroll.engine.tasking_memory import Planned, plan_shown, reminders
 from backscroll.engine.tasking_reading import tasks_of
 from backscroll.tasks.lifecycle import current_of, holds
 from backscroll.tasks.lifecycle_telling import Standing, tell
@@ -68,21 +68,32 @@ def _standing(composer: Composer, tasks: Sequence[Task], task: Task) -> tuple[St
         if "backscroll" not in m.content.metadata and holds(task.spans, m.position)
     ]
     todos = _todos(composer, shown)
-    plan, questions, planned = plan_shown(thread, task) if now else ((), (), ())
-    hints = hints_for(thread, task) if now else ()
+    plan = _plan(composer, task) if now else Planned()
+    lines, taught = reminders(thread, task) if now else ((), ())
     like = [t for t in tasks if t.state is TaskState.CANCELLED and task.title and alike(t.title, task.title)]
     found = suggestion(thread) if now else None
     standing = Standing(
         task,
-        plan,
-        questions,
+        plan.steps,
+        plan.questions,
         todos,
-        hints,
+        lines,
         like[-1] if like else None,
         "" if found is None else found.what,
     )
-    sources = (*(e.source for e in todos), *planned, *(s for m in hints for s in m.sources))
+    sources = (*(e.source for e in todos), *plan.sources, *taught)
     return standing, tuple(dict.fromkeys(sources))
+
+
+def _plan(composer: Composer, task: Task) -> Planned:
+    """The plan; made again when the user says something, or something rare happens to the thread."""
+    asked = next((m.revision for m in reversed(composer.sheet.window) if m.role == "user"), None)
+    shelf = composer.thread.engine.memo.shelf("plans shown", 200)
+    key = (composer.thread.id, task.id, asked, composer.sheet.standing.rare)
+    found: Planned | None = shelf.get(key)
+    if found is None:
+        found = shelf[key] = plan_shown(composer.thread, task)
+    return found
 
 
 def _todos(composer: Composer, shown: Sequence[Message]) -> tuple[Essential, ...]:

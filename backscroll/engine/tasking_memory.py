@@ -7,39 +7,31 @@ A thin seam: `engine/remembering` knows the memories, this module asks it in the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from backscroll.derive.essentials import essentials
 from backscroll.tasks.lifecycle_telling import essential_lines
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
-from backscroll.vocab.task import Memory, Task
+from backscroll.vocab.task import MemoryKind, Task
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 #: Sums messages up: the words, and by whom (rules, or the model).
 Told: TypeAlias = Callable[[Sequence[Message]], tuple[str, str]]
+_REMINDED = 6  # lines about what a task began with
 _ESSENTIAL = 24  # lines of essentials that stand for the middle of a task
-
-
-def _remembering() -> Any:
-    try:
-        return import_module("backscroll.engine.remembering")
-    except ModuleNotFoundError:
-        return None
 
 
 def summary_told(thread: Thread, task: Task) -> Told:
     """How a whole task is summed up."""
 
     def told(_messages: Sequence[Message]) -> tuple[str, str]:
-        room = _remembering()
-        if room is None or not hasattr(room, "task_summary"):
-            return "", "rules"
-        text, _ = room.task_summary(thread, task)
-        return str(text), "rules"
+        from backscroll.engine.remembering import task_summary
+
+        return task_summary(thread, task)[0], "rules"
 
     return told
 
@@ -57,31 +49,53 @@ def essentials_told(thread: Thread) -> Told:
 
 def relevant_to(thread: Thread, text: str) -> tuple[str, ...]:
     """Ids of the memories with which a new task begins."""
-    room = _remembering()
-    if room is None or not hasattr(room, "load_relevant_history") or not text.strip():
-        return ()
-    found = room.load_relevant_history(thread, text)
-    return tuple(str(memory.id) for memory in found.memories)
+    from backscroll.engine.remembering import load_relevant_history
+
+    found = load_relevant_history(thread, text) if text.strip() else None
+    return () if found is None else tuple(memory.id for memory in found.memories)
 
 
-def plan_shown(thread: Thread, task: Task) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Ref, ...]]:
-    """The plan after feedback and the questions worth asking, for a prompt, with the messages they rest on."""
-    room = _remembering()
-    if not task.feedback or room is None or not hasattr(room, "plan_for"):
-        return (), (), ()
-    plan = room.plan_for(thread, task)
-    asked = room.followups_for(thread, task)
-    sources = [ref for item in (*plan.steps, *asked) for ref in item.sources]
-    return (
-        tuple(str(step.text) for step in plan.steps),
-        tuple(str(question.text) for question in asked),
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The plan after feedback and the questions worth asking, in words, with what they rest on."""
+
+    steps: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    sources: tuple[Ref, ...] = ()
+
+
+def plan_shown(thread: Thread, task: Task) -> Planned:
+    """What to do next about a task that was sent back; nothing for one that was not."""
+    if not task.feedback:
+        return Planned()
+    from backscroll.engine.remembering import followups_for, plan_for
+
+    plan = plan_for(thread, task)
+    asked = followups_for(thread, task)
+    sources = dict.fromkeys(ref for item in (*plan.steps, *asked) for ref in item.sources)
+    return Planned(
+        tuple(step.text for step in plan.steps),
+        tuple(question.text for question in asked),
         tuple(sources),
     )
 
 
-def hints_for(thread: Thread, task: Task) -> tuple[Memory, ...]:
-    """What earlier times teach about a task like this."""
-    room = _remembering()
-    if room is None or not hasattr(room, "hints") or not task.title:
-        return ()
-    return tuple(room.hints(thread, task.title))
+def reminders(thread: Thread, task: Task) -> tuple[tuple[str, ...], tuple[Ref, ...]]:
+    """What earlier times teach about a task like this, as lines, with what they rest on.
+
+    What it began with, as far as that is still remembered, and what failed before. Preferences and pins stand in the memory
+    section anyway.
+    """
+    from backscroll.engine.remembering import hints, memories
+    from backscroll.tasks.memory_telling import line_of, reminder
+
+    known = {m.id: m for m in memories(thread)} if task.relevant else {}
+    began = [known[name] for name in task.relevant if name in known]
+    told = [m for m in began if m.kind is not MemoryKind.PREFERENCE and not m.pinned and m.text][:_REMINDED]
+    words = f"{task.title}\n{task.feedback[-1] if task.feedback else ''}"
+    lessons = [m for m in hints(thread, words) if m.text and (m.thread, m.task) != (thread.id, task.id)]
+    language, fresh = thread.info.language, {m.id for m in lessons}
+    lines = [reminder(m, thread.id, language) for m in lessons]
+    lines += [line_of(m, thread.id, language) for m in told if m.id not in fresh]
+    sources = dict.fromkeys(ref for m in (*lessons, *told) for ref in m.sources)
+    return tuple(lines), tuple(sources)

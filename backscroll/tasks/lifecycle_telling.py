@@ -16,7 +16,7 @@ from importlib.resources import files
 from backscroll.derive.essentials import Essential
 from backscroll.derive.essentials import Kind as EssentialKind
 from backscroll.vocab.handle import handle_of
-from backscroll.vocab.task import Memory, Task, TaskState
+from backscroll.vocab.task import Task, TaskState
 
 _LINE = 400  # characters of one line; feedback may be longer
 _MOST = 8  # lines of a kind
@@ -30,7 +30,7 @@ class Standing:
     plan: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     todos: tuple[Essential, ...] = ()
-    hints: tuple[Memory, ...] = ()
+    reminders: tuple[str, ...] = ()  # what earlier times teach
     cancelled: Task | None = None  # one much like it that was cancelled
     suggestion: str = ""  # start or end
 
@@ -92,7 +92,7 @@ def _lines(standing: Standing, words: Mapping[str, str]) -> Iterator[str]:
     yield from _listed(words["questions"], [f"- {_short(q)}" for q in standing.questions])
     todos = [e for e in standing.todos if e.kind is EssentialKind.TODO]
     yield from _listed(words["todo"], [f"- {_short(e.text)} {handle_of(e.message)}" for e in todos[-_MOST:]])
-    yield from _listed(words["hints"], [f"- {_short(m.text)}" for m in standing.hints if m.text])
+    yield from _listed(words["hints"], [f"- {_short(r.removeprefix('- '))}" for r in standing.reminders])
     if standing.cancelled is not None:
         gone = standing.cancelled
         line = words["cancelled_like"].format(id=gone.id, title=gone.title, when=gone.ended[:10])

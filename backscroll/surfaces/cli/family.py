@@ -14,11 +14,17 @@ from backscroll.surfaces.cli import help_page
 from backscroll.surfaces.cli.command import Command, global_options, help_option
 
 
+def _page() -> None:
+    ctx = click.get_current_context()
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), nl=False)
+
+
 class Family(click.Group):
     """Several commands under one name; its members know the global options, and so does it."""
 
     def __init__(self, name: str, members: Sequence[Command]) -> None:
-        super().__init__(name, params=global_options(), no_args_is_help=True)
+        super().__init__(name, callback=_page, params=global_options(), invoke_without_command=True)
         for member in members:
             self.add_command(member, (member.name or "").removeprefix(f"{name}-"))
 

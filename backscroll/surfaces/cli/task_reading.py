@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 def status(session: Session, thread: str) -> None:
     """Tell what is being worked on."""
     from backscroll.engine.tasking_boundaries import suggestion
-    from backscroll.engine.tasking_memory import plan_shown
+    from backscroll.engine.tasking_memory import Planned, plan_shown
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
         tasks = found.tasks
         current, every = tasks.current(), tasks.list()
         seems = suggestion(found)
-        plan, questions, _ = plan_shown(found, current) if current is not None else ((), (), ())
+        plan = Planned() if current is None else plan_shown(found, current)
         messages = 0 if current is None else len(tasks.messages(current))
     screen = session.screen
     if session.as_json:
@@ -45,8 +45,8 @@ def status(session: Session, thread: str) -> None:
             {
                 "current": None if current is None else of_task(current),
                 "open": [x.id for x in every if _is_open(x) and not x.current],
-                "plan": list(plan),
-                "questions": list(questions),
+                "plan": list(plan.steps),
+                "questions": list(plan.questions),
                 "suggestion": None if seems is None else {"what": seems.what, "message": str(seems.message)},
             }
         )
@@ -55,8 +55,8 @@ def status(session: Session, thread: str) -> None:
         screen.line(t("task.none"))
     else:
         screen.lines(page_of(screen, current, messages))
-        screen.lines(_numbered("task.plan", plan))
-        screen.lines(_numbered("task.questions", questions))
+        screen.lines(_numbered("task.plan", plan.steps))
+        screen.lines(_numbered("task.questions", plan.questions))
     resting = [x for x in every if _is_open(x) and not x.current]
     if resting:
         screen.line(t("task.resting", tasks=", ".join(named(x) for x in resting)))
@@ -98,7 +98,10 @@ def show(session: Session, thread: str, task: str | None) -> None:
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
-        one = task_named(found, found.tasks.list(), task)
+        every = found.tasks.list()
+        # Without a name: what is being worked on, else what came last.
+        latest = task if task is not None or found.tasks.current() or not every else every[-1].id
+        one = task_named(found, every, latest)
         messages = found.tasks.messages(one)
         numbers = [number_of(found, m.id) for m in (messages[0], messages[-1])] if messages else []
     if session.as_json:

@@ -10,6 +10,7 @@ import click
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.cli.addressing import message_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, message_argument, option, thread_argument
+from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.cli.task_words import attempt_lines, of_step, step_lines
 from backscroll.surfaces.cli.words import given
@@ -146,15 +147,15 @@ def incomplete(
     for title, lines in (("task.plan", plan[0]), ("task.questions", plan[1])):
         if lines:
             session.screen.line(t(title))
-            session.screen.lines(f"  {n}. {line}" for n, line in enumerate(lines, 1))
+            session.screen.lines(f"  {n}. {one_line(line)}" for n, line in enumerate(lines, 1))
 
 
 def _plan(thread: Thread, step: Step) -> tuple[list[str], list[str]]:
     """The new plan, and the questions worth asking."""
     from backscroll.engine.tasking_memory import plan_shown
 
-    plan, questions, _ = plan_shown(thread, step.task)
-    return list(plan), list(questions)
+    found = plan_shown(thread, step.task)
+    return list(found.steps), list(found.questions)
 
 
 def _bytes_of(name: str) -> bytes:
