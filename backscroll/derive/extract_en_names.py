@@ -48,8 +48,8 @@ def survey(lines: Iterable[Sequence[Word]]) -> Seen:
                         seen.small.add(word.low)
                 elif not opening:
                     seen.inside.add(word.text)
-                elif i + 1 < len(line) and line[i + 1].tag == "'":
-                    seen.called.add(word.text)
+                    if i + 1 < len(line) and line[i + 1].text[0].isupper():
+                        seen.pairs.add((word.text, line[i + 1].text))
                 opening = False
             elif word.tag in '.":*-' or word.low in "-•":
                 opening = True
@@ -202,23 +202,14 @@ def _tells(following: Word | None) -> bool:
 
 
 def _two(word: Word, following: Word | None, seen: Seen) -> bool:
-    """Two capitalised words at the start of a sentence, the second of which is no ordinary word."""
-    return (
-        following is not None
-        and following.text[0].isupper()
-        and following.low not in words("never_names")
-        and following.low not in tags()
-        and following.low not in common()
-        and following.end - word.end == len(following.text) + 1
-        and word.low not in _OPENERS
-        and word.low not in seen.small
-    )
+    """An ordinary word at the start of a sentence that begins a name of several words: "New York", or as seen elsewhere."""
+    if following is None or not following.text[0].isupper() or following.start - word.end != 1:
+        return False
+    if following.low in words("never_names") or following.low in tags():
+        return False
+    return (word.text, following.text) in seen.pairs or word.low in words("name_tails", "place_head")
 
 
-_OPENERS = frozenset(
-    "dear with from after before when since while although though because as at in on for by unlike like about meet ask tell call let get see did does "
-    "is are was were has have had can could will would should poor little old new big great good nice happy both only even just now then today".split()
-)
 _ENDINGS = (
     "ing",
     "ed",
