@@ -185,7 +185,7 @@ function start(document, window) {
       pen.globalAlpha = chosen < 0 || mine ? 0.9 : 0.25;
       pen.strokeStyle = mine ? strong : line;
       pen.lineWidth = (mine ? 1.8 : 1) / Math.max(view.k, 0.5);
-      pen.setLineDash(edge.rank === "assumed" ? [5, 4] : []);
+      pen.setLineDash(edge.until !== undefined ? [1, 4] : edge.rank === "assumed" ? [5, 4] : []);
       pen.beginPath();
       pen.moveTo(p.x, p.y);
       pen.lineTo(q.x, q.y);

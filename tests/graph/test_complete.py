@@ -1,0 +1,225 @@
+"""New nodes are complete: from the world, from their kind, from their type; never against what was said."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.derive.ontology import types
+from backscroll.formats.lorebook import LoreEntry, read_lorebook
+from backscroll.graph.complete import NOWHERE, completed, seed_shape
+from backscroll.graph.fold import Graph
+from backscroll.graph.view import Evidence, Fact, NodeView, Options, Rank, WorldEntry
+from backscroll.graph.world import world_entries
+from backscroll.vocab.assertion import Assertion, Claim
+from backscroll.vocab.ids import Ref
+from tests.graph.claims import has, person, ref, turn
+
+TURN = ref(4)
+WORLD_EN = """# Aldor
+
+## Forest elves
+Forest elves live in the Mysterious Forest. They are helpful but cautious, belong to no faction and know every path.
+They pose no threat.
+
+## Elves
+Elves love music and are proud.
+
+## Mysterious Forest
+Language: Elvish
+"""
+WORLD_ZH = (
+    "# 世界\n\n## 森林精灵\n森林精灵住在迷雾森林，乐于助人但很谨慎，不属于任何阵营，熟悉森林，没有威胁。\n"
+)
+
+
+def world(text: str) -> tuple[WorldEntry, ...]:
+    return tuple(world_entries(read_lorebook(text, "world.md")))
+
+
+def said(predicate: str, value: str, rank: Rank = Rank.SAID) -> Fact:
+    claim = Assertion(
+        Claim.ATTRIBUTE, "Ellie", predicate, value, quote=f"Her {predicate} is {value}.", speaker="user"
+    )
+    return Fact("ellie", predicate, value, rank=rank, since=TURN, evidence=(Evidence(TURN, claim),))
+
+
+def ellie(*facts: Fact, type: str = "person", relations: tuple[Fact, ...] = ()) -> NodeView:
+    return NodeView("ellie", "ellie", "Ellie", type, (), facts, relations, (TURN,), TURN, TURN)
+
+
+def number(turn: Ref) -> int:
+    return turn.seq
+
+
+def test_ellie_the_forest_elf_is_complete() -> None:
+    """A world that speaks of forest elves gives home, temper, knowledge, faction and threat to the elf whom the text only names."""
+    made = completed(ellie(said("race", "Forest Elf")), world(WORLD_EN), Options())
+    assert seed_shape(made, number) == {
+        "node_id": "ellie",
+        "type": "character",
+        "base_attributes": {
+            "name": "Ellie",
+            "race": "Forest Elf",
+            "location": "Mysterious Forest",
+            "disposition": "helpful but cautious",
+            "knowledge_level": "local expert",
+        },
+        "world_context_attributes": {
+            "faction": "neutral",
+            "threat_level": "low",
+            "interaction_history": [{"turn": 4, "line": "Her race is Forest Elf."}],
+        },
+        "inferred": ["disposition", "faction", "knowledge_level", "location", "threat_level"],
+    }
+
+
+def test_a_chinese_elf_is_complete() -> None:
+    node = NodeView(
+        "艾莉",
+        "艾莉_森林精灵",
+        "艾莉",
+        "person",
+        (),
+        (Fact("艾莉", "race", "森林精灵", since=TURN),),
+        (),
+        (TURN,),
+        TURN,
+        TURN,
+    )
+    made = completed(node, world(WORLD_ZH), Options(language="zh"))
+    shape = seed_shape(made, number)
+    assert shape["base_attributes"] == {
+        "name": "艾莉",
+        "race": "森林精灵",
+        "location": "迷雾森林",
+        "disposition": "乐于助人但很谨慎",
+        "knowledge_level": "当地通",
+    }
+    assert shape["world_context_attributes"]["faction"] == "中立"
+
+
+def test_through_the_fold() -> None:
+    """The graph itself shows complete nodes, under a readable name, and the relation leads to the place."""
+    graph = Graph([turn(1, person("Ellie"), has("Ellie", "race", "Forest Elf"))], world=world(WORLD_EN))
+    node = graph.node("Ellie")
+    assert node.readable == "ellie_forest_elf"
+    assert node.attribute("disposition") == "helpful but cautious"
+    assert [(f.predicate, f.object, f.rank) for f in node.relations if f.predicate == "lives_in"] == [
+        ("lives_in", "mysterious forest", Rank.WORLD)
+    ]
+
+
+def test_every_inferred_fact_says_from_where() -> None:
+    """The entry, or the type, by name; the nearest kind speaks before the wider one (all elves are proud)."""
+    made = completed(ellie(said("race", "Forest Elf")), world(WORLD_EN), Options())
+    notes = {
+        f.predicate: f.evidence[0].note for f in (*made.attributes, *made.relations) if f.rank is Rank.WORLD
+    }
+    assert notes["disposition"] == "world: world: Forest elves (Forest Elf)"
+    assert made.attribute("disposition") == "helpful but cautious"
+    plain = completed(ellie(), (), Options())
+    assert {f.evidence[0].note for f in plain.attributes} == {"default of type person"}
+    assert all(f.rank is Rank.DEFAULT and f.sure < 0.5 for f in plain.attributes)
+
+
+def test_the_entry_about_the_node_comes_first() -> None:
+    """What is stated about Ellie herself beats what is stated about elves, and tells her kind."""
+    told = world(WORLD_EN + "\n## Ellie\nEllie is a forest elf. She is reckless.\n")
+    made = completed(ellie(), told, Options())
+    assert made.attribute("race") == "forest elf"
+    assert made.attribute("disposition") == "reckless"
+    assert made.attribute("faction") == "neutral"
+
+
+def test_mentions_in_passing_count() -> None:
+    """An entry about something else may tell who somebody is."""
+    told = tuple(
+        world_entries(
+            [LoreEntry("History", text="The war was long. Ellie Green is a forest elf.", constant=True)]
+        )
+    )
+    node = NodeView("ellie green", "ellie_green", "Ellie Green", "person", first=TURN)
+    assert completed(node, told, Options()).attribute("race") == "forest elf"
+
+
+def test_place_and_group_hand_on_a_little() -> None:
+    """Who lives somewhere speaks the language of the place, but is not itself a dark forest."""
+    told = world(
+        "# W\n\n## Mistwood\nMistwood is a dark forest. Language: Elvish\nFaction: Dawn\nLanguage: Elvish\n"
+    )
+    home = Fact("ellie", "lives_in", "Mistwood", "mistwood", Rank.SAID, TURN)
+    made = completed(ellie(relations=(home,)), told, Options())
+    assert made.attribute("language") == "Elvish"
+    assert made.attribute("faction") == "Dawn"
+    assert made.attribute("kind") == ""
+
+
+@pytest.mark.parametrize("rank", [Rank.SAID, Rank.PERSON])
+def test_what_was_said_is_never_overruled(rank: Rank) -> None:
+    """Neither single values nor homes nor manifold attributes of the text are touched."""
+    home = Fact("ellie", "lives_in", "", "harbour", rank, TURN)
+    facts = (said("race", "Forest Elf"), said("disposition", "cruel", rank), said("faction", "Dawn", rank))
+    made = completed(ellie(*facts, relations=(home,)), world(WORLD_EN), Options())
+    assert made.attributes[: len(facts)] == facts
+    assert [f for f in made.attributes if f.predicate in {"disposition", "faction"}] == list(facts[1:])
+    assert [f for f in made.relations if f.predicate == "lives_in"] == [home]
+
+
+def test_what_a_person_forbade_is_not_inferred() -> None:
+    made = completed(
+        ellie(said("race", "Forest Elf")),
+        world(WORLD_EN),
+        Options(),
+        lambda fact: fact.predicate in {"faction", "lives_in"},
+    )
+    assert made.attribute("faction") == ""
+    assert not [f for f in made.relations if f.predicate == "lives_in"]
+
+
+def test_switches() -> None:
+    """Nothing is added where that was turned off; without the world only the type speaks; entries that are off say nothing."""
+    node, told = ellie(said("race", "Forest Elf")), world(WORLD_EN)
+    assert completed(node, told, Options(auto_infer=False)) is node
+    assert completed(node, told, Options(min_attributes=0)) is node
+    alone = completed(node, told, Options(use_world=False))
+    assert {f.rank for f in alone.attributes} == {Rank.SAID, Rank.DEFAULT}
+    off = tuple(world_entries([LoreEntry("Forest elves", text="They are shy.", enabled=False)]))
+    assert Rank.WORLD not in {f.rank for f in completed(node, off, Options()).attributes}
+
+
+@given(
+    st.sampled_from([*types(), "", "spaceship"]),
+    st.integers(1, 7),
+    st.lists(st.sampled_from(["race", "status", "kind", "mood", "x"]), unique=True),
+    st.booleans(),
+)
+def test_at_least_so_many_attributes(kind: str, least: int, known: list[str], use_world: bool) -> None:
+    """Whatever the type: the minimum is reached, nothing twice, and completing again adds nothing."""
+    node = ellie(*(said(name, "v") for name in known), type=kind)
+    options = Options(min_attributes=least, use_world=use_world)
+    made = completed(node, world(WORLD_EN), options)
+    names = [f.predicate for f in made.attributes if f.predicate != "name"]
+    assert len(set(names)) >= least
+    assert len(names) == len(set(names))
+    assert completed(made, world(WORLD_EN), options) == made
+
+
+def test_a_node_of_nobodys_turn() -> None:
+    """What only a person or the world speaks of is completed too, and has no history."""
+    node = NodeView("ellie", "ellie", "Ellie", "person")
+    made = completed(node, world(WORLD_EN), Options())
+    assert made.attributes[0].evidence[0].opening == NOWHERE
+    assert seed_shape(made, number)["world_context_attributes"]["interaction_history"] == []
+
+
+def test_several_values_and_groups_in_the_shape() -> None:
+    """Several values are a list; who has no faction but belongs somewhere is of that side; long quotes are cut."""
+    long = Assertion(Claim.ATTRIBUTE, "Ellie", "skill", "song", quote="word " * 60)
+    facts = (Fact("ellie", "skill", "song", evidence=(Evidence(TURN, long),)), Fact("ellie", "skill", "bow"))
+    node = ellie(*facts, relations=(Fact("ellie", "member_of", "", "silver guild"),))
+    shape = seed_shape(node, number)
+    assert shape["base_attributes"]["skill"] == ["song", "bow"]
+    assert shape["world_context_attributes"]["faction"] == "silver guild"
+    assert len(shape["world_context_attributes"]["interaction_history"][0]["line"]) <= 120
