@@ -26,9 +26,8 @@ class Seen:
 
     inside: set[str] = field(default_factory=set[str])  # capitalised where no sentence begins
     small: set[str] = field(default_factory=set[str])  # also written small
-    called: set[str] = field(
-        default_factory=set[str]
-    )  # after a title, before a possessive ending, called out
+    #: two capitalised words, where no sentence begins
+    pairs: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
 
 def survey(lines: Iterable[Sequence[Word]]) -> Seen:
