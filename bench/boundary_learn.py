@@ -33,7 +33,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "bench" / "boundary"
 HELD = ("dialseg711", "sgd")
 TWINS = {"dialseg711": "multiwoz21", "multiwoz21": "dialseg711"}
 #: Where the learned score is cut; the weights are written down shifted, so that the package says 0.5 for it.
-CUT = 0.36
+CUT = 0.38
 EACH = 3_000.0  # every set counts as so many messages, however large it is
 
 

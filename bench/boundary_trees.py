@@ -29,10 +29,13 @@ class Learned:
     base: float
     means: np.ndarray
     weights: np.ndarray
+    least: np.ndarray  # the range of each number; what lies outside counts as its end
+    most: np.ndarray
     trees: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
     def scores(self, rows: np.ndarray) -> np.ndarray:
         """Logarithms of the odds."""
+        rows = np.clip(rows, self.least, self.most)
         out = self.base + (rows - self.means) @ self.weights
         for asks, limits, values in self.trees:
             out += values[_leaves(rows, asks, limits)]
@@ -53,6 +56,8 @@ class Learned:
             "base": _short(self.base - shift),
             "means": [_short(x) for x in self.means],
             "weights": [_short(x) for x in self.weights],
+            "least": [_short(x) for x in self.least],
+            "most": [_short(x) for x in self.most],
             "trees": trees,
         }
 
@@ -63,8 +68,12 @@ def _short(x: float) -> float:
 
 def learn(rows: np.ndarray, gold: np.ndarray, weight: np.ndarray, trees: int = TREES) -> Learned:
     """Learn from rows of numbers; `weight` says how much each row counts."""
+    least, most = np.quantile(rows, 0.002, axis=0), np.quantile(rows, 0.998, axis=0)
+    # A flag that is set in one message of a thousand keeps its range.
+    most = np.where(np.isin(rows, (0.0, 1.0)).all(0), 1.0, most)
+    rows = np.clip(rows, least, most)
     base, means, weights = _linear(rows, gold, weight)
-    out = Learned(base, means, weights, [])
+    out = Learned(base, means, weights, least, most, [])
     edges = [_edges(rows[:, j]) for j in range(rows.shape[1])]
     binned = np.stack(
         [np.searchsorted(e, rows[:, j], side="left") for j, e in enumerate(edges)], axis=1

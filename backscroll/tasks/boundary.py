@@ -60,7 +60,8 @@ class Detector:
         """The score of the next message. What no person or model said (system, tools) is never a boundary."""
         if signal.role not in ("user", "assistant"):
             return Score(0.0)
-        first = self._course.count == 0
+        # What the other side says before the person's first word is a greeting; the first word starts the thread, not a new task.
+        first = not self._behaviour.asked
         if signal.machine:
             self._behaviour.pass_by(signal)
             return Score(0.0)

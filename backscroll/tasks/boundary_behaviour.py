@@ -44,6 +44,7 @@ class Behaviour:
 
     at_us: int | None = None
     calls: int = 0
+    worked: bool = False
     asked: int = 0  # messages of the person
     streak: int = 0  # successes since the last failure
     last_failed: bool = False
@@ -53,7 +54,7 @@ class Behaviour:
     def weigh(self, signal: Signal, said: Said) -> Behaved:
         """What speaks for and against, before the message belongs to the past."""
         numbers = _numbers()
-        agent = self.calls + len(signal.tools) >= numbers["agent"]["calls"]
+        agent = self.worked or self._works(signal)
         if agent and signal.role != "user":
             return Behaved((), True, 0.0)
         reasons: list[Reason] = []
@@ -69,6 +70,10 @@ class Behaviour:
         if agent:
             reasons += self._of_agent(signal, said, pause, numbers["agent"])
         return Behaved(tuple(reasons), False, numbers["explicit"]["start"])
+
+    def _works(self, signal: Signal) -> bool:
+        """Tools are called, or the other side writes code: work, not talk."""
+        return bool(signal.tools) or (signal.role == "assistant" and "```" in signal.text)
 
     def _of_agent(self, signal: Signal, said: Said, pause: float, numbers: Json) -> list[Reason]:
         heavy = self.calls >= numbers["heavy_calls"] * max(1, self.asked)
@@ -96,6 +101,7 @@ class Behaviour:
         """The message belongs to the past."""
         self.pass_by(signal)
         self.calls += len(signal.tools)
+        self.worked = self.worked or self._works(signal)
         self.asked += signal.role == "user"
         if signal.failed:
             # Which of several calls came last is not known: a step with a failure counts as failed unless most of it went well.

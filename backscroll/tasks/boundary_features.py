@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import log1p, sqrt
 from typing import TypeAlias
 
-from backscroll.recall.cut import terms_of
+from backscroll.recall.cut import tagged_words, terms_of
 from backscroll.tasks.boundary_cues import KINDS, Read, ends_of, read_cues, sentences_of
 
 Vector: TypeAlias = Sequence[float]
@@ -27,6 +27,9 @@ _FADE = 0.7
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][a-zA-Z]{2,}")
 _TITLE = re.compile('《([^》]{1,40})》|“([^”]{1,30})”|「([^」]{1,30})」|"([^"]{1,30})"')
 _WORD = re.compile("[a-z0-9']+|[\u3400-\u9fff\uf900-\ufaff]", re.IGNORECASE)
+_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+_NAME_TAGS = ("nr", "ns", "nt", "nz")
+_NAMES_READ = 600
 _TYPES = ("fix", "build", "find", "explain")
 
 #: Which cues of the previous message, and of the speaker's own last message, are looked at.
@@ -53,9 +56,11 @@ _BASIC = (
 _LEXICAL = (
     "in_prev", "in_prev2", "in_window", "in_all", "cosine", "cosine_rel", "fresh", "fresh_share", "fresh_rel", "prev_fresh_share",
     "from_prev_fresh", "returns", "in_own", "last_in_window", "new_names", "known_names", "prev_new_names", "type_changed", "prev_in_window",
+    "names_in_prev", "names_in_window", "since_name",
 )  # fmt: skip
 _PROFILE = (
     "asks_here", "other_asks_here", "wants_here", "tells_here", "shifts_here", "other_tells_here", "since_want", "since_shift", "mean_in_window", "words_here", "turns_words_ratio",
+    "wants_lead", "asks_lead", "both_tell",
 )  # fmt: skip
 _VECTOR = (
     "v_prev",
@@ -144,6 +149,7 @@ class Course:
     last_type: str = ""
     since_want: int = 0
     since_shift: int = 0
+    since_name: int = 0  # messages since a name was said for the first time
 
     def measure(self, role: str, text: str) -> tuple[list[float], Said]:
         """The numbers of the next message, which then belongs to the past."""
@@ -235,6 +241,9 @@ class Course:
             float(min(prev.fresh_names, 4)) if prev else 0.0,
             float(bool(kind) and bool(self.last_type) and kind != self.last_type),
             prev.in_window if prev else 0.0,
+            _share(said.names, prev.names) if prev and said.names else 0.0,
+            _share(said.names, frozenset[str]().union(*(s.names for s in self.said))) if said.names else 0.0,
+            float(min(self.since_name, 8)),
         ]
 
     def _profile(self, said: Said) -> list[float]:
@@ -251,6 +260,9 @@ class Course:
             self.usual["in_window"].mean,
             mine["words"].mean,
             mine["words"].mean - other["words"].mean,
+            mine["wants"].mean - other["wants"].mean,
+            mine["asks"].mean - other["asks"].mean,
+            min(mine["tells"].mean, other["tells"].mean),
         ]
 
     def _vectors(self, said: Said) -> list[float]:
@@ -293,6 +305,7 @@ class Course:
         manner["words"].learn(log1p(said.words))
         self.since_want = 0 if "want" in cues and said.user else self.since_want + 1
         self.since_shift = 0 if "shift" in cues else self.since_shift + 1
+        self.since_name = 0 if said.fresh_names else self.since_name + 1
         if said.user:
             self.last_type = _type(said.read) or self.last_type
         for term in self.faded:
@@ -316,9 +329,16 @@ def _terms(text: str) -> frozenset[str]:
 
 
 def _names(text: str) -> list[str]:
-    """Names and titles: capitals inside a sentence, what stands in quotation marks."""
-    quoted = [next(filter(None, found)) for found in _TITLE.findall(text[:1_000])]
-    return [*_NAME.findall(text[:1_000]), *quoted]
+    """Names and titles: capitals inside a sentence, what stands in quotation marks, Chinese names as the word cutter tags them."""
+    text = text[:_NAMES_READ]
+    quoted = [group for found in _TITLE.finditer(text) for group in found.groups() if group]
+    tagged = tagged_words(text) if _HAN.search(text) else []
+    chinese = [
+        word
+        for word, tag in tagged
+        if len(word) >= (2 if tag.startswith(_NAME_TAGS) else 3) and tag[:1] in "nil"
+    ]
+    return [*_NAME.findall(text), *quoted, *chinese]
 
 
 def _type(read: Read) -> str:

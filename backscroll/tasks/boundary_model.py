@@ -33,10 +33,16 @@ class Model:
     base: float
     means: tuple[float, ...]
     weights: tuple[float, ...]
+    least: tuple[float, ...]
+    most: tuple[float, ...]
     trees: tuple[Tree, ...]
 
     def weigh(self, row: Sequence[float]) -> tuple[float, list[float]]:
-        """The logarithm of the odds, and what each number added to it."""
+        """The logarithm of the odds, and what each number added to it.
+
+        A number outside the range that was learned from counts as the end of the range: a pasted page is no longer than a long message.
+        """
+        row = [min(max(x, low), high) for x, low, high in zip(row, self.least, self.most, strict=True)]
         parts = [w * (x - m) if w else 0.0 for x, m, w in zip(row, self.means, self.weights, strict=True)]
         total = self.base + sum(parts)
         for tree in self.trees:
@@ -55,7 +61,8 @@ class Model:
 def model_of(data: Json) -> Model:
     """The weights as they are written down."""
     trees = tuple(Tree(tuple(t["asks"]), tuple(t["limits"]), tuple(t["values"])) for t in data["trees"])
-    return Model(tuple(data["names"]), data["base"], tuple(data["means"]), tuple(data["weights"]), trees)
+    lists = (tuple(data[name]) for name in ("means", "weights", "least", "most"))
+    return Model(tuple(data["names"]), data["base"], *lists, trees)
 
 
 @cache
