@@ -39,7 +39,7 @@ function cells(points, size) {
 function step(points, links, alpha) {
   const size = NEAR * 2.5;
   const grid = cells(points, size);
-  const strength = NEAR * NEAR * 0.9 * alpha;
+  const strength = NEAR * NEAR * 0.08 * alpha;
   const push = (p, x, y, weight) => {
     const dx = p.x - x, dy = p.y - y;
     const d2 = dx * dx + dy * dy + 4;
@@ -52,18 +52,21 @@ function step(points, links, alpha) {
       if (Math.abs(cell.cx - cx) > 1 || Math.abs(cell.cy - cy) > 1) push(p, cell.x, cell.y, cell.in.length);
       else for (const m of cell.in) if (m !== n) push(p, points[m].x + (m < n ? 0.01 : -0.01), points[m].y, 1);
     }
-    p.vx -= p.x * 0.012 * alpha;
-    p.vy -= p.y * 0.012 * alpha;
+    p.vx -= p.x * 0.02 * alpha;
+    p.vy -= p.y * 0.02 * alpha;
   });
+  const degree = new Float64Array(points.length);
+  for (const [a, b] of links) (degree[a]++, degree[b]++);
   for (const [a, b] of links) {
     const p = points[a], q = points[b];
     const dx = q.x - p.x, dy = q.y - p.y;
     const d = Math.sqrt(dx * dx + dy * dy) || 1;
-    const pull = ((d - NEAR * 1.6) / d) * 0.09 * alpha;
-    p.vx += dx * pull;
-    p.vy += dy * pull;
-    q.vx -= dx * pull;
-    q.vy -= dy * pull;
+    const pull = ((d - NEAR * 1.4) / d) * alpha * 0.9 / Math.min(degree[a], degree[b]); // hubs are pulled by many: each less
+    const share = degree[a] / (degree[a] + degree[b]); // the lighter end moves more
+    p.vx += dx * pull * (1 - share);
+    p.vy += dy * pull * (1 - share);
+    q.vx -= dx * pull * share;
+    q.vy -= dy * pull * share;
   }
   for (const p of points) {
     const speed = Math.hypot(p.vx, p.vy);
