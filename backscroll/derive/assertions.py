@@ -9,18 +9,16 @@ count is settled in `assertions_speech`: never injected memory, summaries, tool 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
+from backscroll.derive import extract_code
 from backscroll.derive.assertions_language import in_tongue
 from backscroll.derive.assertions_speech import counts, folded, speeches
 from backscroll.derive.assertions_storing import from_body, to_body
 from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Recipe
-from backscroll.derive.said import Said
 from backscroll.record.content import spelled
 from backscroll.vocab.assertion import Assertion, Claim
 from backscroll.vocab.ids import Ref
@@ -33,7 +31,6 @@ RECIPE = Recipe("assertions", 1)
 #: Assertions of one turn that are kept at the most.
 MOST = 60
 _LONGEST = 400  # characters of a name, a value or a quote
-_Read: TypeAlias = Callable[[Sequence[Said]], list[Assertion]]
 _Name: TypeAlias = tuple[str, ...]
 _CODED = re.compile(r"[a-z][A-Z]|\w_\w|[(){}<>=+/\\]|^[A-Z]{2,}$|\w\.\w")
 _TICKED = re.compile(r"`[^`\n]{1,200}`")
@@ -58,16 +55,18 @@ def _input(message: Message) -> str:
 
 def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
     """What these messages (one turn, in order) say about the world, in the order in which it is said."""
-    from backscroll.derive import extract_code
-
     told = speeches(messages)
     work = extract_code.at_work(messages)
     heard = [one for one in told if one.role == "user"] if work else told
     found: list[Assertion] = []
     if spoken := in_tongue(heard, "en"):
-        found += _reader("extract_en")(spoken)
+        from backscroll.derive import extract_en
+
+        found += extract_en.read(spoken)
     if spoken := in_tongue(heard, "zh"):
-        found += _reader("extract_zh")(spoken)
+        from backscroll.derive import extract_zh
+
+        found += extract_zh.read(spoken)
     code = extract_code.read(messages, told)
     if found and extract_code.about_code(messages, told):
         found = _without_code(found, code)
@@ -97,13 +96,6 @@ def _is_code(name: str, quote: str) -> bool:
     if _CODED.search(name):
         return True
     return any(name in ticked for ticked in _TICKED.findall(quote)) and name not in _TICKED.sub("", quote)
-
-
-def _reader(name: str) -> _Read:
-    """The reader of one language; loaded only where somebody speaks it."""
-    if find_spec(f"backscroll.derive.{name}") is None:
-        return lambda _: []
-    return cast("_Read", import_module(f"backscroll.derive.{name}").read)
 
 
 def _standing(found: Iterable[Assertion], messages: Sequence[Message]) -> list[Assertion]:

@@ -1,0 +1,151 @@
+"""The recipe: its key, its stored shape, its order and bounds; every quote stands in the message it names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.derive.assertions import MOST, bounded, extract, from_body, rule_key, to_body
+from backscroll.derive.assertions_speech import folded
+from backscroll.derive.flat import flat
+from backscroll.errors import StoreCorrupt
+from backscroll.vocab.assertion import Assertion, Claim
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Content, Message, Role
+from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
+
+THREAD, OTHER = "0" * 32, "1" * 32
+
+
+def message(
+    role: Role, *parts: Part | str, seq: int = 1, author: str | None = None, thread: str = THREAD
+) -> Message:
+    ref = Ref(thread, seq)
+    told = tuple(Text(p) if isinstance(p, str) else p for p in parts)
+    return Message(ref, role, ref, Content(told, author), "2026-11-01T09:00:00+00:00")
+
+
+TURN = [
+    message("user", "My name is Tom. I live in Berlin. We decided to use SQLite in `src/app.py`.", seq=1),
+    message("assistant", ToolCall("1", "Edit", {"file_path": "src/app.py", "new_string": "x"}), seq=2),
+    message("tool", ToolResult("1", (Text("done"),)), seq=3),
+    message("assistant", "好的，汤姆。", seq=4),
+]
+
+
+def test_equal_turns_share_a_key() -> None:
+    """Names of revisions do not matter, who says what does."""
+    elsewhere = [replace(m, id=Ref(OTHER, n), revision=Ref(OTHER, n)) for n, m in enumerate(TURN, 7)]
+    assert rule_key(TURN) == rule_key(elsewhere)
+    assert rule_key(TURN) != rule_key(TURN[:3])
+    assert rule_key(TURN) != rule_key([*TURN[:1], *reversed(TURN[1:])])
+    signed = replace(TURN[0], content=replace(TURN[0].content, author="Ann"))
+    assert rule_key([signed, *TURN[1:]]) != rule_key(TURN)
+    assert rule_key([replace(TURN[0], hidden=True), *TURN[1:]]) != rule_key(TURN)
+    assert rule_key([message("system", "You are kind.", seq=9), *TURN]) == rule_key(TURN)
+
+
+def test_what_is_stored_names_places_and_not_revisions() -> None:
+    """Read back for other revisions, it names those; the bytes are the same wherever the turn stands."""
+    found = extract(TURN)
+    assert found
+    body = to_body(found, TURN)
+    assert THREAD.encode() not in body
+    assert from_body(body, [m.revision for m in TURN]) == found
+    elsewhere = [replace(m, id=Ref(OTHER, n), revision=Ref(OTHER, n)) for n, m in enumerate(TURN, 7)]
+    assert to_body(extract(elsewhere), elsewhere) == body
+    moved = from_body(body, [m.revision for m in elsewhere])
+    assert {claim.source.thread for claim in moved if claim.source} == {OTHER}
+    assert [replace(c, source=None) for c in moved] == [replace(c, source=None) for c in found]
+
+
+@pytest.mark.parametrize("body", [b"{", b'[{"kind": "odd", "subject": "x"}]', b'[{"subject": "x"}]', b"[7]"])
+def test_damage_is_told(body: bytes) -> None:
+    """What cannot be read is an error of the store, with what to do."""
+    with pytest.raises(StoreCorrupt) as error:
+        from_body(body, [])
+    assert error.value.hint
+
+
+def test_all_readers_are_heard_in_the_order_of_the_words() -> None:
+    """English, decisions and tool calls of one turn together; later words come later."""
+    found = extract(TURN)
+    predicates = [claim.predicate for claim in found]
+    assert "changed" in predicates
+    assert any(claim.type == "decision" for claim in found)
+    assert any("Berlin" in (claim.object, claim.value) for claim in found)
+    places = [[m.revision for m in TURN].index(claim.source) for claim in found if claim.source]
+    assert places == sorted(places)
+
+
+def test_chinese_and_english_in_one_turn() -> None:
+    """Each sentence is read in its own language."""
+    turn = [message("user", "My sister Anna lives in Paris. 我叫李雷，住在北京。")]
+    names = {name for claim in extract(turn) for name in (claim.subject, claim.object, claim.value)}
+    assert {"Anna", "Paris"} <= names
+    assert any("北京" in name for name in names)
+    assert any("李雷" in name for name in names)
+
+
+def test_no_more_than_so_many_and_the_most_important_ones() -> None:
+    """Mere mentions go first; what stays is in the order of the words."""
+    many = [
+        Assertion(Claim.NODE, f"Name{n}", quote="q", source=Ref(THREAD, 1), sure=0.9) for n in range(MOST)
+    ]
+    told = [
+        Assertion(Claim.RELATION, f"Person{n}", "knows", object="Ann", quote="q", source=Ref(THREAD, 1))
+        for n in range(10)
+    ]
+    kept = bounded([*many, *told])
+    assert len(kept) == MOST
+    assert list(kept[-10:]) == told
+    assert list(kept[:-10]) == many[: MOST - 10]
+
+
+def test_repetitions_are_told_once_but_a_return_counts() -> None:
+    """Said twice is said once; left and came back is three things."""
+
+    def lives(value: str, kind: Claim = Claim.RELATION) -> Assertion:
+        return Assertion(kind, "Ann", "lives_in", object=value, quote="q", source=Ref(THREAD, 1))
+
+    assert bounded([lives("Rome"), lives("Rome")]) == (lives("Rome"),)
+    back = [lives("Rome"), lives("Rome", Claim.END), lives("Rome")]
+    assert list(bounded(back)) == back
+    moves = [lives("Rome"), lives("Oslo"), lives("Rome")]
+    assert list(bounded(moves)) == moves
+
+
+parts = st.one_of(
+    st.text(max_size=200),
+    st.sampled_from(
+        [
+            "Ellie is a forest elf who lives in Greenvale.",
+            "她叫艾莉，是森林精灵。",
+            "I get a TypeError in src/app.py",
+            "let's use Redis instead of Memcached because it is faster.",
+            "<system-reminder>x",
+            "`parse_config()` in `src/config.py`",
+            "\ud83d\x00\u202e",
+            "```\nTraceback\nValueError: no\n```",
+        ]
+    ),
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), parts), max_size=5))
+def test_any_turn_gives_claims_that_stand(rows: list[tuple[Role, str]]) -> None:
+    """Nothing crashes, the same turn gives the same bytes, there are not too many, and every quote stands where it says."""
+    turn = [message(role, text, seq=n) for n, (role, text) in enumerate(rows, 1)]
+    found = extract(turn)
+    assert to_body(found, turn) == to_body(extract(turn), turn)
+    assert from_body(to_body(found, turn), [m.revision for m in turn]) == found
+    assert len(found) <= MOST
+    texts = {m.revision: folded(flat(m)) for m in turn}
+    for claim in found:
+        assert claim.subject
+        assert claim.source is not None
+        assert folded(claim.quote).strip() in texts[claim.source]
+        assert {m.revision: m.role for m in turn}[claim.source] != "tool"
