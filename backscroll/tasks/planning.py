@@ -24,7 +24,7 @@ from backscroll.vocab.task import Memory
 RECIPE = Recipe("task-plan", 1)
 MOST = 10  # steps
 _ALIKE = 0.6  # share of words from which two steps are the same
-_TOUCHES = 0.34  # … from which what was tried has to do with a step
+_TOUCHES = 0.3  # … from which what was tried has to do with a step
 _RULES, _PREFERENCES, _AVOID = 3, 4, 5
 
 

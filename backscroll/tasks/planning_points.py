@@ -17,7 +17,6 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 
 from backscroll.derive.sentences import sentences
 from backscroll.derive.sentences_cues import CODE, lowered, paths_in
-from backscroll.formats.language import language_of
 from backscroll.tasks.memory_notes import quoted
 from backscroll.vocab.part import Json
 
@@ -31,6 +30,7 @@ _BULLET = re.compile(
 _LOUD = re.compile(
     r"[\w.]*(?:Error|Exception)\b[^\n]*|(?:error|fatal|panic)(?:\[\w+\])?[:：][^\n]*|(?:错误|异常)[:：][^\n]*"
 )
+_LATIN = re.compile(r"[A-Za-z]{2,}")
 _EDGE = " \t\u3000,，;；、"
 _END = " \t\u3000.。!！,，;；"
 
@@ -132,4 +132,6 @@ def language_in(text: str, otherwise: str = "") -> str:
     """The language of a text: `zh` or `en`; `otherwise` where it is too short to tell."""
     if _HAN.search(text):
         return "zh"
-    return language_of(text) or otherwise or "en"
+    if len(_LATIN.findall(text)) > 1:
+        return "en"  # we have words in two languages only: who writes Latin letters reads English sooner than Chinese
+    return otherwise or "en"

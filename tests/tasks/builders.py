@@ -1,0 +1,79 @@
+"""Messages and tasks by hand, for tests of a room that reads no store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from backscroll.record.content import digest
+from backscroll.record.order import at_end
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Content, Message, Role, content_of
+from backscroll.vocab.part import Text, ToolCall, ToolResult
+from backscroll.vocab.task import Attempt, Task, TaskState
+
+HOME = "a" * 32
+
+
+class Talk:
+    """A conversation that grows; messages are numbered from 1."""
+
+    def __init__(self, thread: str = HOME) -> None:
+        self.thread = thread
+        self.messages: list[Message] = []
+
+    def say(self, role: Role, content: Any, *, at: str = "") -> Message:
+        """Add a message."""
+        seq = len(self.messages) + 1
+        what: Content = content_of(content)
+        when = at or f"2026-11-{1 + seq // 1440:02}T{seq // 60 % 24:02}:{seq % 60:02}:00+00:00"
+        ref = Ref(self.thread, seq)
+        made = Message(ref, role, ref, what, when, digest=digest(role, what).hex(), position=at_end(seq))
+        self.messages.append(made)
+        return made
+
+    def user(self, text: str, **more: Any) -> Message:
+        """The user says something."""
+        return self.say("user", text, **more)
+
+    def assistant(self, text: str) -> Message:
+        """The assistant says something."""
+        return self.say("assistant", text)
+
+    def tool(self, name: str, arguments: Any, result: str, *, error: bool = False, text: str = "") -> Message:
+        """The assistant calls a tool, which answers; gives the message with the answer."""
+        call = f"c{len(self.messages)}"
+        self.say("assistant", [*([Text(text)] if text else []), ToolCall(call, name, arguments)])
+        return self.say("tool", [ToolResult(call, (Text(result),), is_error=error, name=name)])
+
+    def without(self, message: Message) -> list[Message]:
+        """The messages as they are once one is deleted."""
+        return [m for m in self.messages if m.id != message.id]
+
+    def edited(self, message: Message, text: str) -> list[Message]:
+        """The messages as they are once one has other words."""
+        what = content_of(text)
+        new = replace(
+            message, revision=Ref(self.thread, 900), content=what, digest=digest(message.role, what).hex()
+        )
+        return [new if m.id == message.id else m for m in self.messages]
+
+
+def task(state: TaskState = TaskState.COMPLETED, *attempts: Attempt, **more: Any) -> Task:
+    """A task of the conversation."""
+    facts: dict[str, Any] = {
+        "title": "Mend the login",
+        "first": None,
+        "last": None,
+        "began": "2026-11-01T00:00:00+00:00",
+        "ended": "2026-11-02T00:00:00+00:00",
+        "attempts": attempts,
+        "feedback": tuple(a.feedback for a in attempts if a.feedback),
+        **more,
+    }
+    return Task("500", Ref(HOME, 500), state=state, thread=HOME, **facts)
+
+
+def attempt(result: str, verdict: str = "", feedback: str = "", seq: int = 501) -> Attempt:
+    """A result that was put before the person."""
+    return Attempt(Ref(HOME, seq), "2026-11-01T12:00:00+00:00", "ann", result, verdict, feedback)

@@ -1,0 +1,49 @@
+"""Memories fade unless they are used, never to nothing."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.tasks.memory_fading import HALF, LEAST, Use, faded, weight
+from backscroll.vocab.task import Memory, MemoryKind
+
+SAID = "2026-01-01T00:00:00+00:00"
+
+
+def later(days: int) -> str:
+    from datetime import datetime, timedelta
+
+    return (datetime.fromisoformat(SAID) + timedelta(days=days)).isoformat()
+
+
+def lesson(**more: object) -> Memory:
+    return Memory("m", MemoryKind.LESSON, "x", "t", at=SAID, **more)  # type: ignore[arg-type]
+
+
+def test_after_its_half_time_it_weighs_about_half() -> None:
+    days = int(HALF[MemoryKind.LESSON])
+    assert abs(weight(MemoryKind.LESSON, SAID, later(days)) - (LEAST + (1 - LEAST) / 2)) < 0.01
+
+
+def test_a_use_makes_it_young_again_and_hold_longer() -> None:
+    plain = faded(lesson(), later(120))
+    used = faded(lesson(), later(120), Use(1, later(60)))
+    often = faded(lesson(), later(120), Use(3, later(60)))
+    assert plain.weight < used.weight < often.weight
+    assert often.uses == 3
+
+
+def test_what_is_pinned_does_not_fade() -> None:
+    assert faded(lesson(pinned=True), later(10_000)).weight == 1.0
+
+
+@given(st.integers(0, 100_000), st.integers(0, 50), st.sampled_from(list(MemoryKind)))
+def test_never_to_nothing_and_never_more_than_whole(days: int, uses: int, kind: MemoryKind) -> None:
+    assert LEAST <= weight(kind, SAID, later(days), uses) <= 1.0
+
+
+@given(st.integers(0, 5_000), st.integers(0, 5_000))
+def test_older_never_weighs_more(one: int, other: int) -> None:
+    young, old = sorted((one, other))
+    assert weight(MemoryKind.OUTCOME, SAID, later(young)) >= weight(MemoryKind.OUTCOME, SAID, later(old))

@@ -1,0 +1,86 @@
+"""Which memories matter for a task, and why."""
+
+from __future__ import annotations
+
+from backscroll.derive.sentences import rough_count
+from backscroll.tasks.memory_telling import handles_of, line_of, told
+from backscroll.tasks.relevance import kind_of, rank, within
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.task import Memory, MemoryKind
+from tests.tasks.builders import HOME
+
+
+def memory(name: str, text: str, **more: object) -> Memory:
+    kind = more.pop("kind", MemoryKind.LESSON)
+    return Memory(name, kind, text, HOME, sources=(Ref(HOME, 3),), **more)  # type: ignore[arg-type]
+
+
+LOGIN = memory("login", "pytest tests/test_login.py failed: KeyError user; the cookie had expired")
+TIDES = memory("tides", "The tide table was read from the harbour's page")
+ZH = memory("zh", "数据库迁移失败：没有先备份表结构")
+
+
+def names(query: str, **more: object) -> list[str]:
+    return [r.memory.id for r in rank(query, [LOGIN, TIDES, ZH], **more)]  # type: ignore[arg-type]
+
+
+def test_by_words_in_both_languages() -> None:
+    assert names("the login test fails with a KeyError") == ["login"]
+    assert names("帮我做数据库迁移") == ["zh"]
+    assert names("write a poem about spring") == []
+
+
+def test_by_files_however_they_are_spelled() -> None:
+    found = rank("look at test_login.py", [LOGIN, TIDES], files=())
+    assert found[0].memory.id == "login"
+    assert any("same files: test_login.py" in reason for reason in found[0].reasons)
+    assert names("go on", files=["/home/ann/app/tests/test_login.py"]) == ["login"]
+
+
+def test_by_meaning_where_there_is_an_encoder() -> None:
+    vectors = {
+        "sign in is broken": [1.0, 0.0],
+        LOGIN.text: [0.9, 0.1],
+        TIDES.text: [0.0, 1.0],
+        ZH.text: [0.0, 1.0],
+    }
+    found = rank("sign in is broken", [LOGIN, TIDES, ZH], encode=lambda texts: [vectors[t] for t in texts])
+    assert [r.memory.id for r in found] == ["login"]
+    assert "similar meaning" in found[0].reasons
+
+
+def test_the_same_kind_of_work_counts() -> None:
+    plain = rank("fix the login error", [LOGIN])[0]
+    same = rank("fix the login error", [LOGIN], kinds={"login": "fix"})[0]
+    assert same.score > plain.score
+    assert "same kind of task" in same.reasons
+
+
+def test_what_has_faded_steps_back() -> None:
+    old = memory("old", LOGIN.text, weight=0.1)
+    found = rank("the login test fails with a KeyError", [old, LOGIN])
+    assert [r.memory.id for r in found] == ["login", "old"]
+
+
+def test_kinds_of_work() -> None:
+    assert [kind_of(t) for t in ("Fix the crash", "重构登录模块", "Write unit tests", "部署到线上", "hm")] == [
+        "fix", "refactor", "test", "deploy", "",
+    ]  # fmt: skip
+
+
+def test_as_many_as_fit_without_repeating() -> None:
+    again = memory("again", LOGIN.text + " today")
+    found = rank("login KeyError tide harbour table cookie", [LOGIN, again, TIDES])
+    few = within(found, 60, rough_count, lambda m: m.text)
+    assert sum(rough_count(r.memory.text) + 1 for r in few) <= 60
+    assert (
+        len({r.memory.id for r in within(found, 10_000, rough_count, lambda m: m.text)} & {"login", "again"})
+        == 1
+    )
+
+
+def test_handles_can_be_read_elsewhere() -> None:
+    assert handles_of(LOGIN, HOME) == ["[bs:3]"]
+    assert handles_of(LOGIN, "b" * 32) == ["[bs:aaaaaaaa.3]"]
+    assert line_of(LOGIN, HOME, "zh").startswith("- 教训：")
+    assert told([], HOME, "en", "title_memory") == ""
