@@ -13,7 +13,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
         "undo", "redo", "fork", "rename", "tag", "untag",
     ),
     "prompt": ("context", "prompt", "check", "expand", "crop", "uncrop", "compact", "work"),
-    "remember": ("task",),
+    "remember": ("graph", "task",),
     "keep": ("verify", "backup", "restore-backup", "forget", "cost", "learned", "stats", "doctor"),
     "more": ("config", "models", "demo", "completion"),
 }  # fmt: skip
@@ -67,6 +67,7 @@ MODULES: Mapping[str, str] = {
     "uncrop": "cropping",
     "compact": "cropping",
     "work": "working",
+    "graph": "graph",
     "task": "task",
     "config": "configuring",
     "models": "models",

@@ -17,7 +17,7 @@ from backscroll.surfaces.cli.command import Command, global_options, help_option
 def _page() -> None:
     ctx = click.get_current_context()
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help(), nl=False)
+        click.echo(ctx.get_help())
 
 
 class Family(click.Group):

@@ -1,0 +1,266 @@
+"""`graph set`, `pin`, `forbid`, `rename`, `merge`, `split`, `delete`, `add`, `lift`, `overrides`, `world`, `flush`, `read`.
+
+What a person changes stands over everything that the text says, now and after any analysis, until it is lifted or undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.errors import InvalidInput
+from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.command import command, flag, option, thread_argument
+from backscroll.surfaces.cli.done import said
+from backscroll.surfaces.cli.graph_reading import node_argument, predicate_argument
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.engine.graphing import ThreadGraph
+    from backscroll.vocab.assertion import Override
+    from backscroll.vocab.part import Json
+
+
+def _changed(session: Session, thread: str, work: Callable[[ThreadGraph], Override]) -> None:
+    with session.engine() as engine:
+        made = work(thread_named(engine, thread).graph)
+    text = t("graph.changed", what=one_line(_words(made)), id="" if made.id is None else made.id.seq)
+    said(session, _of(made), text)
+
+
+def _words(made: Override) -> str:
+    rest = made.value or made.object
+    parts = (
+        t(f"changes.{made.change.value}"),
+        made.node,
+        made.predicate,
+        "=" if rest and made.predicate else "",
+        rest,
+    )
+    return " ".join(p for p in parts if p)
+
+
+def _of(made: Override) -> dict[str, Json]:
+    return {
+        "id": None if made.id is None else made.id.seq,
+        "change": made.change.value,
+        "node": made.node,
+        "predicate": made.predicate,
+        "value": made.value,
+        "object": made.object,
+        "type": made.type,
+        "turns": [str(turn) for turn in made.turns],
+        "author": made.author,
+        "at": made.at,
+    }
+
+
+@command(
+    "graph-set",
+    thread_argument(),
+    node_argument(),
+    predicate_argument(),
+    click.Argument(["value"], metavar="[VALUE]", required=False),
+    option("--to", "other", metavar="NODE"),
+)
+def set_(
+    session: Session, thread: str, node: str, predicate: str, value: str | None, other: str | None
+) -> None:
+    """Say what an attribute or a relation is."""
+    _changed(session, thread, lambda graph: graph.set(node, predicate, value or "", other=other or ""))
+
+
+@command("graph-pin", thread_argument(), node_argument(), predicate_argument())
+def pin(session: Session, thread: str, node: str, predicate: str) -> None:
+    """Keep what is held now, whatever the text says later."""
+    _changed(session, thread, lambda graph: graph.pin(node, predicate))
+
+
+@command(
+    "graph-forbid",
+    thread_argument(),
+    node_argument(),
+    predicate_argument(),
+    click.Argument(["value"], metavar="[VALUE]", required=False),
+    option("--to", "other", metavar="NODE"),
+)
+def forbid(
+    session: Session, thread: str, node: str, predicate: str, value: str | None, other: str | None
+) -> None:
+    """Say that something is not so, whatever the text says."""
+    _changed(session, thread, lambda graph: graph.forbid(node, predicate, value or "", other=other or ""))
+
+
+@command("graph-rename", thread_argument(), node_argument(), click.Argument(["name"], metavar="NAME"))
+def rename(session: Session, thread: str, node: str, name: str) -> None:
+    """Call a node by another name."""
+    _changed(session, thread, lambda graph: graph.rename(node, name))
+
+
+@command("graph-merge", thread_argument(), node_argument(), node_argument("other"))
+def merge(session: Session, thread: str, node: str, other: str) -> None:
+    """Say that two nodes are one."""
+    _changed(session, thread, lambda graph: graph.merge(node, other))
+
+
+@command(
+    "graph-split",
+    thread_argument(),
+    node_argument(),
+    click.Argument(["turns"], metavar="TURN...", nargs=-1, required=True, type=click.IntRange(min=0)),
+    option("--name", metavar="NAME"),
+)
+def split(session: Session, thread: str, node: str, turns: Sequence[int], name: str | None) -> None:
+    """Say that some turns speak of another one of the same name."""
+    _changed(session, thread, lambda graph: graph.split(node, turns, name or ""))
+
+
+@command("graph-delete", thread_argument(), node_argument())
+def delete(session: Session, thread: str, node: str) -> None:
+    """Say that there is no such node."""
+    _changed(session, thread, lambda graph: graph.delete(node))
+
+
+@command(
+    "graph-add",
+    thread_argument(),
+    click.Argument(["name"], metavar="NAME"),
+    option("--type", "kind", metavar="TYPE"),
+    option("--set", "attributes", metavar="NAME=VALUE", multiple=True),
+)
+def add(session: Session, thread: str, name: str, kind: str | None, attributes: Sequence[str]) -> None:
+    """Add a node by hand."""
+    known = dict(_pair(text) for text in attributes)
+    _changed(session, thread, lambda graph: graph.add(name, kind or "", **known))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip() or not value.strip():
+        raise InvalidInput(t("graph.no_pair", text=text), hint=t("graph.no_pair_hint"))
+    return name.strip(), value.strip()
+
+
+@command("graph-overrides", thread_argument())
+def overrides(session: Session, thread: str) -> None:
+    """List your own changes to the graph."""
+    with session.engine() as engine:
+        found = thread_named(engine, thread).graph.overrides()
+    if session.as_json:
+        session.screen.json([_of(made) for made in found])
+    elif not found:
+        session.screen.line(t("graph.no_overrides"))
+    else:
+        columns = [
+            Column(t("columns.number"), right=True),
+            Column(t("columns.what"), shrinks=True),
+            Column(t("columns.who"), style="dim"),
+            Column(t("columns.when"), style="dim"),
+        ]
+        rows = [("" if m.id is None else str(m.id.seq), _words(m), m.author, shown(m.at)) for m in found]
+        session.screen.lines(table(session.screen, columns, rows))
+
+
+@command(
+    "graph-lift", thread_argument(), click.Argument(["number"], metavar="NUMBER", type=click.IntRange(min=1))
+)
+def lift(session: Session, thread: str, number: int) -> None:
+    """Take one of your changes back; the text counts again."""
+    with session.engine() as engine:
+        thread_named(engine, thread).graph.lift(number)
+    said(session, {"lifted": number}, t("graph.lifted", id=number))
+
+
+@command(
+    "graph-world",
+    thread_argument(),
+    click.Argument(["file"], metavar="[FILE]", required=False),
+    option("--name", metavar="NAME"),
+    option("--drop", metavar="NAME"),
+)
+def world(session: Session, thread: str, file: str | None, name: str | None, drop: str | None) -> None:
+    """Describe the world of a thread, or show what was said about it."""
+    with session.engine() as engine:
+        graph = thread_named(engine, thread).graph
+        if drop is not None:
+            graph.drop_world(drop)
+            said(session, {"dropped": drop}, t("graph.world_dropped", name=one_line(drop)))
+            return
+        if file is not None:
+            path = Path(file).expanduser()
+            try:
+                text = path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise InvalidInput(
+                    t("graph.cannot_read", path=file, what=str(error)), hint=t("graph.cannot_read_hint")
+                ) from error
+            entries = graph.tell_world(name or path.stem, text)
+            document = {"name": name or path.stem, "entries": len(entries)}
+            said(session, document, count("graph.world_told", len(entries)))
+            return
+        entries = graph.world()
+    if session.as_json:
+        session.screen.json(
+            [{"name": e.name, "keys": list(e.keys), "text": e.text, "source": e.source} for e in entries]
+        )
+    elif not entries:
+        session.screen.line(t("graph.no_world"))
+    else:
+        columns = [
+            Column(t("columns.name"), style="strong", shrinks=True),
+            Column(t("columns.source"), style="dim"),
+            Column(t("columns.text"), shrinks=True),
+        ]
+        session.screen.lines(
+            table(session.screen, columns, [(e.name, e.source, one_line(e.text)) for e in entries])
+        )
+
+
+@command("graph-flush", thread_argument())
+def flush(session: Session, thread: str) -> None:
+    """Analyse the newest turns at once."""
+    with session.engine() as engine:
+        waiting = thread_named(engine, thread).window.flush()
+    said(session, {"turns": waiting}, count("graph.flushed", waiting))
+
+
+@command("graph-read", thread_argument(), flag("--dry-run"), flag("--yes"))
+def read(session: Session, thread: str, dry_run: bool, yes: bool) -> None:
+    """Have the configured model read turns that it has not read, imported ones too."""
+    from backscroll.engine.model_turns import estimate, read_pending
+
+    screen = session.screen
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        would = estimate(engine, found.id)
+        if would is None:
+            raise InvalidInput(t("graph.no_model"), hint=t("graph.no_model_hint"))
+        cost = (
+            t("models.unpriced") if would.dollars is None else t("models.priced", cost=f"{would.dollars:.4f}")
+        )
+        tokens = t("models.tokens", input=would.input, output=would.output)
+        price = f"{count('graph.to_read', would.texts)} {tokens} {cost}"
+        if dry_run or not would.texts:
+            document = {
+                "turns": would.texts,
+                "input": would.input,
+                "output": would.output,
+                "dollars": would.dollars,
+            }
+            said(session, document, price if would.texts else t("graph.all_read"))
+            return
+        if not yes:
+            if not screen.can_ask:
+                raise InvalidInput(t("models.not_asked"), hint=t("models.not_asked_hint"))
+            screen.line(price)
+            if not screen.asks(t("models.sure")):
+                return
+        done = read_pending(engine, found.id, imported=True)
+    said(session, {"turns": done}, count("graph.read", done))

@@ -1,0 +1,356 @@
+"""`graph show`, `around`, `why`, `history`, `conflicts`, `questions`, `turns`, `export`: looking at the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.errors import InvalidInput
+from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.command import command, limit_option, option, thread_argument
+from backscroll.surfaces.cli.done import said
+from backscroll.surfaces.cli.graph_words import (
+    Named,
+    facts_table,
+    listing,
+    page_of,
+    reasons,
+    turn_words,
+    value_of,
+)
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.engine.graph_shapes import Fact, Graph, NodeView
+    from backscroll.engine.graphing import ThreadGraph
+    from backscroll.engine.thread import Thread
+
+SHAPES = ("json", "graphml", "mermaid", "lorebook", "html")
+
+
+def node_argument(name: str = "node", *, required: bool = True) -> click.Argument:
+    """A node: its name, an alias, or its id."""
+    metavar = "NODE" if required else "[NODE]"
+    return click.Argument([name], metavar=metavar, required=required)
+
+
+def predicate_argument(*, required: bool = True) -> click.Argument:
+    """An attribute or a relation."""
+    metavar = "PREDICATE" if required else "[PREDICATE]"
+    return click.Argument(["predicate"], metavar=metavar, required=required)
+
+
+def _names(graph: Graph) -> Named:
+    """Tells the name of a node by its id."""
+    known: dict[str, str] = {}
+
+    def name(id_: str) -> str:
+        if id_ not in known:
+            known[id_] = graph.node(id_).name if graph.find(id_) else id_
+        return known[id_]
+
+    return name
+
+
+def _graph(thread: Thread, turn: int | None) -> Graph:
+    return thread.graph.view if turn is None else thread.graph.at(turn)
+
+
+@command(
+    "graph-show",
+    thread_argument(),
+    node_argument(required=False),
+    option("--type", "kind", metavar="TYPE"),
+    option("--text", metavar="TEXT"),
+    option("--at", "turn", type=click.IntRange(min=0), metavar="TURN"),
+    limit_option(50),
+)
+def show(
+    session: Session,
+    thread: str,
+    node: str | None,
+    kind: str | None,
+    text: str | None,
+    turn: int | None,
+    limit: int,
+) -> None:
+    """Show the nodes of the graph, or all about one."""
+    from backscroll.engine.graph_shapes import seed_shape
+
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        graph, number = _graph(found, turn), found.graph.numbers()
+        if node is not None:
+            one = graph.node(node)
+            if session.as_json:
+                session.screen.json(seed_shape(one, number))
+            else:
+                session.screen.lines(page_of(session.screen, one, number, _names(graph)))
+            return
+        nodes = graph.nodes(type=kind or "", text=text or "")
+        shown_ = nodes[: limit or None]
+        if session.as_json:
+            session.screen.json([seed_shape(one, number) for one in shown_])
+            return
+        if not nodes:
+            session.screen.line(t("graph.nothing"))
+            return
+        session.screen.lines(listing(session.screen, shown_, number))
+        if len(shown_) < len(nodes):
+            session.screen.remark(count("graph.more", len(nodes) - len(shown_)), "dim")
+
+
+@command(
+    "graph-around",
+    thread_argument(),
+    click.Argument(["nodes"], metavar="NODE...", nargs=-1, required=True),
+    option("--depth", type=click.IntRange(1, 4), default=1, show_default=True, metavar="N"),
+    limit_option(40),
+)
+def around(session: Session, thread: str, nodes: Sequence[str], depth: int, limit: int) -> None:
+    """Show what stands around some nodes."""
+    from backscroll.engine.graph_shapes import to_json
+
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        graph, number = found.graph.view, found.graph.numbers()
+        near = graph.around(nodes, depth=depth, limit=limit or 1_000_000)
+        if session.as_json:
+            session.screen.json(to_json(near.nodes, near.relations, number))
+            return
+        named = _names(graph)
+        session.screen.lines(listing(session.screen, near.nodes, number))
+        if near.relations:
+            session.screen.line()
+            session.screen.lines(facts_table(session.screen, near.relations, number, named, whose=True))
+        if near.left_out:
+            session.screen.remark(count("graph.more", near.left_out), "dim")
+
+
+@command("graph-why", thread_argument(), node_argument(), predicate_argument(required=False))
+def why(session: Session, thread: str, node: str, predicate: str | None) -> None:
+    """Tell why something is believed."""
+    from backscroll.engine.graph_shapes import fact_json
+
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        graph, number = found.graph.view, found.graph.numbers()
+        facts = graph.why(node, predicate or "")
+        if session.as_json:
+            session.screen.json([fact_json(fact, number) for fact in facts])
+        elif not facts:
+            session.screen.line(t("graph.no_facts"))
+        else:
+            session.screen.lines(reasons(session.screen, facts, number, _names(graph)))
+
+
+@command("graph-history", thread_argument(), node_argument(), predicate_argument(required=False))
+def history(session: Session, thread: str, node: str, predicate: str | None) -> None:
+    """Show what was once true of a node, and until when."""
+    from backscroll.engine.graph_shapes import fact_json
+
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        graph, number = found.graph.view, found.graph.numbers()
+        facts = graph.history(node, predicate or "")
+        if session.as_json:
+            session.screen.json([fact_json(fact, number) for fact in facts])
+        elif not facts:
+            session.screen.line(t("graph.no_facts"))
+        else:
+            session.screen.lines(facts_table(session.screen, facts, number, _names(graph), ended=True))
+
+
+@command("graph-conflicts", thread_argument(), limit_option(50))
+def conflicts(session: Session, thread: str, limit: int) -> None:
+    """Show what contradicts what, and which of them is held."""
+    from backscroll.engine.graph_shapes import fact_json
+
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        graph, number = found.graph.view, found.graph.numbers()
+        every = graph.conflicts()
+        some = every[: limit or None]
+        if session.as_json:
+            rows = [
+                {"kind": c.kind, "held": fact_json(c.held, number), "other": fact_json(c.other, number)}
+                for c in some
+            ]
+            session.screen.json(rows)
+            return
+        if not every:
+            session.screen.line(t("graph.no_conflicts"))
+            return
+        named = _names(graph)
+        columns = [
+            Column(t("columns.name"), style="strong", shrinks=True),
+            Column(t("columns.what")),
+            Column(t("columns.held"), shrinks=True),
+            Column(t("columns.against"), shrinks=True),
+            Column(t("columns.why"), style="dim"),
+        ]
+        cells = [
+            (
+                named(c.node),
+                c.predicate,
+                f"{value_of(c.held, named)} ({turn_words(c.held.since, number)})",
+                f"{value_of(c.other, named)} ({turn_words(c.other.since, number)})",
+                t(f"graph_conflicts.{c.kind.replace(' ', '_')}"),
+            )
+            for c in some
+        ]
+        session.screen.lines(table(session.screen, columns, cells))
+        if len(some) < len(every):
+            session.screen.remark(count("graph.more", len(every) - len(some)), "dim")
+
+
+@command("graph-questions", thread_argument())
+def questions(session: Session, thread: str) -> None:
+    """Show what only you can settle."""
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        graph = found.graph.view
+        every, alike = graph.questions(), graph.suggestions()
+        named = _names(graph)
+        if session.as_json:
+            session.screen.json(
+                {
+                    "questions": [
+                        {"id": q.id, "kind": q.kind, "nodes": list(q.nodes), "text": q.text} for q in every
+                    ],
+                    "alike": [
+                        {"first": s.first, "second": s.second, "score": s.score, "why": s.why} for s in alike
+                    ],
+                }
+            )
+            return
+        if not every and not alike:
+            session.screen.line(t("graph.no_questions"))
+        for question in every:
+            names = ", ".join(one_line(named(n)) for n in question.nodes)
+            session.screen.line(
+                t(f"graph_questions.{question.kind}", names=names, text=one_line(question.text))
+            )
+        for pair in alike:
+            first, second = one_line(named(pair.first)), one_line(named(pair.second))
+            session.screen.line(t("graph.alike", first=first, second=second, score=f"{pair.score:.2f}"))
+
+
+@command("graph-turns", thread_argument(), limit_option(20))
+def turns(session: Session, thread: str, limit: int) -> None:
+    """Show how far the analysis of each turn has come."""
+    with session.engine() as engine:
+        found = thread_named(engine, thread)
+        window = found.window
+        states = window.states(last_turns=limit or None)
+        first, last = window.span
+        target = window.target
+    if session.as_json:
+        session.screen.json(
+            {
+                "window": {"first": first, "last": last, "target": target},
+                "turns": [
+                    {
+                        "turn": s.number,
+                        "id": s.id,
+                        "state": s.state.value,
+                        "processed_at": s.processed_at,
+                        "by": s.by,
+                        "in_window": s.in_window,
+                        "affected": s.affected,
+                        "why": s.why,
+                        "tries": s.tries,
+                    }
+                    for s in states
+                ],
+            }
+        )
+        return
+    if not states:
+        session.screen.line(t("graph.no_turns"))
+        return
+    columns = [
+        Column(t("columns.turn"), right=True),
+        Column("", style="dim"),
+        Column(t("columns.state"), style="strong"),
+        Column(t("columns.by")),
+        Column(t("columns.when"), style="dim"),
+        Column(t("columns.why"), shrinks=True),
+    ]
+    rows = [
+        (
+            str(s.number),
+            "▸" if s.number == target else "│" if s.in_window else "",
+            t(f"turn_states.{s.state.value}"),
+            s.by,
+            "" if s.processed_at is None else shown(s.processed_at),
+            "; ".join(
+                x
+                for x in (
+                    t("graph.affected") if s.affected else "",
+                    one_line(s.why),
+                    count("graph.tries", s.tries) if s.tries else "",
+                )
+                if x
+            ),
+        )
+        for s in states
+    ]
+    session.screen.lines(table(session.screen, columns, rows))
+    session.screen.line(session.screen.style(t("graph.window", first=first, last=last), "dim"))
+
+
+@command(
+    "graph-export",
+    thread_argument(),
+    option(
+        "--format", "shape", type=click.Choice(SHAPES), default="json", show_default=True, metavar="FORMAT"
+    ),
+    option("--around", "node", metavar="NODE"),
+    option("-o", "--output", metavar="FILE"),
+)
+def export(session: Session, thread: str, shape: str, node: str | None, output: str | None) -> None:
+    """Write the graph as JSON, GraphML, Mermaid, a lorebook or a page."""
+    with session.engine() as engine:
+        text = _exported(thread_named(engine, thread).graph, shape, node)
+    if output is None:
+        for line in text.splitlines():
+            session.screen.line(line)
+        return
+    target = Path(output).expanduser()
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(t("graph.cannot_write", path=output, what=error.strerror)) from error
+    said(session, {"file": str(target), "format": shape}, t("graph.exported", path=one_line(str(target))))
+
+
+def _exported(graph: ThreadGraph, shape: str, node: str | None) -> str:
+    from backscroll.engine.graph_shapes import written
+    from backscroll.surfaces.pages.graph import page
+
+    view, number = graph.view, graph.numbers()
+    if node is not None:
+        near = view.around([node], depth=2, limit=200)
+        nodes, relations = list(near.nodes), list(near.relations)
+    else:
+        nodes = view.nodes()
+        relations = list(_relations(nodes))
+    if shape != "html":
+        return written(shape, nodes, relations, number)
+    past = {n.id: [f for f in view.history(n.id) if not f.current] for n in nodes}
+    title = graph.thread.info.title or graph.thread.id[:8]
+    return page(nodes, relations, title=title, number=number, history=past)
+
+
+def _relations(nodes: Sequence[NodeView]) -> Iterator[Fact]:
+    """Each relation once, as it was said."""
+    for node in nodes:
+        yield from (fact for fact in node.relations if not fact.derived)
