@@ -15,7 +15,7 @@ from functools import cache
 from backscroll.derive.extract_zh_context import Context, definites, introduced
 from backscroll.derive.extract_zh_kin import together
 from backscroll.derive.extract_zh_marks import KIND_OF, compiled, is_mark, mark
-from backscroll.derive.extract_zh_names import PERSON, Found, names_of
+from backscroll.derive.extract_zh_names import PERSON, WORK, Found, names_of
 from backscroll.derive.extract_zh_reading import Scene, note_questions, read_sentence
 from backscroll.derive.extract_zh_words import listed, normal, one_of
 from backscroll.derive.said import Said
@@ -26,7 +26,7 @@ from backscroll.vocab.assertion import Assertion, Claim
 LONGEST = 20_000
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _URL = re.compile(r"https?://[^\s\u4e00-\u9fff，。]{1,500}")
-_EMPHASIS = re.compile(r"[*_#`>|]")
+_EMPHASIS = re.compile(r"[*#`>|]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _SPEECH = re.compile(r"“([^“”\n]{4,600})”?")
 _SAYS = re.compile(
     r"(?:说道|说着|说|道|问道|问|喊道|喊|答道|回答|答|叫道|笑道|低语|低声|嘟囔|解释|补充|叹道|告诉[^，。“]{1,6})[^，。！？“]{0,6}[：:，,]?$"
@@ -48,12 +48,13 @@ class _Piece:
 def read(sentences: Sequence[Said]) -> list[Assertion]:
     """What these messages (one turn, in order) say about the world."""
     pieces = [p for number, said in enumerate(sentences) for p in _pieces(said, number)]
-    names = [introduced(p.normal) + names_of(p.normal) for p in pieces]
+    new = [introduced(p.normal) for p in pieces]
+    names = [[*fresh, *names_of(p.normal)] for p, fresh in zip(pieces, new, strict=True)]
     lexicon = _Lexicon(pieces, names)
     context = Context()
     out: list[Assertion] = []
     speaker = ""
-    for piece, found in zip(pieces, names, strict=True):
+    for piece, found, fresh in zip(pieces, names, new, strict=True):
         marked = mark(piece.normal, piece.plain, lexicon.more(piece.normal, found), definites(piece.normal))
         me, sure = piece.said.who, 1.0
         if piece.quoted:
@@ -65,8 +66,13 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
         scene = Scene(piece.said, me, scene.you, joined, context, piece.number, sure)
         said = [*_called(scene), *read_sentence(scene)]
         out += [*_nodes(scene, said), *said]
-        new = {piece.plain[f.start : f.end] for f in found if f.sure >= 0.7 and f in introduced(piece.normal)}
-        context.heard(joined, new, {a.object or a.value for a in said if a.kind is not Claim.ALIAS} - {""})
+        brought = {piece.plain[f.start : f.end] for f in fresh}
+        context.heard(
+            joined, brought, {a.object or a.value for a in said if a.kind is not Claim.ALIAS} - {""}
+        )
+        for f in fresh:
+            if f.kind == WORK and f.sure == 0.7:
+                context.open_topic(piece.plain[f.start : f.end])
         note_questions(scene)
         if not piece.quoted:
             speaker = _last_person(scene) or speaker
@@ -81,13 +87,12 @@ def _pieces(said: Said, number: int) -> Iterator[_Piece]:
     for part in sentences(_clip(said.text)):
         if part.shape in ("code", "row") or len(_HAN.findall(part.text[:400])) < 1:
             continue
-        plain = _EMPHASIS.sub(" ", _URL.sub(lambda m: " " * len(m[0]), part.text))
-        yield from _speech(said, number, plain)
+        yield from _speech(said, number, part.text)
 
 
 def _speech(said: Said, number: int, plain: str) -> Iterator[_Piece]:
     """A sentence, and the words that somebody speaks inside it, each for itself."""
-    text = normal(plain)
+    text = _EMPHASIS.sub(" ", _URL.sub(lambda m: " " * len(m[0]), normal(plain)))
     inner: list[tuple[int, int]] = [
         m.span(1)
         for m in _SPEECH.finditer(text)

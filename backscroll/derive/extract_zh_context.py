@@ -94,7 +94,8 @@ def introduced(text: str) -> list[Found]:
                 or name in listed("not_places")
             ):
                 continue
-            out.append(Found(start, end, kind or _guess(name), 0.9 if kind else 0.7))
+            sure = 0.9 if kind else 0.75 if _guess(name) != WORK else 0.7
+            out.append(Found(start, end, kind or _guess(name), sure))
     return out
 
 
@@ -133,6 +134,10 @@ class Context:
         if kind == PERSON:
             self.clear = clear
 
+    def asked_about(self, number: int, message: int) -> str:
+        """Of what a rule's thing was asked in the message before; empty where it was not."""
+        return next((of for rule, of, at in self.asked if rule.number == number and at == message - 1), "")
+
     def about(self, kinds: tuple[str, ...]) -> tuple[str, str]:
         """Name and kind of what is talked about, of one of these kinds; empty where there is none."""
         for kind in reversed(self.order):
@@ -154,11 +159,16 @@ class Context:
             return self.topics.get(marker[5:], "@it")
         return marker
 
+    def open_topic(self, name: str) -> None:
+        """Something of an unknown kind is talked about: a work or a place, as it will turn out."""
+        self.bring_up(PLACE, name)
+        self.bring_up(WORK, name)
+
     def heard(self, marked: Marked, new: set[str], objects: set[str]) -> None:
         """Take note of what a sentence has spoken of: what was brought up, then what stands alone or first."""
         by_kind: dict[str, list[str]] = {}
         for one in marked.mentions:
-            if one.kind in KIND_OF and not one.name.startswith("@") and not one.of:
+            if one.kind in KIND_OF and not one.name.startswith("@"):
                 by_kind.setdefault(KIND_OF[one.kind], []).append(one.name)
         for kind, names in by_kind.items():
             different = list(dict.fromkeys(names))

@@ -158,7 +158,10 @@ def mark(normal: str, plain: str, names: list[Found], topics: list[tuple[int, in
 
     for found in names:
         if found.kind == WORK:
-            take(found.start, found.end, "W", plain[found.start : found.end], found.sure)
+            bound = (
+                normal[found.start - 1 : found.start] == "《" and normal[found.end : found.end + 1] == "》"
+            )
+            take(found.start - bound, found.end + bound, "W", plain[found.start : found.end], found.sure)
     for start, end, kind in _values(normal):
         take(start, end, kind, plain[start:end], 1.0)
     for start, end, kind in topics:
@@ -202,7 +205,7 @@ def remark(marked: Marked, normal: str, joined: list[Mention]) -> Marked:
 
 
 _STARTS = re.compile(
-    "(?:也|都|就|还|又|已经|现在|目前|一直|曾经|曾|从小|其实|真的|的确|后来|终于|刚刚|最近|当时|并且|并|而且|但是|但|不过|只是|只|才|平时|经常|特别|非常|很|最|比较|然后|之后|今年|从小就){0,3}"
+    "(?:同时|也|都|就|还|又|可|已经|现在|目前|一直|曾经|曾|从小|其实|真的|的确|后来|终于|刚刚|最近|当时|并且|并|而且|但是|但|不过|只是|只|才|平时|经常|特别|非常|很|最|比较|然后|之后|今年|从小就){0,3}"
     "(?:不是|是|叫|来自|住|居住|搬|喜欢|不喜欢|最爱|爱|讨厌|害怕|怕|养|有|在|当|做|擅长|从事|担任|打算|计划|准备|身高|性格|职业|毕业|出生|毕业于|把|将|去过|去了|买|送|给|嫁|娶|和|跟|精通|患|得了|加入|辞职|离开|\\d{1,3}岁|[二三四五六七八九]?十[一二三四五六七八九]?岁|一个|一名|一位|外号|小名|英文名|昵称|长着|留着|扎着)"
 )
 _CLAUSE = re.compile("(?<=[，,；;])")

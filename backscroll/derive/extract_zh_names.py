@@ -224,11 +224,16 @@ def _suffix(word: Word) -> tuple[str, bool]:
             word.text
         ) > 1 or word.tag[:2] not in ("ns", "nt")
     if len(word.text) > 2 and word.tag[:2] in ("ns", "nt", "nz", "n", "nr", "x"):
-        if any(word.text.endswith(s) for s in listed("org_suffixes") if len(s) > 1):
+        if word.text.endswith(_long("org_suffixes")):
             return ORGANISATION, False
-        if any(word.text.endswith(s) for s in listed("place_suffixes") if len(s) > 1):
+        if word.text.endswith(_long("place_suffixes")):
             return PLACE, False
     return "", False
+
+
+@cache
+def _long(name: str) -> tuple[str, ...]:
+    return tuple(sorted(s for s in listed(name) if len(s) > 1))
 
 
 def _modifies(word: Word) -> bool:

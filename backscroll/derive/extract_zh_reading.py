@@ -14,7 +14,7 @@ from backscroll.derive.extract_zh_context import Context
 from backscroll.derive.extract_zh_kin import sex_of, slot_of, ties
 from backscroll.derive.extract_zh_marks import KIND_OF, Marked, Mention, elided, is_mark
 from backscroll.derive.extract_zh_names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK
-from backscroll.derive.extract_zh_rules import Clause, Rule, clauses, denied, rules
+from backscroll.derive.extract_zh_rules import Clause, Rule, asking, clauses, denied, fitting
 from backscroll.derive.extract_zh_values import (
     event_of,
     is_noun,
@@ -31,6 +31,7 @@ from backscroll.vocab.assertion import Assertion, Claim
 
 #: Ties that somebody has with many: who is known by nothing else gets no node of their own.
 _VAGUE = {"friend_of", "colleague_of", "classmate_of", "client_of", "student_of", "enemy_of", "pet_of"}
+_ONLY = {"parent_of", "spouse_of", "partner_of", "boss_of"}
 _HINTS = {"@she": "female", "@he": "male", "@it": "thing"}
 
 
@@ -98,16 +99,16 @@ def read_sentence(scene: Scene) -> list[Assertion]:
     parts = clauses(scene.marked.text)
     out = list(_ties(scene, parts))
     answered: set[int] = set()
-    for rule in rules():
-        for pattern in rule.say:
-            for m in pattern.finditer(scene.marked.text):
-                clause = _clause(parts, m.start(), m.end())
-                if clause is None or clause.asks or clause.supposes:
-                    continue
-                found = list(_apply(scene, rule, m, clause))
-                out += found
-                if found:
-                    answered.add(rule.number)
+    kinds = frozenset(m.kind for m in scene.marked.mentions)
+    for rule, pattern in fitting(scene.marked.text, kinds):
+        for m in pattern.finditer(scene.marked.text):
+            clause = _clause(parts, m.start(), m.end())
+            if clause is None or clause.asks or clause.supposes:
+                continue
+            found = list(_apply(scene, rule, m, clause))
+            out += found
+            if found:
+                answered.add(rule.number)
     out += _answers(scene, parts, answered)
     return out
 
@@ -118,8 +119,8 @@ def note_questions(scene: Scene) -> None:
     for clause in clauses(scene.marked.text):
         if not clause.asks:
             continue
-        for rule in rules():
-            if rule.ask and rule.answer is not None and any(p.search(clause.text) for p in rule.ask):
+        for rule in asking():
+            if any(p.search(clause.text) for p in rule.ask):
                 subject = _nearest(scene, rule.of, clause.end, clause.start) or context.about(rule.of)[0]
                 if subject:
                     if context.asking != scene.number:
@@ -160,7 +161,9 @@ def _ties(scene: Scene, parts: list[Clause]) -> Iterator[Assertion]:
         if tie.one.of and (sex := sex_of(tie.one.of.removeprefix("前"))):
             scene.context.sexes[one] = sex
         if tie.alias and tie.predicate not in _VAGUE:
-            made = scene.claim(Claim.ALIAS, one, sure=0.8, value=tie.alias, type=PERSON)
+            # somebody may have two sisters, but has one mother
+            sure = 0.8 if tie.predicate in _ONLY else 0.45
+            made = scene.claim(Claim.ALIAS, one, sure=sure, value=tie.alias, type=PERSON)
             if made:
                 yield made
 
@@ -196,13 +199,30 @@ def _subject(scene: Scene, rule: Rule, m: re.Match[str]) -> tuple[str, str]:
     if not rule.of:
         return "", ""
     start = min(m.start(g) for g in groups if m[g] is not None)
-    near = _nearest(scene, rule.of, start)
-    if near:
+    kinds = _wanted(rule, m, scene) or rule.of
+    near = _nearest(scene, kinds, start)
+    asked = scene.context.asked_about(rule.number, scene.number)
+    if near and not asked:
         kind = next(
             (KIND_OF[x.kind] for x in scene.marked.mentions if x.name == near and x.kind in KIND_OF), ""
         )
-        return near, kind or rule.of[0]
-    return scene.context.about(rule.of)
+        return near, kind if kind in kinds else kinds[0]
+    if asked:
+        return asked, next((k for k in kinds if scene.context.topics.get(k) == asked), kinds[0])
+    return scene.context.about(kinds)
+
+
+def _wanted(rule: Rule, m: re.Match[str], scene: Scene) -> tuple[str, ...]:
+    """The kind of thing that a value itself speaks of: an award for a film is no award for a person."""
+    if rule.match != "award":
+        return ()
+    value = scene.marked.group(m, "v")
+    if re.search(
+        r"终身成就|男主角|女主角|男配角|女配角|最佳导演|最佳编剧|歌手|演员|新人|影帝|影后|制作人|男星|女星|艺人",
+        value,
+    ):
+        return (PERSON, ORGANISATION)
+    return (WORK,) if re.search(r"影片|专辑|歌曲|外语片|动画片|单曲|金曲$", value) else ()
 
 
 def _apply(

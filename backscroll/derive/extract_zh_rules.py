@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -16,6 +17,7 @@ from typing import cast
 from backscroll.derive.extract_zh_marks import compiled
 
 _FILES = ("extract_zh_rules.toml", "extract_zh_things.toml")
+_NEEDED = re.compile(r"\(\?P<\w+>\{([PLOWDUMHFNA])s?\}\)(?!\?)")
 _BREAK = re.compile(r"[，。！？；,!?;…\n]")
 _ASKING = re.compile(
     r"谁|什么|哪|几[个年岁点首部]|多少|多久|多长|多大|怎么|怎样|如何|为何|为什么|吗|么[？?。，]|呢[？?]|是不是|有没有|会不会|对不对|能不能|可不可以|要不要|知不知道|啥|是否|难道|不[？?]$|没[？?]$"
@@ -27,7 +29,7 @@ _MAYBE = re.compile(r"可能|也许|或许|说不定|恐怕|没准|不知道|不
 _HEARSAY = re.compile(r"好像|似乎|应该|估计|听说|据说|大概|貌似|传说")
 _TAG = re.compile(r"^(?:对|是|不是|行|好)(?:吧|吗|不|不对|么|的吧)?$")
 _DENY = re.compile(
-    r"不(?!仅|但|只|过|错|光|止|同|少|久|得不|断|由|禁|愧|用)|没(?!错)|未(?!来|婚)|别(?!的|人|名|称)|并非|从未|无法"
+    r"不(?!仅|但|只|过|错|光|止|同|少|久|得不|断|由|禁|愧|用)|没(?!错)|未(?!来|婚)|(?<![特个分区级性])别(?!的|人|名|称)|并非|从未|无法"
 )
 
 
@@ -50,6 +52,10 @@ class Rule:
     negated: str = ""
     sure: float = 0.9
     more: bool = False  # answers may go on in further messages
+    cue: frozenset[str] = frozenset()  # one of these stands in every sentence that says it; none: any may
+    needs: tuple[
+        frozenset[str], ...
+    ] = ()  # for each pattern of `say`: the kinds of marks without which it cannot match
 
 
 @cache
@@ -66,6 +72,12 @@ def rules() -> tuple[Rule, ...]:
         for raw in cast("list[dict[str, object]]", data["rule"]):
             out.append(_rule(len(out), raw, words))
     return tuple(out)
+
+
+@cache
+def asking() -> tuple[Rule, ...]:
+    """The rules whose thing can be asked for and answered in a word."""
+    return tuple(r for r in rules() if r.ask and r.answer is not None)
 
 
 def written_out(pattern: str, words: dict[str, str]) -> str:
@@ -100,6 +112,8 @@ def _rule(number: int, raw: dict[str, object], words: dict[str, str]) -> Rule:
         negated=text("negated"),
         sure=float(cast("float", raw.get("sure", 0.9))),
         more=bool(raw.get("more")),
+        cue=frozenset(text("cue")),
+        needs=tuple(frozenset(_NEEDED.findall(p)) for p in cast("list[str]", raw.get("say", []))),
     )
 
 
@@ -146,3 +160,14 @@ def clauses(text: str) -> list[Clause]:
 def denied(text: str) -> bool:
     """True where these words deny what they say."""
     return _DENY.search(text) is not None
+
+
+def fitting(text: str, kinds: frozenset[str]) -> Iterator[tuple[Rule, re.Pattern[str]]]:
+    """The rules and patterns that a sentence with these characters and kinds of marks can match at all."""
+    characters = frozenset(text)
+    for rule in rules():
+        if rule.cue and rule.cue.isdisjoint(characters):
+            continue
+        for pattern, needed in zip(rule.say, rule.needs, strict=True):
+            if needed <= kinds:
+                yield rule, pattern
