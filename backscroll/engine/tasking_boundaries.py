@@ -16,7 +16,6 @@ from backscroll.engine.tasking_reading import all_tasks
 from backscroll.engine.tasking_steps import start_task
 from backscroll.engine.tasking_verdict import complete_task
 from backscroll.engine.tasking_writing import Step
-from backscroll.errors import InvalidInput
 from backscroll.tasks.lifecycle import current_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
     from backscroll.tasks.boundary import Boundary
 
-MODES = ("off", "suggest", "act")
 _BACK = 60  # messages before the newest request that are weighed with it
 
 
@@ -39,21 +37,11 @@ class Suggestion:
     reasons: tuple[str, ...]
 
 
-def mode_of(thread: Thread) -> str:
-    """What the settings say about boundaries."""
-    mode = thread.engine.settings.task_boundaries
-    if mode not in MODES:
-        raise InvalidInput(
-            f"setting task_boundaries: {mode!r} is unknown", hint=f"use one of {', '.join(MODES)}"
-        )
-    return mode
-
-
 def boundaries(
     thread: Thread, *, threshold: float | None = None, last: int | None = None
 ) -> Sequence[Boundary]:
     """Messages at which another task seems to begin and none was started; nothing where the settings say off."""
-    if mode_of(thread) == "off":
+    if thread.engine.settings.task_boundaries == "off":
         return []
     from backscroll.tasks.boundary import THRESHOLD, suggest
 
@@ -65,7 +53,7 @@ def boundaries(
 
 def suggestion(thread: Thread) -> Suggestion | None:
     """What the newest request seems to mean; None where it goes on with what is at hand, or boundaries are off."""
-    if mode_of(thread) == "off":
+    if thread.engine.settings.task_boundaries == "off":
         return None
     recent = thread.recent(_BACK)
     newest = next((n for n in range(len(recent) - 1, -1, -1) if is_spoken_by_user(recent[n])), None)
@@ -102,7 +90,7 @@ def _scored(messages: Sequence[Message]) -> Suggestion | None:
 
 def act(thread: Thread) -> Step | None:
     """Do what the newest request seems to ask for, where the settings say `act`; None where nothing was done."""
-    if mode_of(thread) != "act":
+    if thread.engine.settings.task_boundaries != "act":
         return None
     found = suggestion(thread)
     if found is None:

@@ -23,7 +23,7 @@ from backscroll.vocab.task import TaskState
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    with backscroll.open(tmp_path / "store.db", background=False) as opened:
+    with backscroll.open(tmp_path / "store.db", background=False, task_boundaries="off") as opened:
         yield opened
 
 

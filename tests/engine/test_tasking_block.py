@@ -1,0 +1,137 @@
+"""The task section of a prompt: what it says, within its room, and that it follows what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import backscroll
+from backscroll.engine.engine import Engine
+from backscroll.engine.thread import Thread
+from backscroll.vocab.prompt import Block, Section
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with backscroll.open(tmp_path / "store.db", background=False, task_boundaries="off") as opened:
+        yield opened
+
+
+@pytest.fixture
+def thread(engine: Engine) -> Thread:
+    made = engine.create("harbour")
+    made.append("system", "You help.")
+    return made
+
+
+def block_of(thread: Thread, budget: int = 60_000) -> Block | None:
+    made = thread.prompt(budget, recall=False, dry_run=True)
+    return next((b for b in made.blocks if b.section is Section.TASK), None)
+
+
+def test_without_a_task_nothing_is_said(thread: Thread) -> None:
+    """Threads that do not use tasks pay nothing."""
+    thread.append("user", "hello")
+    assert block_of(thread) is None
+
+
+def test_it_says_which_task_and_how_it_stands(thread: Thread) -> None:
+    """Title, state and since when, at the end of the prompt, marked as no request."""
+    task = thread.tasks.start("paint the shed")
+    thread.append("user", "please paint it")
+    block = block_of(thread)
+    assert block is not None
+    assert f"Task {task.id} “paint the shed”: in progress" in block.text
+    assert "not a request" in block.text
+    assert task.began[:10] in block.text
+
+
+def test_a_waiting_result_then_feedback_plan_and_pictures(thread: Thread) -> None:
+    """The verdict that is due, and after feedback what to do about it."""
+    thread.tasks.start("paint the shed")
+    thread.append("user", "please paint it red")
+    thread.append("assistant", "I painted it.")
+    thread.tasks.attempt("It is red now.")
+    waiting = block_of(thread)
+    assert waiting is not None
+    assert "waits for the verdict: It is red now." in waiting.text
+    thread.tasks.incomplete("The door is still green.\nAlso oil the hinges.", images=[b"\x89PNG"])
+    back = block_of(thread)
+    assert back is not None
+    assert "The door is still green.\nAlso oil the hinges." in back.text
+    assert "1 pictures" in back.text
+    assert "Plan:\n1. " in back.text
+    assert "hinges" in back.text.partition("Plan:")[2]
+    assert back.sources
+
+
+def test_open_todos_are_listed_until_they_are_done(thread: Thread) -> None:
+    """Only those of the task at hand."""
+    thread.append("user", "TODO: wash the windows of the office")
+    thread.tasks.start("paint the shed")
+    thread.append("user", "please paint it")
+    said = thread.append("assistant", "Painted.\n- [ ] oil the rusty hinges\n- [x] sand the door")
+    block = block_of(thread)
+    assert block is not None
+    todo = block.text.partition("Still to do:")[2]
+    assert "oil the rusty hinges" in todo
+    assert "sand the door" not in todo
+    assert "windows" not in todo
+    assert said.revision in block.sources
+    thread.delete(said.id)
+    after = block_of(thread)
+    assert after is not None
+    assert "hinges" not in after.text
+
+
+def test_a_cancelled_task_much_like_it_is_brought_to_mind(thread: Thread) -> None:
+    """With when and why."""
+    thread.tasks.start("paint the old shed red")
+    thread.append("user", "paint")
+    thread.tasks.cancel("the shed belongs to the museum")
+    thread.tasks.start("paint the shed red")
+    thread.append("user", "paint")
+    block = block_of(thread)
+    assert block is not None
+    assert "the shed belongs to the museum" in block.text
+
+
+def test_it_keeps_to_its_room(thread: Thread) -> None:
+    """Whatever the feedback, the section has at most its share; the state is said as long as there is any room."""
+    thread.tasks.start("paint the shed")
+    thread.append("user", "please paint it")
+    thread.tasks.incomplete("no\n" + "it is far too dark and much too thick in every corner\n" * 80)
+    for budget in (6_000, 9_000, 20_000):
+        block = block_of(thread, budget)
+        if block is not None:
+            assert block.tokens <= thread.engine.settings.share_task * budget
+            assert "paint the shed" in block.text
+    assert block_of(thread, 20_000) is not None
+
+
+def test_an_earlier_moment_is_told_as_it_was(thread: Thread) -> None:
+    """Looking back shows the task of that time."""
+    from backscroll.engine.tasking_reading import tasks_of
+
+    task = thread.tasks.start("paint the shed")
+    thread.append("user", "please paint it")
+    then = thread.head
+    thread.tasks.complete()
+    now = thread.at(then).reading(tasks_of)
+    assert [t.state.value for t in now] == ["in_progress"]
+    assert thread.tasks.get(task.id).state.value == "completed"
+
+
+def test_chinese_threads_are_told_in_chinese(engine: Engine) -> None:
+    """Our own words are in the language of the thread."""
+    thread = engine.create("港口", language="zh")
+    thread.tasks.start("修理起重机")
+    thread.append("user", "请修理起重机")
+    thread.tasks.incomplete("还是有响声")
+    block = block_of(thread)
+    assert block is not None
+    assert "当前任务" in block.text
+    assert "已退回" in block.text
+    assert "还是有响声" in block.text

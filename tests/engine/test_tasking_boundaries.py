@@ -1,0 +1,107 @@
+"""Where another task seems to begin: suggested, acted on where the settings say so, and put right without loss."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import backscroll
+from backscroll.engine.tasking_boundaries import suggestion
+from backscroll.engine.thread import Thread
+from backscroll.errors import InvalidInput
+from backscroll.vocab.task import TaskState
+
+NEW = "Great, thanks. Now let's start a new task: write the invoice for the mayor of Antwerp."
+
+
+def talk(thread: Thread) -> None:
+    for n in range(4):
+        thread.append("user", f"Please paint plank {n} of the old shed red")
+        thread.append("assistant", f"Plank {n} of the shed is red now.")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+def test_suggested_by_default_and_nothing_is_done(folder: Path) -> None:
+    """The newest request is pointed out; no task is started."""
+    with backscroll.open(folder, background=False) as engine:
+        thread = engine.create("harbour")
+        talk(thread)
+        assert suggestion(thread) is None
+        new = thread.append("user", NEW)
+        found = suggestion(thread)
+        assert found is not None
+        assert (found.what, found.message) == ("start", new.id)
+        assert new.id in [b.message for b in thread.tasks.boundaries()]
+        assert thread.tasks.act_on_boundary() is None
+        assert thread.tasks.list() == []
+
+
+def test_a_beginning_that_is_known_is_not_suggested_again(folder: Path) -> None:
+    """Starting the task there settles the matter."""
+    with backscroll.open(folder, background=False) as engine:
+        thread = engine.create("harbour")
+        talk(thread)
+        new = thread.append("user", NEW)
+        thread.tasks.start(at=new.id)
+        assert suggestion(thread) is None
+        assert new.id not in [b.message for b in thread.tasks.boundaries()]
+
+
+def test_acting_is_a_programs_decision_and_can_be_undone(folder: Path) -> None:
+    """The message that began it belongs to the new task; undo leaves no trace of it, merging loses nothing."""
+    with backscroll.open(folder, background=False, task_boundaries="act") as engine:
+        thread = engine.create("harbour")
+        first = thread.tasks.start("paint the shed")
+        talk(thread)
+        assert thread.tasks.act_on_boundary() is None
+        new = thread.append("user", NEW)
+        made = thread.tasks.act_on_boundary()
+        assert made is not None
+        assert made.first == new.id
+        assert thread.tasks.get(first.id).last != new.id
+        assert thread.tasks.act_on_boundary() is None, "once is enough"
+        one = thread.tasks.merge(first, made)
+        assert len(thread.tasks.messages(one)) == 9
+        thread.undo()
+        thread.undo()
+        assert [t.id for t in thread.tasks.list()] == [first.id]
+        assert thread.tasks.current() is not None
+
+
+def test_words_that_end_a_task_complete_it_by_program(folder: Path) -> None:
+    """What was said stays in the prompt until something else begins."""
+    with backscroll.open(folder, background=False, task_boundaries="act") as engine:
+        thread = engine.create("港口", language="zh")
+        thread.tasks.start("刷棚子")
+        for n in range(3):
+            thread.append("user", f"请把第 {n} 块木板刷成红色")
+            thread.append("assistant", f"第 {n} 块木板已经是红色了。")
+        thread.append("user", "这个任务完成了。")
+        found = suggestion(thread)
+        assert found is not None
+        made = thread.tasks.act_on_boundary()
+        assert made is not None
+        if found.what == "end":
+            assert (made.state, made.decided_as, made.cleared) == (TaskState.COMPLETED, "program", False)
+
+
+def test_off_means_off(folder: Path) -> None:
+    """Nothing is looked at."""
+    with backscroll.open(folder, background=False, task_boundaries="off") as engine:
+        thread = engine.create("harbour")
+        talk(thread)
+        thread.append("user", NEW)
+        assert suggestion(thread) is None
+        assert thread.tasks.boundaries() == []
+
+
+def test_an_unknown_setting_is_refused(folder: Path) -> None:
+    """With what is known."""
+    with pytest.raises(InvalidInput, match="task_boundaries") as caught:
+        backscroll.open(folder, background=False, task_boundaries="maybe")
+    assert "suggest" in caught.value.hint
