@@ -96,6 +96,8 @@ def _is(r: Reading, one: Phrase, at: int, mood: Mood) -> None:
     if who is None:
         return
     tag = line.tag(at)
+    if one.pronoun == "you" and (found is None or found.head not in kin()):
+        mood = Mood(mood.sure * 0.5, mood.denied, mood.over, mood.past)  # mostly praise
     if tag == "#" and _age(r, who, at, mood):
         return
     if tag == "R":
@@ -212,6 +214,8 @@ def _predicative(r: Reading, one: Phrase, at: int, mood: Mood) -> bool:
             if found.text:
                 r.attribute(who, predicate, found.text, mood, 0.9)
             continue
+        if found.name is None and found.head in words("thing", "passing"):
+            continue
         to = r.refer(found, loose=predicate in {"likes", "dislikes", "fears"})
         if to is not None and (
             predicate not in {"partner_of", "spouse_of", "friend_of"} or to.type in {"person", ""}
@@ -243,12 +247,14 @@ def _where(r: Reading, who: Named, at: int, mood: Mood) -> None:
             r.meet(found.name.text, kind)
             r.relation(
                 who,
-                "located_in",
+                "visited" if mood.past and who.name == r.me else "located_in",
                 Named(found.name.text, kind, sure=found.name.sure),
                 mood,
                 0.75 if mood.past else 0.85,
             )
         elif found.head in words("thing", "place") and found.det in {"the", "a", "an"} and low != "on":
+            if line.low(found.end) == "for":
+                return  # "in the market for"
             r.relation(who, "located_in", Named(found.text, "place"), mood, 0.7)
 
 

@@ -350,7 +350,7 @@ def relatives(r: Reading) -> None:
         if word.low not in kin() or word.tag not in "wB":
             continue
         name_follows = line.tag(i + 1) == "K"
-        if word.low in _PLURAL_KIN:
+        if word.low in _PLURAL_KIN or (word.low.endswith("s") and word.low[:-1] in kin()):
             _several(r, i)
             continue
         found = phrase_before(line, i + 1) if not name_follows else _with_name(r, i)

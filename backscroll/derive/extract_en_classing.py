@@ -18,7 +18,9 @@ _GENDERS = {"man": "male", "boy": "male", "guy": "male", "gentleman": "male", "m
     ("woman", "girl", "lady", "female"), "female"
 )
 _DEGREE = frozenset("huge big avid great massive total real".split())
-_PRAISE = frozenset("good bad great lucky real new nice big different better".split())
+_PRAISE = frozenset(
+    "good bad great lucky real true new nice big different better perfect wonderful amazing fantastic bit little lot".split()
+)
 
 
 def told(r: Reading, who: Named, mood: Mood) -> Mood:
@@ -101,7 +103,9 @@ def _other(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) -> None
     elif (
         head not in words("thing", "passing")
         and r.line.low(found.end) not in {"of", "for", "to", "that"}
+        and len(head) > 1
         and len(text.split()) <= 3
+        and text.lower().split()[0] not in _PRAISE
         and who.type in {"person", "animal", ""}
     ):
         r.attribute(who, "description", text, mood, 0.65)

@@ -29,6 +29,7 @@ from backscroll.vocab.assertion import Claim
 _LIKING = frozenset({"likes", "loves", "hates", "dislikes"})
 _THINGS = frozenset({"place", "thing", "organisation", "work"})
 _OPPOSITE = {"likes": "dislikes", "loves": "dislikes"}
+_POINTING = frozenset({"this", "that", "these", "those", "every", "any", "such", "another", "each"})
 _POSTS = frozenset({"job", "position", "post"})
 _GROUPS = frozenset({"army", "navy", "guild", "choir", "party"})
 _POSSESSIVE = frozenset({"my", "your", "his", "her", "their", "our", "its"})
@@ -199,6 +200,8 @@ def _verb(r: Reading, i: int, verb: Verb, at: int, who: tuple[Phrase, ...], told
         return liking(r, verb.predicate, at, who, mood)
     done = False
     for found in object_phrases(line, at):
+        if not verb.after and line.tag(found.end) == "A":
+            return True  # "I know you are busy": a clause
         done = _object(r, verb, found, who, mood) or done
     return done
 
@@ -279,7 +282,7 @@ def _between(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> b
         return True
     if verb.proper and not _definite(verb, found, to):
         return True
-    if found.name is None and found.head in words("thing", "passing"):
+    if found.name is None and (found.head in words("thing", "passing") or found.det in _POINTING):
         return True
     person = person or (bool(found.pronoun) and to.type == "person")
     fitted = _fitted(verb, found, to, person)

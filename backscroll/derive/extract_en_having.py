@@ -110,9 +110,11 @@ def _has_kin(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
 def _has_thing(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
     if found.det not in {"a", "an", "my"} and not found.number:
         return
+    if found.head not in words("thing", "ownable") and found.head not in words("thing", "vehicle"):
+        return
     if who.pronoun or r.line.low(found.end) in {"of", "to", "for", "about"} or len(found.text.split()) > 3:
         return
-    r.relation(who, "owns", Named(found.text, "thing"), mood, 0.6)
+    r.relation(who, "owns", Named(found.text, "thing"), mood, 0.75)
 
 
 def _singular(head: str) -> str:

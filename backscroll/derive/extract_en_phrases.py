@@ -15,7 +15,7 @@ from backscroll.derive.extract_en_words import Word, table, words
 
 MOST_WORDS = 7  # of a noun phrase
 _QUANTITIES = frozenset(
-    "lot lots couple bit bunch pair plenty kind sort type number piece cup glass group few variety".split()
+    "lot lots couple bit bunch pair plenty kind sort type kinds sorts types number piece cup glass group few variety".split()
 )
 #: Words after which "that" or nothing more belongs to the phrase.
 _ENDS_PHRASE = frozenset("who which that where when because".split())
@@ -130,7 +130,6 @@ def _counted(line: Line, found: Phrase, at: int, limit: int) -> Phrase | None:
             at = begin = at + 1  # "two dogs" are dogs
     if found.det and line.low(at) == "own" and line.tag(at + 1) in "wVB":
         at = begin = at + 1
-        found.det = "a"
     return _body(line, found, at, begin, limit)
 
 
@@ -141,21 +140,12 @@ def _body(line: Line, found: Phrase, at: int, begin: int, limit: int) -> Phrase 
         if tag == "K":
             last_name = at
         elif tag == "w":
-            if (
-                last_name >= 0
-                and last_name == at - 1
-                and not found.det
-                and line.low(at) not in _noun_after_name()
-            ):
+            if last_name == at - 1 >= 0 and not found.det and line.low(at) not in _noun_after_name():
                 break  # "gave Tom flowers"; but "an Oxfam shop"
             found.head = line.low(at)
-        elif tag == "B" and at > begin and line.low(at).endswith("ing") and line.tag(at + 1) == "w":
-            pass  # "my working hours"
-        elif tag == "B" and found.det and at == begin and line.tag(at + 1) == "w":
-            pass  # "a broken arm"
-        elif tag == "#":
-            pass
-        else:
+        elif tag == "B" and at > begin and _noun_like(line, at):
+            found.head = line.low(at)
+        elif tag != "#" and not _goes_on_with(line, found, at, begin):
             break
         at += 1
     if at == begin:
@@ -165,11 +155,52 @@ def _body(line: Line, found: Phrase, at: int, begin: int, limit: int) -> Phrase 
     if last_name == at - 1:
         found.name = line.words[last_name]
         found.head = line.low(last_name - 1) if last_name > begin and line.tag(last_name - 1) == "w" else ""
-        if last_name > begin and not found.head:
-            found.head = ""
-    if not found.head and found.name is None and line.tag(at - 1) == "#":
-        found.head = ""
     return found
+
+
+def _goes_on_with(line: Line, found: Phrase, at: int, begin: int) -> bool:
+    """True where a word that is no noun belongs to the phrase: "a broken arm", "my working hours", "a small, quiet town"."""
+    tag = line.tag(at)
+    if tag == "B":
+        return line.tag(at + 1) == "w" and (bool(found.det) if at == begin else line.low(at).endswith("ing"))
+    joins = tag == "," or line.low(at) in {"and", "but"}
+    if (
+        not joins
+        or found.det not in {"a", "an"}
+        or at == begin
+        or line.tag(at + 1) != "w"
+        or line.tag(at + 2) != "w"
+    ):
+        return False
+    return not _is_noun(line.low(at - 1))
+
+
+@cache
+def _nouns() -> frozenset[str]:
+    rooms = (
+        ("occupation", "words"),
+        ("race", "words"),
+        ("animal", "pets"),
+        ("thing", "place"),
+        ("thing", "kind"),
+        ("thing", "ownable"),
+    )
+    return frozenset(kin()).union(*(words(room, key) for room, key in rooms))
+
+
+def _is_noun(low: str) -> bool:
+    return low in _nouns() or low.endswith(("er", "or", "ist", "ion", "ment", "ness"))
+
+
+def _noun_like(line: Line, at: int) -> bool:
+    """ "iced drinks", "cooking shows": a word that could be a verb stands behind a common noun and has no object."""
+    low = line.low(at)
+    return (
+        low.endswith("s")
+        and line.tag(at - 1) in "wB"
+        and line.low(at - 1) not in kin()
+        and line.tag(at + 1) in ".,CVR#"
+    )
 
 
 @cache
@@ -339,6 +370,9 @@ def starts_question(tokens: Sequence[Word]) -> bool:
     return any(w.low == "?" for w in tokens[-3:])
 
 
+_ADJECTIVE = ("ic", "al", "ish", "ese", "ful", "ous", "ern", "ive")
+
+
 def object_phrases(line: Line, at: int) -> list[Phrase]:
     """The noun phrase at `at`, and those joined to it by "and"."""
     out: list[Phrase] = []
@@ -348,6 +382,20 @@ def object_phrases(line: Line, at: int) -> list[Phrase]:
         found = phrase(line, at)
         if found is None or (found.pronoun and out):
             break
+        if out and line.tag(found.end) in "AB":
+            break  # "… and my friend came": another clause
+        if out and found.head.endswith("ed") and line.tag(found.end) in "SDP":
+            break  # "… and refurbished my desk"
+        if (
+            out
+            and out[-1].head == out[-1].text.lower()
+            and out[-1].head.endswith(_ADJECTIVE)
+            and found.head != found.text.lower()
+        ):
+            out[-1].text, out[-1].head = (
+                f"{out[-1].text} {found.head}",
+                found.head,
+            )  # "electronic and rock music"
         out.append(found)
         at = found.end
         if (line.low(at) == "," and line.tag(at + 1) in "wKDS#" and _goes_on(line, at + 1)) or line.low(

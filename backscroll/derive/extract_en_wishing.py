@@ -19,6 +19,10 @@ from backscroll.derive.extract_en_reading import Named, Reading
 from backscroll.derive.extract_en_words import words
 from backscroll.vocab.assertion import Claim
 
+_NO_HOBBY = frozenset(
+    "say saying think thinking call calling believe know knowing see seeing hear hearing imagine point thank add adding have having keep hearing "
+    "make making use using know get getting take taking do doing feel feeling find finding share sharing put let give giving try trying ask start".split()
+)
 _NO_DEED = frozenset("clothing spring string wedding morning evening nothing ceiling painting".split())
 
 
@@ -36,7 +40,7 @@ def liking(r: Reading, predicate: str, at: int, who: tuple[Phrase, ...], mood: M
     """ "loves to dance", "likes reading mysteries"."""
     line = r.line
     start = at + 1 if line.low(at) == "to" else at
-    if line.tag(start) in ".,RDPSA" or mood.sure < 0.4:
+    if line.tag(start) in ".,RDPSA" or mood.sure < 0.4 or line.low(start) in _NO_HOBBY:
         return True  # "I'd like to …" is a wish
     unwanted = predicate in {"hates", "dislikes"} or (mood.denied and not mood.over)
     told = mood if mood.over else Mood(mood.sure)
@@ -139,6 +143,8 @@ def giving(r: Reading, i: int) -> None:
         return
     line.subjects = who
     giver = r.refer(who[0])
+    if giver is not None and giver.name == "@it":
+        return  # "it gave me hope"
     first = phrase(line, i + 1)
     if first is None or giver is None:
         return
