@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import cast
 
@@ -144,6 +144,7 @@ def _spelled(tag: str) -> str:
     return tag.lower().replace("-", "_").rsplit(":", 1)[-1]
 
 
+@lru_cache(maxsize=1024)
 def _goes(name: str) -> bool:
     """True for the name of a block that no person wrote."""
     if name in _names("wrappers"):

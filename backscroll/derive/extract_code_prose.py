@@ -102,7 +102,7 @@ def _kinds() -> tuple[re.Pattern[str], re.Pattern[str], Mapping[str, str]]:
     before = re.compile(
         rf"\b(?P<kind>{'|'.join(english)}) {_IDENT}|(?P<zh>{'|'.join(chinese)})\s?`?(?P<other>[A-Za-z_$][\w$.]*)(?:\(\))?`?"
     )
-    behind = re.compile(rf"{_IDENT}\s?(?P<kind>{'|'.join([*english, *chinese])})(?![\w])")
+    behind = re.compile(rf"{_IDENT}\s?(?P<kind>{'|'.join([*english, *chinese])})(?![A-Za-z0-9_])")
     return before, behind, {**english, **chinese}
 
 
@@ -294,7 +294,7 @@ def _thing(name: str | None, tongue: str) -> str:
     if ticked:
         return ticked[1].strip()
     if tongue == "zh":
-        text = name.strip(" .,，").removesuffix("了").removesuffix("吧")
+        text = name.strip(" .,，").removesuffix("了").removesuffix("吧").strip()
         return "" if text in words("decisions", "dull") or len(text) < 2 else text
     found = name.split()
     common = False  # "a script" is no name, "a Redis cache" may be one

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from backscroll.derive.digests.asking import kind_of
 from backscroll.vocab.message import Content, Message
@@ -58,7 +59,7 @@ def _calls(text: str, home: str) -> Iterator[ToolCall]:
     for tag in opens:
         function = tag[0].startswith("<function")
         name, end = tag["name"], "</function>" if function else f"</{tag['name']}>"
-        if tag.start() < at or end in never or (not function and kind_of(name) == "other"):
+        if tag.start() < at or end in never or (not function and not _is_tool(name)):
             continue
         close = text.find(end, tag.end())
         if close < 0:
@@ -66,6 +67,11 @@ def _calls(text: str, home: str) -> Iterator[ToolCall]:
             continue
         yield ToolCall(f"{home}/{number}", name, _fields(text[tag.end() : close], function=function))
         number, at = number + 1, close
+
+
+@lru_cache(maxsize=1024)
+def _is_tool(name: str) -> bool:
+    return kind_of(name) != "other"
 
 
 def _fields(body: str, *, function: bool) -> dict[str, str]:

@@ -231,7 +231,7 @@ def _command(act: Act, waiting: dict[str, _Open]) -> Iterator[Assertion]:
         return
     if not act.failed:
         yield from _shell(act, command)
-    name = command_name(command)
+    name = _called(command)
     if not name or act.result is None:
         return
     trouble = _trouble(act, name)
@@ -244,6 +244,13 @@ def _command(act: Act, waiting: dict[str, _Open]) -> Iterator[Assertion]:
         yield from _failure(act, name, trouble, waiting)
     else:
         yield from _success(name, spot, waiting)
+
+
+def _called(command: str) -> str:
+    """What two runs of the same thing are both called."""
+    name = command_name(command)
+    program = name.split(" ", maxsplit=1)[0]
+    return program if program in words("commands", "whole") else name
 
 
 def _trouble(act: Act, name: str) -> Trouble | None:

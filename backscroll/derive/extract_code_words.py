@@ -20,7 +20,7 @@ from backscroll.vocab.part import Json
 #: What a name of a thing looks like in a decision: one to four words, a path, something in backticks.
 _NAME_EN = r"(?:`[^`\n]{1,60}`|\"[^\"\n]{1,60}\"|[\w@./+#-]+(?: [\w@./+#-]+){0,3})"
 _NAME_ZH = r"\s?(?:`[^`\n]{1,40}`|「[^」\n]{1,30}」|“[^”\n]{1,30}”|[A-Za-z][\w@./+# -]{0,38}[\w+#]|[\u4e00-\u9fff]{2,10}?)\s?"
-_REST_EN = r"[^.;:!?\n]{4,120}"
+_REST_EN = r"(?:[^.;:!?\n]|\.(?=\w)){4,120}"
 _REST_ZH = r"[^，。；！？,;!?\n]{3,50}"
 
 

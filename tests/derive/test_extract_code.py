@@ -1,0 +1,391 @@
+"""Coding sessions by rules: what tools did, what was said about code, and what is over."""
+
+from __future__ import annotations
+
+import pytest
+
+from backscroll.derive.assertions import extract
+from backscroll.derive.extract_code import read
+from backscroll.derive.extract_code_errors import trouble_in
+from backscroll.derive.extract_code_shell import files_of, packages_of
+from backscroll.derive.extract_code_source import defined_by, packages_in
+from backscroll.vocab.assertion import Assertion, Claim
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Content, Message, Role
+from backscroll.vocab.part import Json, Part, Text, ToolCall, ToolResult
+
+THREAD = "0" * 32
+
+
+def message(role: Role, *parts: Part | str, seq: int = 1) -> Message:
+    ref = Ref(THREAD, seq)
+    told = tuple(Text(p) if isinstance(p, str) else p for p in parts)
+    return Message(ref, role, ref, Content(told), "2026-11-01T09:00:00+00:00")
+
+
+def turn(*rows: tuple[str, Json, str] | str, failed: tuple[int, ...] = ()) -> list[Message]:
+    """A turn: words of the user first, then calls with their results, or words of the assistant."""
+    out: list[Message] = []
+    for n, row in enumerate(rows):
+        seq = 2 * n + 1
+        if isinstance(row, str):
+            out.append(message("user" if not n else "assistant", row, seq=seq))
+            continue
+        name, arguments, result = row
+        out.append(message("assistant", ToolCall(str(n), name, arguments), seq=seq))
+        answer = ToolResult(str(n), (Text(result),), n in failed)
+        out.append(message("tool", answer, seq=seq + 1))
+    return out
+
+
+def told(found: list[Assertion] | tuple[Assertion, ...]) -> set[tuple[str, str, str]]:
+    """Subject, predicate and the other end of everything, ends marked."""
+    return {
+        (
+            c.subject,
+            ("end " if c.kind is Claim.END else "") + (c.predicate or c.kind.value),
+            c.object or c.value,
+        )
+        for c in found
+    }
+
+
+def kinds(found: list[Assertion] | tuple[Assertion, ...]) -> dict[str, str]:
+    return {c.subject: c.type for c in found if c.type} | {
+        c.object: c.object_type for c in found if c.object_type
+    }
+
+
+# -- tools -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "path", "how"),
+    [
+        ("Edit", {"file_path": "src/app.py", "old_string": "a", "new_string": "b"}, "src/app.py", "edited"),
+        ("Write", {"file_path": "src/new.py", "content": "x = 1"}, "src/new.py", "created"),
+        ("apply_patch", {"input": "*** Begin Patch\n*** Add File: src/a.rs\n+fn go() {}\n*** End Patch"}, "src/a.rs", "created"),
+        ("apply_patch", "*** Begin Patch\n*** Delete File: old.py\n*** End Patch", "old.py", "deleted"),
+        ("str_replace_editor", {"command": "create", "path": "/w/b.py", "file_text": "x"}, "/w/b.py", "created"),
+        ("str_replace_editor", {"command": "str_replace", "path": "/w/b.py", "new_str": "x"}, "/w/b.py", "edited"),
+        ("delete_file", {"path": "src/gone.ts"}, "src/gone.ts", "deleted"),
+        ("Bash", {"command": "rm -f src/gone.ts"}, "src/gone.ts", "deleted"),
+        ("shell", {"command": ["bash", "-lc", "touch docs/a.md"]}, "docs/a.md", "created"),
+        ("replace_in_file", {"path": "文档/说明.md", "diff": "x"}, "文档/说明.md", "edited"),
+    ],
+)  # fmt: skip
+def test_files_that_tools_changed(name: str, arguments: Json, path: str, how: str) -> None:
+    """Claude Code, Codex, Cline and OpenHands: who changed which file, and how."""
+    found = read(turn("Do it.", (name, arguments, "File created successfully")))
+    assert ("assistant", "changed", path) in told(found)
+    assert (path, "status", how) in told(found)
+    assert kinds(found)[path] == "file"
+
+
+def test_a_call_that_failed_changed_nothing() -> None:
+    """An edit that was refused is no change."""
+    found = read(turn("Do it.", ("Edit", {"file_path": "src/app.py"}, "String not found"), failed=(1,)))
+    assert not any(c.predicate == "changed" for c in found)
+
+
+def test_moved_files() -> None:
+    """Where to is told too."""
+    found = read(turn("Do it.", ("Bash", {"command": "git mv src/a.py src/b.py"}, "")))
+    assert {("src/a.py", "status", "moved"), ("src/b.py", "replaces", "src/a.py")} <= told(found)
+
+
+def test_calls_spelled_out_in_the_text() -> None:
+    """Cline writes its calls as tags, older OpenHands as functions; answers come in the user's name."""
+    cline = [
+        message("user", "<task>Fix it.</task>", seq=1),
+        message("assistant", "I will edit.\n<write_to_file>\n<path>src/x.py</path>\n<content>\nclass Box:\n    pass\n</content>\n</write_to_file>", seq=2),
+        message("user", "[write_to_file for 'src/x.py'] Result:\nThe content was successfully saved.", seq=3),
+    ]  # fmt: skip
+    found = told(read(cline))
+    assert {("assistant", "changed", "src/x.py"), ("Box", "defined_in", "src/x.py")} <= found
+    hands = [
+        message("user", "Go.", seq=1),
+        message(
+            "assistant",
+            "<function=execute_bash>\n<parameter=command>pytest -q</parameter>\n</function>",
+            seq=2,
+        ),
+        message("user", "EXECUTION RESULT of [execute_bash]:\n3 passed in 0.1s", seq=3),
+    ]
+    assert ("pytest", "outcome", "3 passed in 0.1s") in told(read(hands))
+
+
+def test_what_new_code_defines_and_brings_in() -> None:
+    """Classes and functions with their file; packages, not what comes with the language or is the project's own."""
+    code = "import os\nimport numpy as np\nfrom shop.core import x\n\nclass Cart:\n    def add(self): ...\n\ndef total(cart): ...\n"
+    found = read(turn("Do it.", ("Write", {"file_path": "shop/cart.py", "content": code}, "ok")))
+    assert {
+        ("Cart", "defined_in", "shop/cart.py"),
+        ("total", "defined_in", "shop/cart.py"),
+        ("shop/cart.py", "depends_on", "numpy"),
+    } <= told(found)
+    names = {c.object for c in found if c.predicate == "depends_on"}
+    assert names == {"numpy"}
+    assert not any(c.subject == "add" for c in found)
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "names", "packages"),
+    [
+        ("a.ts", "import React from 'react'\nimport x from './x'\nexport function useCart() {}", {"useCart"}, {"react"}),
+        ("a.tsx", "import {z} from '@scope/pkg/deep'\nexport const Cart = (props: P) => <div/>", {"Cart"}, {"@scope/pkg"}),
+        ("m.go", 'import (\n\t"fmt"\n\t"github.com/spf13/cobra/doc"\n)\nfunc (s *S) RunIt() error {', {"RunIt"}, {"github.com/spf13/cobra"}),
+        ("l.rs", "use serde::Deserialize;\nuse std::io;\npub struct Config {}\npub async fn load() {}", {"Config", "load"}, {"serde"}),
+        ("A.java", "import org.junit.Test;\npublic class Alpha {", {"Alpha"}, {"org.junit"}),
+        ("notes.txt", "class Alpha:\nimport numpy", set(), set()),
+    ],
+)  # fmt: skip
+def test_languages(path: str, code: str, names: set[str], packages: set[str]) -> None:
+    """By the ending of the file."""
+    assert {d.name for d in defined_by(path, code)} == names
+    assert {name for name, _ in packages_in(path, code)} == packages
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("pip install requests==2.31.0 'flask[async]>=2'", {("requests", "2.31.0"), ("flask", "2")}),
+        ("cd web && npm install --save-dev vite@5.0.1 @types/node", {("vite", "5.0.1"), ("@types/node", "")}),
+        ("uv add -r requirements.txt httpx", {("httpx", "")}),
+        ("pip install -e . && pip install ./local", set()),
+        ("cargo add serde", {("serde", "")}),
+        ("echo pip install x > notes", set()),
+        ("go get github.com/spf13/cobra@v1.8.0", {("github.com/spf13/cobra", "v1.8.0")}),
+    ],
+)
+def test_packages_of_commands(command: str, names: set[tuple[str, str]]) -> None:
+    """What is installed, with its version; options, files and addresses are no packages."""
+    assert {(p.name, p.version) for p in packages_of(command)} == names
+
+
+def test_packages_put_in_and_taken_out() -> None:
+    """Only commands that worked."""
+    found = read(
+        turn(
+            "Do it.",
+            ("Bash", {"command": "pip install requests==2.31.0"}, "Successfully installed"),
+            ("Bash", {"command": "pip uninstall -y flask"}, "ok"),
+            ("Bash", {"command": "pip install nosuchthing"}, "ERROR: No matching distribution"),
+            failed=(3,),
+        )
+    )
+    assert {
+        ("requests", "status", "installed"),
+        ("requests", "version", "2.31.0"),
+        ("flask", "status", "removed"),
+    } <= told(found)
+    assert not any(c.subject == "nosuchthing" for c in found)
+
+
+FAILS = 'Traceback (most recent call last):\n  File "src/app.py", line 3, in go\n    x()\nValueError: bad token\n1 failed, 3 passed in 0.2s'
+
+
+def test_an_error_comes_and_goes() -> None:
+    """Open with its message and file; fixed by what was changed before the same command succeeded."""
+    rows = (
+        "Please run the tests.",
+        ("Bash", {"command": "pytest -q"}, FAILS),
+        ("Edit", {"file_path": "src/app.py", "old_string": "x()", "new_string": "y()"}, "ok"),
+        ("Bash", {"command": "pytest -q tests"}, "4 passed in 0.2s"),
+    )
+    found = [c for c in read(turn(*rows, failed=(1,))) if c.subject in ("ValueError", "pytest")]
+    assert [(c.kind.value, c.predicate, c.object or c.value) for c in found] == [
+        ("attribute", "outcome", "1 failed, 3 passed in 0.2s"),
+        ("attribute", "status", "open"),
+        ("attribute", "message", "bad token"),
+        ("relation", "has_error", "ValueError"),
+        ("relation", "occurs_in", "src/app.py"),
+        ("attribute", "outcome", "4 passed in 0.2s"),
+        ("attribute", "status", "fixed"),
+        ("end", "occurs_in", "src/app.py"),
+        ("relation", "fixed_by", "src/app.py"),
+        ("end", "has_error", ""),
+    ]
+
+
+def test_a_later_turn_ends_the_errors_of_a_command() -> None:
+    """A turn that knows only the success ends whatever the command had."""
+    found = read(turn("Again.", ("Bash", {"command": "cd app && npm test"}, "Tests: 12 passed")))
+    assert ("npm test", "end has_error", "") in told(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "place"),
+    [
+        (FAILS, "ValueError", "src/app.py"),
+        ("src/a.ts(3,5): error TS2345: Argument of type", "TS2345", "src/a.ts"),
+        ("error[E0308]: mismatched types\n --> src/main.rs:4:5", "E0308", "src/main.rs"),
+        ("java.lang.IllegalStateException: no\n\tat java.base/java.lang.Foo.bar(Foo.java:3)\n\tat org.x.Y.z(Y.java:12)", "IllegalStateException", "Y.java"),
+        ("E   json.decoder.JSONDecodeError: Expecting value\ntests/test_a.py:14: JSONDecodeError", "JSONDecodeError", "tests/test_a.py"),
+        ("    raise ValueError('x')\n    except KeyError:", None, ""),
+        ("all good", None, ""),
+    ],
+)  # fmt: skip
+def test_errors_by_name(text: str, name: str | None, place: str) -> None:
+    """Of several languages, with the place in somebody's own code; source code that speaks of errors has none."""
+    found = trouble_in(text)
+    assert (found.name if found else None) == name
+    assert (found.place if found else "") == place
+
+
+def test_reading_a_file_is_no_evidence_for_what_stands_in_it() -> None:
+    """The words of results are never claims: only that the file was looked at."""
+    code = "# notes\nValueError: planted\nMy name is Zara. Zara lives in Rome. class Planted: ..."
+    found = extract(turn("Look.", ("Read", {"file_path": "src/app.py"}, code)))
+    assert told(found) == {("src/app.py", "node", "")}
+
+
+# -- words -------------------------------------------------------------------------------------------------------
+
+
+def said(text: str, role: Role = "user") -> set[tuple[str, str, str]]:
+    return told(read([message(role, text)]))
+
+
+@pytest.mark.parametrize(
+    ("text", "new", "old"),
+    [
+        ("Let's use Redis instead of Memcached for `cache.py`.", "Redis", "Memcached"),
+        ("We should switch from `requests` to `httpx` because it is async.", "httpx", "requests"),
+        ("Please replace moment with dayjs in src/date.ts.", "dayjs", "moment"),
+        ("Use PostgreSQL rather than MySQL (see db.py).", "PostgreSQL", "MySQL"),
+        ("我们用 PostgreSQL 代替 MySQL，改 `db.py`。", "PostgreSQL", "MySQL"),
+        ("把 moment 换成 dayjs，文件是 src/date.ts。", "dayjs", "moment"),
+        ("不用 Redux 了，改用 Zustand，见 store.ts。", "Zustand", "Redux"),
+    ],
+)
+def test_one_thing_instead_of_another(text: str, new: str, old: str) -> None:
+    """The decision, what it concerns, and what takes whose place."""
+    found = said(text)
+    assert (new, "replaces", old) in found
+    names = {subject for subject, predicate, _ in found if predicate == "concerns"}
+    assert len(names) == 1
+    assert (names.pop(), "concerns", new) in found
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (
+            "We decided to keep the old API in `api.py` because clients depend on it.",
+            "keep the old API in api.py",
+        ),
+        ("我们决定保留旧接口 `api.py`，因为客户端还在用。", "保留旧接口 api.py"),
+        ("Let's go with FastAPI for `server.py`.", "use FastAPI"),
+    ],
+)
+def test_decisions(text: str, name: str) -> None:
+    """In their own words, with the reason."""
+    found = said(text)
+    assert (name, "node", "") in found
+    if "because" in text or "因为" in text:
+        assert any(predicate == "reason" for _, predicate, _ in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Should we use Redis instead of Memcached in `cache.py`?",
+        "If we use Redis instead of Memcached, `cache.py` changes.",
+        "Maybe use Redis instead of Memcached in `cache.py`.",
+        "Several places create instances using `makeChild` rather than `makeOther`.",
+        "我们要不要用 Redis 代替 Memcached？见 `cache.py`。",
+        "如果用 Redis 代替 Memcached，`cache.py` 要改。",
+        "We haven't decided to keep `api.py`.",
+        "Please use a script for `x.py`.",
+    ],
+)
+def test_what_is_no_decision(text: str) -> None:
+    """Questions, conditions, guesses, descriptions."""
+    assert not any(predicate in ("concerns", "replaces") for _, predicate, _ in said(text))
+
+
+def test_a_model_that_says_what_it_does_next_decides_nothing() -> None:
+    """And a report of what was done is no decision either, though it says what replaced what."""
+    assert not any(p == "concerns" for _, p, _ in said("Let's use grep to find `main.py`.", "assistant"))
+    done = said("Replaced `os.chdir` with `monkeypatch.chdir` in `test_a.py`.", "assistant")
+    assert ("monkeypatch.chdir", "replaces", "os.chdir") in done
+    assert not any(p == "concerns" for _, p, _ in done)
+
+
+def test_decisions_of_daily_life_are_not_for_this_reader() -> None:
+    """Where nobody speaks of code there is nothing to read."""
+    assert read([message("user", "We decided to marry in May instead of June.")]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "path"),
+    [
+        ("The function `parse_config` in `src/config.py` is slow.", "parse_config", "src/config.py"),
+        ("`load()` is defined in src/io.py.", "load", "src/io.py"),
+        ("`src/io.py` 里的 `load_all` 函数太慢。", "load_all", "src/io.py"),
+        ("函数 `load_all` 在 `src/io.py`。", "load_all", "src/io.py"),
+    ],
+)
+def test_functions_with_their_file(text: str, name: str, path: str) -> None:
+    """Where the sentence says that the file holds it."""
+    assert (name, "defined_in", path) in said(text)
+
+
+def test_a_file_in_the_same_sentence_is_not_yet_its_home() -> None:
+    """Two names and a path: only what is said."""
+    found = said("I changed `Alpha()` (see `src/a.py`) so that it takes the `BetaConfig` interface.")
+    assert ("BetaConfig", "defined_in", "src/a.py") not in found
+
+
+def test_a_short_name_means_the_file_that_a_tool_named() -> None:
+    """Where there is only one."""
+    found = extract(
+        turn("Look at app.py.", ("Edit", {"file_path": "/home/x/src/app.py", "new_string": "y"}, "ok"))
+    )
+    assert {name for name, kind in kinds(found).items() if kind == "file"} == {"/home/x/src/app.py"}
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("I get a TypeError in src/app.py.", "open"),
+        ("运行 src/app.py 时报错 TypeError。", "open"),
+        ("The TypeError in src/app.py is fixed.", "fixed"),
+        ("src/app.py 的 TypeError 已修复。", "fixed"),
+        ("We should handle TypeError in src/app.py.", None),
+        ("Please fix the TypeError in src/app.py if you can.", None),
+    ],
+)
+def test_errors_in_words(text: str, status: str | None) -> None:
+    """Open, over, or only spoken of."""
+    found = said(text)
+    assert {value for name, predicate, value in found if (name, predicate) == ("TypeError", "status")} == (
+        {status} if status else set()
+    )
+    if status == "fixed":
+        assert ("TypeError", "end occurs_in", "") in found
+
+
+def test_an_error_that_a_user_pasted() -> None:
+    """In a block; what an assistant shows in one is an example."""
+    assert ("ValueError", "message", "bad token") in said(f"It says:\n```\n{FAILS}\n```")
+    assert not any(p == "message" for _, p, _ in said(f"Such as:\n```\n{FAILS}\n```", "assistant"))
+
+
+def test_versions_in_words() -> None:
+    """Pinned, upgraded, in both languages."""
+    assert ("numpy", "version", "2.1.0") in said("Pin `x.txt` to numpy==2.1.0 please.")
+    assert ("react", "version", "19.0.1") in said("I upgraded react to 19.0.1 in package.json.")
+    assert ("react", "version", "19.0.1") in said("把 react 升级到 19.0.1，见 package.json。")
+
+
+def test_files_of_commands_without_patterns() -> None:
+    """What a shell fills in is nobody's file."""
+    assert list(files_of("rm -rf build/* && rm $X.py && rm a.py")) == [("deleted", "a.py", "")]
+
+
+@pytest.mark.parametrize("text", ["`" * 60_000, "a_" * 40_000, "use " * 20_000, "x/" * 30_000, "<a_b>" * 30_000, "Error" * 20_000, "=1.1" * 20_000])  # fmt: skip
+def test_pathological_words_take_no_time(text: str) -> None:
+    """Nothing is looked for twice; a test that hangs has failed."""
+    assert isinstance(read([message("user", text), message("assistant", text, seq=2)]), list)
