@@ -17,7 +17,7 @@ from backscroll.formats.rows import as_array, as_object, as_text, short_title, w
 from backscroll.vocab.part import Json
 
 _NAMES = ("name", "displayName", "title", "comment")
-_KEYS = ("key", "keys", "keywords", "triggers")
+_KEYS = ("key", "keys", "keywords", "triggers", "key_list")
 _SECONDARY = ("keysecondary", "secondary_keys", "secondkey")
 _TEXTS = ("content", "text", "entry", "value", "description", "body")
 _ALWAYS = ("constant", "alwaysActive", "always_active", "forceActivation")
@@ -184,7 +184,8 @@ def _card_data(value: Mapping[str, Json]) -> Mapping[str, Json] | None:
     data = as_object(value.get("data"))
     if str(value.get("spec", "")).startswith("chara_card") and data is not None:
         return data
-    if data is not None and isinstance(data.get("name"), str) and isinstance(data.get("first_mes"), str):
+    told = ("first_mes", "character_book", "personality")
+    if data is not None and isinstance(data.get("name"), str) and any(name in data for name in told):
         return data
     if isinstance(value.get("name"), str) and any(
         n in value for n in ("first_mes", "personality", "char_persona")
@@ -196,15 +197,17 @@ def _card_data(value: Mapping[str, Json]) -> Mapping[str, Json] | None:
 def _of_card(card: Mapping[str, Json], source: str) -> list[LoreEntry]:
     """The character itself, the scene, and the book inside the card."""
     name = as_text(card.get("name")).strip() or source
-    aliases = [as_text(card.get("nickname")).strip()]
+    nickname = as_text(card.get("nickname")).strip()
     said = [
         f"{label}: {words}" if label else words
         for field, label in _CARD
         if (words := as_text(card.get(field)).strip())
     ] or [as_text(card.get("char_persona")).strip()]
+    if nickname:
+        said.append(f"Nickname: {nickname}")
     out: list[LoreEntry] = []
     if any(said):
-        keys = tuple(dict.fromkeys(k for k in (name, *aliases) if k))
+        keys = tuple(dict.fromkeys(k for k in (name, nickname) if k))
         out.append(LoreEntry(name, keys, text="\n".join(said), source=source or name, category="character"))
     if scene := as_text(card.get("scenario")).strip():
         out.append(LoreEntry(f"{name}: scenario", (), text=scene, constant=True, source=source or name))

@@ -74,13 +74,13 @@ def world_index(world: Sequence[WorldEntry]) -> WorldIndex:
         passing: dict[str, list[_Source]] = {}
         for who, name, value in entry.also:
             passing.setdefault(who, []).append(_Source(name, value, entry))
-        for name, sources in [*((key, own) for key in entry.keys), *passing.items()]:
+        names = entry.names or entry.keys
+        for name, sources in [*((each, own) for each in names), *passing.items()]:
             key = plain(name)
             by_name.setdefault(key, []).extend(sources)
             kinds.setdefault(key, (name, []))[1].extend(sources)
-        for key in entry.keys:
-            if entry.type:
-                known.setdefault(plain(key), entry.type)
+        for each in names if entry.type else ():
+            known.setdefault(plain(each), entry.type)
     ranked = sorted(kinds.items(), key=lambda item: (-_telling(item[1][0]), item[0]))
     ends: dict[str, list[tuple[str, tuple[_Source, ...]]]] = {}
     for _, (name, sources) in ranked:

@@ -244,6 +244,8 @@ def to_lorebook(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Nu
         facts = [fact for fact in node.attributes if fact.current and fact.rank is not Rank.DEFAULT]
         facts += [fact for fact in edges if fact.node == node.id]
         lines = [f"Type: {node.type}"] if node.type else []
+        if node.aliases:
+            lines.append(f"Aliases: {', '.join(one_line(alias, 60) for alias in node.aliases)}")
         grouped: dict[str, list[str]] = {}
         for fact in facts:
             if fact.predicate != "name":

@@ -129,6 +129,7 @@ class WorldEntry:
     constant: bool = False  # holds for everything of the world
     enabled: bool = True
     also: tuple[tuple[str, str, str], ...] = ()  # said in passing: of whom (a name, a kind), predicate, value
+    names: tuple[str, ...] = ()  # of what it is about; a key may be any word that calls for the entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from backscroll.graph.world_words import (
     Said,
     covers,
     is_han,
+    kind_words,
     noun_of,
     plain,
     telling_fields,
@@ -52,11 +53,11 @@ def _entry(entry: LoreEntry) -> WorldEntry:
     fields = read_fields(_FENCED.sub("", text[:_READ]))
     name = tidy(_SURROGATE.sub("\ufffd", entry.name)) or next(iter(fields.names), "")
     keys = _keys([*([name] if _is_name(name) else ()), *entry.keys, *fields.names])
-    known = frozenset(plain(key) for key in keys)
+    names = _names(name, keys, fields.names, text)
+    known = frozenset(plain(each) for each in names)
     said = [*fields.said, *read_english(fields.rest, known), *read_chinese(fields.rest, known)]
-    keys = _keys(
-        [*keys, *(s.value for s in said if not s.subject and s.predicate == "alias" and len(s.value) <= 40)]
-    )
+    aliases = [s.value for s in said if not s.subject and s.predicate == "alias" and len(s.value) <= 40]
+    keys, names = _keys([*keys, *aliases]), _keys([*names, *aliases])
     kind = _type(entry, fields.type, name, said)
     own = [
         (_fitting(s.predicate, kind), s.value)
@@ -78,12 +79,35 @@ def _entry(entry: LoreEntry) -> WorldEntry:
         entry.constant,
         entry.enabled,
         tuple(dict.fromkeys(also)),
+        names,
     )
 
 
 def _is_name(text: str) -> bool:
     """False for the beginning of a text that stands in for a name."""
     return 0 < len(text) <= 40 and len(text.split()) <= 6 and not _SENTENCE_MARK.search(text)
+
+
+def _names(name: str, keys: tuple[str, ...], stated: Sequence[str], text: str) -> tuple[str, ...]:
+    """Which keys name what the entry is about. A key may be any word that calls for it: the family that runs the market is not
+    the market. So a key counts where it is another form of the name, or where the name is only a note of the author."""
+    own = [*([name] if _is_name(name) else ()), *stated]
+    written = plain(text)
+    if not any(plain(each) in written for each in own) and keys:
+        own += [key for key in keys if plain(key) in written][:1] or keys[:2]
+    few = len(keys) <= 4
+    akin = [key for key in keys if any(_akin(key, each, few=few) for each in own)]
+    return _keys([*own, *akin])
+
+
+def _akin(key: str, name: str, *, few: bool) -> bool:
+    """Another form of a name: a part of it, in the plural, in the other script (in a short list: else it is just a word)."""
+    if is_han(key) != is_han(name):
+        return few
+    if is_han(key):
+        return plain(key) in plain(name) or plain(name) in plain(key)
+    one, other = kind_words(key)[1], kind_words(name)[1]
+    return bool(one and other) and (one <= other or other <= one)
 
 
 def _fitting(predicate: str, kind: str) -> str:
@@ -173,8 +197,9 @@ def to_json(entries: Sequence[WorldEntry]) -> list[dict[str, Json]]:
     out: list[dict[str, Json]] = []
     for entry in entries:
         row: dict[str, Json] = {"name": entry.name, "text": entry.text}
-        if entry.keys:
-            row["keys"] = list(entry.keys)
+        for field, items in (("keys", entry.keys), ("names", entry.names)):
+            if items:
+                row[field] = list(items)
         for field in ("type", "source"):
             if words := getattr(entry, field):
                 row[field] = words
@@ -203,7 +228,7 @@ def _from_row(number: int, row: Mapping[str, Json]) -> WorldEntry:
     try:
         pairs = tuple((p, v) for p, v in strings("attributes", 2))
         triples = tuple((s, p, v) for s, p, v in strings("also", 3))
-        keys = tuple(str(key) for key in row.get("keys", ()))
+        keys, names = (tuple(str(key) for key in row.get(field, ())) for field in ("keys", "names"))
         constant, enabled = bool(row.get("constant", False)), bool(row.get("enabled", True))
     except (TypeError, AttributeError, ValueError) as error:
         raise InvalidInput(
@@ -211,5 +236,14 @@ def _from_row(number: int, row: Mapping[str, Json]) -> WorldEntry:
             hint="an entry has a name, keys and text; attributes are pairs",
         ) from error
     return WorldEntry(
-        take("name"), keys, take("text"), take("type"), pairs, take("source"), constant, enabled, triples
+        take("name"),
+        keys,
+        take("text"),
+        take("type"),
+        pairs,
+        take("source"),
+        constant,
+        enabled,
+        triples,
+        names,
     )

@@ -19,6 +19,13 @@ _LINE = re.compile(
     r"^[ \t]*(?:[-*+•][ \t]+)?(?:\*\*|__)?([^\s:：*_|{}<>][^:：*|{}<>\n]{0,39}?)(?:\*\*|__)?[ \t]*[:：](?:\*\*|__)?[ \t]*(\S[^\n]*)$",
     re.MULTILINE,
 )
+#: A label alone, its values as items below it: as YAML has them.
+_ITEMS = re.compile(
+    r"^([ \t]*[^\s:：*|{}<>#-][^:：*|{}<>\n]{0,39})[:：][ \t]*\n((?:[ \t]*[-*•][ \t]+[^\n:：]{1,200}(?:\n|\Z))+)",
+    re.MULTILINE,
+)
+_ITEM = re.compile(r"^[ \t]*[-*•][ \t]+", re.MULTILINE)
+_TAG = re.compile(r"^[ \t]*</?[^<>\n]{1,60}>[ \t]*$", re.MULTILINE)
 _OWNER = re.compile(r"^[^:：\n]{1,40}?(?:'s|’s|的)\s*")
 _SEVERAL = re.compile(r"\s*(?:[,，、;；+/]|\band\b|\bund\b)\s*")
 _SENTENCE = re.compile(r"[.。!！?？]\s*\S")
@@ -53,7 +60,8 @@ def read_fields(text: str) -> Fields:
     """The fields of an entry and what is left of its text."""
     said: list[Said] = []
     names: list[str] = []
-    kind, text = _wpp(text, said, names)
+    kind, text = _wpp(_TAG.sub("", text), said, names)
+    text = _ITEMS.sub(_on_one_line, text)
     text = _BOX.sub(lambda found: "" if _boxed(found[1], said, names) else found[0], text)
     lines = sum(1 for line in text.split("\n") if line.strip())
     sheet = len(_LINE.findall(text)) * 2 >= lines  # mostly fields: those with labels of their own count too
@@ -64,6 +72,11 @@ def read_fields(text: str) -> Fields:
         text,
     )
     return Fields(said, kind, names, text.strip())
+
+
+def _on_one_line(found: re.Match[str]) -> str:
+    items = [line.strip() for line in _ITEM.sub("", found[2]).split("\n") if line.strip()]
+    return f"{found[1]}: {'; '.join(items)}\n"
 
 
 def _wpp(text: str, said: list[Said], names: list[str]) -> tuple[str, str]:

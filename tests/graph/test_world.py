@@ -132,6 +132,19 @@ def test_chinese_fields() -> None:
     assert ("口头禅", "真的吗") in entry.attributes
 
 
+def test_fields_as_yaml_has_them() -> None:
+    """Labels above lists, indented labels, tags around: usual in Chinese books."""
+    text = "<苏晴>\n姓名: 苏晴\n基本信息:\n  年龄: 24\n  职业: 记者\n性格:\n  - 活泼\n  - 好奇\n喜欢:\n- 咖啡\n- 旅行\n</苏晴>"
+    (entry,) = world_entries([LoreEntry("苏晴", text=text)])
+    assert entry.attributes == (
+        ("age", "24"),
+        ("occupation", "记者"),
+        ("personality", "活泼; 好奇"),
+        ("likes", "咖啡"),
+        ("likes", "旅行"),
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "kind", "value"),
     [(ELVES_EN, "Elves of the forest", "neutral"), (ELVES_ZH, "森林精灵", "中立")],
@@ -197,6 +210,26 @@ def test_keys_are_names() -> None:
     )
     (made,) = world_entries([entry])
     assert made.keys == ("Ellie", "the elf", "El", "Elly", "Star")
+
+
+def test_a_key_is_not_always_a_name() -> None:
+    """What calls for an entry need not be what it is about; another form of the name, or of its language, is."""
+    entries = [
+        LoreEntry(
+            "Fish market",
+            ("the market", "fishmonger", "Brandt", "harbour"),
+            text="The fish market is loud. Brandt is a merchant.",
+        ),
+        LoreEntry("Main heroine", ("Ellie", "bow"), text="Race: elf"),
+        LoreEntry("Elves", ("elf", "精灵"), text="Elves are shy."),
+        LoreEntry("青云宗", ("青云", "剑"), text="青云宗是一个门派。"),
+    ]
+    market, heroine, elves, sect = world_entries(entries)
+    assert market.names == ("Fish market", "the market")
+    assert ("Brandt", "occupation", "merchant") in market.also
+    assert "Ellie" in heroine.names
+    assert elves.names == ("Elves", "elf", "精灵")
+    assert sect.names == ("青云宗", "青云")
 
 
 def test_types_from_names_categories_and_headers() -> None:
