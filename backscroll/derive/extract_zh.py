@@ -16,7 +16,8 @@ from backscroll.derive.extract_zh_context import Context, definites, introduced
 from backscroll.derive.extract_zh_kin import together
 from backscroll.derive.extract_zh_marks import KIND_OF, compiled, is_mark, mark
 from backscroll.derive.extract_zh_names import PERSON, WORK, Found, names_of
-from backscroll.derive.extract_zh_reading import Scene, note_questions, read_sentence
+from backscroll.derive.extract_zh_reading import note_questions, read_sentence
+from backscroll.derive.extract_zh_scene import Scene
 from backscroll.derive.extract_zh_words import listed, normal, one_of
 from backscroll.derive.said import Said
 from backscroll.derive.sentences import sentences
@@ -119,15 +120,15 @@ class _Lexicon:
                 if len(text) > 1 and one.sure >= 0.7:
                     kinds.setdefault(text, one.kind)
         self._kinds = kinds
-        self._pattern = re.compile(one_of(frozenset(kinds))) if kinds else None
 
     def more(self, text: str, found: list[Found]) -> list[Found]:
         """The names of a sentence: its own, and those known from elsewhere in the turn."""
-        again = (
-            [Found(m.start(), m.end(), self._kinds[m[0]], 0.9) for m in self._pattern.finditer(text)]
-            if self._pattern
-            else []
-        )
+        again: list[Found] = []
+        for name, kind in self._kinds.items():
+            at = text.find(name)
+            while at >= 0:
+                again.append(Found(at, at + len(name), kind, 0.9))
+                at = text.find(name, at + len(name))
         longer = [
             f for f in found if not any(a.start <= f.start and f.end <= a.end and a != f for a in again)
         ]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from backscroll.derive.extract_zh_context import Context
 from backscroll.derive.extract_zh_kin import sex_of, slot_of, ties
-from backscroll.derive.extract_zh_marks import KIND_OF, Marked, Mention, elided, is_mark
+from backscroll.derive.extract_zh_marks import KIND_OF, Mention, elided, is_mark
 from backscroll.derive.extract_zh_names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK
-from backscroll.derive.extract_zh_rules import Clause, Rule, asking, clauses, denied, fitting
+from backscroll.derive.extract_zh_rules import Clause, Rule, asking, asks, clauses, denied, fitting
+from backscroll.derive.extract_zh_scene import Scene, nearest
 from backscroll.derive.extract_zh_values import (
     event_of,
     is_noun,
@@ -26,71 +26,11 @@ from backscroll.derive.extract_zh_values import (
     value_of,
 )
 from backscroll.derive.extract_zh_words import listed
-from backscroll.derive.said import Said
 from backscroll.vocab.assertion import Assertion, Claim
 
 #: Ties that somebody has with many: who is known by nothing else gets no node of their own.
 _VAGUE = {"friend_of", "colleague_of", "classmate_of", "client_of", "student_of", "enemy_of", "pet_of"}
 _ONLY = {"parent_of", "spouse_of", "partner_of", "boss_of"}
-_HINTS = {"@she": "female", "@he": "male", "@it": "thing"}
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """One sentence as it is read: who speaks to whom, the words, what the turn talks about."""
-
-    said: Said
-    me: str  # what "I" means here
-    you: str
-    marked: Marked
-    context: Context
-    number: int  # of the message in the turn
-    sure: float = 1.0
-
-    def settle(self, mention: Mention) -> str:
-        """Whom or what a mention means: a name, or a pronoun marker."""
-        if mention.name == "@i":
-            return self.me
-        if mention.name == "@you":
-            return self.you or "@you"
-        if not mention.name.startswith("@") or mention.of:
-            return mention.name
-        if mention.name in ("@he", "@she"):
-            before = [m for m in self.marked.mentions if m.kind == "P" and m.end <= mention.start]
-            named = {
-                m.name
-                for m in before
-                if not m.name.startswith("@") and not (m.of and any(n.start == m.end for n in before))
-            }
-            if named:  # somebody stands before it in the sentence: that one, unless there are two
-                return named.pop() if len(named) == 1 else mention.name
-        return self.context.who(mention.name)
-
-    def claim(
-        self, kind: Claim, subject: str, predicate: str = "", sure: float = 0.9, **facts: str
-    ) -> Assertion | None:
-        """An assertion of this sentence; None where it would say nothing."""
-        other = facts.get("object", "")
-        if (
-            not subject
-            or subject == other
-            or "@the" in subject
-            or "@the" in other
-            or re.match(r"@\w+的", subject)
-            or re.match(r"@\w+的", other)
-        ):
-            return None
-        return Assertion(
-            kind,
-            subject,
-            predicate,
-            quote=self.marked.plain.strip(),
-            source=self.said.source,
-            speaker=self.said.who,
-            sure=round(sure * self.sure, 2),
-            hint=_HINTS.get(subject, ""),
-            **facts,
-        )
 
 
 def read_sentence(scene: Scene) -> list[Assertion]:
@@ -116,12 +56,12 @@ def read_sentence(scene: Scene) -> list[Assertion]:
 def note_questions(scene: Scene) -> None:
     """Take note of what a sentence asks, so that a bare answer can be understood."""
     context = scene.context
-    for clause in clauses(scene.marked.text):
+    for clause in clauses(scene.marked.text) if asks(scene.marked.text) else ():
         if not clause.asks:
             continue
         for rule in asking():
             if any(p.search(clause.text) for p in rule.ask):
-                subject = _nearest(scene, rule.of, clause.end, clause.start) or context.about(rule.of)[0]
+                subject = nearest(scene, rule.of, clause.end, clause.start) or context.about(rule.of)[0]
                 if subject:
                     if context.asking != scene.number:
                         context.asked.clear()
@@ -168,28 +108,6 @@ def _ties(scene: Scene, parts: list[Clause]) -> Iterator[Assertion]:
                 yield made
 
 
-def _nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0) -> str:
-    """The thing of one of these kinds that a place of the sentence speaks of: the nearest in the clause, or what opens an earlier one."""
-    marked = scene.marked
-    limit, floor = marked.places[before], marked.places[after]
-    opens = max((marked.text.rfind(c, 0, before) for c in "，。！？；,!?;"), default=-1) + 1
-    clause = marked.places[opens]
-    best = ""
-    for one in marked.mentions:
-        if one.end > limit or one.start < floor or KIND_OF.get(one.kind) not in kinds:
-            continue
-        name = scene.settle(one)
-        if (name.startswith("@") or name in (scene.me, scene.you)) and one.name != "@i":
-            continue
-        lead = marked.plain[max(0, one.start - 3) : one.start]
-        if one.start >= clause or (
-            not re.search(r"[在于到去从]$", lead)
-            and re.search(r"(?:^|[，。！？；,!?\s《])[^，。！？；]{0,3}$", lead)
-        ):
-            best = name
-    return best
-
-
 def _subject(scene: Scene, rule: Rule, m: re.Match[str]) -> tuple[str, str]:
     """Whose it is that a match speaks of, and of which type."""
     groups = m.re.groupindex
@@ -200,7 +118,7 @@ def _subject(scene: Scene, rule: Rule, m: re.Match[str]) -> tuple[str, str]:
         return "", ""
     start = min(m.start(g) for g in groups if m[g] is not None)
     kinds = _wanted(rule, m, scene) or rule.of
-    near = _nearest(scene, kinds, start)
+    near = nearest(scene, kinds, start)
     asked = scene.context.asked_about(rule.number, scene.number)
     if near and not asked:
         kind = next(
@@ -337,7 +255,8 @@ def _valued(scene: Scene, rule: Rule, m: re.Match[str]) -> Iterator[tuple[str, s
 
 def _listed(scene: Scene, rule: Rule, m: re.Match[str], name: str) -> Iterator[tuple[str, str, float]]:
     """Names in an enumeration of which not every one was recognised."""
-    wanted = {"places": (PLACE, ORGANISATION), "works": (WORK,)}.get(rule.match, ())
+    wanted = {"places": (PLACE, ORGANISATION), "works": (WORK,)}.get(rule.match, (PLACE,))
+    kind = wanted[0]
     marks = [scene.marked.at(c) for c in m["list"] if is_mark(c)]
     pieces = parts_of(scene.marked.group(m, "list"))
     known = {x.name for x in marks if KIND_OF.get(x.kind) in wanted}
@@ -354,11 +273,11 @@ def _listed(scene: Scene, rule: Rule, m: re.Match[str], name: str) -> Iterator[t
             and not re.search(r"[你我他她它吗么？?是有去想还很就都也]|知道|可以|不错|什么|哪", whole)
         ):
             if whole != name:
-                yield whole, wanted[0] if wanted else "", 0.9 if whole in known else 0.6
+                yield whole, kind, 0.9 if whole in known else 0.6
         elif number == 0 and (
             inside := next((k for k in sorted(known, key=len, reverse=True) if k in piece), "")
         ):
-            yield inside, wanted[0], 0.8
+            yield inside, kind, 0.8
 
 
 def _named(

@@ -162,12 +162,26 @@ def denied(text: str) -> bool:
     return _DENY.search(text) is not None
 
 
-def fitting(text: str, kinds: frozenset[str]) -> Iterator[tuple[Rule, re.Pattern[str]]]:
-    """The rules and patterns that a sentence with these characters and kinds of marks can match at all."""
-    characters = frozenset(text)
+@cache
+def _by_character() -> dict[str, tuple[Rule, ...]]:
+    """Character -> the rules for which it is a cue; the empty one: rules without cues."""
+    out: dict[str, list[Rule]] = {"": []}
     for rule in rules():
-        if rule.cue and rule.cue.isdisjoint(characters):
-            continue
+        for character in rule.cue or ("",):
+            out.setdefault(character, []).append(rule)
+    return {character: tuple(found) for character, found in out.items()}
+
+
+def fitting(text: str, kinds: frozenset[str]) -> Iterator[tuple[Rule, re.Pattern[str]]]:
+    """The rules and patterns that a sentence with these characters and kinds of marks can match at all, in their order."""
+    table = _by_character()
+    able = {rule.number: rule for character in {*text, ""} for rule in table.get(character, ())}
+    for _, rule in sorted(able.items()):
         for pattern, needed in zip(rule.say, rule.needs, strict=True):
             if needed <= kinds:
                 yield rule, pattern
+
+
+def asks(text: str) -> bool:
+    """True where a sentence may hold a question."""
+    return "？" in text or "?" in text or _ASKING.search(text) is not None
