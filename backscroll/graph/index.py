@@ -202,17 +202,31 @@ class Index:
     def insert(self, said: Said) -> None:
         """Put in the lines of a turn whose pronouns are settled."""
         opening = said.turn.opening
-        slots = self.slots
         for line in said.lines:
-            for key in (line.subject, line.object):
-                if key:
-                    slots.setdefault(key, {}).setdefault(line.predicate, {}).setdefault(opening, []).append(
-                        line
-                    )
+            if line.subject:
+                self._slot(line.subject, line)
+            if line.object:
+                self._slot(line.object, line)
         for key, number in said.firsts.items():
-            self.mentions.setdefault(key, {})[opening] = number
+            named_in = self.mentions.get(key)
+            if named_in is None:
+                named_in = self.mentions[key] = {}
+            named_in[opening] = number
         for key, type, weight in said.echoes:
             _count(self.echoes, key, type, weight)
+
+    def _slot(self, key: str, line: Line) -> None:
+        by_predicate = self.slots.get(key)
+        if by_predicate is None:
+            by_predicate = self.slots[key] = {}
+        by_turn = by_predicate.get(line.predicate)
+        if by_turn is None:
+            by_turn = by_predicate[line.predicate] = {}
+        lines = by_turn.get(line.opening)
+        if lines is None:
+            by_turn[line.opening] = [line]
+        else:
+            lines.append(line)
 
     def remove(self, said: Said) -> None:
         """Take them out again."""
@@ -252,11 +266,12 @@ class Index:
 def _count(into: dict[str, dict[str, int]], key: str, what: str, by: int) -> None:
     counts = into.get(key)
     if counts is None:
-        counts = into[key] = {}
+        into[key] = {what: by}
+        return
     total = counts.get(what, 0) + by
     if total:
         counts[what] = total
-    else:
-        del counts[what]
-        if not counts:
-            del into[key]
+        return
+    del counts[what]
+    if not counts:
+        del into[key]

@@ -172,7 +172,7 @@ def surroundings(
                 if id(other) not in picked:
                     found[id(other)] = (other, found.get(id(other), (other, 0))[1] + 1)
         ranked = sorted(found.values(), key=lambda pair: weave.first(pair[0]))
-        ranked.sort(key=lambda pair: (pair[1], _newest(weave, pair[0])), reverse=True)
+        ranked.sort(key=lambda pair: (pair[1], weave.newest(pair[0])), reverse=True)
         room = max(limit - len(picked), 0)
         left_out += len(ranked) - len(ranked[:room])
         ring = [group for group, _ in ranked[:room]]
@@ -192,12 +192,3 @@ def surroundings(
         tuple(f for f in relations.values() if f.node in shown and f.object in shown),
         left_out + max(0, len(starts) - max(limit, 1)),
     )
-
-
-def _newest(weave: Weave, group: Group) -> tuple[bytes, int]:
-    """When a node was last spoken of."""
-    newest = max(
-        (weave.turns[o].place for key in group.members for o in weave.index.mentions.get(key, ())),
-        default=None,
-    )
-    return (b"", 0) if newest is None else (newest[0], newest[1].seq)

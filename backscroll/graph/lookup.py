@@ -30,7 +30,7 @@ class Lookup:
         """Take in the names that came or went."""
         weave = self._weave
         changed, weave.renamed = weave.renamed, set()
-        for key in changed:
+        for key in {**weave.index.mentions, **weave.layer.shown} if changed is None else changed:
             live = weave.lives(key)
             if live == (key in self._known):
                 continue

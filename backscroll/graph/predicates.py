@@ -65,6 +65,7 @@ def _folded(name: str, *, flipped: bool) -> Direction:
     )
 
 
+@lru_cache(maxsize=4096)
 def named(name: str) -> str:
     """A predicate as it is written: lower case, underscores."""
     return "_".join(name.casefold().split())

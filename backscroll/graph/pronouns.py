@@ -7,8 +7,8 @@ After: `graph/weave`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 from backscroll.graph.index import SURE, Line, Profile, Raw, Said
 from backscroll.graph.names import ROLES, key_of
@@ -22,53 +22,68 @@ _MANY = frozenset({"group", "organisation", "person", "creature", "animal"})
 _OTHER_ROLE = {"user": "assistant", "assistant": "user"}
 
 
-@dataclass(slots=True)
 class _Talk:
-    """What has been mentioned so far, the newest last."""
+    """What has been mentioned before a claim: in its turn so far, and in the turns in reach."""
 
-    mentions: dict[str, None] = field(default_factory=dict[str, None])
-    speakers: dict[str, None] = field(default_factory=dict[str, None])
+    __slots__ = ("before", "flow", "said", "spoke")
 
-    def mention(self, key: str) -> None:
-        self.mentions.pop(key, None)
-        self.mentions[key] = None
+    def __init__(self, said: Said, before: Sequence[Said]) -> None:
+        self.said = said
+        self.before = before
+        self.flow: list[str] = []
+        self.spoke: list[str] = []
 
-    def speak(self, key: str) -> None:
-        self.speakers.pop(key, None)
-        self.speakers[key] = None
+    def mentions(self) -> Iterator[str]:
+        """Keys, the newest first; some come more than once."""
+        yield from reversed(self.flow)
+        for earlier in reversed(self.before):
+            yield from reversed(earlier.mentions)
+
+    def addressed(self, speaker: str) -> str:
+        """Who is spoken to: who else spoke last, or will answer in this turn, or the other role."""
+        earlier = (key for said in reversed(self.before) for key in reversed(said.speakers))
+        answer = (key_of(raw.claim.speaker) for raw in self.said.raws if raw.claim.speaker)
+        for key in chain(reversed(self.spoke), earlier, answer):
+            if key != speaker:
+                return key
+        return _OTHER_ROLE.get(speaker, "")
 
 
 def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]) -> None:
     """Fill in the lines and mentions of a turn; `before` are the turns in reach, the oldest first."""
-    talk, own = _Talk(), _Talk()
-    if said.pronouns:
-        for earlier in before:
-            for key in earlier.mentions:
-                talk.mention(key)
-            for key in earlier.speakers:
-                talk.speak(key)
-    said.lines, said.echoes, said.joins, said.firsts, said.unsettled = [], [], [], {}, 0
+    talk = _Talk(said, before)
+    flow, firsts = talk.flow, dict[str, int]()
+    said.lines, said.echoes, said.joins, said.unsettled = [], [], [], 0
+    speaker = told = ""
     for number, raw in enumerate(said.raws):
-        speaker = key_of(raw.claim.speaker) if raw.claim.speaker else ""
-        if speaker:
-            talk.speak(speaker)
-            own.speak(speaker)
+        if raw.claim.speaker != told:
+            told = raw.claim.speaker
+            speaker = key_of(told)
+            if speaker:
+                talk.spoke.append(speaker)
         subject, object_ = raw.subject, raw.object
         if subject[0] == PRONOUN:
-            subject = _meant(subject[1:], raw, speaker, "", talk, said, kind_of)
-        if object_[:1] == PRONOUN:
-            object_ = _meant(object_[1:], raw, speaker, subject, talk, said, kind_of, at_object=True)
+            subject = _meant(subject[1:], raw, speaker, "", talk, kind_of)
+        if object_ and object_[0] == PRONOUN:
+            object_ = _meant(object_[1:], raw, speaker, subject, talk, kind_of, at_object=True)
         if not subject or (raw.object and not object_):
             said.unsettled += 1
-        else:
+        elif raw.kind is not Claim.NODE or raw.subject[0] == PRONOUN:
             _write(said, raw, number, subject, object_)
         for slot, key in enumerate((subject, raw.other, object_)):
             if key:
-                talk.mention(key)
-                own.mention(key)
-                said.firsts.setdefault(key, number * 4 + slot)
-    said.mentions, said.speakers = tuple(own.mentions), tuple(own.speakers)
+                flow.append(key)
+                if key not in firsts:
+                    firsts[key] = number * 4 + slot
+    said.firsts = firsts
+    said.mentions = _each_last(flow)
+    said.speakers = _each_last(talk.spoke)
     said.settled = True
+
+
+def _each_last(keys: list[str]) -> tuple[str, ...]:
+    """Every key once, where it stands last."""
+    return tuple(reversed(dict.fromkeys(reversed(keys))))
 
 
 def _write(said: Said, raw: Raw, number: int, subject: str, object_: str) -> None:
@@ -92,7 +107,6 @@ def _meant(
     speaker: str,
     subject: str,
     talk: _Talk,
-    said: Said,
     kind_of: Callable[[str], Profile],
     *,
     at_object: bool = False,
@@ -101,11 +115,11 @@ def _meant(
     if pronoun in ("i", "we"):
         return speaker
     if pronoun == "you":
-        return _addressed(speaker, talk, said)
+        return talk.addressed(speaker)
     # A hint narrows the pronoun of its claim: of the subject, unless only the object is one.
     hint = raw.claim.hint if not at_object or raw.subject[0] != PRONOUN else ""
     wanted = (raw.claim.object_type if at_object else raw.claim.type) or ""
-    for key in reversed(talk.mentions):
+    for key in talk.mentions():
         if key in (speaker, subject, raw.other) or key in ROLES:
             continue
         if at_object and key == raw.subject:
@@ -113,18 +127,6 @@ def _meant(
         if _fits(pronoun, hint, wanted, kind_of(key)):
             return key
     return ""
-
-
-def _addressed(speaker: str, talk: _Talk, said: Said) -> str:
-    """Who is spoken to: who else spoke last, or will answer in this turn, or the other role."""
-    for key in reversed(talk.speakers):
-        if key != speaker:
-            return key
-    for raw in said.raws:
-        other = key_of(raw.claim.speaker) if raw.claim.speaker else ""
-        if other and other != speaker:
-            return other
-    return _OTHER_ROLE.get(speaker, "")
 
 
 def _fits(pronoun: str, hint: str, wanted: str, profile: Profile) -> bool:

@@ -32,13 +32,14 @@ NOWHERE = Ref("", 0)
 class Group:
     """Names that are one node, with what was worked out about it so far."""
 
-    __slots__ = ("first", "members", "spans", "told", "view")
+    __slots__ = ("first", "last", "members", "spans", "told", "view")
 
     def __init__(self, members: tuple[str, ...]) -> None:
         self.members = members
         self.spans: dict[tuple[str, str], Json] = {}  # predicate and role: what `graph/facts` made of it
         self.view: NodeView | None = None
         self.first: tuple[Order, str] | None = None
+        self.last: Place | None = None
         self.told: Json = None  # what `graph/conflicts` keeps here
 
     def forget(self, predicate: str) -> None:
@@ -53,7 +54,9 @@ class _Work:
     """What one change has touched so far."""
 
     lines: list[Line] = field(default_factory=list["Line"])
-    named: set[str] = field(default_factory=set[str])  # keys that gained or lost a mention
+    named: dict[str, set[Ref]] = field(
+        default_factory=dict[str, set[Ref]]
+    )  # keys with other mentions, and where
     spelled: set[str] = field(default_factory=set[str])  # keys that gained or lost a spelling or a vote
     dirty: set[Place] = field(default_factory=set["Place"])
 
@@ -72,7 +75,8 @@ class Weave:
         self._tokens: dict[str, set[str]] = {}
         self._pairs: dict[str, set[Pair]] = {}
         self._kinds: dict[str, Profile] = {}
-        self.renamed: set[str] = set()  # keys that came or went since the names were last read
+        #: Keys that came or went since the names were last read; None: they never were.
+        self.renamed: set[str] | None = None
         if key_of(user) != "user":
             self.links.tie("user", key_of(user), Tie.STATED, 1)
         self.override(overrides)
@@ -108,7 +112,8 @@ class Weave:
         moved = {o for o in {*old.splits, *self.layer.splits} if old.split(o) != self.layer.split(o)}
         touched = old.keys | self.layer.keys
         self.links.changed |= touched
-        self.renamed |= touched
+        if self.renamed is not None:
+            self.renamed |= touched
         again = [self.turns[opening].turn for opening in sorted(moved) if opening in self.turns]
         if again:
             self.change(again)
@@ -156,7 +161,8 @@ class Weave:
         else:
             self._settle_forward(work)
         self._regroup(work)
-        self.renamed |= work.named
+        if self.renamed is not None:
+            self.renamed |= work.named.keys()
 
     def _join_by_rule(self, spelled: set[str]) -> None:
         """Names that can only be one node, for every part of a name that came, went or changed its kind."""
@@ -232,8 +238,15 @@ class Weave:
         self.unsettled += said.unsettled
         for one, two in said.joins:
             self.links.tie(one, two, Tie.PRONOUN, 1)
+        self._note(said, work)
+
+    def _note(self, said: Said, work: _Work) -> None:
+        """What a turn says has come or gone."""
+        if not self._groups and self.renamed is None:
+            return  # nobody has looked yet: there is nothing to drop
         work.lines += said.lines
-        work.named.update(said.firsts)
+        for key in said.firsts:
+            work.named.setdefault(key, set()).add(said.turn.opening)
 
     def _unwrite(self, said: Said, work: _Work) -> None:
         if not said.settled:
@@ -242,8 +255,7 @@ class Weave:
         self.unsettled -= said.unsettled
         for one, two in said.joins:
             self.links.tie(one, two, Tie.PRONOUN, -1)
-        work.lines += said.lines
-        work.named.update(said.firsts)
+        self._note(said, work)
         said.settled = False
 
     def _regroup(self, work: _Work) -> None:
@@ -261,16 +273,34 @@ class Weave:
             self._forget_line(line)
         for key in reshaped:
             self._forget_neighbours(key, views_only=False)
-        for key in work.named | work.spelled:
+        for key in work.spelled | work.named.keys():
             group = self._groups.get(key)
             if group is None:
                 continue
-            group.view = group.told = None
+            group.view = group.told = group.last = None
             if group.first is not None:
-                known, group.first = group.first[1], None
+                known = group.first[1]
+                group.first = self._moved_first(group.first, key, work.named.get(key, ()))
                 if self.first(group)[1] != known:
                     for member in group.members:
                         self._forget_neighbours(member, views_only=True)
+
+    def _moved_first(
+        self, first: tuple[Order, str], key: str, openings: Iterable[Ref]
+    ) -> tuple[Order, str] | None:
+        """Where a node appears first, after a key of it gained or lost mentions; None: look at all of them."""
+        (rank, position, opening, number), name = first
+        said = self.turns.get(opening)
+        if rank or said is None or said.turn.position != position:
+            return None
+        if self.index.mentions.get(name, {}).get(opening) != number:
+            return None
+        here = self.index.mentions.get(key, {})
+        return min(
+            first,
+            *(((0, self.turns[o].turn.position, o, here[o]), key) for o in openings if o in here),
+            first,
+        )
 
     def _ungroup(self, key: str) -> None:
         group = self._groups.pop(key, None)
@@ -363,6 +393,14 @@ class Weave:
         turns = self.turns
         position, opening = min((turns[opening].turn.position, opening) for opening in named_in)
         return (0, position, opening, named_in[opening])
+
+    def newest(self, group: Group) -> Place:
+        """The last turn that speaks of a node."""
+        if group.last is None:
+            turns = self.turns
+            places = (turns[o].place for key in group.members for o in self.index.mentions.get(key, ()))
+            group.last = max(places, default=(b"", NOWHERE))
+        return group.last
 
     def visible(self, group: Group) -> bool:
         """True for a node that is there and that no person deleted."""
