@@ -122,10 +122,14 @@ class Tasks:
         task: str | Task | None = None,
         *,
         manual: bool = True,
+        say: bool | None = None,
     ) -> Task:
-        """Send the result back with feedback, pictures included; essentials stay, the middle is condensed."""
+        """Send the result back with feedback, pictures included; essentials stay, the middle is condensed.
+
+        `say` puts the feedback into the history as the user's message too; by default where pictures came with it.
+        """
         return tasking_verdict.refuse_task(
-            self.thread, feedback, images=images, task=task, manual=manual
+            self.thread, feedback, images=images, task=task, manual=manual, say=say
         ).task
 
     def cancel(

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from backscroll.engine import operations
 from backscroll.engine.pen import Pen
 from backscroll.engine.tasking_context import clear, compress, going
 from backscroll.engine.tasking_memory import essentials_told, summary_told
@@ -27,8 +28,10 @@ from backscroll.engine.tasking_writing import (
     write_step,
 )
 from backscroll.errors import InvalidInput
+from backscroll.formats.media_type import media_type
 from backscroll.tasks.lifecycle import checked_step
-from backscroll.vocab.part import Json
+from backscroll.vocab.message import Content
+from backscroll.vocab.part import Json, Media, Part, Text
 from backscroll.vocab.task import Task, TaskAct, TaskState
 
 if TYPE_CHECKING:
@@ -119,8 +122,13 @@ def refuse_task(
     images: Sequence[bytes] = (),
     task: str | Task | None = None,
     manual: bool = True,
+    say: bool | None = None,
 ) -> Step:
-    """The result is sent back: what is essential stays, the middle of the task is condensed, the feedback is kept in full."""
+    """The result is sent back: what is essential stays, the middle of the task is condensed, the feedback is kept in full.
+
+    With `say` the feedback is also put into the history as the user's message; by default where pictures came with it, which a
+    model could not see otherwise.
+    """
     words = feedback.strip() if images and isinstance(feedback, str) else checked_words(feedback, "feedback")  # pyright: ignore[reportUnnecessaryIsInstance]
     pictures = [_checked_image(image) for image in images]
     tasks = all_tasks(thread)
@@ -152,12 +160,23 @@ def refuse_task(
         for name, data in zip(names, pictures, strict=True):
             pen.tx.put_blob(name, data)
             pen.tx.link_blob(name, event.id)
+        if say or (say is None and pictures):
+            _say(pen, words, pictures, group)
         if release is not None:
             clear(pen, release, group)
         flush(pen, found, group)
 
     thread.stroke(work)
     return Step(TaskAct.INCOMPLETE, named(all_tasks(thread), found.id), () if release is None else (release,))
+
+
+def _say(pen: Pen, words: str, pictures: Sequence[bytes], group: int) -> None:
+    """Put the feedback into the history, as part of the step: undo takes it out again."""
+    parts: list[Part] = [Text(words)] if words else []
+    parts += [Media(media_type(data=data), data=data) for data in pictures]
+    newest = pen.view.page(1, newest_first=True, gone=True)
+    after = newest[0][0].message if newest else None
+    operations.insert(pen, "user", Content(tuple(parts)), after, head={"group": group})
 
 
 def _checked_image(data: Any) -> bytes:

@@ -264,6 +264,23 @@ def test_pictures_of_the_feedback_are_stored(engine: Engine, thread: Thread, tas
         tasks.incomplete("look", images=["door.png"])  # type: ignore[list-item]
 
 
+def test_feedback_with_pictures_is_said_so_that_a_model_sees_them(thread: Thread, tasks: Tasks) -> None:
+    """As the user's message, part of the task and of the step: undo takes it out again."""
+    task = tasks.start("paint")
+    thread.append("user", "paint it")
+    before = everything(thread)
+    tasks.incomplete("the door", images=[b"\x89PNG\r\n\x1a\n"])
+    said = tasks.messages(task.id)[-1]
+    assert (said.role, said.text) == ("user", "the door")
+    assert "image/png" in shown(thread)
+    thread.undo()
+    assert everything(thread) == before
+    tasks.incomplete("only a word")
+    assert everything(thread) == before
+    tasks.incomplete("said aloud", say=True)
+    assert thread.message(-1).text == "said aloud"
+
+
 def test_asking_at_once_completes_or_sends_back(thread: Thread, tasks: Tasks) -> None:
     """True accepts, words send back."""
     tasks.start("paint")

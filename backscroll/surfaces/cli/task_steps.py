@@ -127,9 +127,15 @@ def complete(
     click.Argument(["feedback"], metavar="[FEEDBACK]", required=False),
     option("--image", "images", metavar="FILE", multiple=True),
     _task_option(),
+    flag("--say"),
 )
 def incomplete(
-    session: Session, thread: str, feedback: str | None, images: tuple[str, ...], task: str | None
+    session: Session,
+    thread: str,
+    feedback: str | None,
+    images: tuple[str, ...],
+    task: str | None,
+    say: bool,
 ) -> None:
     """Send the result back with feedback."""
     from backscroll.engine.tasking_verdict import refuse_task
@@ -138,7 +144,7 @@ def incomplete(
     words = "" if feedback is None and pictures else given(feedback)
     with session.engine() as engine:
         found = thread_named(engine, thread)
-        step = refuse_task(found, words, images=pictures, task=task)
+        step = refuse_task(found, words, images=pictures, task=task, say=say or None)
         plan = _plan(found, step)
     if session.as_json:
         session.screen.json({**of_step(step), "plan": plan[0], "questions": plan[1]})
