@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from backscroll.llm.encoder import encoder_of
 from backscroll.tasks.boundary import THRESHOLD, Detector, placed_signals

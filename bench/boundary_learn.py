@@ -5,7 +5,8 @@
     .venv/bin/python -m bench.boundary_learn --check folds    # each half of the dialogues scored by weights learned from the other half
 
 Reads the shared dialogues beside the repository; needs numpy alone. Only numbers leave this program: no word of the dialogues is written down.
-Sets whose licence allows no more than evaluation (`HELD`) are scored, never learned from. Two of the sets share messages (`TWINS`): one is not
+Sets whose licence allows no more than evaluation (`HELD`) are scored, and weights learned from them are only ever used to score another set:
+what is written down is not learned from them. Two of the sets share messages (`TWINS`): one is not
 learned from where the other is scored.
 """
 
@@ -129,12 +130,12 @@ def check(run: Any, sets: dict[str, Any], rows: dict[str, Rows], how: str, encod
             for n in sets:
                 for k, found in enumerate(called(sets[n][fold::2], model, coder)):
                     halves[n][fold + 2 * k] = found
-        for n in sets:
+        for n, dialogues in sets.items():
             found = halves[n]
             if how == "sets":
-                others = [rows[o] for o in sets if o not in (n, TWINS.get(n), *HELD)]
-                found = called(sets[n], as_model(learned_from(others, len(names)), names), coder)
-            print("  " + figures(run, n, sets[n], found), flush=True)
+                others = [rows[o] for o in sets if o not in (n, TWINS.get(n))]
+                found = called(dialogues, as_model(learned_from(others, len(names)), names), coder)
+            print("  " + figures(run, n, dialogues, found), flush=True)
 
 
 def half(rows: Rows, which: int) -> Rows:

@@ -7,6 +7,7 @@ far the last boundary is. In a thread in which tools are called only the person 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import deque
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from backscroll.vocab.part import Json
 
 _MINUTE_US = 60_000_000
 _FILES_KEPT = 40
+_LIST = re.compile(r"^(?:[-*•] |\d{1,2}[.)、] ?\S|#{1,4} |\*\*|\|)", re.MULTILINE)
 
 
 class Behaved(NamedTuple):
@@ -45,6 +47,7 @@ class Behaviour:
     at_us: int | None = None
     calls: int = 0
     worked: bool = False
+    listed: bool = False  # the other side writes lists and headings: it serves, and does not chat
     asked: int = 0  # messages of the person
     streak: int = 0  # successes since the last failure
     last_failed: bool = False
@@ -55,7 +58,7 @@ class Behaviour:
         """What speaks for and against, before the message belongs to the past."""
         numbers = _numbers()
         agent = self.worked or self._works(signal)
-        if agent and signal.role != "user":
+        if signal.role != "user" and (agent or self.listed or _LIST.search(signal.text)):
             return Behaved((), True, 0.0)
         reasons: list[Reason] = []
         pause = self._minutes(signal)
@@ -97,11 +100,12 @@ class Behaviour:
         """A text of a program: only time goes on."""
         self.at_us = signal.at_us if signal.at_us is not None else self.at_us
 
-    def learn(self, signal: Signal, said: Said, *, boundary: bool) -> None:
+    def learn(self, signal: Signal, *, boundary: bool) -> None:
         """The message belongs to the past."""
         self.pass_by(signal)
         self.calls += len(signal.tools)
         self.worked = self.worked or self._works(signal)
+        self.listed = self.listed or (signal.role != "user" and _LIST.search(signal.text) is not None)
         self.asked += signal.role == "user"
         if signal.failed:
             # Which of several calls came last is not known: a step with a failure counts as failed unless most of it went well.

@@ -20,10 +20,13 @@ KINDS = (
     "shift", "more", "want", "start", "end", "thanks", "closing", "greeting", "offer", "settled", "accept", "refuse", "back",
     "follow", "ask_you", "tell_me", "correct", "build", "fix", "find", "explain",
 )  # fmt: skip
+_HEDGE = "hedge"
 _HEAD, _TAIL = 500, 300
+_CLAUSE = re.compile(r"[,.;:!?，。；：！？、\n(（]")
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|(?m:^>.*$)", re.DOTALL)
 _BREAK = re.compile(r"(?<=[.!?。！？；\n])\s*")
+_STOP = re.compile(r"[.!?。！？\n]")
 _QUESTION = re.compile(r"[?？]|(?:吗|呢|么)\s*(?:[。，,.!！~]|$)")
 _PRONOUN_EN = re.compile(
     r"\b(?:it|its|it's|they|them|their|he|she|his|her|him|that|this|these|those|there|one|ones)\b"
@@ -61,7 +64,7 @@ def _table(name: str, *, spaced: bool) -> dict[str, _Phrases]:
     )
     before, after = (r"(?<![a-z0-9_])(?:", r")(?![a-z0-9_])") if spaced else ("(?:", ")")
     out: dict[str, _Phrases] = {}
-    for kind in KINDS:
+    for kind in (*KINDS, _HEDGE):
         anywhere, opens = ("|".join(data[kind][way]) for way in ("anywhere", "opens"))
         out[kind] = _Phrases(
             re.compile(before + anywhere + after) if anywhere else None,
@@ -93,7 +96,7 @@ def _found(low: str, *, chinese: bool) -> dict[str, str]:
         tables.insert(0, _table("boundary_cues_zh.toml", spaced=False))
     for table in tables:
         for kind, phrases in table.items():
-            if kind in out:
+            if kind in out or kind == _HEDGE:
                 continue
             hit = next((h for at in places if phrases.opens and (h := phrases.opens.match(low, at))), None)
             if hit is None and phrases.anywhere is not None:
@@ -101,6 +104,30 @@ def _found(low: str, *, chinese: bool) -> dict[str, str]:
             if hit is not None:
                 out[kind] = hit[0].strip()
     return out
+
+
+def _said_plainly(low: str, kind: str, *, chinese: bool) -> str:
+    """The first phrase of a kind that its clause does not take back ("once this task is done"); an end is no question either."""
+    tables = [_table("boundary_cues_en.toml", spaced=True)]
+    if chinese:
+        tables.append(_table("boundary_cues_zh.toml", spaced=False))
+    lead = _LEAD.match(low)
+    for table in tables:
+        phrases, hedges = table[kind], table[_HEDGE].anywhere
+        opened = [
+            h
+            for at in {0, lead.end() if lead else 0}
+            if phrases.opens and (h := phrases.opens.match(low, at))
+        ]
+        inside = list(phrases.anywhere.finditer(low)) if phrases.anywhere else []
+        for hit in sorted([*opened, *inside], key=lambda h: h.start()):
+            begin = max((c.end() for c in _CLAUSE.finditer(low, 0, hit.start())), default=0)
+            end = _STOP.search(low, max(hit.start(), hit.end() - 1))
+            rest = low[hit.end() - 1 : end.end() if end else len(low)]
+            asked = kind == "end" and _QUESTION.search(rest) is not None
+            if not asked and (hedges is None or hedges.search(low, begin, hit.start()) is None):
+                return hit[0].strip()
+    return ""
 
 
 def read_cues(text: str) -> Read:
@@ -120,6 +147,6 @@ def read_cues(text: str) -> Read:
         bool(pieces) and _QUESTION.search(pieces[-1]) is not None,
         len(pieces),
         pronouns,
-        found.get("start", ""),
-        found.get("end", ""),
+        _said_plainly(low, "start", chinese=chinese) if "start" in found else "",
+        _said_plainly(low, "end", chinese=chinese) if "end" in found else "",
     )

@@ -61,8 +61,8 @@ class Model:
 def model_of(data: Json) -> Model:
     """The weights as they are written down."""
     trees = tuple(Tree(tuple(t["asks"]), tuple(t["limits"]), tuple(t["values"])) for t in data["trees"])
-    lists = (tuple(data[name]) for name in ("means", "weights", "least", "most"))
-    return Model(tuple(data["names"]), data["base"], *lists, trees)
+    means, weights, least, most = (tuple(data[name]) for name in ("means", "weights", "least", "most"))
+    return Model(tuple(data["names"]), data["base"], means, weights, least, most, trees)
 
 
 @cache

@@ -51,7 +51,6 @@ def _group(name: str) -> str:
 def reasons_of(
     names: Sequence[str],
     parts: Sequence[float],
-    row: Sequence[float],
     said: Said,
     behaved: Sequence[Reason],
 ) -> tuple[Reason, ...]:

@@ -1,0 +1,55 @@
+"""The learned weights: they fit the numbers that are measured, add up, and stay inside what was learned from."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from backscroll.tasks.boundary_features import VECTOR_NAMES, WORD_NAMES, Course
+from backscroll.tasks.boundary_model import model_of, shipped
+from bench.boundary_trees import learn
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+def test_the_shipped_weights_fit_the_numbers_that_are_measured(vectors: bool) -> None:
+    model = shipped(vectors=vectors)
+    assert model.names == (VECTOR_NAMES if vectors else WORD_NAMES)
+    course = Course((lambda texts: [[1.0, 0.0]] * len(texts)) if vectors else None)
+    for role, text in (("user", "hello"), ("assistant", "你好！"), ("user", "")):
+        row, _ = course.measure(role, text)
+        assert len(row) == len(model.names)
+        assert all(math.isfinite(x) for x in row)
+
+
+def test_what_each_number_adds_makes_up_the_score() -> None:
+    model = shipped(vectors=False)
+    course = Course()
+    course.measure("user", "I need a train to Bern.")
+    row, _ = course.measure("assistant", "When do you want to leave?")
+    total, parts = model.weigh(row)
+    roots = sum(tree.values[0] for tree in model.trees)
+    assert total == pytest.approx(model.base + roots + sum(parts))
+
+
+def test_numbers_beyond_what_was_learned_from_count_as_its_end() -> None:
+    """A message of a million words is weighed as a long message, not as something a thousand times as strange."""
+    model = shipped(vectors=False)
+    assert model.weigh([1e9] * len(model.names)) == model.weigh(list(model.most))
+
+
+def test_learning_finds_what_decides_and_is_read_back_to_the_same_scores() -> None:
+    """Two of five numbers decide, one of them only together with the other."""
+    lots = np.random.default_rng(3)
+    rows = lots.random((4_000, 5))
+    gold = ((rows[:, 0] > 0.5) & (rows[:, 3] > 0.4)).astype(float)
+    found = learn(rows, gold, np.ones(len(rows)), trees=30)
+    model = model_of(json.loads(json.dumps(found.to_json(("a", "b", "c", "d", "e"), 0.25))))
+    scores = found.scores(rows[:50])
+    assert [model.weigh(list(row))[0] for row in rows[:50]] == pytest.approx(list(scores - 0.25), abs=1e-3)
+    right = (found.scores(rows) > 0) == (gold > 0.5)
+    assert right.mean() > 0.95
+    _, parts = model.weigh([0.9, 0.5, 0.5, 0.9, 0.5])
+    assert {n for n, part in zip(model.names, parts, strict=True) if abs(part) > 0.5} == {"a", "d"}
