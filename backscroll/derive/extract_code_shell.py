@@ -72,7 +72,7 @@ def _named(arguments: list[str], *, removed: bool) -> Iterator[Package]:
     skip = False
     for word in arguments:
         if skip or word.startswith(("-", ">", "<", "2>", "$")):
-            skip = not skip and word in words("commands", "valued")
+            skip = not skip and (word in words("commands", "valued") or word.endswith("-url"))
             continue
         found = None if len(word) > _WORDS or _PATHLIKE.search(word) else _SPEC.fullmatch(word)
         if found:

@@ -213,11 +213,13 @@ def _standing(quote: str, text: str) -> str:
     """The quote as it stands in a text, whatever its white space, width of letters and quotation marks; empty: nowhere."""
     if quote in text:
         return quote
-    needle, _ = _narrow(quote)
-    needle = needle.strip("\"' .…")
+    whole, _ = _narrow(quote)
     hay, places = _narrow(text)
-    at = hay.find(needle) if needle else -1
-    return text[places[at] : places[at + len(needle) - 1] + 1] if at >= 0 else ""
+    for needle in (whole, whole.strip("\"' .…")):
+        at = hay.find(needle) if needle else -1
+        if at >= 0:
+            return text[places[at] : places[at + len(needle) - 1] + 1]
+    return ""
 
 
 def _narrow(text: str) -> tuple[str, list[int]]:
