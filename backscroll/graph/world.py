@@ -39,6 +39,10 @@ _MINDLESS = frozenset(
 )
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _SHE = re.compile(r"(?:^|[.!?]\s+)(?:She|He)\b|(?:^|[。！？，；\n])[她他](?![们的])")
+_INTERVIEW = re.compile(
+    r"^\{\{(user|char)\}\}[:：]([^\n]*(?:\n(?!\{\{)[^\n]*)*)", re.MULTILINE | re.IGNORECASE
+)
+_ACTED = re.compile(r"\*[^*\n]{1,800}\*")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -50,7 +54,7 @@ def world_entries(entries: Sequence[LoreEntry]) -> list[WorldEntry]:
 def _entry(entry: LoreEntry) -> WorldEntry:
     text = _DECORATOR.sub("", entry.text) if entry.text.startswith("@@") else entry.text
     text = _SURROGATE.sub("\ufffd", text)
-    fields = read_fields(_FENCED.sub("", text[:_READ]))
+    fields = read_fields(_told(_FENCED.sub("", text[:_READ])))
     name = tidy(_SURROGATE.sub("\ufffd", entry.name)) or next(iter(fields.names), "")
     keys = _keys([*([name] if _is_name(name) else ()), *entry.keys, *fields.names])
     names = _names(name, keys, fields.names, text)
@@ -81,6 +85,14 @@ def _entry(entry: LoreEntry) -> WorldEntry:
         tuple(dict.fromkeys(also)),
         names,
     )
+
+
+def _told(text: str) -> str:
+    """The words of a description. Some are written as an interview of the character: then its answers, without the acting."""
+    if not _INTERVIEW.search(text):
+        return text
+    answers = [line[2] for line in _INTERVIEW.finditer(text) if line[1].lower() == "char"]
+    return re.sub(r"[\"“”]", "", _ACTED.sub(" ", "\n".join(answers)))
 
 
 def _is_name(text: str) -> bool:

@@ -15,10 +15,12 @@ from typing import cast
 from backscroll.derive.ontology import is_relation
 from backscroll.derive.sentences import sentences
 from backscroll.graph.world_words import (
+    Noun,
     Said,
     adjectives,
     is_field,
     is_han,
+    kind_words,
     noun_of,
     plain,
     predicate_of,
@@ -173,7 +175,11 @@ def _subject(raw: str, names: frozenset[str], current: str) -> str | None:
     general = _ALL.match(subject) is not None
     bare = _ALL.sub("", subject, count=1)
     key = plain(bare)
-    if key in names or _part_of_name(key, bare, names):
+    if (
+        key in names
+        or _part_of_name(key, bare, names)
+        or any(kind_words(key) == kind_words(n) for n in names)
+    ):
         return ""
     if len(key.split()) > 6 or not key or _NO_SUBJECT.search(key):
         return None
@@ -336,7 +342,7 @@ def _is_a(subject: str, rest: str) -> Iterator[Said]:
         }:
             yield Said(subject, "gender", "male")
         if joint and after:
-            yield from _beside(subject, joint, after, noun.predicate)
+            yield from _beside(subject, joint, after, noun)
     elif head:
         yield Said(subject, "description", tidy(rest)[:200])
     tail = bare[len(_phrase(bare)) :]
@@ -355,7 +361,7 @@ def _preposition(head: str) -> tuple[str, str, str]:
     return (head[: found.start()], found[1], head[found.end() :]) if found else (head, "", "")
 
 
-def _beside(subject: str, joint: str, after: str, predicate: str) -> Iterator[Said]:
+def _beside(subject: str, joint: str, after: str, noun: Noun) -> Iterator[Said]:
     relation = {
         "from": "comes_from",
         "in": "located_in",
@@ -363,9 +369,9 @@ def _beside(subject: str, joint: str, after: str, predicate: str) -> Iterator[Sa
         "on": "located_in",
         "near": "located_in",
     }.get(joint)
-    if joint == "of" and predicate == "occupation":
+    if joint == "of" and noun.predicate == "occupation":
         relation = "member_of"
-    if joint == "of" and predicate == "kind":
+    if joint == "of" and noun.type in {"place", "group", "organisation"}:
         relation = "part_of"
     if relation:
         yield from _objects(subject, relation, after)

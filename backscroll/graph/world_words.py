@@ -17,7 +17,9 @@ from typing import NamedTuple, cast
 from backscroll.derive.ontology import labels
 
 _SPACE = re.compile(r"\s+")
-_OUTER = " \t\r\n\"'“”‘’「」『』《》*_`.,;:!?。，；：！？、()（）[]【】"
+_OUTER = " \t\r\n\"'*_`.,;:!?。，；：！？、"
+_PAIRS = {"“": "”", "‘": "’", "「": "」", "『": "』", "《": "》", "(": ")", "（": "）", "[": "]", "【": "】"}
+_CLOSING = {closing: opening for opening, closing in _PAIRS.items()}
 _ARTICLE = re.compile(
     r"^(?:the|a|an|all|every|each|most|many|some|any|these|those|our|their)\s+", re.IGNORECASE
 )
@@ -70,8 +72,21 @@ def words(section: str) -> dict[str, list[str]]:
 
 
 def tidy(text: str) -> str:
-    """A name or value without what stands around it: quotes, punctuation, doubled blanks."""
-    return _SPACE.sub(" ", text).strip(_OUTER)
+    """A name or value without what stands around it: quotes, punctuation, doubled blanks, brackets that close nothing."""
+    text = _SPACE.sub(" ", text)
+    while True:
+        text = text.strip(_OUTER)
+        if not text:
+            return text
+        first, last = text[0], text[-1]
+        if _PAIRS.get(first) == last and len(text) > 1:
+            text = text[1:-1]
+        elif first in _CLOSING or (first in _PAIRS and _PAIRS[first] not in text):
+            text = text[1:]
+        elif last in _PAIRS or (last in _CLOSING and _CLOSING[last] not in text):
+            text = text[:-1]
+        else:
+            return text
 
 
 def plain(text: str) -> str:

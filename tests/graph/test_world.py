@@ -190,6 +190,27 @@ def test_what_is_not_stated_is_not_read(text: str) -> None:
     assert not entry.also
 
 
+def test_an_interview_is_read_for_its_answers() -> None:
+    """Descriptions written as questions to the character: what is answered counts, what is asked or acted does not."""
+    text = (
+        '{{user}}: "Are grimlings dragons?"\n{{char}}: *Mara is a queen of gestures and shivers.* "The Grimlings are small monsters. '
+        'They live in caves."\n{{user}}: "Tom is a knight."'
+    )
+    (entry,) = world_entries([LoreEntry("grimling", ("grimling", "monster"), text=text)])
+    assert entry.attributes == (("kind", "small monsters"), ("lives_in", "caves"))
+    assert entry.also == ()
+
+
+def test_brackets_of_a_value_stay_whole() -> None:
+    entry = one("姓名：洛琳\n年龄：37岁（外表像14岁）\n职业：家庭教师、「水圣级魔术师」\n喜欢：(甜食)")
+    assert entry.attributes == (
+        ("age", "37岁（外表像14岁）"),
+        ("occupation", "家庭教师"),
+        ("occupation", "水圣级魔术师"),
+        ("likes", "甜食"),
+    )
+
+
 def test_technical_prose_is_left_alone() -> None:
     """A project description is no fairy tale: code and its talk give no facts about people."""
     text = (
