@@ -10,6 +10,7 @@ from functools import cache
 from backscroll.derive.extract_en_classing import adjective, classed, told
 from backscroll.derive.extract_en_phrases import Mood, Phrase, any_more, kin, object_phrases, phrase, subject
 from backscroll.derive.extract_en_reading import Named, Reading
+from backscroll.derive.extract_en_wishing import deeds, gerund
 from backscroll.derive.extract_en_words import table, words
 from backscroll.vocab.assertion import Claim
 
@@ -134,6 +135,8 @@ def _own(r: Reading, one: Phrase, at: int, mood: Mood) -> bool:
     owner = r.owner(one)
     if owner is None:
         return False
+    if owner.name in {"@they", "@it"}:
+        return True
     low = one.text.lower()
     if low.startswith(("favorite ", "favourite ")) or " favorite " in low or " favourite " in low:
         noun = one.head
@@ -173,7 +176,11 @@ def _value(r: Reading, at: int) -> str:
         if found.det in _POSSESSIVE or found.owner:
             return ""
         return found.text
-    if line.tag(at) in "Bw" and line.low(at).endswith("ing"):
+    if (
+        line.tag(at) in "Bw"
+        and line.low(at).endswith("ing")
+        and line.low(at) not in words("qualities", "ing")
+    ):
         after = phrase(line, at + 1)
         end = after.end if after is not None and not after.pronoun else at + 1
         return line.piece(at, end)
@@ -209,12 +216,19 @@ def _predicative(r: Reading, one: Phrase, at: int, mood: Mood) -> bool:
     who = r.refer(one)
     if who is None or not predicate:
         return True
+    if gerund(line, at + size):
+        if predicate in {"likes", "skill"}:
+            for text in deeds(line, at + size):
+                r.attribute(who, "hobby" if predicate == "likes" else "skill", text, mood, 0.7)
+        return True
     for found in object_phrases(line, at + size):
         if predicate in _VALUES:
             if found.text:
                 r.attribute(who, predicate, found.text, mood, 0.9)
             continue
-        if found.name is None and found.head in words("thing", "passing"):
+        if found.name is None and (
+            found.head in words("thing", "passing") or found.det in {"this", "that", "these", "those"}
+        ):
             continue
         to = r.refer(found, loose=predicate in {"likes", "dislikes", "fears"})
         if to is not None and (

@@ -56,6 +56,7 @@ def _shown(r: Reading, i: int) -> str:
         before == "in"
         and line.low(i - 2) not in {"believe", "interested", "believes", "interest", "trust"}
         and line.tag(i + 1) != "'"
+        and all(w[1:].islower() for w in line.words[i].text.split())
     ):
         return "place"
     return ""
@@ -100,7 +101,7 @@ def calls(r: Reading) -> None:
             continue
         you = r.pronoun("you") or Named(PRONOUN + "you", "person")
         if known:
-            if "person" not in {word.type or "person", r.turn.types.get(word.text, "person")}:
+            if (word.type or "person") != "person" or r.turn.types.get(word.text, "person") != "person":
                 continue
             if r.said.addressee and not r.voice and not _same_person(word.text, r.said.addressee):
                 r.add(Claim.ALIAS, you, value=word.text, sure=0.35)
@@ -142,6 +143,7 @@ def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
         return closes or (
             after == ","
             and line.tag(i + 2) not in "DSKR"
+            and line.low(i + 2) not in _GOES_ON
             and line.tag(start - 2) != "K"
             and not _is_kin_before(r, start)
         )
@@ -159,7 +161,7 @@ def _in_list(r: Reading, start: int) -> bool:
     if line.tag(start - 2) == "K" or last in {"named", "called"} or last in kin() or kind_of(last):
         return True  # "my home country, Peru": it says which
     return any(
-        line.low(at) in {"and", "or"} and line.tag(at + 1) == "K"
+        line.low(at) in {"and", "or", "&"} and "K" in {line.tag(at + 1), line.tag(at + 2)}
         for at in range(start, min(start + 6, len(line.words)))
     )
 

@@ -34,6 +34,8 @@ def classed(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
     """What kind somebody or something is said to be."""
     line = r.line
     head, text = found.head, found.text
+    if line.tag(found.end) == "'":
+        return  # "a hiker's paradise"
     if found.det not in {"a", "an", "the"} and not found.number:
         return
     if who.name in {"@they", "@we"}:

@@ -200,7 +200,7 @@ def _verb(r: Reading, i: int, verb: Verb, at: int, who: tuple[Phrase, ...], told
         return liking(r, verb.predicate, at, who, mood)
     done = False
     for found in object_phrases(line, at):
-        if not verb.after and line.tag(found.end) == "A":
+        if not verb.after and (line.tag(found.end) == "A" or (found.pronoun and line.tag(found.end) == "B")):
             return True  # "I know you are busy": a clause
         done = _object(r, verb, found, who, mood) or done
     return done
@@ -284,6 +284,8 @@ def _between(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> b
         return True
     if found.name is None and (found.head in words("thing", "passing") or found.det in _POINTING):
         return True
+    if verb.predicate in _LIKING and found.det == "the" and found.name is None and not _liked(found):
+        return True
     person = person or (bool(found.pronoun) and to.type == "person")
     fitted = _fitted(verb, found, to, person)
     predicate = verb.person if person and verb.person is not None else verb.predicate
@@ -293,6 +295,16 @@ def _between(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> b
         r.meet(found.name.text, "place")
     _keep(r, verb, who, predicate, fitted, mood)
     return True
+
+
+def _liked(found: Phrase) -> bool:
+    """ "the beach", and not "the idea": what people like beyond the moment."""
+    rooms = ("place", "food", "drink", "music", "sport", "reading", "film")
+    return (
+        found.head.endswith("s")
+        or any(found.head in words("thing", room) for room in rooms)
+        or found.head in words("animal", "wild")
+    )
 
 
 def _left(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> None:

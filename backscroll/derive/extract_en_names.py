@@ -160,7 +160,7 @@ def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int)
         return False
     tagged = low in tags()
     if not opening:
-        if tagged and word.tag not in "BV#":
+        if word.tag == "V" or (tagged and word.tag not in "B#"):
             return False
         if word.text.isupper() and len(word.text) > 5:
             return False  # stressed, not named
@@ -296,6 +296,8 @@ def _joined(line: Sequence[Word], i: int, end: int) -> Word:
 def _type_of(lows: Sequence[str]) -> str:
     """What the words of a name show of its type."""
     if len(lows) > 1:
+        if lows[-1] in words("name_tails", "water"):
+            return ""
         if lows[-1] in words("name_tails", "place") or lows[0] in words("name_tails", "place_head"):
             return "place"
         if lows[-1] in words("name_tails", "organisation"):

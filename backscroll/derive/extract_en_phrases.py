@@ -154,7 +154,8 @@ def _body(line: Line, found: Phrase, at: int, begin: int, limit: int) -> Phrase 
     found.text = line.piece(begin, at)
     if last_name == at - 1:
         found.name = line.words[last_name]
-        found.head = line.low(last_name - 1) if last_name > begin and line.tag(last_name - 1) == "w" else ""
+        before = line.low(last_name - 1) if last_name > begin and line.tag(last_name - 1) == "w" else ""
+        found.head = before if _is_noun(before) else ""
     return found
 
 
@@ -279,16 +280,18 @@ def subject(line: Line, verb: int) -> tuple[tuple[Phrase, ...], Mood | None]:
             return line.subjects, _clause(line, line.subjects[0].start, mood)
         return (), None
     found = phrase_before(line, at + 1)
-    if found is None:
-        return (), None
-    if line.tag(found.start - 1) == "R" and line.low(found.start - 1) != "like":
-        return (), None  # "the man with the hat": whose the verb is, is not plain
-    several = [found]
-    if line.low(found.start - 1) == "and":
-        other = phrase_before(line, found.start - 1)
-        if other is not None and line.tag(other.start - 1) not in "RAB":
-            several.insert(0, other)
-    return tuple(several), _clause(line, several[0].start, mood)
+    several = _joined_subjects(line, found) if found is not None else ()
+    return (several, _clause(line, several[0].start, mood)) if several else ((), None)
+
+
+def _joined_subjects(line: Line, found: Phrase) -> tuple[Phrase, ...]:
+    """The subject, and the one before it in "Ann and Tom"; none where whose the verb is, is not plain ("the man with the hat")."""
+    if line.tag(found.start - 1) == "R":
+        return ()
+    other = phrase_before(line, found.start - 1) if line.low(found.start - 1) == "and" else None
+    if other is None or line.tag(other.start - 1) in "AB":
+        return (found,)
+    return () if line.tag(other.start - 1) == "R" else (other, found)  # "places like Rome and Turin are"
 
 
 def _beside(line: Line, comma: int) -> Phrase | None:
@@ -389,7 +392,7 @@ def object_phrases(line: Line, at: int) -> list[Phrase]:
         if (
             out
             and out[-1].head == out[-1].text.lower()
-            and out[-1].head.endswith(_ADJECTIVE)
+            and (out[-1].head.endswith(_ADJECTIVE) or out[-1].head in words("health"))
             and found.head != found.text.lower()
         ):
             out[-1].text, out[-1].head = (

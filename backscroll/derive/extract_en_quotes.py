@@ -64,6 +64,8 @@ def quoted(text: str, author: str) -> list[Quoted]:
 
 def _is_title(inner: str) -> bool:
     letters = _TITLE_WORD.findall(inner)
+    if any(c in "|/\\()[]<>" for c in inner):
+        return False
     if not letters or len(letters) > 8 or not letters[0][0].isupper() or inner[-1] in ".,!?;:…-":
         return False
     if len(letters) == 1:

@@ -33,6 +33,7 @@ def gerund(line: Line, at: int) -> bool:
         and line.low(at).endswith("ing")
         and len(line.low(at)) > 5
         and line.low(at) not in _NO_DEED
+        and line.low(at) not in words("qualities", "ing")
     )
 
 
@@ -42,6 +43,8 @@ def liking(r: Reading, predicate: str, at: int, who: tuple[Phrase, ...], mood: M
     start = at + 1 if line.low(at) == "to" else at
     if line.tag(start) in ".,RDPSA" or mood.sure < 0.4 or line.low(start) in _NO_HOBBY:
         return True  # "I'd like to …" is a wish
+    if who and line.low(who[0].start - 1) in {"that", "which", "who"}:
+        return True  # "a trail that I like to ride"
     unwanted = predicate in {"hates", "dislikes"} or (mood.denied and not mood.over)
     told = mood if mood.over else Mood(mood.sure)
     for one in who:
@@ -97,6 +100,8 @@ def deed(line: Line, start: int) -> tuple[str, int]:
         ):
             end = min(after.end, end + 5)
             return line.piece(start, end), end
+    if line.tag(end) == "R" and line.tag(end + 1) == "P":
+        return "", end  # "working on it"
     if line.low(end) in {"out", "up"}:
         return line.piece(start, end + 1), end + 1
     after = phrase(line, end)
@@ -121,7 +126,8 @@ def wanting(r: Reading, i: int) -> None:
             continue
         if line.low(at) == "to":
             text, _ = deed(line, at + 1)
-            if text and line.low(at + 1) in words("goals") and len(text.split()) > 1:
+            bare = line.tag(at + 2) == "R" and line.low(at + 1) in {"visit", "explore", "adopt", "save"}
+            if text and line.low(at + 1) in words("goals") and len(text.split()) > 1 and not bare:
                 r.attribute(named, "goal", text, mood, 0.75)
         elif line.low(i) in {"want", "wants"}:
             found = phrase(line, at)
