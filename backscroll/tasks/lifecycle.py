@@ -90,7 +90,8 @@ def fold_tasks(events: Iterable[Event], thread: str, *, intact: Intact | None = 
     lead on from where a task then stood (somebody took back what lay between) are passed over. `first` and `last` are not
     filled in: which messages are live is for the reader of the history to say.
     """
-    rare = list(events)
+    # A step whose words were forgotten still happened.
+    rare = [replace(e, commit=b"") if e.kind is Kind.TASKED and e.forgotten else e for e in events]
     tasks: dict[str, Task] = {}
     for event in acts_in_force(rare, {Kind.TASKED}):
         _step(tasks, event, thread)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -235,6 +236,16 @@ def test_steps_of_a_newer_program_are_passed_over() -> None:
     log.step("complete", "999")
     log.event(Kind.TASKED, {})
     assert log.tasks()[name].state is TaskState.IN_PROGRESS
+
+
+def test_a_step_whose_words_were_forgotten_still_happened() -> None:
+    """Only its words are gone."""
+    log = Log()
+    name = log.step("start", body={"title": "secret"})
+    log.step("cancel", name, {"reason": "secret"})
+    log.events = [replace(e, body=None, commit=b"x") for e in log.events]
+    task = log.tasks()[name]
+    assert (task.title, task.state, task.reason) == ("", TaskState.CANCELLED, "")
 
 
 def test_pictures_come_with_the_feedback() -> None:
