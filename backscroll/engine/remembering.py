@@ -338,13 +338,13 @@ def memory_block(
 ) -> Block | None:
     """Long-term memory and what is pinned, within `room` tokens; None where there is nothing to tell or no room."""
     language = thread.info.language
-    left = room - count(words_of(language)["title_memory"]) - 4
+    free = room - count(words_of(language)["title_memory"]) - 4
     chosen: list[Memory] = []
     for memory in block_memories(thread, scope=scope):
         cost = count(line_of(memory, thread.id, language)) + 1
-        if cost <= left:
+        if cost <= free:
             chosen.append(memory)
-            left -= cost
+            free -= cost
     if not chosen:
         return None
     parts = (Text(told(chosen, thread.id, language, "title_memory")),)

@@ -8,6 +8,7 @@ Before: `tasks/planning`, `tasks/followup`, `tasks/memory_ask`. After: `engine/t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from backscroll.derive.digest import digests_of
@@ -247,6 +248,21 @@ def write_memory(thread: Thread, task: Task | str) -> str:
     sources = tuple(dict.fromkeys(m.revision for m in messages))
     made = _asked(thread, memory_ask.MEMORY, key, stand_in, given, found.language, _MEMORY_TOKENS, sources)
     return "rules" if made is None else "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """For how many tasks a model wrote down what is to be remembered, and for how many rules did."""
+
+    by_model: int = 0
+    by_rules: int = 0
+
+
+def write_all(thread: Thread, task: Task | str | None = None) -> Written:
+    """The same for one task, or for all of a thread that ended."""
+    some = [_task(thread, task)] if task is not None else all_tasks(thread)
+    made = [write_memory(thread, one) for one in some if one.state in recipe.ENDED]
+    return Written(made.count("model"), made.count("rules"))
 
 
 # -- the call ----------------------------------------------------------------------------------------------------

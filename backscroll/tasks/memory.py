@@ -182,11 +182,11 @@ def loaded(body: bytes) -> Found:
     """What `stored` wrote."""
     data = cast("Mapping[str, Json]", from_bytes(body))
     try:
-        notes = tuple(
+        told = tuple(
             Note(MemoryKind(kind), text, _refs(messages), _refs(sources), at, float(confidence), path, sort)
             for kind, text, messages, sources, at, confidence, path, sort in data["notes"]
         )
-        return Found(data["summary"], _refs(data["sources"]), notes, data["language"], data["at"])
+        return Found(data["summary"], _refs(data["sources"]), told, data["language"], data["at"])
     except DAMAGE as error:
         raise damaged("what is remembered of a task", error) from error
 

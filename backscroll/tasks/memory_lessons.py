@@ -103,7 +103,7 @@ def _paired(
             between = digests[trouble.last + 1 : place]
             cause = _cause(said, order.get(trouble.homes[0], 0), order.get(home, len(said)))
             out.append(_lesson(trouble, digest, between, cause, revisions, words))
-    left = [
+    failing = [
         _note(
             words["unresolved"].format(text=f"{deed(t.first)}{words['colon']}{quoted(t.first.summary)}"),
             t.homes,
@@ -113,7 +113,7 @@ def _paired(
         )
         for t in open_now.values()
     ]
-    return out, left
+    return out, failing
 
 
 def _lesson(

@@ -93,6 +93,7 @@ BY_NAME += ("sections.", "levels.", "reasons.", "context.because_")
 BY_NAME += ("changes.", "acts.", "graph_page.")
 BY_NAME += ("task_states.", "task_verdicts.", "task_done.", "task_links.", "task_seems.", "task_kinds.")
 BY_NAME += ("boundary_reasons.",)
+BY_NAME += ("memory_kinds.", "memory_makers.", "memory_acts.")
 BY_NAME += ("cost.by_", "cost.no_", "cost.limit_", "purposes.")
 
 

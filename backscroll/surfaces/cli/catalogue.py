@@ -13,7 +13,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
         "undo", "redo", "fork", "rename", "tag", "untag",
     ),
     "prompt": ("context", "prompt", "check", "expand", "crop", "uncrop", "compact", "work"),
-    "remember": ("graph", "task",),
+    "remember": ("graph", "task", "memory"),
     "keep": ("verify", "backup", "restore-backup", "forget", "cost", "learned", "stats", "doctor"),
     "more": ("config", "models", "demo", "completion"),
 }  # fmt: skip
@@ -69,6 +69,7 @@ MODULES: Mapping[str, str] = {
     "work": "working",
     "graph": "graph",
     "task": "task",
+    "memory": "memory",
     "config": "configuring",
     "models": "models",
     "demo": "demo",

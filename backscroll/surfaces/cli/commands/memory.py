@@ -1,0 +1,23 @@
+"""`memory`: what is remembered from tasks, and what people make of it."""
+
+from __future__ import annotations
+
+from backscroll.surfaces.cli import memory_changing, memory_reading
+from backscroll.surfaces.cli.family import Family
+
+memory_command = Family(
+    "memory",
+    [
+        memory_reading.list_,
+        memory_reading.show,
+        memory_reading.why,
+        memory_reading.relevant,
+        memory_changing.add,
+        memory_changing.edit,
+        memory_changing.pin,
+        memory_changing.unpin,
+        memory_changing.forget,
+        memory_changing.restore,
+        memory_changing.write,
+    ],
+)

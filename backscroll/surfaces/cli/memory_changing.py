@@ -1,0 +1,130 @@
+"""`memory add`, `edit`, `pin`, `unpin`, `forget`, `restore`, `write`: what people make of what is remembered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.errors import InvalidInput
+from backscroll.surfaces.cli.addressing import message_named, thread_named
+from backscroll.surfaces.cli.command import command, flag, option, thread_argument
+from backscroll.surfaces.cli.done import said
+from backscroll.surfaces.cli.memory_words import memory_argument, of_memory, told
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words import given
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from backscroll.engine.thread import Thread
+    from backscroll.vocab.task import Memory
+
+#: What a person can write down; the rest is made from tasks.
+_ADDED = ("fact", "preference", "lesson", "outcome")
+
+
+def _text() -> click.Argument:
+    return click.Argument(["text"], metavar="[TEXT]", required=False)
+
+
+@command(
+    "memory-add",
+    thread_argument(),
+    _text(),
+    option("--kind", type=click.Choice(_ADDED), default="fact", metavar="KIND", show_default=True),
+    option("--source", "sources", multiple=True, metavar="MESSAGE"),
+)
+def add(session: Session, thread: str, text: str | None, kind: str, sources: tuple[str, ...]) -> None:
+    """Write something down."""
+    from backscroll.engine.remembering_acts import add as write_down
+
+    words = given(text)
+    with session.engine() as engine:
+        home = thread_named(engine, thread)
+        refs = [message_named(engine, home, name) for name in sources]
+        made = write_down(home, words, kind=kind, sources=refs)
+    told(session, made, t("memory.added", memory=made.id))
+
+
+@command("memory-edit", thread_argument(), memory_argument(), _text())
+def edit(session: Session, thread: str, memory: str, text: str | None) -> None:
+    """Put a memory into other words."""
+    from backscroll.engine.remembering_acts import edit as reword
+
+    words = given(text)
+    _done(session, thread, "memory.edited", lambda home: reword(home, memory, words))
+
+
+@command("memory-pin", thread_argument(), memory_argument())
+def pin(session: Session, thread: str, memory: str) -> None:
+    """Pin a memory."""
+    from backscroll.engine.remembering_acts import pin as fasten
+
+    _done(session, thread, "memory.now_pinned", lambda home: fasten(home, memory))
+
+
+@command("memory-unpin", thread_argument(), memory_argument())
+def unpin(session: Session, thread: str, memory: str) -> None:
+    """Take the pin off again."""
+    from backscroll.engine.remembering_acts import unpin as unfasten
+
+    _done(session, thread, "memory.now_unpinned", lambda home: unfasten(home, memory))
+
+
+@command("memory-restore", thread_argument(), memory_argument())
+def restore(session: Session, thread: str, memory: str) -> None:
+    """Take back what people did to a memory."""
+    from backscroll.engine.remembering_acts import bring_back
+
+    _done(session, thread, "memory.restored", lambda home: bring_back(home, memory))
+
+
+def _done(session: Session, thread: str, text: str, work: Callable[[Thread], Memory]) -> None:
+    with session.engine() as engine:
+        made = work(thread_named(engine, thread))
+    told(session, made, t(text, memory=made.id))
+
+
+@command("memory-forget", thread_argument(), memory_argument(), flag("--erase"), flag("--yes", "-y"))
+def forget(session: Session, thread: str, memory: str, erase: bool, yes: bool) -> None:
+    """Take a memory out of lists and prompts."""
+    from backscroll.engine.remembering import memory_of
+    from backscroll.engine.remembering_acts import forget as let_go
+
+    screen = session.screen
+    with session.engine() as engine:
+        home = thread_named(engine, thread)
+        now = memory_of(home, memory)
+        if erase and not yes:
+            if not screen.can_ask:
+                raise InvalidInput(t("memory.not_asked"), hint=t("memory.not_asked_hint"))
+            screen.line(one_line(now.text))
+            if not screen.asks(t("memory.sure_to_erase")):
+                return
+        gone = let_go(home, now.id, erase=erase)
+    document = {"memory": now.id, "hidden": True, "erased": gone}
+    text = count("memory.erased", gone) if erase else t("memory.hidden", memory=now.id)
+    said(session, document, text)
+    if erase and now.by != "person" and not session.as_json:
+        screen.remark(t("memory.rests_on_messages"), "dim")
+
+
+@command("memory-write", thread_argument(), click.Argument(["task"], metavar="[TASK]", required=False))
+def write(session: Session, thread: str, task: str | None) -> None:
+    """Have a model write down what is to be remembered."""
+    from backscroll.engine.remembering import memories
+    from backscroll.engine.remembering_plans import write_all
+
+    with session.engine() as engine:
+        home = thread_named(engine, thread)
+        done = write_all(home, task)
+        found = memories(home, scope="thread") if session.as_json else []
+    document = {
+        "by_model": done.by_model,
+        "by_rules": done.by_rules,
+        "memories": [of_memory(m) for m in found],
+    }
+    said(session, document, t("memory.written", model=done.by_model, rules=done.by_rules))

@@ -1,0 +1,151 @@
+"""`memory list`, `show`, `why`, `relevant`: looking at what is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.cells import wrap
+from backscroll.surfaces.cli.command import command, flag, limit_option, option, thread_argument
+from backscroll.surfaces.cli.conversation import role_name
+from backscroll.surfaces.cli.memory_words import listing, memory_argument, of_memory, page_of, scope_option
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.i18n import count, t
+from backscroll.vocab.task import MemoryKind
+
+if TYPE_CHECKING:
+    from backscroll.engine.remembering import Why, WhySource
+    from backscroll.surfaces.cli.screen import Screen
+
+_KINDS = [kind.value for kind in MemoryKind]
+
+
+@command(
+    "memory-list",
+    thread_argument(),
+    click.Argument(["words"], metavar="[WORDS...]", nargs=-1),
+    option("--kind", "kinds", multiple=True, type=click.Choice(_KINDS), metavar="KIND"),
+    scope_option(),
+    flag("--hidden"),
+    limit_option(50),
+)
+def list_(
+    session: Session,
+    thread: str,
+    words: tuple[str, ...],
+    kinds: tuple[str, ...],
+    scope: str,
+    hidden: bool,
+    limit: int,
+) -> None:
+    """List what is remembered."""
+    from backscroll.engine.remembering import memories
+
+    with session.engine() as engine:
+        found = memories(
+            thread_named(engine, thread), kinds=kinds, scope=scope, text=" ".join(words), hidden=hidden
+        )
+    some = found[:limit] if limit else found
+    if session.as_json:
+        session.screen.json([of_memory(memory) for memory in some])
+        return
+    if not some:
+        session.screen.line(t("memory.nothing"))
+        return
+    session.screen.lines(listing(session.screen, some))
+    if len(found) > len(some):
+        session.screen.remark(count("memory.more", len(found) - len(some)), "dim")
+
+
+@command("memory-show", thread_argument(), memory_argument(), scope_option())
+def show(session: Session, thread: str, memory: str, scope: str) -> None:
+    """Show one memory in full."""
+    from backscroll.engine.remembering import memory_of
+
+    with session.engine() as engine:
+        found = memory_of(thread_named(engine, thread), memory, scope=scope)
+    if session.as_json:
+        session.screen.json(of_memory(found))
+    else:
+        session.screen.lines(page_of(session.screen, found))
+
+
+@command("memory-why", thread_argument(), memory_argument(), scope_option())
+def why(session: Session, thread: str, memory: str, scope: str) -> None:
+    """Say why something is remembered."""
+    from backscroll.engine.remembering import why as reasons
+
+    with session.engine() as engine:
+        found = reasons(thread_named(engine, thread), memory, scope=scope)
+    if session.as_json:
+        session.screen.json(
+            {
+                **of_memory(found.memory),
+                "stated": found.stated,
+                "because": [
+                    {"handle": s.handle, "revision": str(s.revision), "role": s.role, "at": s.at,
+                     "quote": s.quote, "live": s.live}
+                    for s in found.sources
+                ],
+                "acts": [{"event": str(e.id), "act": e.head.get("act"), "by": e.actor, "at": e.at} for e in found.acts],
+            }
+        )  # fmt: skip
+        return
+    session.screen.lines(page_of(session.screen, found.memory))
+    session.screen.lines(_because(session.screen, found))
+
+
+def _because(screen: Screen, found: Why) -> Iterator[str]:
+    yield ""
+    yield t("memory.because")
+    for source in found.sources:
+        yield from _source(screen, source)
+    if found.stated > 1:
+        yield screen.style(f"  {t('memory.stated', n=found.stated)}", "dim")
+    for event in found.acts:
+        act = t(f"memory_acts.{event.head.get('act')}")
+        yield screen.style(
+            f"  {t('memory.act', who=one_line(event.actor), act=act, at=shown(event.at))}", "dim"
+        )
+
+
+def _source(screen: Screen, source: WhySource) -> Iterator[str]:
+    who = role_name(source.role) if source.role else t("memory.step")
+    facts = f"{who} · {shown(source.at)}" if source.at else who
+    yield f"  {screen.style(source.handle, 'strong')}  {screen.style(facts, 'dim')}"
+    quote = safe(source.quote) if source.live else t("memory.gone")
+    yield from (f"      {part}" for part in wrap(quote, screen.room(6)) or [""])
+
+
+@command(
+    "memory-relevant",
+    thread_argument(),
+    click.Argument(["words"], metavar="TASK_OR_WORDS...", nargs=-1, required=True),
+    option("--budget", type=click.IntRange(min=1), default=1500, metavar="TOKENS", show_default=True),
+    scope_option(),
+    flag("--text", "as_text"),
+)
+def relevant(
+    session: Session, thread: str, words: tuple[str, ...], budget: int, scope: str, as_text: bool
+) -> None:
+    """Show what matters for a task."""
+    from backscroll.engine.remembering import load_relevant_history
+
+    with session.engine() as engine:
+        home = thread_named(engine, thread)
+        found = load_relevant_history(home, " ".join(words), budget, scope=scope)
+    screen = session.screen
+    if session.as_json:
+        rows = [{**of_memory(m), "why": why_} for m, why_ in zip(found.memories, found.reasons, strict=True)]
+        screen.json({"text": found.text, "memories": rows, "sources": [str(s) for s in found.sources]})
+    elif not found.memories:
+        screen.line(t("memory.nothing_relevant"))
+    elif as_text:
+        screen.line(safe(found.text))
+    else:
+        screen.lines(listing(screen, found.memories))

@@ -1,0 +1,100 @@
+"""Memories on the screen and as JSON: what the commands about them share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.surfaces.cli.cells import wrap
+from backscroll.surfaces.cli.command import option
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n.said import say
+
+if TYPE_CHECKING:
+    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.vocab.part import Json
+    from backscroll.vocab.task import Memory
+
+SCOPES = ("thread", "project", "all")
+
+
+def memory_argument() -> click.Argument:
+    """A memory: its id, or the first digits of it."""
+    return click.Argument(["memory"], metavar="MEMORY")
+
+
+def scope_option() -> click.Option:
+    """Where to look."""
+    return option("--scope", type=click.Choice(SCOPES), default="project", metavar="SCOPE", show_default=True)
+
+
+def of_memory(memory: Memory) -> dict[str, Json]:
+    """A memory as JSON."""
+    return {
+        "id": memory.id,
+        "kind": memory.kind.value,
+        "text": memory.text,
+        "thread": memory.thread,
+        "task": memory.task or None,
+        "sources": [str(source) for source in memory.sources],
+        "at": memory.at,
+        "confidence": memory.confidence,
+        "weight": memory.weight,
+        "uses": memory.uses,
+        "pinned": memory.pinned,
+        "by": memory.by,
+        "note": memory.note or None,
+    }
+
+
+def listing(screen: Screen, memories: Sequence[Memory]) -> Iterator[str]:
+    """A table of memories."""
+    columns = [
+        Column(t("memory.id"), style="dim"),
+        Column(t("memory.kind")),
+        Column(t("memory.weight"), right=True, style="dim"),
+        Column(t("memory.text"), shrinks=True),
+    ]
+    rows = [(m.id, t(f"memory_kinds.{m.kind.value}"), _weight(m), one_line(_told(m))) for m in memories]
+    yield from table(screen, columns, rows)
+
+
+def _weight(memory: Memory) -> str:
+    return t("memory.pinned") if memory.pinned else f"{memory.weight * memory.confidence:.2f}"
+
+
+def _told(memory: Memory) -> str:
+    return memory.text or f"({say(memory.note)})"
+
+
+def page_of(screen: Screen, memory: Memory) -> Iterator[str]:
+    """All about one memory."""
+    head = f"{memory.id}  {t(f'memory_kinds.{memory.kind.value}')}"
+    yield screen.style(head, "strong")
+    for line in safe(memory.text).splitlines():
+        yield from (f"  {part}" for part in wrap(line, screen.room(2)) or [""])
+    if memory.note:
+        yield screen.style(f"  {say(memory.note)}", "warn")
+    facts = [
+        t("memory.by", who=t(f"memory_makers.{memory.by}")),
+        *([t("memory.of_task", task=memory.task, thread=memory.thread[:8])] if memory.task else []),
+        t("memory.said_at", at=shown(memory.at)) if memory.at else "",
+        t("memory.sure", confidence=f"{memory.confidence:.2f}", weight=f"{memory.weight:.2f}"),
+        t("memory.used", n=memory.uses) if memory.uses else "",
+        t("memory.is_pinned") if memory.pinned else "",
+    ]
+    yield screen.style(f"  {' · '.join(fact for fact in facts if fact)}", "dim")
+
+
+def told(session: Session, memory: Memory, text: str) -> None:
+    """Report a memory that was changed."""
+    if session.as_json:
+        session.screen.json(of_memory(memory))
+    else:
+        session.screen.line(text)
