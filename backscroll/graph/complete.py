@@ -94,8 +94,9 @@ def world_index(world: Sequence[WorldEntry]) -> WorldIndex:
 
 
 def _ending(kind: str) -> str:
-    """What a kind and every value that it covers have in common: the last letter of the word they are about."""
-    return kind_words(kind)[0][-1:]
+    """What a kind and every value that it covers have in common: the word they are about, the last sign of Chinese."""
+    head = kind_words(kind)[0]
+    return head[-1:] if is_han(head) else head
 
 
 def _telling(kind: str) -> int:

@@ -239,10 +239,13 @@ def to_lorebook(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Nu
     del number  # turns of this conversation mean nothing in another
     edges = [fact for fact in every_relation(nodes, relations) if fact.current]
     names = _named(nodes, edges)
+    by_node: dict[str, list[Fact]] = {}
+    for fact in edges:
+        by_node.setdefault(fact.node, []).append(fact)
     entries: list[LoreEntry] = []
     for node in nodes:
         facts = [fact for fact in node.attributes if fact.current and fact.rank is not Rank.DEFAULT]
-        facts += [fact for fact in edges if fact.node == node.id]
+        facts += by_node.get(node.id, [])
         lines = [f"Type: {node.type}"] if node.type else []
         if node.aliases:
             lines.append(f"Aliases: {', '.join(one_line(alias, 60) for alias in node.aliases)}")

@@ -80,6 +80,19 @@ def _after_be() -> dict[str, str]:
 
 
 @cache
+def _being() -> re.Pattern[str]:
+    """What may stand after a form of "be", the longest first."""
+    known = sorted(_after_be(), key=lambda phrase: (-len(phrase), phrase))
+    return re.compile("(?:" + "|".join(re.escape(phrase) for phrase in known) + r")\b")
+
+
+@cache
+def _looks() -> re.Pattern[str]:
+    known = [word for word in words("appearance")["words"] if not is_han(word)]
+    return re.compile(r"\b(?:" + "|".join(re.escape(word) for word in known) + r")\b")
+
+
+@cache
 def _phrases() -> dict[str, tuple[str, str]]:
     sections = cast("dict[str, dict[str, list[str]]]", table()["phrases_en"])
     return {p: (name, value) for name, values in sections.items() for value, ps in values.items() for p in ps}
@@ -260,7 +273,7 @@ def _objects(subject: str, predicate: str, rest: str) -> Iterator[Said]:
 
 def _has(subject: str, rest: str) -> Iterator[Said]:
     low = rest.lower()
-    if any(re.search(rf"\b{word}\b", low) for word in words("appearance")["words"] if not is_han(word)):
+    if _looks().search(low):
         yield Said(subject, "appearance", tidy(rest)[:200])
     elif kin := re.match(
         r"an?\s+(?:\w+\s+)?(sister|brother|daughter|son|wife|husband|dog|cat|pet)\s+(?:named|called)\s+([A-Z]\w+)",
@@ -280,10 +293,9 @@ def _is(subject: str, rest: str) -> Iterator[Said]:
     """After a form of "be"."""
     rest = re.sub(rf"^{_ADVERB}", "", rest, count=1, flags=re.IGNORECASE)
     low = rest.lower()
-    for phrase in sorted(_after_be(), key=lambda p: (-len(p), p)):
-        if re.match(rf"{re.escape(phrase)}\b", low):
-            yield from _objects(subject, _after_be()[phrase], rest[len(phrase) :].strip())
-            return
+    if (placed := _being().match(low)) is not None:
+        yield from _objects(subject, _after_be()[placed[0]], rest[placed.end() :].strip())
+        return
     if age := _AGE.match(rest):
         yield Said(subject, "age", age[1])
         rest = rest[age.end() :].strip(" ,")
@@ -348,10 +360,9 @@ def _is_a(subject: str, rest: str) -> Iterator[Said]:
     tail = bare[len(_phrase(bare)) :]
     if after_comma := re.match(r"\s*,\s*(?=[a-z])", tail):
         done = tail[after_comma.end() :]
-        for phrase in sorted(_after_be(), key=lambda p: (-len(p), p)):
-            if re.match(rf"{re.escape(phrase)}\b", done):
-                yield from _objects(subject, _after_be()[phrase], done[len(phrase) :].strip())
-                return
+        if (placed := _being().match(done)) is not None:
+            yield from _objects(subject, _after_be()[placed[0]], done[placed.end() :].strip())
+            return
     if how := re.match(r"\s*,\s*((?:\w+(?:\s+(?:but|and|yet)\s+|,\s*)?){1,5})$", tail):
         yield from _is_how(subject, how[1])
 

@@ -66,9 +66,10 @@ def table() -> Mapping[str, Mapping[str, object]]:
     return tomllib.loads(text)
 
 
-def words(section: str) -> dict[str, list[str]]:
+@cache
+def words(section: str) -> Mapping[str, tuple[str, ...]]:
     """A section of lists of words."""
-    return {name: list(cast("list[str]", value)) for name, value in table()[section].items()}
+    return {name: tuple(cast("list[str]", value)) for name, value in table()[section].items()}
 
 
 def tidy(text: str) -> str:
