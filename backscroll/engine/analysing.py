@@ -98,7 +98,7 @@ def planned(
     seen = reader.progress(thread, progress_name(window))
     if seen >= state.head:
         return None
-    upto = state.head if limit is None else min(state.head, seen + limit)
+    upto = state.head if limit is None else _whole_stroke(reader, state, min(state.head, seen + limit))
     step = Step(reader, state, window, seen, upto, engine.means.now())
     step.plan()
     if analyse:
@@ -155,14 +155,27 @@ class Step:
         return self._reader.turn_marks(self.thread, rule)
 
     def plan(self) -> None:
-        """Fold the events into the marks, and read the turns whose analysis rests on something else now."""
-        for event in self._events:
-            if event.kind is Kind.FLUSHED:
-                self.marks.flush(event.seq)
-            elif event.kind is Kind.APPENDED:
+        """Fold the events into the marks, and read the turns whose analysis rests on something else now.
+
+        What was done in one stroke counts as one: what stood between two of its events was never there for anybody.
+        """
+        moved = flushed = False
+        for event, following in zip(self._events, [*self._events[1:], None], strict=True):
+            flushed |= event.kind is Kind.FLUSHED
+            moved |= event.kind in _MOVING
+            if event.kind is Kind.APPENDED:
                 self._appended(event)
             elif event.kind not in PLENTY:
                 self._happened(event)
+            if following is not None and _stroke(following) == _stroke(event):
+                continue
+            if moved:
+                self._beginning(View(self._reader, self._state, event.seq))
+            if moved or event.kind is Kind.APPENDED:
+                self.marks.settle(event.seq)
+            if flushed:
+                self.marks.flush(event.seq)
+            moved = flushed = False
         self._read()
 
     def _appended(self, event: Event) -> None:
@@ -177,7 +190,6 @@ class Step:
             self.marks.add(event.id, position)
         elif not len(self.marks):
             self.marks.add(Ref(self.thread, 0), b"")
-        self.marks.settle(event.seq)
         self._touched.add(position)
 
     def _happened(self, event: Event) -> None:
@@ -200,9 +212,6 @@ class Step:
                 self.marks.remove(message)
             if event.kind in _MOVING:
                 self._touched.update(self._places(message))
-        if event.kind in _MOVING:
-            self._beginning(after)
-            self.marks.settle(event.seq)
 
     def _places(self, message: Ref) -> Iterator[bytes]:
         """Every position that a message ever had: settled turns know it by an old one."""
@@ -328,6 +337,23 @@ class Step:
             tx.set_turn_state(self.thread, mark.opening, mark.version, self._at)
         tx.set_progress(self.thread, name, self.upto)
         return True
+
+
+def _stroke(event: Event) -> object:
+    """What was done in one stroke carries the number of the first of it."""
+    return event.head.get("group", event.seq)
+
+
+def _whole_stroke(reader: Reader, state: ThreadState, upto: int) -> int:
+    """The last event of the stroke to which an event belongs."""
+    view = View(reader, state)
+    event = view.event(upto)
+    while event is not None and upto < state.head:
+        following = view.event(upto + 1)
+        if following is None or _stroke(following) != _stroke(event):
+            break
+        upto, event = upto + 1, following
+    return upto
 
 
 def _first(view: View) -> Entry | None:

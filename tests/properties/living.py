@@ -14,7 +14,7 @@ from backscroll.engine.analysing import catch_up
 from backscroll.engine.lineage import View
 from backscroll.engine.remembering import memories
 from backscroll.record.history import Entry
-from backscroll.vocab.event import Kind
+from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 
 NAMES = ("Ellie", "Tom", "Mira", "Captain Vale", "艾莉")
@@ -81,9 +81,14 @@ def reference(thread: backscroll.Thread) -> dict[Ref, tuple[Any, ...]]:
 
 def _reference(now: View, thread: backscroll.Thread, window: Window) -> dict[Ref, tuple[Any, ...]]:
     state, reader = now.state, now.reader
-    kinds = {event.seq: event.kind for event in thread.events()}
+    events = list(thread.events())
     turns: dict[Ref, dict[str, Any]] = {}
-    for seq in range(1, state.head + 1):
+    flushed = False
+    for event, following in zip(events, [*events[1:], None], strict=True):
+        seq = event.seq
+        flushed |= event.kind is Kind.FLUSHED
+        if following is not None and _stroke(following) == _stroke(event):
+            continue  # what was done in one stroke counts as one
         order = openings_at(View(reader, state, seq), thread.id)
         here = {opening for _, opening in order}
         for opening in [o for o in turns if o not in here]:
@@ -97,16 +102,21 @@ def _reference(now: View, thread: backscroll.Thread, window: Window) -> dict[Ref
             turn["gone"] = False
             if turn["position"] != position:
                 turn |= {"pinned": 0, "position": position}
-            if not turn["due"] and (rank > window.delay or kinds[seq] is Kind.FLUSHED):
+            if not turn["due"] and (rank > window.delay or flushed):
                 turn["due"] = seq
             if rank <= window.size:
                 turn["pinned"] = 0
             elif not turn["pinned"]:
                 turn["pinned"] = seq
+        flushed = False
     return {
         opening: (t["due"], t["pinned"], t["gone"], _content(now, thread, window, opening, t))
         for opening, t in turns.items()
     }
+
+
+def _stroke(event: Event) -> object:
+    return event.head.get("group", event.seq)
 
 
 def _content(

@@ -1,0 +1,330 @@
+"""The window and the delay in real threads: the example of the design notes, edits inside and outside, what waits costs nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import backscroll
+from backscroll.engine.analysing import catch_up, rebuild
+from backscroll.engine.model_turns import read_pending
+from backscroll.engine.thread import Thread
+from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.vocab.assertion import TurnState
+from backscroll.vocab.event import Kind
+from tests.properties.living import graph_dump, marked, reference
+
+WAITING, DUE, PROCESSED = TurnState.WAITING, TurnState.DUE, TurnState.PROCESSED
+OUTDATED, SETTLED, FAILED = TurnState.OUTDATED, TurnState.SETTLED, TurnState.FAILED
+PLACES = ("Aldermoor", "Brackwater", "Coldharbour", "Dunmere", "Eastvale", "Fernhollow", "Greywick")
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("sqlite_url", id="sqlite"),
+        pytest.param("database_url", id="postgres", marks=pytest.mark.postgres),
+    ]
+)
+def url(request: pytest.FixtureRequest) -> str:
+    """An empty store of each kind."""
+    return request.getfixturevalue(request.param)
+
+
+def told(url: str, turns: int = 6, **more: Any) -> Iterator[Thread]:
+    """A thread in which Ellie moves on with every turn; the window has size 3."""
+    how = {"background": False, "sliding_window_size": 3, **more}
+    with backscroll.open(url, **how) as engine:
+        thread = engine.create("Ellie's travels")
+        for n in range(turns):
+            say(thread, n)
+        yield thread
+
+
+def say(thread: Thread, n: int) -> None:
+    """One turn."""
+    thread.append("user", f"Where is Ellie now? I am {20 + n} years old.")
+    thread.append("assistant", f"Ellie lives in {PLACES[n]}.")
+
+
+@pytest.fixture
+def thread(url: str) -> Iterator[Thread]:
+    """Six turns."""
+    yield from told(url)
+
+
+def states(thread: Thread) -> dict[int, TurnState]:
+    return {s.number: s.state for s in thread.window.states()}
+
+
+def home(thread: Thread) -> str:
+    """Where Ellie lives, as the graph has it."""
+    found = [f.object for f in thread.graph.node("Ellie").relations if f.predicate == "lives_in"]
+    return found[0] if found else ""
+
+
+def reply(thread: Thread, turn: int) -> Any:
+    return thread.turn(turn).messages[1].id
+
+
+# -- the example of the design notes -----------------------------------------------------------------------------
+
+
+def test_the_example_of_the_design_notes(thread: Thread) -> None:
+    """Size 3, turns 1 to 6: the window is 3 to 5, and sending turn 6 made turn 4 due."""
+    assert thread.window.span == (3, 5)
+    assert thread.window.target == 4
+    assert [thread.window.eligible(n) for n in range(1, 7)] == [False, False, True, True, True, True]
+    catch_up(thread.engine, thread.id)
+    assert states(thread) == {1: SETTLED, 2: SETTLED, 3: PROCESSED, 4: PROCESSED, 5: WAITING, 6: WAITING}
+    assert home(thread) == "dunmere"
+
+
+def test_the_next_turn_makes_the_next_one_due(thread: Thread) -> None:
+    """When turn 7 is sent, turn 5 is analysed, and turn 3 leaves the window."""
+    catch_up(thread.engine, thread.id)
+    say(thread, 6)
+    assert states(thread) == {
+        1: SETTLED,
+        2: SETTLED,
+        3: SETTLED,
+        4: PROCESSED,
+        5: DUE,
+        6: WAITING,
+        7: WAITING,
+    }
+    assert home(thread) == "eastvale"
+    assert states(thread)[5] is PROCESSED
+
+
+def test_an_edit_inside_the_window_is_analysed_again(thread: Thread) -> None:
+    """The last version wins, and only that turn is due."""
+    catch_up(thread.engine, thread.id)
+    thread.edit(reply(thread, 4), "Ellie lives in Greywick.")
+    assert states(thread) == {1: SETTLED, 2: SETTLED, 3: PROCESSED, 4: OUTDATED, 5: WAITING, 6: WAITING}
+    assert home(thread) == "greywick"
+    thread.regenerate(reply(thread, 4), "Ellie lives in Fernhollow.")
+    assert home(thread) == "fernhollow"
+    thread.choose(reply(thread, 4), 0)
+    assert home(thread) == "greywick"
+    thread.undo()
+    thread.undo()
+    thread.undo()
+    assert home(thread) == "dunmere"
+
+
+def test_an_edit_outside_of_the_window_is_ignored(thread: Thread) -> None:
+    """The history and the prompt change, the graph does not."""
+    thread.delete(thread.turn(4).messages[0].id, reply(thread, 4))
+    thread.delete(thread.turn(3).messages[0].id, reply(thread, 3))
+    for n in (6, 5, 6):
+        say(thread, n)
+    thread.window.flush()
+    before = graph_dump(thread)
+    thread.edit(reply(thread, 1), "Ellie lives in Nowhere Bay.")
+    assert graph_dump(thread) == before
+    assert states(thread)[1] is SETTLED
+
+
+def test_with_reconcile_it_changes_exactly_what_it_touches(url: str) -> None:
+    """`settled_edits: reconcile`: the edited turn is read again, the others are not."""
+    for thread in told(url, conflict_resolution_settled_edits="reconcile"):
+        catch_up(thread.engine, thread.id)
+        seen = {s.number: s.processed_at for s in thread.window.states()}
+        thread.edit(reply(thread, 1), "Ellie lives in Greywick.")
+        assert states(thread)[1] is OUTDATED
+        first = thread.graph.at(1).node("Ellie")
+        assert [f.object for f in first.relations] == ["greywick"]
+        now = {s.number: s.processed_at for s in thread.window.states()}
+        assert {n for n in now if now[n] != seen[n]} == {1}
+
+
+def test_a_deleted_settled_turn_is_retracted(thread: Thread) -> None:
+    """Who deletes wants it gone: what the turn said is in no view, and its successor stands."""
+    catch_up(thread.engine, thread.id)
+    thread.delete(*(m.id for m in thread.turn(1).messages))
+    assert PLACES[0].casefold() not in repr(graph_dump(thread)).casefold()
+    thread.restore(*(m.id for m in thread.messages(deleted=True) if m.deleted))
+    assert PLACES[0].casefold() in repr(graph_dump(thread)).casefold()
+
+
+def test_a_deleted_settled_turn_is_kept_where_that_is_asked_for(url: str) -> None:
+    """`settled_deletes: ignore`: as the design notes would have it."""
+    for thread in told(url, conflict_resolution_settled_deletes="ignore"):
+        catch_up(thread.engine, thread.id)
+        before = graph_dump(thread)["nodes"]
+        thread.delete(*(m.id for m in thread.turn(1).messages))
+        assert [n["name"] for n in graph_dump(thread)["nodes"]] == [n["name"] for n in before]
+        assert PLACES[0].casefold() in repr(graph_dump(thread)).casefold()
+
+
+def test_deleting_what_superseded_a_fact_brings_the_old_one_back(thread: Thread) -> None:
+    """Inside the window deleting is an edit."""
+    assert home(thread) == "dunmere"
+    thread.delete(*(m.id for m in thread.turn(4).messages))
+    assert home(thread) == "coldharbour"
+
+
+def test_turns_that_come_back_into_the_window_follow_edits_again(thread: Thread) -> None:
+    """Who goes back ten turns and goes on from there edits what is new then."""
+    catch_up(thread.engine, thread.id)
+    for number in (6, 5, 4, 3):
+        thread.delete(*(m.id for m in thread.turn(number).messages))
+    assert thread.window.eligible(1)
+    thread.edit(reply(thread, 1), "Ellie lives in Greywick.")
+    assert home(thread) == PLACES[1].casefold()
+    thread.delete(*(m.id for m in thread.turn(2).messages))
+    assert home(thread) == "greywick"
+
+
+def test_sync_of_a_whole_list_triggers_the_same(thread: Thread) -> None:
+    """SillyTavern sends everything every time: what it changed is analysed again."""
+    catch_up(thread.engine, thread.id)
+    theirs = [{"role": m.role, "content": m.text} for m in thread]
+    theirs[7] = {"role": "assistant", "content": "Ellie lives in Greywick."}
+    thread.sync(theirs)
+    assert states(thread)[4] is OUTDATED
+    assert home(thread) == "greywick"
+
+
+def test_later_turns_that_speak_of_what_an_edited_turn_introduced(url: str) -> None:
+    """They are marked as affected until the edited turn is read again; then what lost its ground is told apart."""
+    with backscroll.open(url, background=False, sliding_window_size=5) as engine:
+        thread = engine.create("Mira")
+        for user, answer in (
+            ("Who is here?", "Mira is a blacksmith."),
+            ("What does Mira do?", "Mira works at the Old Forge."),
+            ("And the weather?", "It rains."),
+            ("Go on.", "Fine."),
+        ):
+            thread.append("user", user)
+            thread.append("assistant", answer)
+        thread.graph.nodes()
+        thread.edit(reply(thread, 1), "Nobody is here.")
+        told_ = {s.number: (s.state, s.affected) for s in thread.window.states()}
+        assert told_[1] == (OUTDATED, False)
+        assert told_[2] == (PROCESSED, True)
+        thread.graph.nodes()
+        assert not any(s.affected for s in thread.window.states())
+
+
+def test_a_fork_has_a_window_of_its_own(thread: Thread) -> None:
+    """What the parent settled with turns that the fork does not have is open in the fork."""
+    catch_up(thread.engine, thread.id)
+    fork = thread.fork(reply(thread, 2))
+    assert fork.window.span == (0, 1)
+    assert states(fork) == {1: WAITING, 2: WAITING}
+    fork.edit(reply(fork, 1), "Ellie lives in Greywick.")
+    say(fork, 4)
+    assert home(fork) == "greywick"
+    assert home(thread) == "dunmere"
+
+
+def test_flush_analyses_the_last_turns_and_is_an_event(thread: Thread) -> None:
+    """A rebuild comes to the same; turns that come later wait again."""
+    assert thread.window.flush() == 2
+    assert thread.window.flush() == 0
+    assert set(states(thread).values()) == {SETTLED, PROCESSED}
+    assert [e.kind for e in thread.events()][-1] is Kind.FLUSHED
+    say(thread, 6)
+    assert states(thread)[7] is WAITING
+    catch_up(thread.engine, thread.id)
+    before = marked(thread)
+    rebuild(thread.engine, thread.id)
+    assert marked(thread) == before == reference(thread)
+
+
+def test_a_greeting_is_turn_zero(url: str) -> None:
+    """What stands before the first user message is analysed like any turn."""
+    with backscroll.open(url, background=False) as engine:
+        thread = engine.create("Greeting")
+        thread.append("assistant", "Ellie is a forest elf.")
+        for n in range(2):
+            say(thread, n)
+        assert thread.graph.node("Ellie").attribute("race") == "forest elf"
+        assert states(thread) == {0: PROCESSED, 1: WAITING, 2: WAITING}
+
+
+def test_other_settings_are_other_marks(url: str) -> None:
+    """Two programs with different windows on one store do not disturb each other."""
+    name = ""
+    for thread in told(url):
+        catch_up(thread.engine, thread.id)
+        name = thread.id
+    with backscroll.open(
+        url, background=False, sliding_window_size=2, sliding_window_processing_delay=0
+    ) as engine:
+        other = engine.thread(name)
+        assert states(other)[5] is OUTDATED or states(other)[5] is DUE
+        catch_up(engine, name)
+        assert states(other)[5] is PROCESSED
+        assert marked(other) != {}
+    with backscroll.open(url, background=False, sliding_window_size=3) as engine:
+        assert states(engine.thread(name))[5] is WAITING
+
+
+# -- a model -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+    """A scripted model that is configured as the only provider and finds nothing in any turn."""
+    answer = Line(text=json.dumps({"assertions": []}), times=10_000)
+    with ScriptedServer(Scenario(lines=(answer,))) as running:
+        config = tmp_path / "config.toml"
+        config.write_text(
+            f'[providers.here]\nbase_url = "{running.url}"\nmodel = "m"\nkey_env = "PLANTED"\ntries = 1\n',
+            encoding="utf-8",
+        )
+        monkeypatch.setenv("BACKSCROLL_CONFIG", str(config))
+        monkeypatch.setenv("PLANTED", "sk-planted-0001")
+        yield running
+
+
+def asked(server: ScriptedServer) -> int:
+    return len(server.asked)
+
+
+def test_turns_that_are_made_again_before_they_are_due_cost_nothing(url: str, server: ScriptedServer) -> None:
+    """Ten regenerations of the newest turns: no call. Once a turn is due, one call, and none for what did not change."""
+    for thread in told(url, turns=2):
+        for n in range(10):
+            thread.regenerate(reply(thread, 2), f"Ellie lives in {PLACES[n % 7]} with her {n} cats.")
+            read_pending(thread.engine, thread.id)
+        assert asked(server) == 0
+        say(thread, 2)
+        read_pending(thread.engine, thread.id)
+        assert asked(server) == 1
+        read_pending(thread.engine, thread.id)
+        rebuild(thread.engine, thread.id)
+        read_pending(thread.engine, thread.id)
+        assert asked(server) == 1
+        assert {s.number: (s.state, s.by) for s in thread.window.states()}[1] == (PROCESSED, "m")
+
+
+def test_undoing_an_edit_costs_nothing(url: str, server: ScriptedServer) -> None:
+    """The reading of the old words is still there."""
+    for thread in told(url, turns=3):
+        read_pending(thread.engine, thread.id)
+        thread.edit(reply(thread, 1), "Ellie lives in Greywick.")
+        assert states(thread)[1] is OUTDATED
+        read_pending(thread.engine, thread.id)
+        assert asked(server) == 2
+        thread.undo()
+        read_pending(thread.engine, thread.id)
+        assert asked(server) == 2
+
+
+def test_a_hundred_turns_cost_a_call_each(url: str, server: ScriptedServer) -> None:
+    """No more: not for looking, not for background work that comes by, not for turns that wait."""
+    for thread in told(url, turns=0):
+        for n in range(30):
+            say(thread, n % 7)
+            if n % 3 == 0:
+                read_pending(thread.engine, thread.id)
+            thread.graph.nodes()
+        read_pending(thread.engine, thread.id)
+        assert asked(server) <= 28
