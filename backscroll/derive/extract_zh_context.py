@@ -167,8 +167,10 @@ class Context:
     def heard(self, marked: Marked, new: set[str], objects: set[str]) -> None:
         """Take note of what a sentence has spoken of: what was brought up, then what stands alone or first."""
         by_kind: dict[str, list[str]] = {}
-        for one in marked.mentions:
-            if one.kind in KIND_OF and not one.name.startswith("@"):
+        for number, one in enumerate(marked.mentions):
+            after = marked.mentions[number + 1 : number + 2]
+            called = bool(one.of and after) and after[0].kind == "P" and after[0].start <= one.end + 2
+            if one.kind in KIND_OF and not one.name.startswith("@") and not called:
                 by_kind.setdefault(KIND_OF[one.kind], []).append(one.name)
         for kind, names in by_kind.items():
             different = list(dict.fromkeys(names))

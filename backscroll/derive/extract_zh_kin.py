@@ -110,8 +110,21 @@ def together(marked: Marked, normal: str, settle: Callable[[Mention], str]) -> M
     return remark(marked, normal, joined) if joined else marked
 
 
+@cache
+def _having() -> re.Pattern[str]:
+    kin = one_of(frozenset(_by_word("kin")))
+    return compiled(
+        f"(?P<a>{{P}})(?:还)?有(?:一|两|三)?(?:个|位|名)?(?P<adj>{_ADJ})(?P<kin>{kin})[，,]?(?:他|她|名字)?(?:名叫|叫做|叫|是)"
+        r"[“\"]?(?P<x>{P}|[^\s，。！？；、：“”\"（）()《》的了吧啊呀呢吗嘛]{2,8})"
+    )
+
+
 def ties(marked: Marked) -> Iterator[Tie]:
     """What the sentence says that people are to each other."""
+    for m in _having().finditer(marked.text):
+        start, end = m.span("x")
+        one = Mention("P", marked.places[start], marked.places[end], marked.was(start, end), 0.8)
+        yield Tie(m.start(), one, _by_word("kin")[m["kin"]], marked.at(m["a"]).name)
     named: set[int] = set()
     for number, pattern in enumerate(_ties()):
         for m in pattern.finditer(marked.text):

@@ -299,6 +299,12 @@ def _family_apart(words: list[Word], at: int) -> Word | None:
     if before is not None and (before.tag[0] == "m" or before.text in ("这", "那", "每", "几", "哪")):
         return None  # a measure word: 一张
     proper = given.tag[:2] in ("nr", "ns", "nz") and len(given.text) == 2
+    if (
+        words[at].tag == "nr"
+        and given.tag in ("a", "n", "z", "b", "vn", "an", "ng", "g")
+        and len(given.text) < 3
+    ):
+        proper = proper or letters("given").issuperset(given.text)
     return given if proper and given.text not in listed("not_names") | listed("not_places") else None
 
 

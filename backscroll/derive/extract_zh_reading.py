@@ -16,6 +16,7 @@ from backscroll.derive.extract_zh_names import ANIMAL, ORGANISATION, PERSON, PLA
 from backscroll.derive.extract_zh_rules import Clause, Rule, asking, asks, clauses, denied, fitting
 from backscroll.derive.extract_zh_scene import Scene, nearest
 from backscroll.derive.extract_zh_values import (
+    as_written,
     event_of,
     is_noun,
     liked,
@@ -25,7 +26,7 @@ from backscroll.derive.extract_zh_values import (
     thing_of,
     value_of,
 )
-from backscroll.derive.extract_zh_words import listed
+from backscroll.derive.extract_zh_words import listed, normal
 from backscroll.vocab.assertion import Assertion, Claim
 
 #: Ties that somebody has with many: who is known by nothing else gets no node of their own.
@@ -247,7 +248,7 @@ def _valued(scene: Scene, rule: Rule, m: re.Match[str]) -> Iterator[tuple[str, s
             return
         clean, kind = _CLEANED[rule.clean]
         for part in parts_of(plain) if rule.clean == "like" else [plain]:
-            if text := clean(part):
+            if text := as_written(clean, part):
                 yield text, rule.object_type or kind, 0.9
     elif plain.strip():
         yield plain.strip(), "", 1.0
@@ -321,12 +322,12 @@ def _slot(scene: Scene, m: re.Match[str], sure: float) -> Iterator[Assertion]:
         name, kind = scene.settle(one), KIND_OF.get(one.kind, "")
     else:
         name = scene.marked.group(m, "s")
-        kind = "event" if event_of(name) else "thing"
+        kind = "event" if event_of(normal(name)) else "thing"
         sure *= 0.9
-        if len(name) < 3 or not is_noun(name, strict=True):
+        if len(name) < 3 or not is_noun(normal(name), strict=True):
             return
     marks = [scene.marked.at(c) for c in raw[1:] + word + m["v"] if is_mark(c)]
-    value = value_of(scene.marked.group(m, "v"), 40)
+    value = as_written(lambda text: value_of(text, 40), scene.marked.group(m, "v"))
     if not value or name.startswith("@") or denied(word) or any(x.name.startswith("@") for x in marks):
         return
     if any(is_mark(c) for c in word) or not is_noun(word, strict=True):
@@ -366,7 +367,7 @@ def _handed(scene: Scene, rule: Rule, m: re.Match[str], name: str, sure: float) 
         )
         return
     raw = [c for c in m["v"] if is_mark(c)]
-    thing = thing_of(scene.marked.group(m, "v"))
+    thing = as_written(thing_of, scene.marked.group(m, "v"))
     other = scene.settle(scene.marked.at(m["b"]))
     if not thing or any(scene.marked.at(c).name.startswith("@") for c in raw):
         return

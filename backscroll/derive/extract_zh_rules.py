@@ -17,7 +17,7 @@ from typing import cast
 from backscroll.derive.extract_zh_marks import compiled
 
 _FILES = ("extract_zh_rules.toml", "extract_zh_things.toml")
-_NEEDED = re.compile(r"\(\?P<\w+>\{([PLOWDUMHFNA])s?\}\)(?!\?)")
+_NEEDED = re.compile(r"\(\?P<\w+>\{([PLOWDUMHFNA])s?\}\)(?!\)?\?)")
 _BREAK = re.compile(r"[，。！？；,!?;…\n]")
 _ASKING = re.compile(
     r"谁|什么|哪|几[个年岁点首部]|多少|多久|多长|多大|怎么|怎样|如何|为何|为什么|吗|么[？?。，]|呢[？?]|是不是|有没有|会不会|对不对|能不能|可不可以|要不要|知不知道|啥|是否|难道|不[？?]$|没[？?]$"

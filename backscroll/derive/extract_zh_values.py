@@ -7,9 +7,10 @@ questions and pronouns. Before: `extract_zh_rules` found a stretch. After: `extr
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from backscroll.derive.extract_zh_names import ORGANISATION
-from backscroll.derive.extract_zh_words import listed, words_of
+from backscroll.derive.extract_zh_words import listed, normal, words_of
 
 _TAIL = re.compile(r"(?:[了的吧啊呀呢哦嘛啦哈噢喔~～]|来着|之类的|什么的|左右|一样|而已|罢了|等等|等地|等)+$")
 _HEAD = re.compile(r"^(?:[的了着过是在到]|一下|这么|那么|那种|这种)+")
@@ -58,6 +59,14 @@ def value_of(text: str, longest: int = 24) -> str:
     if not text or len(text) > longest or _NO.search(text) or _SENTENCE.search(text):
         return ""
     return text
+
+
+def as_written(clean: Callable[[str], str], text: str) -> str:
+    """What `clean` makes of the normal form of a text, in the characters of the text itself."""
+    plain = normal(text)
+    found = clean(plain)
+    at = plain.find(found) if found else -1
+    return text[at : at + len(found)] if at >= 0 else ""
 
 
 def parts_of(text: str) -> list[str]:
@@ -188,7 +197,9 @@ def liked(text: str) -> str:
         text
         if _VERB_HEAD.match(text)
         or is_noun(text)
-        or (words_of(text)[-1].tag in ("v", "vn", "vi", "n", "l", "i") and len(text) <= 6)
+        or (
+            words_of(text)[-1].tag in ("v", "vn", "vi", "n", "l", "i", "a", "z", "an", "b") and len(text) <= 6
+        )
         else ""
     )
 

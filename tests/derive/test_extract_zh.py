@@ -1,0 +1,296 @@
+"""Reading Chinese by rules: what a turn says, what it only asks or supposes, and what must never break."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backscroll.derive.extract_zh import LONGEST, read
+from backscroll.derive.said import Said
+from backscroll.vocab.assertion import Assertion, Claim
+from backscroll.vocab.ids import Ref
+
+THREAD = "a" * 32
+
+
+def told(*texts: str, least: float = 0.5) -> set[tuple[str, ...]]:
+    """What a turn says, surely enough; messages alternate between the user and the assistant."""
+    return {_row(a) for a in claims(*texts) if a.sure >= least and a.kind is not Claim.NODE}
+
+
+def claims(*texts: str) -> list[Assertion]:
+    """Everything that a turn of these messages gives."""
+    roles = ("user", "assistant")
+    return read(
+        [
+            Said(text, Ref(THREAD, n + 1), "", roles[n % 2], addressee=roles[1 - n % 2])
+            for n, text in enumerate(texts)
+        ]
+    )
+
+
+def nodes(*texts: str) -> dict[str, str]:
+    """Names and types."""
+    return {a.subject: a.type for a in claims(*texts) if a.kind is Claim.NODE}
+
+
+def _row(a: Assertion) -> tuple[str, ...]:
+    return tuple(x for x in (a.kind.value, a.subject, a.predicate, a.value or a.object) if x)
+
+
+# -- people ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("我叫赵敏，今年26岁，是一名护士。", ("attribute", "user", "age", "26岁")),
+        ("我叫赵敏，今年26岁，是一名护士。", ("attribute", "user", "occupation", "护士")),
+        ("我叫赵敏，今年26岁，是一名护士。", ("alias", "user", "赵敏")),
+        ("我妹妹吴欣在上海工作。", ("relation", "吴欣", "sibling_of", "user")),
+        ("我妹妹吴欣在上海工作。", ("relation", "吴欣", "works_at", "上海")),
+        ("李静是我的老师。", ("relation", "李静", "teacher_of", "user")),
+        ("王小明和李静是同事。", ("relation", "王小明", "colleague_of", "李静")),
+        ("我妈妈今年六十岁了。", ("attribute", "user的妈妈", "age", "六十岁")),
+        ("我妈妈叫陈玉兰。", ("alias", "陈玉兰", "user的妈妈")),
+        ("我有一个好朋友，叫周明远。", ("relation", "周明远", "friend_of", "user")),
+        ("王小明住在杭州。", ("relation", "王小明", "lives_in", "杭州")),
+        ("王小明来自四川成都。", ("relation", "王小明", "comes_from", "四川成都")),
+        ("王小明在北京大学读书。", ("relation", "王小明", "studies_at", "北京大学")),
+        ("我特别喜欢吃火锅和爬山。", ("relation", "user", "likes", "吃火锅")),
+        ("我特别喜欢吃火锅和爬山。", ("relation", "user", "likes", "爬山")),
+        ("我不喜欢香菜。", ("relation", "user", "dislikes", "香菜")),
+        ("我养了一只猫，叫团团。", ("relation", "user", "has_pet", "团团")),
+        ("我对花生过敏。", ("attribute", "user", "health", "花生过敏")),
+        ("小王把钥匙给了李总。", ("relation", "李总", "owns", "钥匙")),
+        ("小王把钥匙给了李总。", ("end", "小王", "owns", "钥匙")),
+        ("王小明和李静离婚了。", ("end", "王小明", "spouse_of", "李静")),
+        ("王小明和李静分手了。", ("end", "王小明", "partner_of", "李静")),
+        ("王小明已经辞职了。", ("end", "王小明", "works_at")),
+        ("王小明去世了。", ("attribute", "王小明", "status", "dead")),
+        ("李静外号小辣椒。", ("alias", "李静", "小辣椒")),
+        ("我的邮箱是ming_w@example.com。", ("attribute", "user", "email", "ming_w@example.com")),
+        ("我叔叔的电话号码是13800138000。", ("attribute", "user的叔叔", "phone", "13800138000")),
+        ("李静不是我的妹妹。", ("end", "李静", "sibling_of", "user")),
+        ("我將要參加讀書會。", ("relation", "user", "attends", "讀書會")),
+    ],
+)
+def test_what_is_said_of_people(text: str, wanted: tuple[str, ...]) -> None:
+    """Each sentence gives the claim that a reader would take from it."""
+    assert wanted in told(text)
+
+
+def test_a_subject_that_is_left_out_is_the_one_before() -> None:
+    """Later clauses of a sentence speak of its subject."""
+    found = told("陈晓雯住在南京，是一名律师，养了两只狗，讨厌下雨天。")
+    assert ("attribute", "陈晓雯", "occupation", "律师") in found
+    assert ("relation", "陈晓雯", "hates", "下雨天") in found
+
+
+def test_traditional_writing_is_read_as_well() -> None:
+    """Names keep the characters in which they are written."""
+    found = told("我叫陳雅婷，來自臺灣，喜歡聽音樂。")
+    assert ("alias", "user", "陳雅婷") in found
+    assert ("relation", "user", "comes_from", "臺灣") in found
+    assert ("relation", "user", "likes", "聽音樂") in found
+
+
+# -- pronouns -------------------------------------------------------------
+
+
+def test_a_pronoun_is_settled_where_only_one_can_be_meant() -> None:
+    """她 is the only woman named before."""
+    assert ("relation", "吴欣", "lives_in", "纽约") in told("我妹妹吴欣今年26岁。她住在纽约。")
+
+
+def test_a_pronoun_stays_one_where_two_can_be_meant() -> None:
+    """Two people were named: who 他 is, is for the fold."""
+    found = claims("王小明和张伟吵架了。他住在杭州。")
+    homes = [a for a in found if a.predicate == "lives_in"]
+    assert [(a.subject, a.hint) for a in homes] == [("@he", "male")]
+
+
+def test_you_is_whom_the_message_is_addressed_to() -> None:
+    """你 of a user is the assistant, unless nobody says to whom he speaks."""
+    assert ("attribute", "assistant", "occupation", "厨师") in told("你是一名厨师。")
+    alone = read([Said("你是一名厨师。")])
+    assert [a.subject for a in alone if a.predicate == "occupation"] == ["@you"]
+
+
+def test_who_is_called_by_name_has_that_name() -> None:
+    """A name before a comma is the name of the one addressed; a pet name is only a hint."""
+    assert ("alias", "assistant", "艾莉丝") in told("艾莉丝，你今天怎么样？")
+    pets = [a for a in claims("亲爱的，你今天怎么样？") if a.kind is Claim.ALIAS]
+    assert [a.value for a in pets] == ["亲爱的"]
+    assert pets[0].sure < 0.5
+
+
+def test_words_in_quotation_marks_are_spoken_by_who_says_them() -> None:
+    """我 inside a quotation is the one who speaks there, not the author of the message."""
+    found = told("艾莉丝笑着说：“我来自月光森林，是一个森林精灵。”")
+    assert ("relation", "艾莉丝", "comes_from", "月光森林") in found
+    assert ("attribute", "艾莉丝", "race", "森林精灵") in found
+
+
+def test_narration_between_asterisks_is_read() -> None:
+    """Role-play marks its narration; the marks are no part of names or values."""
+    assert ("relation", "艾莉丝", "fears", "黑暗") in told("*艾莉丝害怕黑暗。* （她后退了一步）")
+
+
+# -- what is not said -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "王小明住在杭州吗？",
+        "如果王小明住在杭州，我就去看他。",
+        "要是我住在上海就好了。",
+        "我希望王小明住在杭州。",
+        "谁住在杭州？",
+        "我以为王小明住在杭州。",
+        "王小明可能住在杭州。",
+        "难道王小明住在杭州？",
+        "请给我推荐一个评分4.5分以上、门票免费的景点。",
+    ],
+)
+def test_questions_and_suppositions_say_nothing(text: str) -> None:
+    """What is asked, wished or supposed is not held true."""
+    assert not {row for row in told(text) if row[0] in ("relation", "attribute")}
+
+
+def test_a_tag_question_says_what_it_asks_for() -> None:
+    """…，对吧？ is said, if less surely."""
+    found = [a for a in claims("王小明住在杭州，对吧？") if a.predicate == "lives_in"]
+    assert [(a.subject, a.object) for a in found] == [("王小明", "杭州")]
+    assert found[0].sure < 0.9
+
+
+def test_a_denial_ends_what_it_denies() -> None:
+    """没有 and 不 never make the opposite claim."""
+    assert ("relation", "王小明", "lives_in", "杭州") not in told("王小明不住在杭州。")
+    assert ("attribute", "王小明", "occupation", "医生") not in told("王小明不是医生。")
+
+
+# -- works, places, things -----------------------------------------------
+
+
+def test_a_bare_answer_belongs_to_the_question() -> None:
+    """What the question asks of, the answer fills in."""
+    found = told("你知道《远山的灯》这部电影吗？导演是谁？", "是周明远。")
+    assert ("relation", "远山的灯", "directed_by", "周明远") in found
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [
+        ("它的导演是周明远，主演有李静、王小明。", ("relation", "远山的灯", "starring", "王小明")),
+        ("这部电影是2015年6月3日上映的。", ("attribute", "远山的灯", "release_date", "2015年6月3日")),
+        ("片长是118分钟。", ("attribute", "远山的灯", "runtime", "118分钟")),
+        ("这是一部喜剧片，票房高达3亿元。", ("attribute", "远山的灯", "genre", "喜剧")),
+        ("这是一部喜剧片，票房高达3亿元。", ("attribute", "远山的灯", "box_office", "3亿元")),
+    ],
+)
+def test_what_is_said_of_a_film(answer: str, wanted: tuple[str, ...]) -> None:
+    """The film of the turn is what 它 and 这部电影 mean."""
+    assert wanted in told("你看过《远山的灯》吗？", answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [
+        ("地址在云州市青石区松林路12号。", ("attribute", "松林公园", "address", "云州市青石区松林路12号")),
+        ("门票20元。", ("attribute", "松林公园", "price", "20元")),
+        ("开放时间是8:00-17:00。", ("attribute", "松林公园", "opening_hours", "8:00-17:00")),
+        ("电话是010-12345678。", ("attribute", "松林公园", "phone", "010-12345678")),
+        ("评分是4.5分。", ("attribute", "松林公园", "rating", "4.5分")),
+    ],
+)
+def test_what_is_said_of_a_place(answer: str, wanted: tuple[str, ...]) -> None:
+    """Address, price, hours, telephone and rating of the place that the turn talks about."""
+    assert wanted in told("你知道松林公园吗？", answer)
+
+
+def test_what_a_thing_has_is_an_attribute_of_it() -> None:
+    """X的…是…: a known word gives a known predicate."""
+    found = told("青年读书会的持续时间是三天。青年读书会的地点是广东广州。")
+    assert ("attribute", "青年读书会", "duration", "三天") in found
+    assert ("relation", "青年读书会", "located_in", "广东广州") in found
+
+
+# -- the shape of what comes out -----------------------------------------
+
+
+def test_each_assertion_carries_its_sentence_and_its_source() -> None:
+    """The quote stands in the message as it is, the source names the revision, the speaker the author."""
+    text = "你好！*我叫赵敏。* 我住在杭州，`x`"
+    for one in claims(text):
+        assert one.quote in text
+        assert one.source == Ref(THREAD, 1)
+        assert one.speaker == "user"
+
+
+def test_the_author_has_his_name_where_the_message_has_one() -> None:
+    """我 is the author."""
+    found = read([Said("我住在杭州。", None, "赵敏", "user", "助手")])
+    assert [(a.subject, a.object) for a in found if a.predicate == "lives_in"] == [("赵敏", "杭州")]
+
+
+def test_code_and_tables_are_not_read() -> None:
+    """What stands in a fence or a table is nobody's word."""
+    assert not told("```\n我住在杭州。\n```\n| 我住在杭州 | 我叫赵敏 |\n")
+
+
+def test_of_a_long_message_both_ends_are_read() -> None:
+    """The middle of a very long message is left out, its end is not."""
+    filler = "今天天气不错。" * (LONGEST // 4)
+    found = told("我住在杭州。" + filler + "我住在南京。" + filler + "我叫赵敏。")
+    assert ("relation", "user", "lives_in", "杭州") in found
+    assert ("alias", "user", "赵敏") in found
+    assert ("relation", "user", "lives_in", "南京") not in found
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "我",
+        "我的",
+        "，我是",
+        "“",
+        "《",
+        "·",
+        "马克·",
+        "第一届奖",
+        "导演是",
+        "他她它",
+        "的是",
+        "王明、",
+        "1",
+        " ",
+        "爸爸妈妈",
+    ],
+)
+def test_a_message_of_one_piece_again_and_again_is_read(piece: str) -> None:
+    """200 kB of a piece that rules begin with comes to an end, and says little."""
+    assert len(claims(piece * (200_000 // len(piece)))) < 200
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.text(
+            st.sampled_from(
+                "我你他她是叫在住的和王小明李静，。？！“”《》（）·导演票价3元岁喜欢不\ud800\U000f0003\x00 \n*"
+            ),
+            max_size=60,
+        ),
+        max_size=3,
+    )
+)
+def test_any_text_is_read_twice_alike(texts: list[str]) -> None:
+    """No text breaks the reader; the same turn gives the same assertions; quotes stand in their message."""
+    first = claims(*texts)
+    assert first == claims(*texts)
+    assert all(one.quote in texts[one.source.seq - 1] for one in first if one.source)
+    assert all(one.subject and 0 < one.sure <= 1 for one in first)
