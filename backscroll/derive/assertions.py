@@ -15,10 +15,11 @@ from typing import TypeAlias
 
 from backscroll.derive import extract_code
 from backscroll.derive.assertions_language import in_tongue
-from backscroll.derive.assertions_speech import counts, folded, speeches
+from backscroll.derive.assertions_speech import Echo, counts, folded, heard
 from backscroll.derive.assertions_storing import from_body, to_body
 from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Recipe
+from backscroll.derive.said import Said
 from backscroll.record.content import spelled
 from backscroll.vocab.assertion import Assertion, Claim
 from backscroll.vocab.ids import Ref
@@ -55,22 +56,44 @@ def _input(message: Message) -> str:
 
 def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
     """What these messages (one turn, in order) say about the world, in the order in which it is said."""
-    told = speeches(messages)
+    told, programs = heard(messages)
     work = extract_code.at_work(messages)
-    heard = [one for one in told if one.role == "user"] if work else told
+    people = [one for one in told if one.role == "user"] if work else told
     found: list[Assertion] = []
-    if spoken := in_tongue(heard, "en"):
+    if spoken := in_tongue(people, "en"):
         from backscroll.derive import extract_en
 
         found += extract_en.read(spoken)
-    if spoken := in_tongue(heard, "zh"):
+    if spoken := in_tongue(people, "zh"):
         from backscroll.derive import extract_zh
 
         found += extract_zh.read(spoken)
+    found = _without_echo(found, told, programs)
     code = extract_code.read(messages, told)
     if found and extract_code.about_code(messages, told):
         found = _without_code(found, code)
     return bounded(in_order(_standing([*found, *code], messages), messages))
+
+
+def _without_echo(found: Sequence[Assertion], told: Sequence[Said], programs: Echo) -> list[Assertion]:
+    """Without what a reply only passes on: it tells, in other words, what a tool had told it, and nobody else had."""
+    if not programs:
+        return list(found)
+    replies = {one.source for one in told if one.role == "assistant"}
+    asked = folded("\n".join(one.text for one in told if one.role == "user"))
+    out: list[Assertion] = []
+    for claim in found:
+        what = claim.object or claim.value or (claim.subject if claim.kind is Claim.NODE else "")
+        passed_on = (
+            claim.source is not None
+            and claim.source in replies
+            and bool(what)
+            and programs.told(what, claim.source)
+            and folded(what).strip() not in asked
+        )
+        if not passed_on:
+            out.append(claim)
+    return out
 
 
 def _without_code(found: Sequence[Assertion], code: Sequence[Assertion]) -> list[Assertion]:

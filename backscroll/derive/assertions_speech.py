@@ -19,6 +19,7 @@ from backscroll.derive.digests.asking import kind_of
 from backscroll.derive.said import Said
 from backscroll.derive.sentences import sentences
 from backscroll.vocab.handle import IN_TEXT
+from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, Text, ToolResult
 
@@ -82,22 +83,27 @@ def _is_machine(metadata: Mapping[str, Json]) -> bool:
 
 def speeches(messages: Sequence[Message]) -> list[Said]:
     """The messages of a turn that count, in order, each with only those of its words that were really said."""
+    return heard(messages)[0]
+
+
+def heard(messages: Sequence[Message]) -> tuple[list[Said], Echo]:
+    """What was said in a turn, and what programs said in it."""
     others = _addressees(messages)
     out: list[Said] = []
-    echoed = _Echo()  # what programs said before
+    programs = Echo()
     for message in messages:
         if counts(message):
             said, injected = cleaned(message)
-            echoed.heard(injected)
-            text = echoed.without(said)
+            programs.note(message.revision, injected)
+            text = programs.without(said)
             if text.strip():
                 speaker = (message.author or "").strip()
                 who = speaker or message.role
                 out.append(Said(text, message.revision, speaker, message.role, others.get(who, "")))
         elif message.role != "system":
-            echoed.heard(p.text for p in message.parts if isinstance(p, Text))
-        echoed.heard(_results(message))
-    return out
+            programs.note(message.revision, (p.text for p in message.parts if isinstance(p, Text)))
+        programs.note(message.revision, _results(message))
+    return out, programs
 
 
 def _addressees(messages: Sequence[Message]) -> dict[str, str]:
@@ -251,19 +257,29 @@ def bare(sentence: str) -> str:
     return folded(_EDGE.sub("", _EDGE.sub("", sentence)))
 
 
-class _Echo:
+class Echo:
     """What programs said so far in a turn, for recognising it when it is said again."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._room = _HAY
+        self._before: dict[Ref, int] = {}  # how many pieces there were when a message was said
 
-    def heard(self, texts: Iterable[str]) -> None:
-        """Remember what a program said; of very much the beginning."""
+    def __bool__(self) -> bool:
+        return bool(self._pieces)
+
+    def note(self, message: Ref, texts: Iterable[str]) -> None:
+        """Remember what a program said in, or as, this message; of very much the beginning."""
         for text in texts:
             if self._room > 0 and text.strip():
                 self._pieces.append(folded(text[: self._room]))
                 self._room -= len(text)
+        self._before[message] = len(self._pieces)
+
+    def told(self, text: str, message: Ref) -> bool:
+        """True where a program had said this, in the same words, when a message was said."""
+        needle = folded(text).strip()
+        return bool(needle) and any(needle in piece for piece in self._pieces[: self._before.get(message, 0)])
 
     def without(self, text: str) -> str:
         """A text without sentences that a program said before in the same words."""

@@ -292,7 +292,8 @@ def _thing(name: str | None, tongue: str) -> str:
         return ""
     ticked = re.match(r"\s?[`\"「“]([^`\"」”]{1,60})[`\"」”]", name)
     if ticked:
-        return ticked[1].strip()
+        # A whole expression is no thing that is chosen.
+        return "" if re.search(r"\(.+\)|=|;", ticked[1]) else ticked[1].strip()
     if tongue == "zh":
         text = name.strip(" .,，").removesuffix("了").removesuffix("吧").strip()
         return "" if text in words("decisions", "dull") or len(text) < 2 else text

@@ -82,10 +82,18 @@ def packages_in(path: str, code: str) -> Iterator[tuple[str, str]]:
             name = _package(language, found["name"])
             if not name or name in seen or name in own or name in near or name.startswith(("@/", "node:")):
                 continue
+            if language == "go" and _inside(path, found["name"]):
+                continue
             seen.add(name)
             start = code.rfind("\n", 0, found.start() + 1) + 1
             end = code.find("\n", found.end())
             yield name, code[start : end if end >= 0 else len(code)].strip()[:160]
+
+
+def _inside(path: str, module: str) -> bool:
+    """True for a module of the project itself: its folder is one that the file lies in too."""
+    folders = module.split("/")[3:4]
+    return bool(folders) and f"/{folders[0]}/" in f"/{path}"
 
 
 def _package(language: str, name: str) -> str:

@@ -147,6 +147,24 @@ def test_thinking_and_tool_output_are_not_heard() -> None:
     assert extract(turn) == ()
 
 
+def test_a_reply_that_passes_on_what_a_tool_told_is_no_evidence() -> None:
+    """In other words, too: names and values that only the tool had told are left out, the user's own are not."""
+    turn = [
+        message("user", "Is Tom in there? My sister Anna lives in Oslo.", seq=1),
+        message("assistant", ToolCall("1", "lookup", {"q": "Tom"}), seq=2),
+        message(
+            "tool", ToolResult("1", (Text('{"name": "Daiki Lee", "city": "Kyoto", "job": "welder"}'),)), seq=3
+        ),
+        message("assistant", "I did find somebody. Daiki Lee lives in Kyoto and works as a welder.", seq=4),
+    ]
+    names = {name for claim in extract(turn) for name in (claim.subject, claim.object, claim.value)}
+    assert not names & {"Daiki Lee", "Kyoto", "welder"}
+    assert {"Anna", "Oslo"} <= names
+    without = [turn[0], message("assistant", "Daiki Lee lives in Kyoto and works as a welder.", seq=4)]
+    told = {name for claim in extract(without) for name in (claim.subject, claim.object, claim.value)}
+    assert {"Daiki Lee", "Kyoto"} <= told
+
+
 def test_what_a_user_said_first_stays_said() -> None:
     """A tool that repeats the user's words later takes nothing away from them."""
     turn = [

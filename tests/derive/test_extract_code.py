@@ -135,6 +135,7 @@ def test_what_new_code_defines_and_brings_in() -> None:
         ("a.ts", "import React from 'react'\nimport x from './x'\nexport function useCart() {}", {"useCart"}, {"react"}),
         ("a.tsx", "import {z} from '@scope/pkg/deep'\nexport const Cart = (props: P) => <div/>", {"Cart"}, {"@scope/pkg"}),
         ("m.go", 'import (\n\t"fmt"\n\t"github.com/spf13/cobra/doc"\n)\nfunc (s *S) RunIt() error {', {"RunIt"}, {"github.com/spf13/cobra"}),
+        ("/home/x/cli/cmd/app/m.go", 'import "github.com/x/cli/cmd/app/agent"', set(), set()),
         ("l.rs", "use serde::Deserialize;\nuse std::io;\npub struct Config {}\npub async fn load() {}", {"Config", "load"}, {"serde"}),
         ("A.java", "import org.junit.Test;\npublic class Alpha {", {"Alpha"}, {"org.junit"}),
         ("notes.txt", "class Alpha:\nimport numpy", set(), set()),
@@ -311,6 +312,14 @@ def test_a_model_that_says_what_it_does_next_decides_nothing() -> None:
     done = said("Replaced `os.chdir` with `monkeypatch.chdir` in `test_a.py`.", "assistant")
     assert ("monkeypatch.chdir", "replaces", "os.chdir") in done
     assert not any(p == "concerns" for _, p, _ in done)
+
+
+def test_calls_and_expressions_are_not_chosen() -> None:
+    """Only things with names are."""
+    found = said(
+        "I'll replace calls with `countItems` in `a.go`, and use `f(x, y)` instead of `g`.", "assistant"
+    )
+    assert not any(predicate in ("concerns", "replaces") for _, predicate, _ in found)
 
 
 def test_decisions_of_daily_life_are_not_for_this_reader() -> None:
