@@ -242,9 +242,15 @@ def told(state: PlanInput, home: str, rules: Plan) -> str:
 
 
 def plan_by_model(text: str, rules: Plan, known: Mapping[int, Ref]) -> Plan:
-    """The plan that a model wrote; the rule-made one where it wrote nothing of use."""
+    """The plan that a model wrote; the rule-made one where it wrote nothing of use.
+
+    A step without marks rests on what the whole plan was made for.
+    """
+    whole = rules.steps[-1].sources or rules.steps[0].sources
     steps = tuple(
-        PlanStep(quoted(f"{line.label}: {line.text}" if line.label else line.text, 400), "", line.messages)
+        PlanStep(
+            quoted(f"{line.label}: {line.text}" if line.label else line.text, 400), "", line.messages or whole
+        )
         for line in lines_of(text, known)
     )[:MOST]
     return rules if not steps else Plan(steps, rules.avoid, "model", rules.language)
