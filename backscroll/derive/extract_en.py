@@ -12,13 +12,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from backscroll.derive.extract_en_being import being
-from backscroll.derive.extract_en_calling import calling_words, calls, introductions, names, relatives
+from backscroll.derive.extract_en_calling import calling_words, calls, introductions, names
+from backscroll.derive.extract_en_clauses import starts_question
 from backscroll.derive.extract_en_doing import doing, doing_words
 from backscroll.derive.extract_en_having import appositions, having, owned_names
 from backscroll.derive.extract_en_names import Seen, merge, survey
-from backscroll.derive.extract_en_phrases import Line, kin, starts_question
+from backscroll.derive.extract_en_phrases import Line, kin
 from backscroll.derive.extract_en_quotes import Quoted, quoted
 from backscroll.derive.extract_en_reading import Reading, Turn
+from backscroll.derive.extract_en_relatives import relatives
 from backscroll.derive.extract_en_words import Word, cut
 from backscroll.derive.said import Said
 from backscroll.derive.sentences import Sentence, sentences

@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import cache
 
 from backscroll.derive.extract_en_classing import adjective, classed, told
-from backscroll.derive.extract_en_phrases import Mood, Phrase, any_more, kin, object_phrases, phrase, subject
+from backscroll.derive.extract_en_clauses import Mood, any_more, subject
+from backscroll.derive.extract_en_phrases import Phrase, kin, object_phrases, phrase
 from backscroll.derive.extract_en_reading import Named, Reading
 from backscroll.derive.extract_en_wishing import deeds, gerund
 from backscroll.derive.extract_en_words import table, words

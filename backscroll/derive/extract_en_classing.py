@@ -7,7 +7,8 @@ Owns what a noun or an adjective after "is" says: occupation, race, gender, mood
 from __future__ import annotations
 
 from backscroll.derive.extract_en_calling import kind_of
-from backscroll.derive.extract_en_phrases import Mood, Phrase, object_phrases, phrase
+from backscroll.derive.extract_en_clauses import Mood
+from backscroll.derive.extract_en_phrases import Phrase, object_phrases, phrase
 from backscroll.derive.extract_en_reading import Named, Reading
 from backscroll.derive.extract_en_words import words
 

@@ -10,17 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from backscroll.derive.extract_en_classing import workplace
-from backscroll.derive.extract_en_phrases import (
-    Line,
-    Mood,
-    Phrase,
-    any_more,
-    kin,
-    object_phrases,
-    phrase,
-    sort_of,
-    subject,
-)
+from backscroll.derive.extract_en_clauses import Mood, any_more, subject
+from backscroll.derive.extract_en_phrases import Line, Phrase, kin, object_phrases, phrase, sort_of
 from backscroll.derive.extract_en_reading import Named, Reading
 from backscroll.derive.extract_en_wishing import gerund, giving, liking, parting, wanting
 from backscroll.derive.extract_en_words import table, words

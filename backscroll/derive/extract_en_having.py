@@ -8,15 +8,8 @@ from __future__ import annotations
 
 from backscroll.derive.extract_en_calling import kind_of
 from backscroll.derive.extract_en_classing import classed, told
-from backscroll.derive.extract_en_phrases import (
-    Mood,
-    Phrase,
-    kin,
-    object_phrases,
-    phrase,
-    phrase_before,
-    subject,
-)
+from backscroll.derive.extract_en_clauses import Mood, subject
+from backscroll.derive.extract_en_phrases import Phrase, kin, object_phrases, phrase, phrase_before
 from backscroll.derive.extract_en_reading import Named, Reading
 from backscroll.derive.extract_en_words import Word, words
 

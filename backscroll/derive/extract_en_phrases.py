@@ -7,7 +7,6 @@ After: `extract_en_being`, `extract_en_doing`, `extract_en_calling`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,8 +16,6 @@ MOST_WORDS = 7  # of a noun phrase
 _QUANTITIES = frozenset(
     "lot lots couple bit bunch pair plenty kind sort type kinds sorts types number piece cup glass group few variety".split()
 )
-#: Words after which "that" or nothing more belongs to the phrase.
-_ENDS_PHRASE = frozenset("who which that where when because".split())
 
 
 @dataclass(slots=True)
@@ -39,16 +36,6 @@ class Phrase:
     def alone(self) -> bool:
         """A name and nothing else."""
         return self.name is not None and not self.head and not self.owner
-
-
-@dataclass(slots=True)
-class Mood:
-    """How a clause is told."""
-
-    sure: float = 1.0
-    denied: bool = False
-    over: bool = False  # "no longer", "used to", "not any more"
-    past: bool = False
 
 
 @dataclass(slots=True)
@@ -257,122 +244,6 @@ def _whole(line: Line, start: int, end: int) -> Phrase | None:
     return found if found is not None and found.end == end else None
 
 
-def subject(line: Line, verb: int) -> tuple[tuple[Phrase, ...], Mood | None]:
-    """Who does what the verb at `verb` says, and how it is told; no mood: it is not told at all."""
-    mood = Mood()
-    at = verb - 1
-    while at >= 0 and (line.tag(at) in "ANV" or _was_used(line, at) or _no_longer(line, at)):
-        _auxiliary(line, at, mood)
-        at -= 1
-    low = line.low(at)
-    if low == "*" and line.low(at - 1) != "*" and line.words[at].end == line.words[at + 1].start:
-        return (Phrase(at, at, pronoun="i"),), mood  # narration: "*smiles*"
-    if low == "to" or (line.tag(at) == "R" and low != "like") or line.tag(at) == "'":
-        return (), None
-    if low in _ENDS_PHRASE and (line.tag(at - 1) in "wK" or (low == "who" and line.low(at - 1) == ",")):
-        found = phrase_before(line, at if line.low(at - 1) != "," else at - 1)
-        return ((found,), _clause(line, found.start, mood)) if found else ((), None)
-    if line.tag(at) == "C" or low == "," or line.tag(at) == "V":
-        beside = _beside(line, at) if low == "," else None
-        if beside is not None:
-            return (beside,), _clause(line, beside.start, mood)
-        if line.subjects and low in {"and", "but", ",", "or"}:
-            return line.subjects, _clause(line, line.subjects[0].start, mood)
-        return (), None
-    found = phrase_before(line, at + 1)
-    several = _joined_subjects(line, found) if found is not None else ()
-    return (several, _clause(line, several[0].start, mood)) if several else ((), None)
-
-
-def _joined_subjects(line: Line, found: Phrase) -> tuple[Phrase, ...]:
-    """The subject, and the one before it in "Ann and Tom"; none where whose the verb is, is not plain ("the man with the hat")."""
-    if line.tag(found.start - 1) == "R":
-        return ()
-    other = phrase_before(line, found.start - 1) if line.low(found.start - 1) == "and" else None
-    if other is None or line.tag(other.start - 1) in "AB":
-        return (found,)
-    return () if line.tag(other.start - 1) == "R" else (other, found)  # "places like Rome and Turin are"
-
-
-def _beside(line: Line, comma: int) -> Phrase | None:
-    """ "Ann, a forest elf, gave": the name before what stands beside it."""
-    inner = phrase_before(line, comma)
-    if (
-        inner is None
-        or not (inner.det or inner.owner)
-        or line.low(inner.start - 1) != ","
-        or line.tag(inner.start - 2) != "K"
-    ):
-        return None
-    return phrase_before(line, inner.start - 1)
-
-
-def _no_longer(line: Line, at: int) -> bool:
-    return "no longer" in {f"{line.low(at - 1)} {line.low(at)}", f"{line.low(at)} {line.low(at + 1)}"}
-
-
-def _was_used(line: Line, at: int) -> bool:
-    return (line.low(at) == "to" and line.low(at - 1) == "used") or (
-        line.low(at) == "used" and line.low(at + 1) == "to"
-    )
-
-
-def _auxiliary(line: Line, at: int, mood: Mood) -> None:
-    low = line.low(at)
-    if line.tag(at) == "N":
-        mood.denied = not mood.denied or low == "never"
-    elif low in words("hedges", "modals"):
-        mood.sure = min(mood.sure, 0.3)
-    elif low in {"was", "were", "did", "had"}:
-        mood.past = True
-    elif low == "used":
-        mood.over = True
-    elif low in {"maybe", "perhaps", "probably", "apparently"}:
-        mood.sure = min(mood.sure, 0.45)
-    elif low in {"longer", "anymore"}:
-        mood.over = True
-
-
-def _clause(line: Line, start: int, mood: Mood) -> Mood | None:
-    """What stands before the subject: conditions and doubts."""
-    at = start - 1
-    low = line.low(at)
-    if line.asked and not _tagged_question(line):
-        return None
-    if line.tag(at) == "A" and line.tag(at - 1) in '.W,"':
-        return None  # asked: "are you", or wished: "may he"
-    seen = 0
-    while at >= 0 and seen < 6 and line.tag(at) not in '."':
-        low = line.low(at)
-        if low in words("hedges", "blocks") or (low == "as" and line.low(at + 1) in {"if", "though"}):
-            return None
-        if line.tag(at) == "W" and seen == 0:
-            mood.sure = min(mood.sure, 0.4)
-        if low in words("hedges", "doubts"):
-            mood.sure = min(mood.sure, 0.6 if line.low(at - 1) == "i" else 0.45)
-        elif low in words("hedges", "reports"):
-            mood.sure = min(mood.sure, 0.45)
-        if line.tag(at) == "C" and low not in {"and", "but", "because", "since", "so"}:
-            break
-        at -= 1
-        seen += 1
-    return mood
-
-
-def _tagged_question(line: Line) -> bool:
-    """A statement with a question behind it: "you're Ann, right?"."""
-    size = len(line.words)
-    return any(
-        line.low(i) in {"right", "correct", "yes", "no", "eh", "huh", "isn"} and line.low(i - 1) == ","
-        for i in range(max(0, size - 4), size)
-    )
-
-
-def starts_question(tokens: Sequence[Word]) -> bool:
-    """True for a sentence that asks."""
-    return any(w.low == "?" for w in tokens[-3:])
-
-
 _ADJECTIVE = ("ic", "al", "ish", "ese", "ful", "ous", "ern", "ive")
 
 
@@ -420,14 +291,6 @@ def _goes_on(line: Line, at: int) -> bool:
     return found is not None and (
         line.low(found.end) in {"and", "or"}
         or (line.low(found.end) == "," and line.tag(found.end + 1) in "wKDS#C")
-    )
-
-
-def any_more(line: Line, at: int) -> bool:
-    """ "not … any more"."""
-    return any(
-        line.low(k) == "anymore" or (line.low(k) == "more" and line.low(k - 1) == "any")
-        for k in range(at, min(at + 8, len(line.words)))
     )
 
 

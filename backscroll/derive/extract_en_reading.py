@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from backscroll.derive.extract_en_phrases import Line, Mood, Phrase, kin
+from backscroll.derive.extract_en_clauses import Mood
+from backscroll.derive.extract_en_phrases import Line, Phrase, kin
 from backscroll.derive.extract_en_words import words
 from backscroll.derive.said import Said
 from backscroll.vocab.assertion import PRONOUN, Assertion, Claim

@@ -1,0 +1,120 @@
+"""Relatives and friends: "my brother Tom", "Tom's wife Ann", "Tom, my brother,", "my mother", "our kids, Max and Mia".
+
+Owns words for people who are somebody's. Before: `extract_en_reading`. After: `extract_en` runs this over every sentence.
+"""
+
+from __future__ import annotations
+
+from backscroll.derive.extract_en_calling import PLURAL_KIN
+from backscroll.derive.extract_en_clauses import Mood
+from backscroll.derive.extract_en_phrases import Phrase, kin, phrase_before
+from backscroll.derive.extract_en_reading import Named, Reading
+from backscroll.derive.extract_en_words import Word, words
+from backscroll.vocab.assertion import Claim
+
+_PLAIN = Mood()
+_FAMILY = frozenset(
+    "parent_of child_of sibling_of spouse_of partner_of relative_of boss_of roommate_of".split()
+)
+_UNSURE_KIN = frozenset({"partner", "date", "baby", "kid", "child", "folks"})
+
+
+def relatives(r: Reading) -> None:
+    """ "my brother Tom", "Tom's wife Ann", "Tom, my brother,", "my mother" (who then has no name yet)."""
+    line = r.line
+    for i, word in enumerate(line.words):
+        if word.low not in kin() or word.tag not in "wB":
+            continue
+        name_follows = line.tag(i + 1) == "K"
+        if word.low in PLURAL_KIN or (word.low.endswith("s") and word.low[:-1] in kin()):
+            _several(r, i)
+            continue
+        found = phrase_before(line, i + 1) if not name_follows else _with_name(r, i)
+        if found is None or (not found.det and not found.owner):
+            continue
+        owner = r.kin_owner(found)
+        if owner is None:
+            continue
+        _relative(r, i, found, owner)
+
+
+def _with_name(r: Reading, i: int) -> Phrase | None:
+    found = phrase_before(r.line, i + 2)
+    return found if found is not None and found.head == r.line.low(i) else None
+
+
+def _relative(r: Reading, i: int, found: Phrase, owner: Named) -> None:
+    line = r.line
+    low = line.low(i)
+    relation = kin()[low]
+    name: Word | None = found.name
+    sure = 0.95
+    if line.tag(i + 1) == "'" and line.tag(i + 2) in "wK#":
+        name = None  # "my brother's car"
+    if name is None and line.low(i + 1) == "," and line.tag(i + 2) == "K" and line.tag(i + 3) in ",.":
+        name, sure = line.words[i + 2], 0.75 if line.low(i + 3) == "," else 0.5
+    if (
+        name is None
+        and line.low(found.start - 1) == ","
+        and line.tag(found.start - 2) == "K"
+        and line.tag(i + 1) in ",."
+    ):
+        name, sure = line.words[found.start - 2], 0.8
+    if "ex" in found.text.lower().split()[:1] or low.startswith("ex-"):
+        if name is not None:
+            r.add(Claim.END, Named(name.text, "person"), relation, to=owner, sure=0.9)
+        return
+    if name is not None:
+        if name.type in {"place", "organisation"}:
+            return
+        who = Named(name.text, "person", sure=name.sure)
+        r.meet(name.text)
+        r.gender(name.text, low)
+        r.relation(who, relation, owner, _PLAIN, sure)
+        return
+    if line.tag(found.start - 1) in "AVN'":
+        return  # "is my brother": it says so of somebody else
+    if relation in _FAMILY and low not in _UNSURE_KIN and not owner.pronoun and _real(r, found):
+        who = r.relative(owner.name, low)
+        r.relation(who, relation, owner, _PLAIN, 0.8)
+        r.people.append((r.number, who.name))
+
+
+def _several(r: Reading, i: int) -> None:
+    """ "our two kids, Max and Mia"."""
+    line = r.line
+    found = phrase_before(line, i + 1)
+    at = i + 1 + (line.low(i + 1) in {",", ":", "("})
+    if found is None or line.tag(at) != "K" or line.low(at + 1) not in {"and", ",", "&"}:
+        return
+    owner = r.kin_owner(found)
+    names: list[Word] = []
+    while line.tag(at) == "K" and len(names) < 8:
+        names.append(line.words[at])
+        at += 1
+        while line.low(at) in {",", "and", "&"} and (
+            line.tag(at + 1) == "K" or line.low(at + 1) in {"and", "&"}
+        ):
+            at += 1
+    if owner is None or len(names) < 2:
+        return
+    for name in names:
+        r.meet(name.text)
+        r.gender(name.text, line.low(i).removesuffix("s"))
+        r.relation(Named(name.text, "person"), kin()[line.low(i)], owner, _PLAIN, 0.85)
+
+
+def _real(r: Reading, found: Phrase) -> bool:
+    """False for relatives that are denied, wished for or asked about."""
+    line = r.line
+    start = max(0, found.start - 5)
+    return (
+        not any(
+            line.tag(at) == "N"
+            or line.low(at) in words("hedges", "blocks")
+            or line.low(at) in {"be", "future", "become", "without"}
+            for at in range(start, found.start)
+        )
+        and not line.asked
+        and "future" not in found.text
+    )
