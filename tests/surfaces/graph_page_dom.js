@@ -36,7 +36,7 @@ document.documentElement = new Element("html");
 document.createElement = (tag) => new Element(tag);
 document.getElementById = (id) => (ids[id] ??= Object.assign(new Element(id), { id }));
 const window = {
-  matchMedia: () => ({ matches: false }),
+  matchMedia: () => ({ matches: false, addEventListener() {} }),
   getComputedStyle: () => ({ getPropertyValue: () => " #123456 " }),
   requestAnimationFrame: (what) => frames.push(what),
   ResizeObserver: class { constructor(what) { this.what = what; } observe() { this.what(); } },

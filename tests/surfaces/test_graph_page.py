@@ -102,7 +102,7 @@ def test_the_script_never_sets_markup() -> None:
     ):
         assert way not in source, way
     assert "</script" not in source
-    assert len(source.splitlines()) <= 440
+    assert len(source.splitlines()) <= 470
 
 
 def test_an_empty_graph_says_so() -> None:

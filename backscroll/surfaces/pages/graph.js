@@ -154,81 +154,98 @@ function start(document, window) {
     return element;
   }
 
-  function colour(name) {
-    return window.getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const colours = {};
+  function dress() {
+    const style = window.getComputedStyle(document.documentElement);
+    for (const name of ["ink", "line", "strong"]) colours[name] = style.getPropertyValue("--" + name).trim();
+    colours.dark = dark.matches;
   }
 
+  /** On the screen: large enough to be seen from afar, not swelling when one comes near. */
   function radius(n) {
-    return 4 + Math.min(12, Math.sqrt(degree[n]) * 2.2);
+    return (4 + Math.min(12, Math.sqrt(degree[n]) * 2.2)) * Math.min(1.6, Math.max(0.55, Math.pow(view.k, 0.4)));
+  }
+
+  function at(n) {
+    return [points[n].x * view.k + view.x, points[n].y * view.k + view.y];
   }
 
   function draw() {
     waiting = false;
+    const [width, height, ratio] = [canvas.clientWidth, canvas.clientHeight, window.devicePixelRatio || 1];
     if (alpha > 0.02) {
       step(points, links, alpha);
       alpha *= 0.985;
-      if (!moved) view = fitted(points, shown, canvas.clientWidth, canvas.clientHeight);
+      if (!moved) view = fitted(points, shown, width, height);
       later();
     }
-    const ratio = window.devicePixelRatio || 1;
-    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
     }
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
-    pen.setTransform(ratio * view.k, 0, 0, ratio * view.k, ratio * view.x, ratio * view.y);
-    const [ink, line, strong] = [colour("--ink"), colour("--line"), colour("--strong")];
-    const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
-    edges.forEach((edge) => {
-      if (!visible.has(edge.from) || !visible.has(edge.to)) return;
-      const mine = edge.from === chosen || edge.to === chosen;
-      const [p, q] = [points[edge.from], points[edge.to]];
-      pen.globalAlpha = chosen < 0 || mine ? 0.9 : 0.25;
-      pen.strokeStyle = mine ? strong : line;
-      pen.lineWidth = (mine ? 1.8 : 1) / Math.max(view.k, 0.5);
-      pen.setLineDash(edge.until !== undefined ? [1, 4] : edge.rank === "assumed" ? [5, 4] : []);
-      pen.beginPath();
-      pen.moveTo(p.x, p.y);
-      pen.lineTo(q.x, q.y);
-      pen.stroke();
-      if (!mine) return;
-      pen.setLineDash([]);
-      const angle = Math.atan2(q.y - p.y, q.x - p.x), r = radius(edge.to) + 2;
-      pen.beginPath();
-      for (const turn of [0, 2.7, -2.7]) {
-        const reach = turn ? 8 : 0;
-        pen.lineTo(q.x - r * Math.cos(angle) + reach * Math.cos(angle + turn), q.y - r * Math.sin(angle) + reach * Math.sin(angle + turn));
-      }
-      pen.fillStyle = strong;
-      pen.fill();
-      label(edge.label, (p.x + q.x) / 2, (p.y + q.y) / 2 - 4, ink, 10);
-    });
-    pen.setLineDash([]);
-    const near = new Set(chosen < 0 ? [] : links.filter((l) => l.includes(chosen)).flat());
-    for (const n of shown) {
-      const lit = chosen < 0 || n === chosen || near.has(n);
-      pen.globalAlpha = lit ? 1 : 0.3;
-      pen.beginPath();
-      pen.arc(points[n].x, points[n].y, radius(n), 0, 7);
-      pen.fillStyle = `hsl(${hues.get(nodes[n].type)} 55% ${dark ? 62 : 45}%)`;
-      pen.fill();
-      if (n === chosen) {
-        pen.lineWidth = 3 / view.k;
-        pen.strokeStyle = strong;
-        pen.stroke();
-      }
-      const named = n === chosen || near.has(n) || shown.length <= 60 || view.k * radius(n) > 9;
-      if (named && view.k > 0.25) label(nodes[n].name, points[n].x, points[n].y + radius(n) + 11, ink, 12);
-    }
+    const near = new Set(chosen < 0 ? [] : links.filter((link) => link.includes(chosen)).flat());
+    const taken = new Set();
+    for (const mine of [false, true])
+      for (const edge of edges) if ((edge.from === chosen || edge.to === chosen) === mine) line(edge, mine);
+    for (const n of shown) dot(n, chosen < 0 || n === chosen || near.has(n));
     pen.globalAlpha = 1;
+    const first = [...shown].sort((a, b) => rank(b, near) - rank(a, near) || a - b);
+    for (const n of first) label(nodes[n].name, at(n)[0], at(n)[1] + radius(n) + 12, 12, taken);
   }
 
-  function label(text, x, y, ink, size) {
-    pen.font = `${size / Math.max(Math.min(view.k, 1.6), 0.6)}px system-ui, sans-serif`;
+  /** Who gets a label where there is room for few: the chosen one, those beside it, the well connected. */
+  function rank(n, near) {
+    return degree[n] + (n === chosen ? 1e9 : near.has(n) ? 1e6 : 0);
+  }
+
+  function line(edge, mine) {
+    if (!visible.has(edge.from) || !visible.has(edge.to)) return;
+    const [[x, y], [u, v]] = [at(edge.from), at(edge.to)];
+    pen.globalAlpha = chosen < 0 || mine ? 0.9 : 0.25;
+    pen.strokeStyle = pen.fillStyle = colours[mine ? "strong" : "line"];
+    pen.lineWidth = mine ? 1.8 : 1;
+    pen.setLineDash(edge.until !== undefined ? [1, 4] : edge.rank === "assumed" ? [5, 4] : []);
+    pen.beginPath();
+    pen.moveTo(x, y);
+    pen.lineTo(u, v);
+    pen.stroke();
+    pen.setLineDash([]);
+    if (!mine) return;
+    const angle = Math.atan2(v - y, u - x), back = radius(edge.to) + 2;
+    pen.beginPath();
+    for (const [reach, turn] of [[0, 0], [9, 2.7], [9, -2.7]])
+      pen.lineTo(u - back * Math.cos(angle) + reach * Math.cos(angle + turn), v - back * Math.sin(angle) + reach * Math.sin(angle + turn));
+    pen.fill();
+    label(edge.label, (x + u) / 2, (y + v) / 2 - 4, 11);
+  }
+
+  function dot(n, lit) {
+    const [x, y] = at(n);
+    pen.globalAlpha = lit ? 1 : 0.3;
+    pen.beginPath();
+    pen.arc(x, y, radius(n), 0, 7);
+    pen.fillStyle = `hsl(${hues.get(nodes[n].type)} 55% ${colours.dark ? 62 : 45}%)`;
+    pen.fill();
+    if (n !== chosen) return;
+    pen.lineWidth = 3;
+    pen.strokeStyle = colours.strong;
+    pen.stroke();
+  }
+
+  /** Words on the drawing; with `taken` only where no other words stand. */
+  function label(text, x, y, size, taken) {
+    if (x < -60 || y < 0 || x > canvas.clientWidth + 60 || y > canvas.clientHeight + 20) return;
+    if (taken) {
+      const cells = [-1, 0, 1].map((side) => Math.round((x + side * 36) / 36) + "," + Math.round(y / 15));
+      if (cells.some((cell) => taken.has(cell))) return;
+      cells.forEach((cell) => taken.add(cell));
+    }
+    pen.font = `${size}px system-ui, sans-serif`;
     pen.textAlign = "center";
-    pen.fillStyle = ink;
+    pen.fillStyle = colours.ink;
     pen.fillText(text.length > 28 ? text.slice(0, 27) + "…" : text, x, y);
   }
 
@@ -352,7 +369,7 @@ function start(document, window) {
 
   canvas.addEventListener("pointerdown", (event) => {
     const [x, y] = world(event);
-    const n = hit(points, shown, x, y, 16 / Math.min(view.k, 1));
+    const n = hit(points, shown, x, y, 14 / view.k);
     grip = { n, x: event.clientX, y: event.clientY, far: false };
     if (n >= 0) points[n].held = true;
     canvas.setPointerCapture(event.pointerId);
@@ -420,6 +437,8 @@ function start(document, window) {
     name.append(box, dot, make("span", "", `${type.label || words.untyped} ${type.count}`));
     $("types").append(name);
   }
+  dress();
+  dark.addEventListener("change", () => (dress(), later()));
   new window.ResizeObserver(later).observe(canvas);
   const rounds = still ? 250 : Math.min(60, Math.ceil(20000 / (nodes.length + 1)));
   for (let n = 0; n < rounds; n++, alpha *= 0.985) step(points, links, alpha);
