@@ -19,7 +19,7 @@ from backscroll.derive.digests.cues import table as tools
 from backscroll.derive.digests.telling import Told, told
 from backscroll.derive.essentials_reading import command_name
 from backscroll.derive.extract_code_errors import Trouble, trouble_in
-from backscroll.derive.extract_code_shell import files_of, is_telling, packages_of
+from backscroll.derive.extract_code_shell import files_of, is_telling, packages_of, pieces
 from backscroll.derive.extract_code_source import defined_by, packages_in
 from backscroll.derive.extract_code_words import Spot, shape, words
 from backscroll.vocab.assertion import Assertion
@@ -231,9 +231,10 @@ def _command(act: Act, waiting: dict[str, _Open]) -> Iterator[Assertion]:
         return
     if not act.failed:
         yield from _shell(act, command)
-    name = _called(command)
-    if not name or act.result is None:
+    names = _called(command)
+    if not names or act.result is None:
         return
+    name = names[-1]  # of several that run one after the other, the last one is heard last
     trouble = _trouble(act, name)
     failed = act.failed or trouble is not None
     if not (is_telling(name) or name in waiting or trouble is not None):
@@ -242,15 +243,22 @@ def _command(act: Act, waiting: dict[str, _Open]) -> Iterator[Assertion]:
     yield spot.attribute(name, "command", "outcome", _outcome(act, failed=failed), 0.95)
     if failed:
         yield from _failure(act, name, trouble, waiting)
-    else:
-        yield from _success(name, spot, waiting)
+        return
+    for one in names:
+        if is_telling(one) or one in waiting:
+            yield from _success(one, spot, waiting)
 
 
-def _called(command: str) -> str:
-    """What two runs of the same thing are both called."""
-    name = command_name(command)
-    program = name.split(" ", maxsplit=1)[0]
-    return program if program in words("commands", "whole") else name
+def _called(command: str) -> list[str]:
+    """What is run, in order, as two runs of the same thing are both called; telling ones only, where there are such."""
+    out: list[str] = []
+    for said in pieces(command):
+        name = command_name(" ".join(said))
+        program = name.split(" ", maxsplit=1)[0]
+        if name:
+            out.append(program if program in words("commands", "whole") else name)
+    telling = [name for name in out if is_telling(name)]
+    return list(dict.fromkeys(telling)) or out[:1]
 
 
 def _trouble(act: Act, name: str) -> Trouble | None:

@@ -215,6 +215,20 @@ def test_a_later_turn_ends_the_errors_of_a_command() -> None:
     assert ("npm test", "end has_error", "") in told(found)
 
 
+def test_commands_one_after_the_other() -> None:
+    """What is heard at the end is the last one's; all of them went well."""
+    found = told(
+        read(
+            turn(
+                "Go.", ("Bash", {"command": "cd x && ruff format . && pytest -q | tail -3"}, "3 passed in 1s")
+            )
+        )
+    )
+    assert ("pytest", "outcome", "3 passed in 1s") in found
+    assert {("ruff", "end has_error", ""), ("pytest", "end has_error", "")} <= found
+    assert not any(subject == "ruff" and predicate == "outcome" for subject, predicate, _ in found)
+
+
 @pytest.mark.parametrize(
     ("text", "name", "place"),
     [
