@@ -187,9 +187,9 @@ function start(document, window) {
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
     const near = new Set(chosen < 0 ? [] : links.filter((link) => link.includes(chosen)).flat());
-    const taken = new Set();
+    const taken = new Set(), spoken = new Set();
     for (const mine of [false, true])
-      for (const edge of edges) if ((edge.from === chosen || edge.to === chosen) === mine) line(edge, mine);
+      for (const edge of edges) if ((edge.from === chosen || edge.to === chosen) === mine) line(edge, mine, spoken);
     for (const n of shown) dot(n, chosen < 0 || n === chosen || near.has(n));
     pen.globalAlpha = 1;
     const first = [...shown].sort((a, b) => rank(b, near) - rank(a, near) || a - b);
@@ -201,7 +201,7 @@ function start(document, window) {
     return degree[n] + (n === chosen ? 1e9 : near.has(n) ? 1e6 : 0);
   }
 
-  function line(edge, mine) {
+  function line(edge, mine, spoken) {
     if (!visible.has(edge.from) || !visible.has(edge.to)) return;
     const [[x, y], [u, v]] = [at(edge.from), at(edge.to)];
     pen.globalAlpha = chosen < 0 || mine ? 0.9 : 0.25;
@@ -219,7 +219,7 @@ function start(document, window) {
     for (const [reach, turn] of [[0, 0], [9, 2.7], [9, -2.7]])
       pen.lineTo(u - back * Math.cos(angle) + reach * Math.cos(angle + turn), v - back * Math.sin(angle) + reach * Math.sin(angle + turn));
     pen.fill();
-    label(edge.label, (x + u) / 2, (y + v) / 2 - 4, 11);
+    label(edge.label, (x + u) / 2, (y + v) / 2 - 4, 11, spoken);
   }
 
   function dot(n, lit) {
