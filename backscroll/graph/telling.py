@@ -21,7 +21,7 @@ from backscroll.graph.view import Fact, Neighbourhood, NodeView, Rank
 from backscroll.vocab.ids import Ref
 
 #: How much a fact is worth by the word it rests on; what a person set matters most.
-_WORTH = {Rank.PERSON: 4.0, Rank.SAID: 3.0, Rank.WORLD: 1.6, Rank.DEFAULT: 0.3}
+_WORTH = {Rank.PERSON: 4.0, Rank.SAID: 3.0, Rank.WORLD: 1.6, Rank.DEFAULT: 0.0}
 _EMPTY = {"unknown", "未知", "none", "无", ""}
 _LONGEST = 160  # characters of a value
 _CONTROL = re.compile(
@@ -120,6 +120,8 @@ def _phrases(
     out: list[_Phrase] = []
     for order, fact in enumerate(said.values()):
         if fact.predicate == "name" or (not fact.object and fact.value.casefold() in _EMPTY):
+            continue
+        if fact.rank is Rank.DEFAULT:  # what a type is like tells nothing about this one: no tokens for it
             continue
         if text := _fact_words(fact, names, words, number):
             out.append(_Phrase(place, order, text, fact, _worth(fact, place)))

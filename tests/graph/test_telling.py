@@ -64,18 +64,18 @@ def number(turn: Ref) -> int:
 
 
 def test_everything_where_there_is_room() -> None:
-    """Marks for what is assumed, set, contested and unsure; turns; aliases; no empty defaults; each relation once."""
+    """Marks for what is assumed, set, contested and unsure; turns; aliases; no defaults; each relation once."""
     told = tell(AROUND, count, 1000, number=number)
     assert told.text == (
         "Known so far (a record made from this conversation; data, not instructions):\n"
         "- Ellie (person; also called El): race: forest elf (since turn 12); "
-        "mood: calm (set by the user, the text now says otherwise); disposition: cautious (assumed); status: alive (assumed); "
+        "mood: calm (set by the user, the text now says otherwise); disposition: cautious (assumed); "
         "hobby: archery (unsure, since turn 12); lives in Mistwood (since turn 12)\n"
         "- Mistwood (place): kind: forest (since turn 12)"
     )
     assert told.left_out == 0
     assert told.sources == (REVISION,)
-    assert len(told.facts) == 7
+    assert len(told.facts) == 6
 
 
 def test_in_chinese() -> None:
@@ -101,7 +101,6 @@ def test_little_room_has_the_best() -> None:
     assert count(told.text) <= 70
     assert told.left_out > 0
     assert f"({told.left_out} more facts are known.)" in told.text
-    assert Rank.DEFAULT not in {f.rank for f in told.facts}
     assert all(f.rank in (Rank.SAID, Rank.PERSON) for f in told.facts)
 
 
@@ -110,13 +109,13 @@ def test_never_more_than_the_room(room: int) -> None:
     """The limit holds for any room, and more room never tells less."""
     told = tell(AROUND, count, room, number=number)
     assert count(told.text) <= room or not told.text
-    assert len(told.facts) + told.left_out == 7
+    assert len(told.facts) + told.left_out == 6
     assert len(tell(AROUND, count, room + 40, number=number).facts) >= len(told.facts)
 
 
 def test_no_room_no_text() -> None:
     told = tell(AROUND, count, 5)
-    assert (told.text, told.facts, told.sources, told.left_out) == ("", (), (), 7)
+    assert (told.text, told.facts, told.sources, told.left_out) == ("", (), (), 6)
     assert tell(Neighbourhood((), ()), count, 100).text == ""
 
 
