@@ -106,6 +106,8 @@ class Dialogue:
         return {"entities": sorted(entities), "triples": sorted(triples)}
 
     def _entities(self, claim: Assertion, out: set[str]) -> None:
+        if claim.kind is Claim.NODE and claim.sure < LEAST:
+            return
         for name in (claim.subject, claim.object):
             if name and not name.startswith(PRONOUN) and "'s " not in name and name[:1].isupper():
                 out.add(name)

@@ -218,7 +218,7 @@ def _predicative(r: Reading, one: Phrase, at: int, mood: Mood) -> bool:
     if who is None or not predicate:
         return True
     if gerund(line, at + size):
-        if predicate in {"likes", "skill"}:
+        if predicate in {"likes", "skill"} and not key.startswith("interested"):
             for text in deeds(line, at + size):
                 r.attribute(who, "hobby" if predicate == "likes" else "skill", text, mood, 0.7)
         return True

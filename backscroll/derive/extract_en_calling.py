@@ -11,7 +11,7 @@ from functools import cache
 from backscroll.derive.extract_en_clauses import Mood
 from backscroll.derive.extract_en_phrases import kin, phrase, phrase_before
 from backscroll.derive.extract_en_reading import Named, Reading
-from backscroll.derive.extract_en_words import Word, words
+from backscroll.derive.extract_en_words import Word, common, words
 from backscroll.vocab.assertion import PRONOUN, Claim
 
 _PLAIN = Mood()
@@ -29,11 +29,14 @@ def names(r: Reading) -> None:
         if word.tag != "K":
             continue
         kind = word.type or _shown(r, i)
+        sure = word.sure
         if kind:
             r.meet(word.text, kind)
         elif _acts(r, i):
             r.people.append((r.number, word.text))
-        r.node(Named(word.text, kind or r.turn.types.get(word.text, "")), sure=word.sure)
+        elif all(w in common() for w in word.low.split()):
+            sure = 0.45  # ordinary words with capitals: a term, a heading
+        r.node(Named(word.text, kind or r.turn.types.get(word.text, "")), sure=sure)
 
 
 def _shown(r: Reading, i: int) -> str:
@@ -141,6 +144,7 @@ def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
             after == ","
             and line.tag(i + 2) not in "DSKR"
             and line.low(i + 2) not in _GOES_ON
+            and (line.tag(i + 2) != "A" or line.tag(i + 3) == "P")
             and line.tag(start - 2) != "K"
             and not _is_kin_before(r, start)
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from backscroll.derive.extract_en_calling import kind_of
 from backscroll.derive.extract_en_clauses import Mood
-from backscroll.derive.extract_en_phrases import Phrase, object_phrases, phrase
+from backscroll.derive.extract_en_phrases import Line, Phrase, object_phrases, phrase
 from backscroll.derive.extract_en_reading import Named, Reading
 from backscroll.derive.extract_en_words import words
 
@@ -19,6 +19,7 @@ _GENDERS = {"man": "male", "boy": "male", "guy": "male", "gentleman": "male", "m
     ("woman", "girl", "lady", "female"), "female"
 )
 _DEGREE = frozenset("huge big avid great massive total real".split())
+_OF_ANYBODY = frozenset("married divorced engaged dead retired".split())
 _PRAISE = frozenset(
     "good bad great lucky real true new nice big different better perfect wonderful amazing fantastic bit little lot".split()
 )
@@ -97,7 +98,7 @@ def _person(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) -> Non
 def _other(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) -> None:
     head = found.head
     kind = kind_of(head)
-    if kind and kind != "person" and not who.type:
+    if kind and kind != "person" and not who.type and text.lower().split()[0] not in _PRAISE:
         r.attribute(Named(who.name, kind, who.hint, who.sure), "kind", text, mood, 0.85)
     elif (
         head in words("nationality") or head in words("nationality", "faith") or head in words("personality")
@@ -105,6 +106,7 @@ def _other(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) -> None
         adjective_word(r, who, head, text, mood)
     elif (
         head not in words("thing", "passing")
+        and r.line.tag(found.end) not in "BK-/'"
         and r.line.low(found.end) not in {"of", "for", "to", "that"}
         and len(head) > 1
         and len(text.split()) <= 3
@@ -144,7 +146,7 @@ def adjective(r: Reading, who: Named, at: int, mood: Mood) -> None:
         ):
             _bare_noun(r, who, last, mood)
             break
-        if low == "short" and line.low(last + 1) in {"for", "of", "on"}:
+        if _idiom(line, last):
             break
         if line.tag(last) in "wB":
             if (
@@ -156,6 +158,16 @@ def adjective(r: Reading, who: Named, at: int, mood: Mood) -> None:
             if line.tag(last) == "B":
                 break
         last += 1
+
+
+def _idiom(line: Line, at: int) -> bool:
+    """ "short for", "responsible for", "I'm afraid."."""
+    low, following = line.low(at), line.low(at + 1)
+    if low in {"afraid", "sorry"}:
+        return line.tag(at + 1) == "."
+    if low in words("mood") or low in words("health"):
+        return False
+    return low in words("personality") and following in {"for", "of", "on", "to", "with", "about", "as"}
 
 
 def _bare_noun(r: Reading, who: Named, at: int, mood: Mood) -> None:
@@ -172,7 +184,7 @@ def _bare_noun(r: Reading, who: Named, at: int, mood: Mood) -> None:
 def adjective_word(r: Reading, who: Named, low: str, text: str, mood: Mood) -> bool:
     """One adjective; true where it says something."""
     mood = told(r, who, mood)
-    if who.name in {"@they", "@we", "@you"} and low not in words("personality", "status"):
+    if who.name in {"@they", "@we", "@you"} and low not in _OF_ANYBODY:
         return False
     if low in words("nationality"):
         r.attribute(who, "nationality", text, mood, 0.9)

@@ -44,7 +44,7 @@ def subject(line: Line, verb: int) -> tuple[tuple[Phrase, ...], Mood | None]:
         beside = _beside(line, at) if low == "," else None
         if beside is not None:
             return (beside,), _clause(line, beside.start, mood)
-        if line.subjects and low in {"and", "but", ",", "or"}:
+        if line.subjects and low in {"and", "but", ",", "or"} and line.subjects[0].pronoun != "you":
             return line.subjects, _clause(line, line.subjects[0].start, mood)
         return (), None
     found = phrase_before(line, at + 1)
@@ -109,22 +109,28 @@ def _clause(line: Line, start: int, mood: Mood) -> Mood | None:
         return None
     if line.tag(at) == "A" and line.tag(at - 1) in '.W,"':
         return None  # asked: "are you", or wished: "may he"
+    if low in {"while", "once", "until", "till", "whenever"} or line.tag(at) == "W":
+        mood.sure = min(mood.sure, 0.4)
     seen = 0
-    while at >= 0 and seen < 6 and line.tag(at) not in '."':
+    while at >= 0 and seen < 14 and line.tag(at) not in '."':
         low = line.low(at)
         if low in words("hedges", "blocks") or (low == "as" and line.low(at + 1) in {"if", "though"}):
             return None
-        if line.tag(at) == "W" and seen == 0:
-            mood.sure = min(mood.sure, 0.4)
-        if low in words("hedges", "doubts"):
-            mood.sure = min(mood.sure, 0.6 if line.low(at - 1) == "i" else 0.45)
-        elif low in words("hedges", "reports"):
-            mood.sure = min(mood.sure, 0.45)
+        if seen < 6:
+            mood.sure = min(mood.sure, _doubt(line, at))
         if line.tag(at) == "C" and low not in {"and", "but", "because", "since", "so"}:
             break
         at -= 1
         seen += 1
     return mood
+
+
+def _doubt(line: Line, at: int) -> float:
+    """How sure a word before a clause leaves it."""
+    low = line.low(at)
+    if low in words("hedges", "doubts"):
+        return 0.6 if line.low(at - 1) == "i" else 0.45
+    return 0.45 if low in words("hedges", "reports") else 1.0
 
 
 def _tagged_question(line: Line) -> bool:

@@ -273,9 +273,11 @@ def _between(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> b
         return True
     if verb.proper and not _definite(verb, found, to):
         return True
+    if verb.predicate == "comes_from" and found.name is None and found.head in words("thing", "music"):
+        return True  # "grew up on country music"
     if found.name is None and (found.head in words("thing", "passing") or found.det in _POINTING):
         return True
-    if verb.predicate in _LIKING and found.det == "the" and found.name is None and not _liked(found):
+    if verb.predicate in _LIKING and found.name is None and not found.pronoun and not _liked(found):
         return True
     person = person or (bool(found.pronoun) and to.type == "person")
     fitted = _fitted(verb, found, to, person)
@@ -289,7 +291,19 @@ def _between(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> b
 
 
 def _liked(found: Phrase) -> bool:
-    """ "the beach", and not "the idea": what people like beyond the moment."""
+    """ "the beach", and not "the idea", "your tone": what people like beyond the moment."""
+    if found.det in _POSSESSIVE or found.owner:
+        return any(
+            found.head in listed
+            for listed in (
+                kin(),
+                words("animal", "pets"),
+                words("thing", "ownable"),
+                words("thing", "vehicle"),
+            )
+        )
+    if found.det != "the":
+        return True
     rooms = ("place", "food", "drink", "music", "sport", "reading", "film")
     return (
         found.head.endswith("s")

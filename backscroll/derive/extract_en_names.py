@@ -298,10 +298,12 @@ def _type_of(lows: Sequence[str]) -> str:
     if len(lows) > 1:
         if lows[-1] in words("name_tails", "water"):
             return ""
-        if lows[-1] in words("name_tails", "place") or lows[0] in words("name_tails", "place_head"):
+        if lows[-1] in words("name_tails", "place") or (
+            lows[0] in words("name_tails", "place_head") and lows[-1] not in common()
+        ):
             return "place"
         if lows[-1] in words("name_tails", "organisation"):
             return "organisation"
-        if lows[0] in words("titles", "person"):
+        if lows[0] in words("titles", "person") and lows[-1] not in common():
             return "person"
     return ""

@@ -14,7 +14,7 @@ from backscroll.derive.extract_en_words import Word, table, words
 
 MOST_WORDS = 7  # of a noun phrase
 _QUANTITIES = frozenset(
-    "lot lots couple bit bunch pair plenty kind sort type kinds sorts types number piece cup glass group few variety".split()
+    "lot lots couple bit bunch pair plenty total dozen handful set kind sort type kinds sorts types number piece cup glass group few variety".split()
 )
 
 
@@ -151,6 +151,8 @@ def _goes_on_with(line: Line, found: Phrase, at: int, begin: int) -> bool:
     tag = line.tag(at)
     if tag == "B":
         return line.tag(at + 1) == "w" and (bool(found.det) if at == begin else line.low(at).endswith("ing"))
+    if line.low(at) == "/":
+        return at > begin and line.tag(at + 1) == "w"  # "a film/theatre producer"
     joins = tag == "," or line.low(at) in {"and", "but"}
     if (
         not joins
@@ -254,18 +256,9 @@ def object_phrases(line: Line, at: int) -> list[Phrase]:
         while line.tag(at) == "V":
             at += 1
         found = phrase(line, at)
-        if found is None or (found.pronoun and out):
-            break
-        if out and line.tag(found.end) in "AB":
-            break  # "… and my friend came": another clause
-        if out and found.head.endswith("ed") and line.tag(found.end) in "SDP":
-            break  # "… and refurbished my desk"
-        if (
-            out
-            and out[-1].head == out[-1].text.lower()
-            and (out[-1].head.endswith(_ADJECTIVE) or out[-1].head in words("health"))
-            and found.head != found.text.lower()
-        ):
+        if found is None or (found.pronoun and out) or (out and _begins_clause(line, found)):
+            return out[:1] if found is not None and out else out
+        if out and _half(out[-1]) and found.head != found.text.lower():
             out[-1].text, out[-1].head = (
                 f"{out[-1].text} {found.head}",
                 found.head,
@@ -280,9 +273,26 @@ def object_phrases(line: Line, at: int) -> list[Phrase]:
             at += 2
         else:
             break
-        if line.tag(at + 1) in "BA" and line.tag(at) != "D":
-            break  # "… and Tom went": another clause
     return out
+
+
+def _begins_clause(line: Line, found: Phrase) -> bool:
+    """ "… and my friend just came", "… and refurbished my desk": no further object but another clause."""
+    at = found.end
+    while line.tag(at) == "V":
+        at += 1
+    return (
+        line.tag(at) in "AB"
+        or (found.head.endswith("ed") and line.tag(at) in "SDP")
+        or (line.tag(at) == "w" and line.low(at).endswith("ed"))
+    )
+
+
+def _half(found: Phrase) -> bool:
+    """An adjective whose noun follows with the next one."""
+    return found.head == found.text.lower() and (
+        found.head.endswith(_ADJECTIVE) or found.head in words("health")
+    )
 
 
 def _goes_on(line: Line, at: int) -> bool:

@@ -127,6 +127,8 @@ class Reading:
                 kind = "person"
             return Named(name.text, kind, sure=name.sure)
         owner = self.owner(phrase)
+        if phrase.text.lower().endswith((" one", " ones")):
+            return None
         if owner is not None and not owner.pronoun:
             if phrase.head in kin() and phrase.head in _ONE | {"family", "parents"} | _SAME.keys():
                 return self.relative(owner.name, phrase.head)

@@ -5,7 +5,7 @@ Owns words for people who are somebody's. Before: `extract_en_reading`. After: `
 
 from __future__ import annotations
 
-from backscroll.derive.extract_en_calling import PLURAL_KIN
+from backscroll.derive.extract_en_calling import PLURAL_KIN, same_person
 from backscroll.derive.extract_en_clauses import Mood
 from backscroll.derive.extract_en_phrases import Phrase, kin, phrase_before
 from backscroll.derive.extract_en_reading import Named, Reading
@@ -53,6 +53,8 @@ def _relative(r: Reading, i: int, found: Phrase, owner: Named) -> None:
         name = None  # "my brother's car"
     if name is None and line.low(i + 1) == "," and line.tag(i + 2) == "K" and line.tag(i + 3) in ",.":
         name, sure = line.words[i + 2], 0.75 if line.low(i + 3) == "," else 0.5
+        if r.said.addressee and same_person(name.text, r.said.addressee):
+            return  # "sorry about your friend, Deb."
     if (
         name is None
         and line.low(found.start - 1) == ","

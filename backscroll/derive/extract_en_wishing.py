@@ -15,6 +15,7 @@ _NO_HOBBY = frozenset(
     "say saying think thinking call calling believe know knowing see seeing hear hearing imagine point thank add adding have having keep hearing "
     "make making use using know get getting take taking do doing feel feeling find finding share sharing put let give giving try trying ask start".split()
 )
+_LASTING = (("thing", "ownable"), ("thing", "vehicle"), ("animal", "pets"), ("thing", "place"))
 _NO_DEED = frozenset("clothing spring string wedding morning evening nothing ceiling painting".split())
 
 
@@ -92,7 +93,7 @@ def deed(line: Line, start: int) -> tuple[str, int]:
         ):
             end = min(after.end, end + 5)
             return line.piece(start, end), end
-    if line.tag(end) == "R" and line.tag(end + 1) == "P":
+    if line.tag(end) == "P" or (line.tag(end) == "R" and line.tag(end + 1) == "P"):
         return "", end  # "working on it"
     if line.low(end) in {"out", "up"}:
         return line.piece(start, end + 1), end + 1
@@ -127,7 +128,7 @@ def wanting(r: Reading, i: int) -> None:
                 found is not None
                 and found.head
                 and found.det in {"a", "an"}
-                and found.head not in words("thing", "passing")
+                and any(found.head in words(*room) for room in _LASTING)
                 and line.low(found.end) not in {"to", "of", "that", "for"}
             ):
                 r.relation(named, "wants", Named(found.text, sort_of(found)), mood, 0.7)
