@@ -31,6 +31,7 @@ from backscroll.tasks.followup import AskInput, FollowUp
 from backscroll.tasks.memory_notes import deed, failed, quoted, worked
 from backscroll.tasks.memory_outcomes import is_check
 from backscroll.tasks.planning import Plan, PlanInput, Said
+from backscroll.tasks.preferences import guides
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.task import Attempt, Memory, MemoryKind, Task
@@ -73,7 +74,7 @@ def _standing(thread: Thread, task: Task, messages: Sequence[Message]) -> PlanIn
     checks = [d for d in digests if is_check(d) and (worked(d) or failed(d))]
     check = Said(checks[-1].target, revisions.get(checks[-1].call, checks[-1].call)) if checks else None
     text = f"{task.title}\n{task.feedback[-1] if task.feedback else ''}"
-    preferred = memories(thread, kinds=[MemoryKind.PREFERENCE])
+    preferred = [m for m in memories(thread, kinds=[MemoryKind.PREFERENCE]) if guides(m)]
     return PlanInput(
         task.title,
         Said(users[-1].text, users[-1].revision, users[-1].at) if users else None,

@@ -175,8 +175,15 @@ class Defaults:
     name: str = ""  # what the user wants to be called
     style: tuple[str, ...] = ()  # lines in the user's words
     tools: tuple[Tool, ...] = ()
-    practices: tuple[str, ...] = ()  # everything else, in the user's words
+    practices: tuple[str, ...] = ()  # how else things are to be done, in the user's words
+    tastes: tuple[str, ...] = ()  # what the user likes or not, in the user's words
     memories: tuple[str, ...] = ()  # ids of what it follows from
+
+
+def guides(memory: Memory) -> bool:
+    """True for a preference that says how things are to be done; False for what somebody merely likes."""
+    found = read_text(memory.text)
+    return not found or any(read.aspect != "taste" for read in found)
 
 
 def defaults_from(preferences: Iterable[Memory]) -> Defaults:
@@ -189,6 +196,7 @@ def defaults_from(preferences: Iterable[Memory]) -> Defaults:
     style: dict[str, str] = {}
     tools: dict[str, Tool] = {}
     practices: list[str] = []
+    tastes: list[str] = []
     used: list[str] = []
     for memory in ranked:
         if memory.kind is not MemoryKind.PREFERENCE or not memory.text.strip():
@@ -206,9 +214,11 @@ def defaults_from(preferences: Iterable[Memory]) -> Defaults:
                 wanted = read.sign > 0
                 key = read.topic if wanted else f"{read.topic} {read.value}"
                 tools.setdefault(key, Tool(read.topic, read.value, wanted, memory.id))
-        if not found or any(r.aspect == "practice" for r in found):
+        if any(r.aspect == "taste" for r in found):
+            tastes.append(memory.text)
+        elif not found or any(r.aspect == "practice" for r in found):
             practices.append(memory.text)
     return Defaults(
         language, name, tuple(dict.fromkeys(quoted(s, 200) for s in style.values())), tuple(tools.values()),
-        tuple(dict.fromkeys(practices)), tuple(used),
+        tuple(dict.fromkeys(practices)), tuple(dict.fromkeys(tastes)), tuple(used),
     )  # fmt: skip

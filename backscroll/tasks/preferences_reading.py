@@ -22,7 +22,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 
-Aspect: TypeAlias = Literal["language", "name", "style", "tool", "practice"]
+Aspect: TypeAlias = Literal["language", "name", "style", "tool", "practice", "taste"]
 _WIDE, _END = (
     6_000,
     1_500,
@@ -57,6 +57,7 @@ class _Pattern(NamedTuple):
     aspect: str  # said, named, spoken, styled
     sign: int
     strength: float
+    taste: bool  # what somebody likes, rather than what is to be done
     pattern: re.Pattern[str]
 
 
@@ -84,7 +85,13 @@ def _read(name: str) -> Mapping[str, Json]:
 def _phrases(language: str) -> _Phrases:
     data = _read(f"preferences_{language}.toml")
     patterns = tuple(
-        _Pattern(aspect, int(row.get("sign", 1)), float(row["strength"]), re.compile(pattern))
+        _Pattern(
+            aspect,
+            int(row.get("sign", 1)),
+            float(row["strength"]),
+            bool(row.get("taste")),
+            re.compile(pattern),
+        )
         for aspect in ("named", "spoken", "styled", "said")
         for row in data[aspect]
         for pattern in row["patterns"]
@@ -185,7 +192,7 @@ def _without_shadows(found: list[Read]) -> list[Read]:
     """Of several readings of one sentence the telling ones: a mere way to do things steps back behind the rest."""
     if len(found) < 2:
         return found
-    telling = [r for r in found if r.aspect != "practice"]
+    telling = [r for r in found if r.aspect not in ("practice", "taste")]
     if telling:
         return telling
     return [max(found, key=lambda r: (r.strength, len(r.matter)))]
@@ -200,7 +207,7 @@ def _sentence(sentence: str, phrases: _Phrases) -> Iterator[Read]:
     # "From now on no X, use Y": what is said for good is meant for good in all of its clauses.
     least = _FIRM if phrases.firm.search(low) else 0.0
     for start in _clauses(low, phrases):
-        for aspect, sign, strength, pattern in phrases.patterns:
+        for aspect, sign, strength, taste, pattern in phrases.patterns:
             hit = pattern.match(low, start)
             if hit is None:
                 continue
@@ -211,7 +218,7 @@ def _sentence(sentence: str, phrases: _Phrases) -> Iterator[Read]:
                 aspect, sign, max(least, strength), matter.strip(_EDGE), against.strip(_EDGE), sentence
             )
             if read is not None:
-                yield read
+                yield read._replace(aspect="taste") if taste and read.aspect == "practice" else read
                 break  # the first pattern that fits a clause is the firmest
 
 

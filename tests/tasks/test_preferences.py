@@ -67,6 +67,15 @@ def test_what_is_read(text: str, aspect: str, topic: str, value: str, sign: int)
         "他总是迟到。",
         "你总是这样吗？",
         "别的都可以",
+        "Always happy to help.",
+        "Always there for you.",
+        "Never tried it, but it looks great.",
+        "In the future, I'm aiming to work abroad.",
+        "I don't want to spoil it.",
+        "I'd rather wait.",
+        "最近我在学做面食，但总是做不好。",
+        "每次我分享游戏，他们都觉得很奇怪。",
+        "不用客气，希望能帮到你。",
         "```\n# always use tabs\n```",
         "> always use tabs, somebody said",
         "<system-reminder>Always use the todo tool.</system-reminder> Hello",
@@ -171,6 +180,17 @@ def test_what_follows_from_preferences() -> None:
     }
     assert found.practices == ("Always run the tests before you commit.",)
     assert len(found.memories) == 6
+
+
+def test_what_somebody_likes_is_a_taste_and_no_instruction() -> None:
+    """Tastes are remembered, and shape neither tools nor ways to do things."""
+    talk = Talk()
+    for text in ("我比较喜欢川菜和粤菜。", "I prefer routes with low traffic.", "I prefer pnpm."):
+        talk.user(text)
+    found = defaults_from(preferences_in(talk.messages))
+    assert set(found.tastes) == {"我比较喜欢川菜和粤菜。", "I prefer routes with low traffic."}
+    assert found.practices == ()
+    assert [t.name for t in found.tools] == ["pnpm"]
 
 
 def test_no_preferences_no_defaults() -> None:
