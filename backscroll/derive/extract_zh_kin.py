@@ -119,12 +119,23 @@ def _having() -> re.Pattern[str]:
     )
 
 
+@cache
+def _beside() -> re.Pattern[str]:
+    """小明和好朋友张伟: a word for kin after "and" is seen from the one before it."""
+    kin = one_of(frozenset(_by_word("kin")))
+    return compiled(f"(?P<a>{{P}})(?:和|跟|与|带着|陪)(?:自己的)?(?P<adj>{_ADJ})(?P<kin>{kin})(?P<b>{{P}})")
+
+
 def ties(marked: Marked) -> Iterator[Tie]:
     """What the sentence says that people are to each other."""
     for m in _having().finditer(marked.text):
         start, end = m.span("x")
         one = Mention("P", marked.places[start], marked.places[end], marked.was(start, end), 0.8)
         yield Tie(m.start(), one, _by_word("kin")[m["kin"]], marked.at(m["a"]).name)
+    for m in _beside().finditer(marked.text):
+        one = marked.at(m["b"])
+        if not one.of and not one.name.startswith("@"):
+            yield Tie(m.start(), one, _by_word("kin")[m["kin"]], marked.at(m["a"]).name)
     named: set[int] = set()
     for number, pattern in enumerate(_ties()):
         for m in pattern.finditer(marked.text):

@@ -24,6 +24,8 @@ CLASS = {k: f"[{chr(_FIRST + i * _ROOM)}-{chr(_FIRST + i * _ROOM + _ROOM - 1)}]"
 CLASS_P, CLASS_L = chr(_FIRST), chr(_FIRST + _ROOM)
 _GLUE = r"(?:[、，,/ ]|和|与|及|以及|还有|跟|同)"
 
+_PARTS = re.compile(r"[、，,/兼]|以及|[和与及](?=.)")
+
 _VALUES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "F",
@@ -108,6 +110,17 @@ class Marked:
     def group(self, match: re.Match[str], name: str) -> str:
         """What a group of a match was before."""
         return self.was(*match.span(name)) if match[name] is not None else ""
+
+    def parts(self, match: re.Match[str], name: str) -> list[str]:
+        """The pieces of an enumeration; names are whole, though they may hold a character that separates (颐和园)."""
+        out: list[str] = []
+        at, end = match.span(name)
+        for cut in [*_PARTS.finditer(self.text, at, end), None]:
+            stop = end if cut is None else cut.start()
+            if piece := self.was(at, stop).strip(' 　“”"。'):
+                out.append(piece)
+            at = end if cut is None else cut.end()
+        return out
 
 
 def is_mark(char: str) -> bool:
@@ -209,7 +222,7 @@ _STARTS = re.compile(
     "(?:不是|是|来自|住|居住|搬|喜欢|不喜欢|最爱|爱|讨厌|害怕|怕|养|有|在|当|做|擅长|从事|担任|打算|计划|准备|身高|性格|职业|毕业|出生|毕业于|把|将|去过|去了|买|送|给|嫁|娶|和|跟|精通|患|得了|加入|辞职|离开|\\d{1,3}岁|[二三四五六七八九]?十[一二三四五六七八九]?岁|一个|一名|一位|外号|小名|英文名|昵称|长着|留着|扎着)"
 )
 _CLAUSE = re.compile("(?<=[，,；;])")
-_OPENS = compiled("^(?:[^\\s，。！？]{0,3}?)(?P<a>{P})")
+_OPENS = compiled("^(?:[^\\s，。！？在到去从把被对给向是叫有和跟与同]{0,3}?){P}?(?P<a>{P})")
 
 
 def elided(marked: Marked) -> Marked:

@@ -228,6 +228,8 @@ def _suffix(word: Word) -> tuple[str, bool]:
             return ORGANISATION, False
         if word.text.endswith(_long("place_suffixes")):
             return PLACE, False
+        if word.tag == "nz" and word.text.endswith(tuple(listed("place_suffixes"))):
+            return PLACE, False
     return "", False
 
 

@@ -20,7 +20,6 @@ from backscroll.derive.extract_zh_values import (
     event_of,
     is_noun,
     liked,
-    parts_of,
     place_of,
     suits,
     thing_of,
@@ -63,6 +62,7 @@ def note_questions(scene: Scene) -> None:
         for rule in asking():
             if any(p.search(clause.text) for p in rule.ask):
                 subject = nearest(scene, rule.of, clause.end, clause.start) or context.about(rule.of)[0]
+                subject = subject or _unnamed(scene, rule.of, 0)[0]
                 if subject:
                     if context.asking != scene.number:
                         context.asked.clear()
@@ -86,16 +86,14 @@ def _clause(parts: list[Clause], start: int, end: int) -> Clause | None:
 def _ties(scene: Scene, parts: list[Clause]) -> Iterator[Assertion]:
     for tie in ties(scene.marked):
         clause = _clause(parts, tie.at, tie.at + 1)
-        if clause is not None and clause.supposes:
+        if (clause is not None and clause.supposes) or (tie.one.of and tie.predicate in _VAGUE):
             continue
         asked = clause is not None and clause.asks and not (tie.alias or tie.one.of)
         if asked:
             continue
         one, other = scene.settle(tie.one), scene.settle(Mention("P", 0, 0, tie.other))
         kind = Claim.END if tie.past or tie.denied else Claim.RELATION
-        sure = (0.9 if not tie.one.of else 0.6 if tie.predicate in _VAGUE else 0.8) * (
-            clause.sure if clause else 1.0
-        )
+        sure = (0.9 if not tie.one.of else 0.8) * (clause.sure if clause else 1.0)
         made = scene.claim(kind, one, tie.predicate, sure, object=other, type=PERSON, object_type=PERSON)
         if made:
             yield made
@@ -128,7 +126,15 @@ def _subject(scene: Scene, rule: Rule, m: re.Match[str]) -> tuple[str, str]:
         return near, kind if kind in kinds else kinds[0]
     if asked:
         return asked, next((k for k in kinds if scene.context.topics.get(k) == asked), kinds[0])
-    return scene.context.about(kinds)
+    return scene.context.about(kinds) if scene.context.about(kinds)[0] else _unnamed(scene, kinds, start)
+
+
+def _unnamed(scene: Scene, kinds: tuple[str, ...], before: int) -> tuple[str, str]:
+    """A work or place that the turn does not name: `@it`, for the fold; nothing where a person stands before."""
+    limit = scene.marked.places[before]
+    if kinds[0] not in (PLACE, WORK) or any(x.kind == "P" and x.end <= limit for x in scene.marked.mentions):
+        return "", ""
+    return "@it", kinds[0]
 
 
 def _wanted(rule: Rule, m: re.Match[str], scene: Scene) -> tuple[str, ...]:
@@ -207,8 +213,10 @@ def _ends(scene: Scene, rule: Rule, m: re.Match[str], name: str) -> Iterator[tup
             if is_mark(mark):
                 one = scene.marked.at(mark)
                 text = scene.settle(one)
+                if one.kind == "P" and rule.object_type == ORGANISATION and one.name.startswith("@"):
+                    continue
                 if text != name and suits(rule.match, KIND_OF.get(one.kind, ""), text) and text != "@it":
-                    yield text, KIND_OF.get(one.kind, ""), one.sure
+                    yield text, rule.object_type or KIND_OF.get(one.kind, ""), one.sure
         if not any(is_mark(c) for c in m["b"]):
             yield m["b"], "", 1.0
     elif "list" in groups and m["list"]:
@@ -222,6 +230,7 @@ _CLEANED: dict[str, tuple[Callable[[str], str], str]] = {
     "place": (place_of, PLACE),
     "thing": (thing_of, "thing"),
     "event": (event_of, "event"),
+    "school": (place_of, ORGANISATION),
     "like": (liked, "concept"),
     "value": (lambda text: value_of(text, 40), ""),
 }
@@ -238,16 +247,16 @@ def _valued(scene: Scene, rule: Rule, m: re.Match[str]) -> Iterator[tuple[str, s
         if suits(rule.match, KIND_OF.get(one.kind, ""), text):
             yield text, KIND_OF.get(one.kind, ""), one.sure
     elif rule.clean == "profession":
-        for part in parts_of(plain):
+        for part in scene.marked.parts(m, "v"):
             if text := value_of(re.sub(r"^(?:一|1)?(?:名|位|个)", "", part), 14):
                 yield text, "", 1.0
     elif rule.match in ("each", "genre"):
-        yield from ((part, "", 1.0) for part in parts_of(plain))
+        yield from ((part, "", 1.0) for part in scene.marked.parts(m, "v"))
     elif rule.clean in _CLEANED:
         if any(x.name.startswith("@") for x in marks) or (rule.clean == "like" and raw.startswith("的")):
             return
         clean, kind = _CLEANED[rule.clean]
-        for part in parts_of(plain) if rule.clean == "like" else [plain]:
+        for part in scene.marked.parts(m, "v") if rule.clean == "like" else [plain]:
             if text := as_written(clean, part):
                 yield text, rule.object_type or kind, 0.9
     elif plain.strip():
@@ -259,7 +268,7 @@ def _listed(scene: Scene, rule: Rule, m: re.Match[str], name: str) -> Iterator[t
     wanted = {"places": (PLACE, ORGANISATION), "works": (WORK,)}.get(rule.match, (PLACE,))
     kind = wanted[0]
     marks = [scene.marked.at(c) for c in m["list"] if is_mark(c)]
-    pieces = parts_of(scene.marked.group(m, "list"))
+    pieces = scene.marked.parts(m, "list")
     known = {x.name for x in marks if KIND_OF.get(x.kind) in wanted}
     for number, piece in enumerate(pieces):
         whole = re.sub(r"^(?:有|还有|比如|像|就是|是|叫|包括|推荐|去|可以去)+", "", piece)
@@ -274,7 +283,7 @@ def _listed(scene: Scene, rule: Rule, m: re.Match[str], name: str) -> Iterator[t
             and not re.search(r"[你我他她它吗么？?是有去想还很就都也]|知道|可以|不错|什么|哪", whole)
         ):
             if whole != name:
-                yield whole, kind, 0.9 if whole in known else 0.6
+                yield whole, kind, 0.9 if whole in known else 0.75
         elif number == 0 and (
             inside := next((k for k in sorted(known, key=len, reverse=True) if k in piece), "")
         ):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from backscroll.derive.extract_zh_context import Context
 from backscroll.derive.extract_zh_marks import KIND_OF, Marked, Mention
+from backscroll.derive.extract_zh_names import PLACE
 from backscroll.derive.said import Said
 from backscroll.vocab.assertion import Assertion, Claim
 
@@ -69,8 +70,8 @@ class Scene:
             quote=self.marked.plain.strip(),
             source=self.said.source,
             speaker=self.said.who,
-            sure=round(sure * self.sure, 2),
-            hint=_HINTS.get(subject, ""),
+            sure=round(sure * self.sure * (0.8 if subject == "@it" else 1.0), 2),
+            hint=PLACE if subject == "@it" and facts.get("type") == PLACE else _HINTS.get(subject, ""),
             **facts,
         )
 

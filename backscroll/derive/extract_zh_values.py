@@ -16,7 +16,7 @@ _TAIL = re.compile(r"(?:[了的吧啊呀呢哦嘛啦哈噢喔~～]|来着|之类
 _HEAD = re.compile(r"^(?:[的了着过是在到]|一下|这么|那么|那种|这种)+")
 _CUT = re.compile(r"但是?|而且|因为|所以|不过|然后|虽然|如果|的时候|之后|以后|以来|以及|来|并且|，")
 _NO = re.compile(
-    r"什么|怎么|哪[里儿个些]|谁|多少|吗|为什么|[？?@□]|这样|那样|这么|那么|这个|那个|不了|起来|一下"
+    r"^[那这它他她此其]|什么|怎么|哪[里儿个些]|谁|多少|吗|为什么|[？?@□]|这样|那样|这么|那么|这个|那个|不了|起来|一下"
 )
 _SENTENCE = re.compile(r"(?:我|你|他|她)(?:们)?(?:不|也|都|就|会|要|想|能|说|有|是|去|做)")
 _EVENTS = (
@@ -43,7 +43,6 @@ _EVENTS = (
     "大会",
     "比赛",
 )
-_PARTS = re.compile(r"[、，,/兼]|以及|(?:和|与|及)(?=.)")
 _VERB_HEAD = re.compile(
     r"^(?:吃|喝|看|听|玩|读|写|画|唱|跳|打|踢|骑|爬|跑|游|做|弹|拉|养|收集|旅|逛|睡|钓|种|拍|去|在|和|跟|穿|戴|用|学|练|研究)"
 )
@@ -67,11 +66,6 @@ def as_written(clean: Callable[[str], str], text: str) -> str:
     found = clean(plain)
     at = plain.find(found) if found else -1
     return text[at : at + len(found)] if at >= 0 else ""
-
-
-def parts_of(text: str) -> list[str]:
-    """The pieces of an enumeration."""
-    return [p.strip(' 　“”"。') for p in _PARTS.split(text) if p and p.strip(' 　“”"。')]
 
 
 def is_noun(text: str, strict: bool = False) -> bool:
