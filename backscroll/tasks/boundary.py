@@ -71,16 +71,17 @@ class Detector:
         starts, ends = bool(said.read.starts), bool(said.read.ends)
         explicit = "start" if starts and signal.role == "user" else "end" if ends else ""
         if first or behaved.never:
-            self._behaviour.learn(signal, boundary=first)
+            self._behaviour.learn(signal, boundary=first, done=explicit == "end")
             return Score(0.0, (), explicit)
         total = max(-_SURE, min(_SURE, learned + sum(r.weight for r in behaved.reasons)))
         value = 1 / (1 + exp(-total))
         reasons = reasons_of(self._model.names, parts, said, behaved.reasons)
         if explicit == "start" and value < behaved.sure:
             lift = log(behaved.sure / (1 - behaved.sure)) - total
-            reasons = (Reason("says_start", round(lift, 3), said.read.starts), *reasons)
+            others = [reason for reason in reasons if reason.name != "says_start"]
+            reasons = (Reason("says_start", round(lift, 3), said.read.starts), *others)
             value = behaved.sure
-        self._behaviour.learn(signal, boundary=value > THRESHOLD)
+        self._behaviour.learn(signal, boundary=value > THRESHOLD, done=explicit == "end")
         return Score(round(value, 6), reasons, explicit)
 
 

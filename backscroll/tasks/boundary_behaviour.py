@@ -51,6 +51,7 @@ class Behaviour:
     asked: int = 0  # messages of the person
     streak: int = 0  # successes since the last failure
     last_failed: bool = False
+    done: bool = False  # the person's last words were that it is done
     since: int = 99  # messages since the last boundary
     touched: deque[str] = field(default_factory=lambda: deque(maxlen=_FILES_KEPT))
 
@@ -90,6 +91,8 @@ class Behaviour:
             out.append(Reason("kept_file", numbers["kept_file"], kept[0]))
         elif named and self.touched:
             out.append(Reason("other_files", numbers["other_files"], named[0]))
+        if self.done:
+            out.append(Reason("said_done", numbers["said_done"]))
         if self.last_failed:
             out.append(Reason("failed", numbers["failed"]))
         elif self.streak >= numbers["successes"] and pause >= numbers["pause_minutes"]:
@@ -100,9 +103,11 @@ class Behaviour:
         """A text of a program: only time goes on."""
         self.at_us = signal.at_us if signal.at_us is not None else self.at_us
 
-    def learn(self, signal: Signal, *, boundary: bool) -> None:
+    def learn(self, signal: Signal, *, boundary: bool, done: bool = False) -> None:
         """The message belongs to the past."""
         self.pass_by(signal)
+        if signal.role == "user":
+            self.done = done
         self.calls += len(signal.tools)
         self.worked = self.worked or self._works(signal)
         self.listed = self.listed or (signal.role != "user" and _LIST.search(signal.text) is not None)

@@ -150,6 +150,17 @@ def test_failures_and_files_at_hand_speak_for_going_on_and_other_files_after_suc
     assert failed < other
 
 
+def test_after_the_person_said_that_it_is_done_an_agent_is_readily_given_something_new() -> None:
+    work = Signal("assistant", "The parser is fixed.", tools=("Edit",), succeeded=2)
+    wish = Signal("user", "please add a page about colours to the handbook")
+    thanks = Signal("assistant", "Glad to hear it.")
+
+    def value(remark: str) -> float:
+        return scored(Signal("user", "fix the parser"), work, Signal("user", remark), thanks, wish)[-1].value
+
+    assert value("That's done, thanks!") > value("I will look at it, thanks!")
+
+
 def test_two_boundaries_side_by_side_are_rare() -> None:
     wish = "I also need a doctor for my knee. Can you find me a good one in town?"
     names = [r.name for r in scored(*TRIP, wish, "Dr Marti is free on Monday.")[-1].reasons]
@@ -187,7 +198,7 @@ TALK = st.lists(
 
 
 @given(TALK, st.integers(0, 8), st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_any_conversation_is_scored_the_same_twice_and_without_looking_ahead(
     talk: list[Signal], cut: int, vectors: bool
 ) -> None:
