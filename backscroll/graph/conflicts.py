@@ -12,12 +12,13 @@ from functools import cache
 from typing import NamedTuple, cast
 
 from backscroll.graph.facts import EITHER, OBJECT, SUBJECT, VALUE, Span, fact, predicates_of, spans
+from backscroll.graph.group import NOWHERE, Group
 from backscroll.graph.index import Line
 from backscroll.graph.names import value_key
 from backscroll.graph.overrides import Stand
 from backscroll.graph.predicates import direction, rules
 from backscroll.graph.view import Contradiction, Evidence, Fact, Rank
-from backscroll.graph.weave import NOWHERE, Group, Weave
+from backscroll.graph.weave import Weave
 from backscroll.vocab.assertion import Claim
 from backscroll.vocab.ids import Ref
 
@@ -86,7 +87,7 @@ def _passed_over(weave: Weave, group: Group, predicate: str, role: str, span: Sp
         return
     told = fact(weave, group, predicate, role, span)
     held = fact(weave, group, by.predicate, role, after)
-    if by.opening == span.lines[-1].opening:
+    if by.opening == span.lines[-1].opening and by.claim.source == span.lines[-1].claim.source:
         if predicate not in _words("change", "often"):
             yield _Found(predicate, held, told, "same turn")
     elif predicate in _words("change", "never"):

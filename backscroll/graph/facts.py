@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import cast
 
+from backscroll.graph.group import NOWHERE, Group
 from backscroll.graph.index import Line, Order
 from backscroll.graph.names import key_of, value_key
 from backscroll.graph.overrides import Stand
 from backscroll.graph.predicates import Direction, direction
 from backscroll.graph.view import Evidence, Fact, Rank
-from backscroll.graph.weave import NOWHERE, Group, Weave
+from backscroll.graph.weave import Weave
 from backscroll.vocab.assertion import Change, Claim, Override
 from backscroll.vocab.ids import Ref
 

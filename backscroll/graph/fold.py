@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.graph.conflicts import conflicts
+from backscroll.graph.group import Group
 from backscroll.graph.looking import all_facts, surroundings, view_of
 from backscroll.graph.lookup import Lookup
 from backscroll.graph.predicates import named
@@ -26,7 +27,7 @@ from backscroll.graph.view import (
     Suggestion,
     WorldEntry,
 )
-from backscroll.graph.weave import Group, Weave
+from backscroll.graph.weave import Weave
 from backscroll.vocab.assertion import Override, TurnClaims
 from backscroll.vocab.ids import Ref
 

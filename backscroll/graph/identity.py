@@ -7,11 +7,11 @@ so taking a turn away takes its joins away. Before: `graph/names`. After: `graph
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from enum import IntEnum
 
 from backscroll.graph.index import Profile
-from backscroll.graph.names import Shape, shape_of
+from backscroll.graph.names import Shape, code_like, shape_of
 
 
 class Tie(IntEnum):
@@ -38,6 +38,9 @@ class Links:
         self._ties: dict[str, dict[str, list[int]]] = {}
         self._bars: frozenset[Pair] = frozenset()
         self.changed: set[str] = set()  # keys whose ties appeared or went since somebody last looked
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._ties
 
     def tie(self, one: str, two: str, why: Tie, by: int) -> None:
         """Count a tie up (1) or down (-1)."""
@@ -109,31 +112,53 @@ class Links:
 
 
 _PERSONAL = frozenset({"person", "creature", "animal"})
+_FILES = frozenset({"file", "", "thing", "concept"})
 
 
 def tokens_of(key: str) -> tuple[str, ...]:
     """By what a key may meet others: its name without titles, its first and last part."""
     shape = shape_of(key)
     if shape is None:
-        return ()
+        return (f"b:{name}",) if (name := _file_name(key)) else ()
     if shape.chinese and "·" not in key:
-        if shape.family:
-            return (f"f:{shape.family}",)
+        if shape.family:  # 小明 may be a 明, or the given name of a 王小明
+            return (f"f:{shape.family}", f"g:{key}") if shape.core[0] == key else (f"f:{shape.family}",)
         if shape.whole:
-            return (f"n:{''.join(shape.core)}", f"f:{shape.core[0]}", f"g:{shape.core[1]}")
+            family, given = shape.core
+            return (f"n:{family}{given}", f"f:{family}", f"g:{given}", f"f:{given[-1]}")
         name = shape.core[0]
         return (f"n:{name}", f"f:{name[0]}", f"g:{name}") if len(name) == 2 else (f"n:{name}",)
     return tuple(dict.fromkeys((f"n:{' '.join(shape.core)}", f"p:{shape.core[0]}", f"p:{shape.core[-1]}")))
 
 
+def _file_name(key: str) -> str:
+    """The last part of a path, or a file's own name; empty for identifiers, addresses and folders."""
+    name = key.rsplit("/", 1)[-1]
+    return name if code_like(key) and "." in name and "://" not in key and "#" not in key else ""
+
+
 def joined(token: str, keys: Iterable[str], kind_of: Callable[[str], Profile]) -> set[Pair]:
     """The pairs of live keys that meet at a token and can only mean one node."""
+    if token[0] == "b":
+        return _same_file(sorted(keys, key=lambda key: (-len(key), key)), kind_of)
     known = [(key, shape, _kind(shape, kind_of(key))) for key in sorted(keys) if (shape := shape_of(key))]
     if len(known) < 2:
         return set()
     if token[0] == "n":
         return _same_name(known)
     return _part_of_name(token, known)
+
+
+def _same_file(paths: list[str], kind_of: Callable[[str], Profile]) -> set[Pair]:
+    """A shorter path joins the only file that it can be: `table.py` and `src/table.py`, while there is no other."""
+    out: set[Pair] = set()
+    for at, path in enumerate(paths):
+        ends = "/" + path.lstrip("/")
+        longer = [other for other in paths[:at] if other.endswith(ends) and kind_of(other).type in _FILES]
+        longest = "/" + longer[0] if longer else ""
+        if longer and kind_of(path).type in _FILES and all(longest.endswith(other) for other in longer):
+            out.add(pair(path, longer[0]))
+    return out
 
 
 def _kind(shape: Shape, said: Profile) -> Profile:
@@ -162,11 +187,14 @@ def _part_of_name(token: str, known: list[tuple[str, Shape, Profile]]) -> set[Pa
         if token[0] == "f":
             short = bool(shape.family)
         else:
-            short = not shape.whole and shape.core[0] == part and not (token[0] == "g" and shape.titled)
+            short = shape.core == (part,) and not (token[0] == "g" and shape.titled and not shape.family)
         if short:
             shorts.append((key, kind))
         elif shape.whole or token[0] == "f":
             wholes.append((key, shape.core, kind))
+    if token[0] == "f":
+        given = {key for key, _ in shorts}
+        wholes = [w for w in wholes if w[1][0][0] == part or w[1][-1] in given]
     if not shorts or len({"".join(core) for _, core, _ in wholes}) != 1:
         return set()
     if token[0] == "f" and len(shorts) > 1:
@@ -176,3 +204,35 @@ def _part_of_name(token: str, known: list[tuple[str, Shape, Profile]]) -> set[Pa
         return set()
     full, _, type_ = wholes[0]
     return {pair(key, full) for key, kind in shorts if kind.type == type_.type}
+
+
+class ByRule:
+    """The ties that rules make among the names in use, looked at again only where a name came, went or changed its kind."""
+
+    def __init__(self, links: Links) -> None:
+        self._links = links
+        self._tokens: dict[str, set[str]] = {}
+        self._pairs: dict[str, set[Pair]] = {}
+
+    def look_again(
+        self, keys: Iterable[str], live: Container[str], kind_of: Callable[[str], Profile]
+    ) -> None:
+        """Follow what became of some keys."""
+        tokens: set[str] = set()
+        for key in keys:
+            alive = key in live
+            for token in tokens_of(key):
+                sharing = self._tokens.setdefault(token, set())
+                (sharing.add if alive else sharing.discard)(key)
+                tokens.add(token)
+        for token in sorted(tokens):
+            now = joined(token, self._tokens[token], kind_of)
+            before = self._pairs.get(token, set())
+            for one, two in now ^ before:
+                self._links.tie(one, two, Tie.RULE, 1 if (one, two) in now else -1)
+            if now:
+                self._pairs[token] = now
+            else:
+                self._pairs.pop(token, None)
+            if not self._tokens[token]:
+                del self._tokens[token]

@@ -11,12 +11,13 @@ from dataclasses import replace
 
 from backscroll.graph.complete import completed
 from backscroll.graph.facts import OBJECT, VALUE, Span, fact, predicates_of, spans
+from backscroll.graph.group import Group
 from backscroll.graph.index import Line
 from backscroll.graph.lookup import called, spelled
 from backscroll.graph.names import ROLES, readable
 from backscroll.graph.predicates import direction
 from backscroll.graph.view import Evidence, Fact, Neighbourhood, NodeView, Options, Rank, WorldEntry
-from backscroll.graph.weave import Group, Weave
+from backscroll.graph.weave import Weave
 
 #: What tells a node from others of its name, the most telling first.
 _QUALIFIERS = ("race", "occupation", "title", "kind")
@@ -62,7 +63,8 @@ def _name(weave: Weave, group: Group, options: Options) -> str:
 
 def _aliases(weave: Weave, group: Group, name: str) -> tuple[str, ...]:
     """The other names of a node, in the order of their keys; roles are no names."""
-    keys = [key for key in group.members if weave.lives(key) and key not in ROLES]
+    given = weave.layer.spelled
+    keys = [key for key in group.members if (weave.lives(key) or key in given) and key not in ROLES]
     written = dict.fromkeys(spelled(weave, key) for key in keys)
     return tuple(text for text in written if text != name)
 

@@ -10,8 +10,9 @@ import difflib
 import unicodedata
 from collections.abc import Iterable
 
+from backscroll.graph.group import Group
 from backscroll.graph.names import ROLES, key_of, readable, trimmed, units, units_with_places
-from backscroll.graph.weave import Group, Weave
+from backscroll.graph.weave import Weave
 
 _APART = frozenset(',;!?\n，。！？；、：:"“”')
 
@@ -30,8 +31,8 @@ class Lookup:
         """Take in the names that came or went."""
         weave = self._weave
         changed, weave.renamed = weave.renamed, set()
-        for key in {**weave.index.mentions, **weave.layer.shown} if changed is None else changed:
-            live = weave.lives(key)
+        for key in weave.all_names() if changed is None else changed:
+            live = weave.names(key)
             if live == (key in self._known):
                 continue
             words = units(key)
@@ -63,7 +64,7 @@ class Lookup:
     def exact(self, name: str) -> Group | None:
         """The node that has exactly this name, key or alias."""
         for key in dict.fromkeys((name, key_of(name))):
-            if key and self._weave.lives(key):
+            if key and (self._weave.lives(key) or key in self._weave.links):
                 group = self._weave.group(key)
                 if self._weave.visible(group):
                     return group

@@ -75,6 +75,7 @@ class Layer:
         return {
             *self.stands,
             *self.about,
+            *self.spelled,
             *self.shown,
             *self.names,
             *self.types,

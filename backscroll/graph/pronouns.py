@@ -69,7 +69,7 @@ def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]
         if not subject or (raw.object and not object_):
             said.unsettled += 1
         elif raw.kind is not Claim.NODE or raw.subject[0] == PRONOUN:
-            _write(said, raw, number, subject, object_)
+            _write(said, raw, number, subject, object_, kind_of)
         for slot, key in enumerate((subject, raw.other, object_)):
             if key:
                 flow.append(key)
@@ -86,19 +86,27 @@ def _each_last(keys: list[str]) -> tuple[str, ...]:
     return tuple(reversed(dict.fromkeys(reversed(keys))))
 
 
-def _write(said: Said, raw: Raw, number: int, subject: str, object_: str) -> None:
+def _write(
+    said: Said, raw: Raw, number: int, subject: str, object_: str, kind_of: Callable[[str], Profile]
+) -> None:
     """The line of a settled claim."""
     turn, claim = said.turn, raw.claim
     if raw.subject[0] == PRONOUN:
         if claim.type:
             said.echoes.append((subject, claim.type, max(1, round(claim.sure * 100))))
-        if raw.other and claim.sure >= SURE:
+        if raw.other and claim.sure >= SURE and _alike(kind_of(subject), kind_of(raw.other)):
             said.joins.append((subject, raw.other))
     if raw.kind is Claim.NODE:
         return
     one, two = (object_, subject) if raw.flipped else (subject, object_)
     order = (0, turn.position, turn.opening, number)
     said.lines.append(Line(order, turn.opening, claim, raw.kind, one, raw.predicate, two, raw.flipped))
+
+
+def _alike(one: Profile, two: Profile) -> bool:
+    """False where two names are known to mean different kinds of things, or different genders."""
+    types = not one.type or not two.type or one.type == two.type
+    return types and (not one.gender or not two.gender or one.gender == two.gender)
 
 
 def _meant(

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 from backscroll.graph.facts import VALUE, spans
+from backscroll.graph.group import Group
 from backscroll.graph.identity import pair, tokens_of
 from backscroll.graph.index import SURE
 from backscroll.graph.lookup import called
 from backscroll.graph.names import ROLES, code_like, key_of, shape_of
 from backscroll.graph.predicates import direction, rules
 from backscroll.graph.view import Contradiction, NodeView, Question, Suggestion, WorldEntry
-from backscroll.graph.weave import Group, Weave
+from backscroll.graph.weave import Weave
 from backscroll.vocab.assertion import Claim
 
 #: A name that more keys share than this tells nothing.
@@ -48,7 +49,7 @@ def suggestions(weave: Weave, world: Sequence[WorldEntry]) -> list[Suggestion]:
 
 
 def _clues(weave: Weave, keys: list[str], world: Sequence[WorldEntry]) -> Iterator[_Clue]:
-    yield from _shared_parts(keys)
+    yield from _shared_parts(weave, keys)
     yield from _spelled_alike(keys)
     yield from _initials(keys)
     yield from _one_entry(weave, world)
@@ -74,17 +75,19 @@ def _titled(key: str) -> str:
     return shape.gender if shape else ""
 
 
-def _shared_parts(keys: list[str]) -> Iterator[_Clue]:
+def _shared_parts(weave: Weave, keys: list[str]) -> Iterator[_Clue]:
     """A first, last or family name that several have."""
     by_token: dict[str, list[str]] = {}
     for key in keys:
         for token in tokens_of(key):
             by_token.setdefault(token, []).append(key)
     for token, sharing in sorted(by_token.items()):
-        if not 2 <= len(sharing) <= _CROWD:
+        if token[0] == "b" or not 2 <= len(sharing) <= _CROWD:
             continue
         for one, two in combinations(sharing, 2):
             shapes = shape_of(one), shape_of(two)
+            if token[0] != "n" and "person" not in (weave.kind(one).type, weave.kind(two).type):
+                continue  # South America is not America
             assert shapes[0] is not None
             assert shapes[1] is not None
             if token[0] == "n":
@@ -211,11 +214,17 @@ def questions(
             facts = (*view(group).attributes, *view(group).relations)
             own = tuple(f for f in facts if f.rank.value == "person")
             out.append(Question(_id("orphan", node), "orphan", (node,), text, own))
-        elif not weave.type(group) and len(weave.openings(group)) >= 3:
+        elif not weave.type(group) and _often_told(weave, group):
             text = f"What is {called(weave, group)}: a person, a place, a thing?"
             out.append(Question(_id("missing", node), "missing", (node,), text))
     unique = {question.id: question for question in out}
     return list(unique.values())
+
+
+def _often_told(weave: Weave, group: Group) -> bool:
+    """True where many turns speak of it and something is said of it: only then its kind matters."""
+    said = any(name != "alias" for key in group.members for name in weave.index.slots.get(key, ()))
+    return said and len(weave.openings(group)) >= 5
 
 
 def _worth_asking(found: Contradiction) -> bool:

@@ -13,40 +13,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from backscroll.graph.identity import Links, Pair, Tie, joined, tokens_of
+from backscroll.graph.group import NOWHERE, Group, Place
+from backscroll.graph.identity import ByRule, Links, Tie
 from backscroll.graph.index import SURE, Index, Line, Order, Profile, Said, elected, read
 from backscroll.graph.names import ROLES, key_of
 from backscroll.graph.overrides import Layer, layer_of
 from backscroll.graph.predicates import direction
 from backscroll.graph.pronouns import REACH, settle
-from backscroll.graph.view import NodeView
 from backscroll.vocab.assertion import PRONOUN, Claim, Override, TurnClaims
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.part import Json
-
-Place = tuple[bytes, Ref]
-#: What stands on a person's word alone comes after everything that a turn says.
-NOWHERE = Ref("", 0)
-
-
-class Group:
-    """Names that are one node, with what was worked out about it so far."""
-
-    __slots__ = ("first", "last", "members", "spans", "told", "view")
-
-    def __init__(self, members: tuple[str, ...]) -> None:
-        self.members = members
-        self.spans: dict[tuple[str, str], Json] = {}  # predicate and role: what `graph/facts` made of it
-        self.view: NodeView | None = None
-        self.first: tuple[Order, str] | None = None
-        self.last: Place | None = None
-        self.told: Json = None  # what `graph/conflicts` keeps here
-
-    def forget(self, predicate: str) -> None:
-        """Drop what was worked out about a predicate, and what rests on it."""
-        for role in "svox":
-            self.spans.pop((predicate, role), None)
-        self.view = self.told = None
 
 
 @dataclass(slots=True)
@@ -72,13 +47,12 @@ class Weave:
         self.layer: Layer = Layer()
         self.unsettled = 0
         self._groups: dict[str, Group] = {}
-        self._tokens: dict[str, set[str]] = {}
-        self._pairs: dict[str, set[Pair]] = {}
+        self._rules = ByRule(self.links)
         self._kinds: dict[str, Profile] = {}
         #: Keys that came or went since the names were last read; None: they never were.
         self.renamed: set[str] | None = None
-        if key_of(user) != "user":
-            self.links.tie("user", key_of(user), Tie.STATED, 1)
+        self.user = key_of(user)
+        self.links.tie("user", self.user, Tie.STATED, 1)
         self.override(overrides)
 
     # Changes.
@@ -153,7 +127,7 @@ class Weave:
                 work.spelled.add(raw.other)
 
     def _settle_all(self, work: _Work, *, everything: bool) -> None:
-        self._join_by_rule(work.spelled)
+        self._rules.look_again(work.spelled, self.index.surfaces, self._own_kind)
         self._look_at_kinds(work)
         if everything:
             for place in self.places:
@@ -163,30 +137,6 @@ class Weave:
         self._regroup(work)
         if self.renamed is not None:
             self.renamed |= work.named.keys()
-
-    def _join_by_rule(self, spelled: set[str]) -> None:
-        """Names that can only be one node, for every part of a name that came, went or changed its kind."""
-        tokens: set[str] = set()
-        for key in spelled:
-            live = key in self.index.surfaces
-            for token in tokens_of(key):
-                keys = self._tokens.setdefault(token, set())
-                if live:
-                    keys.add(key)
-                else:
-                    keys.discard(key)
-                tokens.add(token)
-        for token in sorted(tokens):
-            now = joined(token, self._tokens[token], self._own_kind)
-            before = self._pairs.get(token, set())
-            for one, two in now ^ before:
-                self.links.tie(one, two, Tie.RULE, 1 if (one, two) in now else -1)
-            if now:
-                self._pairs[token] = now
-            else:
-                self._pairs.pop(token, None)
-            if not self._tokens[token]:
-                del self._tokens[token]
 
     def _look_at_kinds(self, work: _Work) -> None:
         """Turns in which a pronoun may now mean somebody else, because a name means another kind of thing."""
@@ -378,6 +328,14 @@ class Weave:
     def lives(self, key: str) -> bool:
         """True for a key that a live turn or a person uses."""
         return key in self.index.mentions or key in self.layer.shown
+
+    def names(self, key: str) -> bool:
+        """True for a key by which a node may be looked for: one in use, or a name that the person gave."""
+        return self.lives(key) or key in self.layer.spelled or key == self.user
+
+    def all_names(self) -> set[str]:
+        """Every such key."""
+        return {*self.index.mentions, *self.layer.shown, *self.layer.spelled, self.user}
 
     def first(self, group: Group) -> tuple[Order, str]:
         """Where a node appears first, and under which key: that is its id."""

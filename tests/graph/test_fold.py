@@ -1,0 +1,206 @@
+"""The fold: latest wins, earlier values stay as history, both ends see a relation, dropping brings back."""
+
+from __future__ import annotations
+
+from backscroll.graph.fold import Graph
+from backscroll.graph.view import Options, WorldEntry
+from backscroll.vocab.assertion import TurnClaims
+from tests.graph.claims import alias, ends, has, is_, node, now, person, ref, turn
+
+
+def spans(graph: Graph, name: str, predicate: str) -> list[tuple[str, int | None, int | None]]:
+    return [
+        (f.value or f.object, f.since.seq if f.since else None, f.until.seq if f.until else None)
+        for f in graph.history(name, predicate)
+    ]
+
+
+def test_the_latest_of_a_single_value_wins_and_the_earlier_is_history() -> None:
+    graph = Graph([turn(1, has("Ann", "mood", "sad")), turn(2, has("Ann", "mood", "glad"))])
+    assert now(graph, "Ann", "mood") == ["glad"]
+    assert spans(graph, "Ann", "mood") == [("sad", 1, 2), ("glad", 2, None)]
+
+
+def test_dropping_the_turn_that_superseded_brings_the_old_fact_back() -> None:
+    graph = Graph([turn(1, has("Ann", "mood", "sad")), turn(2, has("Ann", "mood", "glad"))])
+    assert now(graph, "Ann", "mood") == ["glad"]
+    graph.drop(ref(2))
+    assert spans(graph, "Ann", "mood") == [("sad", 1, None)]
+
+
+def test_the_place_of_a_turn_counts_not_its_arrival() -> None:
+    graph = Graph([turn(2, has("Ann", "mood", "glad"))])
+    graph.put(turn(1, has("Ann", "mood", "sad")))
+    assert now(graph, "Ann", "mood") == ["glad"]
+    graph.put(TurnClaims(ref(1), b"\xff", (has("Ann", "mood", "sad"),)))
+    assert now(graph, "Ann", "mood") == ["sad"]
+
+
+def test_a_fact_said_again_gains_evidence() -> None:
+    graph = Graph([turn(1, has("Ann", "race", "Elf")), turn(2, has("Ann", "race", "an elf."))])
+    (fact,) = graph.why("Ann", "race")
+    assert (fact.value, [e.opening.seq for e in fact.evidence]) == ("Elf", [1, 2])
+
+
+def test_many_values_stand_side_by_side() -> None:
+    graph = Graph([turn(1, has("Ann", "skill", "song")), turn(2, has("Ann", "skill", "chess"))])
+    assert now(graph, "Ann", "skill") == ["song", "chess"]
+
+
+def test_a_thing_changes_hands() -> None:
+    graph = Graph([turn(1, is_("Ann", "owns", "Bow")), turn(2, is_("Tom", "owns", "Bow"))])
+    assert (now(graph, "Ann", "owns"), now(graph, "Tom", "owns")) == ([], ["bow"])
+    assert now(graph, "Bow", "owned_by") == ["tom"]
+    assert spans(graph, "Ann", "owns") == [("bow", 1, 2)]
+
+
+def test_a_relation_said_from_the_other_end_is_the_same_one() -> None:
+    graph = Graph([turn(1, is_("Mill", "employs", "Ann")), turn(2, is_("Ann", "works_at", "Inn"))])
+    assert now(graph, "Ann", "works_at") == ["inn"]
+    assert now(graph, "Mill", "employs") == []
+    (fact,) = graph.node("Inn").relations
+    assert (fact.predicate, fact.object, fact.derived) == ("employs", "ann", True)
+
+
+def test_nobody_has_two_spouses_whoever_marries_again() -> None:
+    graph = Graph([turn(1, is_("Ann", "spouse_of", "Tom")), turn(2, is_("Sue", "spouse_of", "Tom"))])
+    assert (now(graph, "Ann", "spouse_of"), now(graph, "Tom", "spouse_of")) == ([], ["sue"])
+    graph.drop(ref(2))
+    assert now(graph, "Ann", "spouse_of") == ["tom"]
+
+
+def test_an_end_closes_one_or_all() -> None:
+    said = [turn(1, is_("Ann", "likes", "Tom"), is_("Ann", "likes", "Sue"))]
+    graph = Graph([*said, turn(2, ends("Ann", "likes", "Tom"))])
+    assert now(graph, "Ann", "likes") == ["sue"]
+    graph.put(turn(2, ends("Ann", "likes")))
+    assert now(graph, "Ann", "likes") == []
+    assert spans(graph, "Ann", "likes") == [("tom", 1, 2), ("sue", 1, 2)]
+
+
+def test_an_end_said_of_the_other_end() -> None:
+    said = [turn(1, is_("Ann", "works_at", "Mill"), is_("Tom", "works_at", "Mill"))]
+    graph = Graph([*said, turn(2, ends("Mill", "employs"))])
+    assert (now(graph, "Ann", "works_at"), now(graph, "Mill", "employs")) == ([], [])
+
+
+def test_an_end_of_an_attribute() -> None:
+    graph = Graph(
+        [
+            turn(1, has("Ann", "skill", "song"), has("Ann", "skill", "chess")),
+            turn(2, ends("Ann", "skill", value="song")),
+        ]
+    )
+    assert now(graph, "Ann", "skill") == ["chess"]
+
+
+def test_what_held_ended_and_holds_again_has_two_spans() -> None:
+    graph = Graph(
+        [
+            turn(1, is_("Ann", "friend_of", "Tom")),
+            turn(2, ends("Tom", "friend_of", "Ann")),
+            turn(3, is_("Tom", "friend_of", "Ann")),
+        ]
+    )
+    assert spans(graph, "Ann", "friend_of") == [("tom", 1, 2), ("tom", 3, None)]
+
+
+def test_the_opposite_ends_it() -> None:
+    graph = Graph([turn(1, is_("Ann", "likes", "Tom")), turn(2, is_("Ann", "hates", "Tom"))])
+    assert (now(graph, "Ann", "likes"), now(graph, "Ann", "hates")) == ([], ["tom"])
+
+
+def test_a_hint_supersedes_nothing_that_is_surer() -> None:
+    graph = Graph([turn(1, has("Ann", "race", "elf")), turn(2, has("Ann", "race", "orc", sure=0.3))])
+    assert now(graph, "Ann", "race") == ["elf"]
+    graph.drop(ref(1))
+    assert now(graph, "Ann", "race") == ["orc"]
+    graph = Graph(
+        [turn(1, is_("Ann", "spouse_of", "Tom")), turn(2, is_("Sue", "spouse_of", "Tom", sure=0.3))]
+    )
+    assert (now(graph, "Ann", "spouse_of"), now(graph, "Sue", "spouse_of")) == (["tom"], [])
+
+
+def test_the_type_that_most_is_said_for() -> None:
+    said = [turn(1, node("Oak", "thing")), turn(2, node("Oak", "thing")), turn(3, node("Oak", "place"))]
+    assert Graph(said).node("Oak").type == "place"  # a thing is everything: any other word says more
+    assert (
+        Graph([*said, turn(4, node("Oak", "work")), turn(5, node("Oak", "work"))]).node("Oak").type == "work"
+    )
+
+
+def test_what_was_true_then() -> None:
+    graph = Graph([turn(n, has("Ann", "mood", mood)) for n, mood in enumerate(["sad", "glad", "calm"], 1)])
+    assert now(graph.at(turn(2).position), "Ann", "mood") == ["glad"]
+    assert now(graph, "Ann", "mood") == ["calm"]
+
+
+def test_who_said_so() -> None:
+    graph = Graph([turn(1, is_("Ann", "loves", "Tom", quote="Ann loves Tom.", speaker="Sue"))])
+    (fact,) = graph.why("Ann", "loves", "tom")
+    (evidence,) = fact.evidence
+    assert evidence.assertion is not None
+    assert (evidence.opening, evidence.assertion.quote, evidence.assertion.speaker) == (
+        ref(1),
+        "Ann loves Tom.",
+        "Sue",
+    )
+    assert graph.why("Ann", "hates") == []
+
+
+def test_why_a_node_has_another_name() -> None:
+    graph = Graph([turn(1, person("Ann")), turn(2, alias("Ann", "安", quote="Ann，也叫安"))])
+    assert [(f.value, f.evidence[0].opening) for f in graph.why("安", "alias")] == [("安", ref(2))]
+
+
+def test_around_a_node_the_nearest_first_and_what_was_left_out() -> None:
+    graph = Graph(
+        [
+            turn(1, is_("Ann", "friend_of", "Tom"), is_("Ann", "likes", "Rome"), is_("Sue", "likes", "Ann")),
+            turn(2, is_("Tom", "likes", "Oslo"), is_("Ann", "visited", "Rome")),
+        ]
+    )
+    near = graph.around(["Ann"])
+    assert [view.id for view in near.nodes] == ["ann", "rome", "tom", "sue"]
+    assert {(f.node, f.predicate, f.object) for f in near.relations} == {
+        ("ann", "friend_of", "tom"),
+        ("ann", "likes", "rome"),
+        ("ann", "visited", "rome"),
+        ("sue", "likes", "ann"),
+    }
+    assert [view.id for view in graph.around(["Ann"], depth=2).nodes][-1] == "oslo"
+    few = graph.around(["Ann"], limit=2)
+    assert ([view.id for view in few.nodes], few.left_out) == (["ann", "rome"], 2)
+
+
+def test_what_a_turn_introduces_and_which_turns_it_affects() -> None:
+    graph = Graph(
+        [turn(1, person("Ann")), turn(2, is_("Ann", "likes", "Rome")), turn(3, is_("Tom", "likes", "Rome"))]
+    )
+    assert graph.introduced(ref(2)) == ["rome"]
+    assert graph.affected(ref(2)) == [ref(3)]
+    assert graph.affected(ref(1)) == [ref(2)]
+    assert graph.affected(ref(3)) == []
+    assert graph.affected(ref(99)) == graph.introduced(ref(99)) == []
+
+
+def test_nodes_by_type_and_text() -> None:
+    graph = Graph([turn(1, person("Ann"), node("Rome", "place"), has("Ann", "hobby", "rowing"))])
+    assert [v.id for v in graph.nodes(type="place")] == ["rome"]
+    assert [v.id for v in graph.nodes(text="ROW")] == ["ann"]
+    assert [v.id for v in graph.nodes(limit=1)] == ["ann"]
+
+
+def test_a_world_description_completes_a_node_and_names_it() -> None:
+    world = [WorldEntry("Ellie", ("Ellie",), "", "person", (("race", "forest elf"),))]
+    graph = Graph([turn(1, person("Ellie"))], world=world)
+    assert graph.node("ellie_forest_elf").attribute("race") == "forest elf"
+    graph.set_world([])
+    assert graph.find("ellie_forest_elf") is None
+    assert len(graph.node("Ellie").attributes) >= Options().min_attributes
+
+
+def test_the_user_by_another_word() -> None:
+    graph = Graph([turn(1, has("user", "mood", "glad"))], options=Options(user="旅人"))
+    assert graph.node("旅人").name == "旅人"
+    assert graph.find("user") == "user"

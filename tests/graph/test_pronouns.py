@@ -1,0 +1,113 @@
+"""Whom pronouns mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from backscroll.graph.fold import Graph
+from backscroll.vocab.assertion import Assertion
+from tests.graph.claims import alias, has, is_, node, now, person, ref, turn
+
+
+def test_the_last_mentioned_that_fits() -> None:
+    graph = Graph(
+        [
+            turn(1, person("Ellie", hint="female"), person("Tom", hint="male"), node("Oak", "place")),
+            turn(2, has("@she", "mood", "glad"), has("@he", "mood", "sad"), has("@it", "size", "large")),
+        ]
+    )
+    assert (now(graph, "Ellie", "mood"), now(graph, "Tom", "mood")) == (["glad"], ["sad"])
+    assert now(graph, "Oak", "size") == ["large"]
+
+
+def test_the_same_turn_comes_first() -> None:
+    graph = Graph([turn(1, person("Ann")), turn(2, person("Beth"), has("@she", "mood", "glad"))])
+    assert now(graph, "Beth", "mood") == ["glad"]
+
+
+def test_not_further_back_than_three_turns_unless_the_talk_goes_on() -> None:
+    far = [turn(1, person("Ann")), turn(2), turn(3), turn(4), turn(5, has("@she", "mood", "glad"))]
+    graph = Graph(far)
+    assert graph.unsettled == 1
+    assert now(graph, "Ann", "mood") == []
+    graph.put(turn(3, has("@she", "age", "9")))
+    assert graph.unsettled == 0
+    assert now(graph, "Ann", "mood") == ["glad"]
+
+
+def test_dropping_whom_it_meant_gives_it_to_the_one_before() -> None:
+    graph = Graph([turn(1, person("Ann")), turn(2, person("Beth")), turn(3, has("@she", "mood", "glad"))])
+    assert now(graph, "Beth", "mood") == ["glad"]
+    graph.drop(ref(2))
+    assert now(graph, "Ann", "mood") == ["glad"]
+
+
+def test_what_is_learned_later_about_a_gender_counts() -> None:
+    graph = Graph([turn(1, person("Ann"), person("Kim")), turn(2, has("@she", "mood", "glad"))])
+    assert now(graph, "Kim", "mood") == ["glad"]
+    graph.put(turn(9, has("Kim", "gender", "男")))
+    assert now(graph, "Ann", "mood") == ["glad"]
+    graph.drop(ref(9))
+    assert now(graph, "Kim", "mood") == ["glad"]
+
+
+@pytest.mark.parametrize(("speaker", "meant"), [("user", "assistant"), ("assistant", "user"), ("Tom", "ann")])
+def test_you_is_the_other_one(speaker: str, meant: str) -> None:
+    graph = Graph(
+        [
+            turn(1, person("Rock", speaker="Ann" if speaker == "Tom" else "")),
+            turn(2, has("@you", "mood", "glad", speaker=speaker)),
+        ]
+    )
+    assert now(graph, meant, "mood") == ["glad"]
+
+
+def test_we_and_i_are_the_speaker_among_others() -> None:
+    graph = Graph(
+        [turn(1, is_("@we", "visited", "Rome", speaker="user"), has("@i", "mood", "glad", speaker="user"))]
+    )
+    assert now(graph, "user", "visited") == ["rome"]
+    assert now(graph, "user", "mood") == ["glad"]
+
+
+def test_nobody_stands_in_a_relation_to_themselves_by_pronoun() -> None:
+    graph = Graph([turn(1, person("Ann"), person("Tom"), is_("Tom", "likes", "@he"))])
+    assert now(graph, "Tom", "likes") == ["ann"]
+
+
+def test_a_name_given_by_pronoun_joins_unless_it_is_another_kind_of_thing() -> None:
+    graph = Graph([turn(1, person("妹妹"), alias("@她", "小红"), has("小红", "age", "9"))])
+    assert graph.node("妹妹").attribute("age") == "9"
+    graph = Graph(
+        [turn(1, person("Ann"), alias("@you", "Sherlock", speaker="Ben")), turn(2, node("Sherlock", "work"))]
+    )
+    assert graph.find("Sherlock") == "sherlock"
+
+
+def test_an_unknown_mark_is_a_name() -> None:
+    graph = Graph([turn(1, has("@alice", "mood", "glad"))])
+    assert graph.ids() == ["alice"]
+
+
+def test_nothing_fits_and_nothing_is_guessed() -> None:
+    graph = Graph([turn(1, node("Oak", "place"), has("@she", "mood", "glad"))])
+    assert graph.unsettled == 1
+    assert graph.ids() == ["oak"]
+
+
+def test_odd_claims_are_no_trouble() -> None:
+    odd = Assertion(kind=has("", "", "").kind, subject=" ", predicate="", value="\ud800")
+    graph = Graph(
+        [
+            turn(
+                1,
+                odd,
+                has("@", "mood", ""),
+                is_("A", "", ""),
+                is_("A", "", "B"),
+                has("\ud800", "\ud800", "x"),
+            )
+        ]
+    )
+    assert now(graph, "A", "related_to") == ["b"]
+    assert graph.mentioned("\ud800 a b") is not None
