@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.record.derived import Charge, Lesson, Made, Node, Reply
+from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, TurnMark
 from backscroll.record.history import PINNED
 from backscroll.record.ports import Bounds, Wanted
 from backscroll.vocab.event import PLENTY
@@ -532,3 +532,42 @@ def test_names_of_any_text(store: backscroll.Engine, thread: backscroll.Thread) 
     assert len(read(store, lambda r: r.charges(thread=odd))) == 1
     assert len(read(store, lambda r: r.lessons(odd))) == 1
     assert read(store, lambda r: r.made([b"k"]))[b"k"].recipe.startswith("模型")
+
+
+# -- turns under analysis --------------------------------------------------------------------------------------------
+
+
+def test_turn_marks_are_kept_by_thread_and_rule(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+    """In order of position, between two positions, from either end; another rule has marks of its own."""
+    a, b, c = say(thread, "u one", "a two", "u three")
+    start = TurnMark(thread.id, "4.1", Ref(thread.id, 0), b"", due=3, version="v0")
+    first = TurnMark(thread.id, "4.1", a.id, b"\x01", 3, 9, True, b"\x03", "v", b"key", (a.id, b.id))
+    last = TurnMark(thread.id, "4.1", c.id, b"\x03\x00\xff")
+    other = replace(first, rule="3.0 \x00 é", pinned=0)
+    write(store, lambda tx: tx.set_turn_marks([last, first, start, other]))
+    marks = lambda **how: read(store, lambda r: r.turn_marks(thread.id, "4.1", **how))  # noqa: E731
+    assert marks() == [start, first, last]
+    assert marks(newest_first=True, limit=2) == [last, first]
+    assert marks(after=b"\x01") == [last]
+    assert marks(before=b"\x03\x00\xff", after=b"") == [first]
+    assert marks(limit=0) == []
+    assert read(store, lambda r: r.turn_marks(thread.id, other.rule)) == [other]
+    assert read(store, lambda r: r.turn_marks(UNKNOWN, "4.1")) == []
+    again = replace(first, pinned=0, gone=False, ends=b"", sources=(b.id,))
+    write(store, lambda tx: tx.set_turn_marks([again]))
+    assert marks() == [start, again, last]
+    write(store, lambda tx: tx.drop_turn_marks(thread.id, "4.1", [a.id, b.id]))
+    assert marks() == [start, last]
+    write(store, lambda tx: tx.drop_turn_marks(thread.id, "4.1"))
+    assert marks() == []
+    assert read(store, lambda r: r.turn_marks(thread.id, other.rule)) == [other]
+
+
+def test_a_forget_drops_the_marks_of_the_family(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+    """What rests on a hash of words goes with them; the analysis starts over."""
+    (a,) = say(thread, "u one")
+    mark = TurnMark(thread.id, "4.1", a.id, b"\x01", due=1, version="v", key=b"key", sources=(a.id,))
+    write(store, lambda tx: (tx.set_turn_marks([mark]), tx.set_progress(thread.id, "turns:4.1", 2)))
+    thread.forget(a.id)
+    assert read(store, lambda r: r.turn_marks(thread.id, "4.1")) == []
+    assert read(store, lambda r: r.progress(thread.id, "turns:4.1")) == 0
