@@ -32,13 +32,14 @@ _OWNED = re.compile(
 _BOXED = re.compile(r"\s*[【\[「《]([^】\]」》\n]{1,40})[】\]」》][ \t]*[:：]?")
 _LED = re.compile(r"\s*([^\s:：—–][^:：\n—–]{0,39}?)\s*(?:[:：]|[—–]{1,2}|\s-\s)\s*\S")
 _NAMED = re.compile(
-    r"^\s*(?:full )?name\s*[:：]\s*([^\n]{1,60})|^\s*(?:姓名|名字|名称|角色名?)\s*[:：]\s*([^\n]{1,40})",
+    r"^[ \t]*(?:full )?name[ \t]*[:：]\s*([^\n]{1,60})|^[ \t]*(?:姓名|名字|名称|角色名?)[ \t]*[:：][ \t]*([^\n]{1,40})",
     re.IGNORECASE | re.MULTILINE,
 )
 _SUBJECT = re.compile(
     r"\s*(?:The\s+)?([A-Z][\w'’.-]*(?:\s+(?:of|the|de|von|van|al|[A-Z][\w'’.-]*)){0,5})(?:,[^,\n]{1,60},)?\s+(?:is|are|was|were|has|have|lives?|belongs?)\b"
 )
 _ZH_SUBJECT = re.compile(r"\s*([一-鿿·]{2,8}?)(?:们)?(?<![不并也都曾])(?:是|住在|位于|生活在|来自|属于)")
+_FIRST_WORDS = 2000  # characters in which a name may stand
 _PRONOUNS = {"It", "He", "She", "They", "There", "This", "That", "These", "Those", "We", "You", "I"}
 _ZH_PRONOUNS = ("这", "那", "她", "他", "它", "我", "你")
 
@@ -174,6 +175,7 @@ def _joined(pieces: list[str]) -> Iterator[str]:
 
 def name_of(text: str) -> str:
     """What a paragraph is about, as far as its first words tell; empty where they do not."""
+    text = text[:_FIRST_WORDS]
     for pattern in (_WPP, _OWNED, _BOXED):
         if found := pattern.match(text):
             return found[1].strip()

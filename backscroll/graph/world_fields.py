@@ -11,7 +11,7 @@ from typing import NamedTuple
 from backscroll.graph.world_words import Said, is_field, is_han, plain, predicate_of, tidy, type_of_category
 
 LONGEST = 400  # characters of a value; what is longer is a text, not a fact
-_WPP_HEAD = re.compile(r"\[?\s*([A-Za-z一-鿿]{1,24})\s*\(\s*[\"“]([^\"”\n]{1,80})[\"”]\s*\)\s*[{｛]")
+_WPP_HEAD = re.compile(r"\[?\s{0,20}([A-Za-z一-鿿]{1,24})\s*\(\s*[\"“]([^\"”\n]{1,80})[\"”]\s*\)\s*[{｛]")
 _WPP_FIELD = re.compile(r"([\w一-鿿][\w一-鿿 '’/-]{0,39}?)\s*\(\s*([\"“][^()]{0,2000}?[\"”])\s*\)")
 _QUOTED = re.compile(r"[\"“]([^\"“”]{1,400})[\"”]")
 _BOX = re.compile(r"\[([^\[\]]{3,4000})\]")

@@ -19,6 +19,7 @@ from backscroll.derive.ontology import labels
 _SPACE = re.compile(r"\s+")
 _OUTER = " \t\r\n\"'*_`.,;:!?。，；：！？、"
 _PAIRS = {"“": "”", "‘": "’", "「": "」", "『": "』", "《": "》", "(": ")", "（": "）", "[": "]", "【": "】"}
+_ROUNDS = 20  # brackets around a name that are worth taking off
 _CLOSING = {closing: opening for opening, closing in _PAIRS.items()}
 _ARTICLE = re.compile(
     r"^(?:the|a|an|all|every|each|most|many|some|any|these|those|our|their)\s+", re.IGNORECASE
@@ -75,10 +76,10 @@ def words(section: str) -> Mapping[str, tuple[str, ...]]:
 def tidy(text: str) -> str:
     """A name or value without what stands around it: quotes, punctuation, doubled blanks, brackets that close nothing."""
     text = _SPACE.sub(" ", text)
-    while True:
+    for _ in range(_ROUNDS):
         text = text.strip(_OUTER)
         if not text:
-            return text
+            break
         first, last = text[0], text[-1]
         if _PAIRS.get(first) == last and len(text) > 1:
             text = text[1:-1]
@@ -87,7 +88,8 @@ def tidy(text: str) -> str:
         elif last in _PAIRS or (last in _CLOSING and _CLOSING[last] not in text):
             text = text[:-1]
         else:
-            return text
+            break
+    return text
 
 
 def plain(text: str) -> str:

@@ -26,8 +26,8 @@ from backscroll.graph.world_words import (
     words,
 )
 
-_SENTENCE = re.compile(r"[^。！？!?；;\n]+[。！？!?；;]?")
-_COMMA = re.compile(r"\s*[，,]\s*")
+_SENTENCE = re.compile(r"[^。！？!?；;\n]{1,600}[。！？!?；;]?")
+_COMMA = re.compile(r"[，,]")
 _DOUBT = re.compile(r"如果|假如|要是|也许|或许|可能|据说|传说|是否|吗[？?]|[？?]\s*$")
 _PRONOUN = re.compile(r"(?:她们|他们|它们|这里|那里|此地|她|他|它|其)")
 _SOFT = re.compile(
