@@ -38,7 +38,7 @@ def task_block(composer: Composer, room: int) -> Block | None:
     if room < LEAST:
         return None
     history = thread if composer.as_of is None else thread.at(composer.as_of)
-    memo = thread.engine.memo.shelf("tasks", 200)
+    memo = thread.engine.memo.shelf("tasks")
     tasks = history.reading(lambda view: tasks_of(view, memo if composer.as_of is None else None))
     task = current_of(tasks)
     if task is None:

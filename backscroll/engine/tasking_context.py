@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from backscroll.assemble.crop import Cut, may_go
 from backscroll.assemble.units import Unit, is_spoken_by_user, units_of
+from backscroll.derive.recipe import Count
+from backscroll.derive.summary import summarise
 from backscroll.engine.cropping import SUMMARY_TOKENS, crop_head, crops_of, made_summary
 from backscroll.engine.lineage import View
 from backscroll.engine.pen import Pen
@@ -21,6 +23,7 @@ from backscroll.engine.sheet import CropMark
 from backscroll.engine.tasking_memory import Told
 from backscroll.engine.tasking_reading import messages_in
 from backscroll.errors import Conflict
+from backscroll.tasks.lifecycle import holds
 from backscroll.tasks.lifecycle_telling import headline
 from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import Handle
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
 #: Tokens that must leave the prompt before sending a task back is worth a crop of its middle.
 WORTH = 400
+_LONG = 160  # messages from which on the summary tree is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ class Going:
     cut: Cut
     replaces: tuple[int, ...]
     whole: bool
+    edges: tuple[tuple[bytes, bytes], ...] = ()  # the stretches, from their first to their last message
+    complete: bool = False  # nothing of the stretches stays, and nothing of them is out of the prompt already
 
 
 def going(view: View, task: Task, *, middle: bool = False) -> Going | None:
@@ -87,7 +93,15 @@ def going(view: View, task: Task, *, middle: bool = False) -> Going | None:
     messages = [m for m in messages_in(view, task) if not any(mark.holds(m.id) for mark in others)]
     units = [u for u in units_of(messages) if u.role != "tool"]  # a result never goes without its call
     cut = Cut(tuple(_middle(units) if middle else (u for u in units if may_go(u, None))))
-    return Going(task, cut, tuple(m.event.seq for m in ours), not middle) if cut.messages else None
+    if not cut.messages:
+        return None
+    complete = not (middle or ours or others) and len(cut.messages) == len(messages)
+    edges = tuple(
+        (inside[0].position, inside[-1].position)
+        for span in task.spans
+        if (inside := [m for m in messages if holds([span], m.position)])
+    )
+    return Going(task, cut, tuple(m.event.seq for m in ours), not middle, edges, complete)
 
 
 def compress(
@@ -105,7 +119,7 @@ def compress(
     tokens = sum(_sizes(thread, found.cut.messages).values())
     if not found.whole and tokens < WORTH:
         return None
-    words, by = _words(thread, found.task, found.cut.messages, tokens, told, state)
+    words, by = _words(thread, found, tokens, told, state)
     return Release(found.cut, words, by, tokens, found.replaces, found.task.id, found.whole)
 
 
@@ -128,24 +142,39 @@ def _sizes(thread: Thread, messages: Sequence[Message]) -> dict[Ref, int]:
 
 
 def _words(
-    thread: Thread,
-    task: Task,
-    messages: Sequence[Message],
-    tokens: int,
-    told: Told | None,
-    state: TaskState | None,
+    thread: Thread, found: Going, tokens: int, told: Told | None, state: TaskState | None
 ) -> tuple[str, str]:
     """What stands in the place of what goes: which task it was, how it stands, and the summary; shorter than what goes."""
     from backscroll.llm.tokens import tokenizer_for
 
     count = tokenizer_for(thread.engine.settings.model).count
-    head = headline(task, thread.info.language, state)
+    head = headline(found.task, thread.info.language, state)
     room = max(0, tokens - count(head) - 2)
-    text, by = ("", "rules") if told is None else told(messages)
+    text, by = ("", "rules") if told is None else told(found.cut.messages)
     if not text or count(text) > min(room, 2 * SUMMARY_TOKENS):
-        text, by = made_summary(messages, count, room), "rules"
+        text, by = _summed(thread, found, count, room), "rules"
     whole = f"{head}\n{text}".strip()
     return (whole if count(whole) < tokens else text), by
+
+
+def _summed(thread: Thread, found: Going, count: Count, room: int) -> str:
+    """A summary by rules; of a long stretch from the summary tree, which most of the time is made already."""
+    messages = found.cut.messages
+    if len(messages) < _LONG or not found.complete:
+        return made_summary(messages, count, room)
+    from backscroll.engine.tree import catch_up
+    from backscroll.engine.tree_reading import Forest
+
+    catch_up(thread.engine, thread.id)
+    limit = min(2 * SUMMARY_TOKENS, room // 2)
+
+    def tell(view: View) -> str:
+        forest = Forest(view)
+        parts = [part for first, last in found.edges for part in forest.cover(first, last)]
+        return summarise([forest.gist(part) for part in parts], limit_tokens=limit, count=count).text
+
+    text = thread.reading(tell)
+    return text if 0 < count(text) < room else made_summary(messages[-_LONG:], count, room)
 
 
 def clear(pen: Pen, release: Release, group: int) -> None:

@@ -25,9 +25,9 @@ from backscroll.vocab.task import Task
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
-_PAGE = 256
+_PAGE, _FEW = 256, 4
 _TITLE = 60  # characters of a title that a task gets from its first message
-_SHELF = 200  # threads whose steps are remembered
+_SHELF = 400  # threads whose steps are remembered, and places of tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,20 @@ def tasks_of(view: View, memo: MutableMapping[Any, Any] | None = None) -> list[T
             return then is now
         return now.live and then.live and now.revision == then.revision
 
-    return [_placed(view, task) for task in fold_tasks(events, view.state.id, intact=intact)]
+    tasks = fold_tasks(events, view.state.id, intact=intact)
+    # What is not being worked on can only be moved or changed by rare events: where it stands is read once between two.
+    key = (view.state.id, events[-1].seq)
+    placed: dict[str, Task] = {} if memo is None else memo.setdefault(key, {})
+    out: list[Task] = []
+    for task in tasks:
+        known = placed.get(task.id)
+        if known is None or task.current:
+            found = _placed(view, task)
+        else:
+            found = replace(task, first=known.first, last=known.last, title=task.title or known.title)
+        placed[task.id] = found
+        out.append(found)
+    return out
 
 
 def _rare(view: View, memo: MutableMapping[Any, Any] | None) -> list[Event]:
@@ -84,17 +97,17 @@ def _shared(view: View, event: Event) -> bool:
 
 def _placed(view: View, task: Task) -> Task:
     """A task with the messages that it now begins and ends with; without a title it is named after the first."""
-    first = next(_rows(view, task), None)
+    first = next(_rows(view, task, size=_FEW), None)
     if first is None:
         return task
-    last = None if task.current else next(_rows(view, task, newest_first=True), None)
+    last = None if task.current else next(_rows(view, task, newest_first=True, size=_FEW), None)
     title = task.title or _title(view, task)
     return replace(task, first=first.id, last=None if last is None else last.id, title=title)
 
 
 def _title(view: View, task: Task) -> str:
     """What the user first asked for, cut short."""
-    for message in _rows(view, task):
+    for message in _rows(view, task, size=_FEW):
         if message.role == "user" and message.text.strip():
             line = next(line for line in message.text.splitlines() if line.strip())
             words = " ".join(line.split())
@@ -107,23 +120,27 @@ def messages_in(view: View, task: Task) -> list[Message]:
     return list(_rows(view, task))
 
 
-def _rows(view: View, task: Task, *, newest_first: bool = False) -> Iterator[Message]:
+def _rows(view: View, task: Task, *, newest_first: bool = False, size: int = _PAGE) -> Iterator[Message]:
+    """The messages of a task; `size` is how many are read at first."""
     spans = sorted(task.spans, key=lambda span: span[0], reverse=newest_first)
     for low, high in spans:
-        yield from _stretch(view, low, high, newest_first=newest_first)
+        yield from _stretch(view, low, high, size, newest_first=newest_first)
 
 
-def _stretch(view: View, low: bytes, high: bytes | None, *, newest_first: bool) -> Iterator[Message]:
+def _stretch(
+    view: View, low: bytes, high: bytes | None, size: int, *, newest_first: bool
+) -> Iterator[Message]:
     after = low
     # A position just above the last one of the stretch: nothing lies between a position and it with a zero behind.
     before = None if high is None else high + b"\0"
     while True:
-        rows = view.page(_PAGE, after=after, before=before, newest_first=newest_first)
+        rows = view.page(size, after=after, before=before, newest_first=newest_first)
         for entry, spoken in rows:
             if not entry.flags & (HIDDEN | FORGOTTEN) and spoken.body is not None:
                 yield message_of(entry, spoken)
-        if len(rows) < _PAGE:
+        if len(rows) < size:
             return
+        size = _PAGE
         if newest_first:
             before = rows[-1][0].position
         else:

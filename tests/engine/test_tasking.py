@@ -558,3 +558,19 @@ def test_odd_text_breaks_nothing(thread: Thread, tasks: Tasks) -> None:
     assert tasks.complete().state is TaskState.COMPLETED
     with pytest.raises(InvalidInput, match="characters"):
         tasks.start("x" * 201)
+
+
+def test_a_long_past_is_summed_up_from_the_summary_tree(thread: Thread, tasks: Tasks) -> None:
+    """However long it is; and what is deleted of it later is not told on."""
+    for n in range(90):
+        thread.append("user", f"request {n}: the crane of pier {n} must never lift more than {n}17 kg")
+        thread.append("assistant", f"answer {n}: noted, crane {n} is limited to {n}17 kg.")
+    (release,) = start_task(thread, "paint the shed").released
+    assert release.messages == 180
+    assert "crane" in release.words
+    told = [m for m in thread if m.role == "user" and f"{m.text.split()[-2]} kg" in release.words]
+    assert told
+    for message in told:
+        thread.delete(message.id)
+    said = shown(thread)
+    assert not any(message.text in said for message in told)
