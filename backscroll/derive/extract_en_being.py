@@ -125,7 +125,8 @@ def _age(r: Reading, who: Named, at: int, mood: Mood) -> bool:
     ):
         return True
     plain = value.isdecimal() or not any(c.isdigit() for c in value)
-    if plain and who.type in {"person", "animal", ""} and not (value == "one" and not years):
+    known = who.type in {"person", "animal"} or (years and not who.type)
+    if plain and known and not (value == "one" and not years):
         r.attribute(who, "age", value, told(r, who, mood), 0.9 if years else 0.7)
     return True
 

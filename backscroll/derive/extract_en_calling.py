@@ -101,6 +101,10 @@ def calls(r: Reading) -> None:
             continue
         you = r.pronoun("you") or Named(PRONOUN + "you", "person")
         if known:
+            if word.text.isupper() or not all(
+                w[1:].islower() or "-" in w or "'" in w for w in word.text.split()
+            ):
+                continue  # letters and made-up spellings stand for things
             if (word.type or "person") != "person" or r.turn.types.get(word.text, "person") != "person":
                 continue
             if r.said.addressee and not r.voice and not same_person(word.text, r.said.addressee):
@@ -129,14 +133,10 @@ def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
     line = r.line
     before, after = line.low(start - 1), line.low(i + 1)
     opens = start == 0 or line.tag(start - 1) in '."*-'
-    greeted = before in words("vocatives", "openers") and (
-        start == 1
-        or line.tag(start - 2) in '.,"I*-'
-        or line.tag(start - 3) == "."
-        or before in {"hey", "hi", "hello", "dear", "thanks"}
-    )
-    closes = i + 1 >= size or line.tag(i + 1) in '."*' or after in {"-", "~"}
-    comma = before == "," and not _in_list(r, start)
+    greeted = _greeted(r, start, before)
+    closes = i + 1 >= size or after in _CLOSERS
+    filler = line.tag(start - 2) == "R" or (line.tag(start - 2) == "I" and line.tag(start - 3) not in '."I*')
+    comma = before == "," and not filler and not _in_list(r, start)
     if greeted:
         return closes or after == "," or (known and line.tag(i + 1) in "PW,")
     if comma:
@@ -153,6 +153,21 @@ def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
     if opens and closes:
         return after in {"!", "?", ".", "...", "…"} and (not known or after != ".")
     return line.tag(i) == "K" and closes and before == "you"  # "Thank you Ann."
+
+
+_CLOSERS = frozenset({".", "!", "?", "...", "…", "*", '"', "”", "~", "-", "—"})
+_GREETINGS = frozenset(
+    "hey hi hello dear thanks bye goodbye congrats congratulations welcome hiya cheers".split()
+)
+
+
+def _greeted(r: Reading, start: int, before: str) -> bool:
+    """True after a greeting, or after another opener at the start of the sentence."""
+    line = r.line
+    if before in _GREETINGS:
+        return True
+    first = start == 1 or line.tag(start - 2) in '."*'
+    return before in words("vocatives", "openers") and first
 
 
 def _in_list(r: Reading, start: int) -> bool:

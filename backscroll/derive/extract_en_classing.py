@@ -163,6 +163,8 @@ def adjective(r: Reading, who: Named, at: int, mood: Mood) -> None:
 def _idiom(line: Line, at: int) -> bool:
     """ "short for", "responsible for", "I'm afraid."."""
     low, following = line.low(at), line.low(at + 1)
+    if low in {"missing", "lost"}:
+        return line.tag(at + 1) not in ".,C"
     if low in {"afraid", "sorry"}:
         return line.tag(at + 1) == "."
     if low in words("mood") or low in words("health"):

@@ -81,6 +81,7 @@ def _listed(name: str) -> frozenset[str]:
         "@pets": words("animal", "pets"),
         "@vehicle": words("thing", "vehicle"),
         "@languages": words("nationality"),
+        "@ownable": words("thing", "ownable") | words("thing", "vehicle") | words("animal", "pets"),
     }[name]
 
 
@@ -111,11 +112,7 @@ def doing(r: Reading, i: int) -> None:
         parting(r, i)
         return
     found = verbs().get(low)
-    if (
-        found is None
-        or line.tag(i - 1) in "DS'"
-        or (low == "like" and line.tag(i - 1) in ",.BRC" and line.low(i - 1) not in {"and", "but"})
-    ):
+    if found is None or line.tag(i - 1) in "DS'" or (low == "like" and _compares(line, i)):
         return
     who: tuple[Phrase, ...] | None = None
     mood: Mood | None = None
@@ -131,6 +128,14 @@ def doing(r: Reading, i: int) -> None:
             return
         if _verb(r, i, verb, at, who, mood):
             return
+
+
+def _compares(line: Line, i: int) -> bool:
+    """True where "like" is no verb."""
+    at = i - 1
+    while line.tag(at) == "V":
+        at -= 1
+    return line.tag(at) in ",.BRC#" and line.low(at) not in {"and", "but"}
 
 
 def _turned(r: Reading, i: int) -> None:

@@ -26,6 +26,7 @@ class Seen:
 
     inside: set[str] = field(default_factory=set[str])  # capitalised where no sentence begins
     small: set[str] = field(default_factory=set[str])  # also written small
+    heads: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])  # the same, in headings
     #: two capitalised words, where no sentence begins
     pairs: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
@@ -40,6 +41,8 @@ def survey(lines: Iterable[Sequence[Word]]) -> Seen:
         plain = lead(line)
         for i, word in enumerate(line):
             opening = opening or i < plain
+            if i + 1 < plain and word.text[0].isupper() and line[i + 1].text[0].isupper():
+                seen.heads.add((word.text, line[i + 1].text))
             first = word.text[0]
             if first.isalpha():
                 if not first.isupper():
@@ -102,7 +105,7 @@ def merge(line: list[Word], seen: Seen) -> list[Word]:
             i, opening = i + 1, False
             continue
         titled = first.isupper() and _after_title(line, i)
-        if titled or (first.isupper() and _may_be(word, opening, seen, line, i)):
+        if titled or (first.isupper() and _may_be(word, opening, seen, line, i, i < plain)):
             end = _name_end(line, i)
             name = _joined(line, i, end)
             name.sure = 0.85 if opening and end == i + 1 and word.text not in seen.inside else 1.0
@@ -152,7 +155,7 @@ def _after_title(line: Sequence[Word], i: int) -> bool:
     return False
 
 
-def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int) -> bool:
+def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int, heading: bool) -> bool:
     low = word.low
     if len(low) < 2 or low in words("never_names") or low.endswith(".") or low in words("nationality"):
         return False
@@ -174,7 +177,7 @@ def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int)
     if word.text in seen.inside and (low not in common() or low not in seen.small):
         return True
     if low in seen.small or low in common():
-        return _two(word, following, seen)
+        return _two(word, following, seen, heading)
     if item and (following is None or following.tag in "wR#" or following.low in {":", "(", "-"}):
         return False  # nothing shows that it is more than the first word
     return not _formed(low) or _tells(following)
@@ -200,13 +203,16 @@ def _tells(following: Word | None) -> bool:
     return following is not None and following.tag == "'"
 
 
-def _two(word: Word, following: Word | None, seen: Seen) -> bool:
+def _two(word: Word, following: Word | None, seen: Seen, heading: bool) -> bool:
     """An ordinary word at the start of a sentence that begins a name of several words: "New York", or as seen elsewhere."""
     if following is None or not following.text[0].isupper() or following.start - word.end != 1:
         return False
     if following.low in words("never_names") or following.low in tags():
         return False
-    return (word.text, following.text) in seen.pairs or word.low in words("name_tails", "place_head")
+    both = (word.text, following.text)
+    if both in seen.pairs or (both in seen.heads and not heading):
+        return True
+    return word.low in words("name_tails", "place_head") and following.low not in common()
 
 
 _ENDINGS = (

@@ -14,7 +14,7 @@ from backscroll.derive.extract_en_words import Word, table, words
 
 MOST_WORDS = 7  # of a noun phrase
 _QUANTITIES = frozenset(
-    "lot lots couple bit bunch pair plenty total dozen handful set kind sort type kinds sorts types number piece cup glass group few variety".split()
+    "lot lots couple bit bunch pair plenty total dozen handful set mix range kind sort type kinds sorts types number piece cup glass group few variety".split()
 )
 
 
@@ -135,8 +135,10 @@ def _body(line: Line, found: Phrase, at: int, begin: int, limit: int) -> Phrase 
         elif tag != "#" and not _goes_on_with(line, found, at, begin):
             break
         at += 1
-    if at == begin:
-        return None
+    if at == begin or (
+        at < limit and line.tag(at) == "'" and line.tag(at + 1) in "wK#" and line.tag(at - 1) == "w"
+    ):
+        return None  # nothing, or somebody's: "the city's music"
     found.end = at
     found.text = line.piece(begin, at)
     if last_name == at - 1:

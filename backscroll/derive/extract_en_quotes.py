@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from backscroll.derive.extract_en_words import words
 
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{1,800})[\"”]")
-_NAME = r"((?:[A-Z][\w'’-]{1,30} ?){1,3})"
+_NAME = r"((?:[A-Z][\w'’-]{1,30} ){1,3})"
+_LAST = r"((?:[A-Z][\w'’-]{1,30} ?){1,3})"
 _VERB = r"(?:said|says|asked|asks|replied|replies|whispered|whispers|answered|answers|added|adds|murmured|murmurs|shouted|shouts|exclaimed|exclaims|muttered|mutters|continued|continues|explained|explains|cried|cries|told|called|laughed|sighed|grinned|smiled|nodded|began|declared|announced|admitted|insisted|offered|suggested|warned|promised|snapped|growled|hissed|chuckled)"
 #: Looked for in a few dozen characters only.
 _AFTER = re.compile(
-    rf"[\s,—-]*(?:{_VERB} {_NAME}|{_NAME}{_VERB}\b|(?P<she>she|he|they) {_VERB}\b|{_VERB} (?P<her>she|he|they)\b|(?P<i>I {_VERB}\b))"
+    rf"[\s,—-]*(?:{_VERB} {_LAST}|{_NAME}{_VERB}\b|(?P<she>she|he|they) {_VERB}\b|{_VERB} (?P<her>she|he|they)\b|(?P<i>I {_VERB}\b))"
 )
 _BEFORE = re.compile(
     rf"(?:^|[.!?*\n]\s*){_NAME}(?:[a-z]+ly )?(?:[a-z]+(?:s|ed|d)|{_VERB})\b[^.!?\n]{{0,80}}[,:.]?\s*$"
@@ -64,7 +65,7 @@ def quoted(text: str, author: str) -> list[Quoted]:
 
 def _is_title(inner: str) -> bool:
     letters = _TITLE_WORD.findall(inner)
-    if any(c in "|/\\()[]<>" for c in inner):
+    if not inner[:1].isalnum() or inner == "I" or any(c in "|/\\()[]<>" for c in inner):
         return False
     if not letters or len(letters) > 8 or not letters[0][0].isupper() or inner[-1] in ".,!?;:…-":
         return False

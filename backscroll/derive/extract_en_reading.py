@@ -204,6 +204,8 @@ class Reading:
         if self.said.role == "assistant" and not self.said.speaker and not self.voice:
             if who.name == self.me or (to is not None and to.name == self.me):
                 return  # a program is glad to help; that tells nothing
+            if who.name == PRONOUN + "we":
+                return
             if who.name == PRONOUN + "you":
                 sure *= 0.5  # "you" of advice is anybody
         sure = round(max(0.05, min(1.0, sure * who.sure * (to.sure if to else 1.0) * self.scale)), 2)

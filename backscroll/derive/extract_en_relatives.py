@@ -13,6 +13,7 @@ from backscroll.derive.extract_en_words import Word, words
 from backscroll.vocab.assertion import Claim
 
 _PLAIN = Mood()
+_NOT_NOW = frozenset("be future become without broke divorced dumped ex former late".split())
 _FAMILY = frozenset(
     "parent_of child_of sibling_of spouse_of partner_of relative_of boss_of roommate_of".split()
 )
@@ -112,9 +113,7 @@ def _real(r: Reading, found: Phrase) -> bool:
     start = max(0, found.start - 5)
     return (
         not any(
-            line.tag(at) == "N"
-            or line.low(at) in words("hedges", "blocks")
-            or line.low(at) in {"be", "future", "become", "without"}
+            line.tag(at) == "N" or line.low(at) in words("hedges", "blocks") or line.low(at) in _NOT_NOW
             for at in range(start, found.start)
         )
         and not line.asked
