@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.tasking_reading import all_tasks, named, task_messages
 from backscroll.errors import InvalidInput
-from backscroll.tasks.compare import Comparison, compare, side_of
+from backscroll.tasks.compare import Comparison, Side, compare, only, side_of
 from backscroll.vocab.task import Task
+
+__all__ = ["Comparison", "Side", "compare_tasks", "only"]
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread

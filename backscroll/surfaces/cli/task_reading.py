@@ -18,9 +18,9 @@ from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.task import TaskState
 
 if TYPE_CHECKING:
+    from backscroll.engine.tasking_compare import Comparison, Side
     from backscroll.engine.thread import Thread
     from backscroll.surfaces.cli.screen import Screen
-    from backscroll.tasks.compare import Comparison, Side
     from backscroll.vocab.ids import Ref
     from backscroll.vocab.part import Json
     from backscroll.vocab.task import Task
@@ -157,7 +157,7 @@ def _comparison(found: Comparison) -> dict[str, Json]:
 
 
 def _compared(screen: Screen, found: Comparison) -> Iterator[str]:
-    from backscroll.tasks.compare import only
+    from backscroll.engine.tasking_compare import only
 
     yield t("task.likeness", share=f"{found.likeness:.0%}")
     if found.linked:
