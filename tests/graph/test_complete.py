@@ -191,7 +191,7 @@ def test_switches() -> None:
 
 @given(
     st.sampled_from([*types(), "", "spaceship"]),
-    st.integers(1, 7),
+    st.integers(1, 12),
     st.lists(st.sampled_from(["race", "status", "kind", "mood", "x"]), unique=True),
     st.booleans(),
 )
