@@ -574,3 +574,21 @@ def test_a_long_past_is_summed_up_from_the_summary_tree(thread: Thread, tasks: T
         thread.delete(message.id)
     said = shown(thread)
     assert not any(message.text in said for message in told)
+
+
+def test_forgetting_a_message_takes_results_about_it_and_leaves_the_verdict(
+    thread: Thread, tasks: Tasks, tmp_path: Path
+) -> None:
+    """The words are nowhere any more, not in the file either; that the task was completed still stands."""
+    task = tasks.start("paint")
+    said = thread.append("user", "the code is swordfish-9431")
+    thread.append("assistant", "thanks")
+    tasks.attempt("I used swordfish-9431 to open the door")
+    tasks.complete(note="good")
+    thread.forget(said.id)
+    known = tasks.get(task.id)
+    assert (known.state, known.title) == (TaskState.COMPLETED, "paint")
+    assert [a.result for a in known.attempts] == [""]
+    assert "swordfish" not in shown(thread)
+    thread.engine.close()
+    assert b"swordfish-9431" not in (tmp_path / "store.db").read_bytes()
