@@ -69,6 +69,8 @@ def in_tongue(said: Sequence[Said], tongue: Tongue) -> list[Said]:
 
 
 def _only(text: str, tongue: Tongue) -> str:
+    if tongue == "zh" and not _HAN.search(text):
+        return ""
     pieces = [(p, "" if p.shape == "code" else tongue_of(p.text)) for p in sentences(text)]
     if all(spoken == tongue for _, spoken in pieces):
         return text

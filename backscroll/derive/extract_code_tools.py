@@ -109,7 +109,7 @@ def read_acts(acts: Sequence[Act]) -> Iterator[Assertion]:
     """What the calls of a turn say, in order."""
     waiting: dict[str, _Open] = {}  # errors by the command that told them
     for act in acts:
-        kind = act.wanted.kind
+        kind = "edit" if _patch(act) else act.wanted.kind  # Codex hands patches to its shell
         if kind in ("write", "edit") and not act.failed:
             for claim in _changed(act):
                 yield claim
@@ -149,9 +149,7 @@ def _is_path(text: str) -> bool:
 
 def _changed(act: Act) -> Iterator[Assertion]:
     """Files that a call wrote, edited, moved or deleted, and what the new code defines and brings in."""
-    patch = act.wanted.raw or next(
-        (text for text in scalars(dict(act.wanted.arguments)) if "*** " in text and _PATCHED.search(text)), ""
-    )
+    patch = _patch(act)
     rows = list(_PATCHED.finditer(patch)) if patch else []
     for n, row in enumerate(rows):
         stop = rows[n + 1].start() if n + 1 < len(rows) else len(patch)
@@ -173,6 +171,12 @@ def _changed(act: Act) -> Iterator[Assertion]:
         yield from _file(act, path, how)
         for text in _new_texts(act.wanted.arguments):
             yield from _code(act, path, text)
+
+
+def _patch(act: Act) -> str:
+    """The patch in a call; empty where there is none."""
+    texts = [act.wanted.raw, *scalars(dict(act.wanted.arguments))]
+    return next((text for text in texts if "*** " in text and _PATCHED.search(text)), "")
 
 
 def _how(act: Act) -> str:

@@ -66,6 +66,8 @@ def kinds(found: list[Assertion] | tuple[Assertion, ...]) -> dict[str, str]:
         ("Write", {"file_path": "src/new.py", "content": "x = 1"}, "src/new.py", "created"),
         ("apply_patch", {"input": "*** Begin Patch\n*** Add File: src/a.rs\n+fn go() {}\n*** End Patch"}, "src/a.rs", "created"),
         ("apply_patch", "*** Begin Patch\n*** Delete File: old.py\n*** End Patch", "old.py", "deleted"),
+        ("shell", {"command": ["bash", "-lc", "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: src/c.py\n+x = 1\n*** End Patch\nEOF"]}, "src/c.py", "edited"),
+        ("shell", {"command": ["apply_patch", "*** Begin Patch\n*** Add File: src/d.py\n+x = 1\n*** End Patch"]}, "src/d.py", "created"),
         ("str_replace_editor", {"command": "create", "path": "/w/b.py", "file_text": "x"}, "/w/b.py", "created"),
         ("str_replace_editor", {"command": "str_replace", "path": "/w/b.py", "new_str": "x"}, "/w/b.py", "edited"),
         ("delete_file", {"path": "src/gone.ts"}, "src/gone.ts", "deleted"),

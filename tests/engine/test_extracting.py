@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -412,6 +413,18 @@ def test_one_reader_at_a_time(engine: Engine) -> None:
         assert failure(engine, thread) is None
         assert engine.store.read(lambda reader: reading_now(reader, thread.id, now)) is None
         assert read(working, thread).by == "model"
+
+
+def test_two_at_once_pay_once(engine: Engine) -> None:
+    """Two threads of work that want the same turn read at the same moment: one of them asks."""
+    thread = talk(engine)
+    with at_work(engine, Line(text=GOOD.text, delay=0.3)) as (working, server), ThreadPoolExecutor(2) as pool:
+        other = Modelling(engine, provider_at(server.url))
+        with other:
+            told = list(pool.map(lambda who: read(who, thread), [working, other]))
+    assert len(server.asked) == 1
+    assert sorted((t.by, t.busy) for t in told) == [("model", False), ("rules", True)]
+    assert failure(engine, thread) is None
 
 
 # -- forgetting, consent, choice ---------------------------------------------------------------------------------
