@@ -18,7 +18,7 @@ from typing import NamedTuple, cast
 from backscroll.derive.ontology import is_relation, predicate, types
 from backscroll.graph.names import key_of
 from backscroll.graph.view import Evidence, Fact, NodeView, Options, Rank, WorldEntry
-from backscroll.graph.world_words import covers, is_han, kind_words, plain
+from backscroll.graph.world_words import covers, is_han, is_kind, kind_words, plain
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
@@ -75,10 +75,14 @@ def world_index(world: Sequence[WorldEntry]) -> WorldIndex:
         for who, name, value in entry.also:
             passing.setdefault(who, []).append(_Source(name, value, entry))
         names = entry.names or entry.keys
-        for name, sources in [*((each, own) for each in names), *passing.items()]:
+        for name, sources, kind in [
+            *((each, own, entry.type) for each in names),
+            *((who, said, "") for who, said in passing.items()),
+        ]:
             key = plain(name)
             by_name.setdefault(key, []).extend(sources)
-            kinds.setdefault(key, (name, []))[1].extend(sources)
+            if is_kind(name, kind):
+                kinds.setdefault(key, (name, []))[1].extend(sources)
         for each in names if entry.type else ():
             known.setdefault(plain(each), entry.type)
     ranked = sorted(kinds.items(), key=lambda item: (-_telling(item[1][0]), item[0]))

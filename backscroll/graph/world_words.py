@@ -224,3 +224,18 @@ def covers(kind: str, value: str) -> bool:
     if is_han(kind) or is_han(value):
         return other.endswith(head)
     return head == other and wanted <= given
+
+
+def is_kind(name: str, kind: str) -> bool:
+    """True where a name stands for many ("elves", "精灵"), False for one of them ("the King" is somebody)."""
+    noun = noun_of(name)
+    if noun is not None and noun.predicate == "race":
+        return True
+    if kind in {"person", "place", "thing", "work", "event", "project"}:
+        return not is_han(name) and _plural(name) and noun is not None
+    return kind != "" or is_han(name) or _plural(name)
+
+
+def _plural(name: str) -> bool:
+    words_ = re.split(r"\s+(?:of|from|in)\s+", plain(name), maxsplit=1)[0].split()
+    return bool(words_) and (singular(words_[-1]) != words_[-1] or words_[-1] == "people")

@@ -144,6 +144,23 @@ def test_mentions_in_passing_count() -> None:
     assert completed(node, told, Options()).attribute("race") == "forest elf"
 
 
+def test_somebody_is_no_kind() -> None:
+    """What is told about the king of the world is not true of every king; what is told about knights is of every knight."""
+    told = tuple(
+        world_entries(
+            [
+                LoreEntry("The King", text="The King is an old human. He is cruel and lives in Dawnhold."),
+                LoreEntry("Knights", text="Knights are loyal. They live in Dawnhold."),
+            ]
+        )
+    )
+    king = completed(ellie(said("occupation", "king")), told, Options())
+    assert king.attribute("disposition") == "neutral"
+    assert not king.relations
+    knight = completed(ellie(said("occupation", "knight")), told, Options())
+    assert knight.attribute("disposition") == "loyal"
+
+
 def test_place_and_group_hand_on_a_little() -> None:
     """Who lives somewhere speaks the language of the place, but is not itself a dark forest."""
     told = world(
