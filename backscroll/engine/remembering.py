@@ -28,7 +28,7 @@ from backscroll.tasks.memory_model import by_model
 from backscroll.tasks.memory_notes import quoted, words_of
 from backscroll.tasks.memory_telling import is_long_term, line_of, reminder, sources_of, told
 from backscroll.tasks.preferences import Defaults, Preference, defaults_from
-from backscroll.tasks.relevance import ORDER, Encode, Ranked, kind_of, rank, within
+from backscroll.tasks.relevance import ORDER, Encode, Prepared, Ranked, kind_of, prepared, rank, within
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref
@@ -275,23 +275,33 @@ def hint_lines(thread: Thread, text: str, *, scope: str = "project", limit: int 
 
 
 def _ranked(engine: Engine, found: Collected, text: str, some: Sequence[Memory]) -> list[Ranked]:
-    kinds: dict[str, str] = {}
-    for memory in some:
-        task = found.tasks.get((memory.thread, memory.task))
-        if task is not None:
-            kinds[memory.id] = kind_of(task.title)
-    return rank(text, some, encode=_encode(engine), kinds=kinds)
+    shelf = engine.memo.shelf("remembered-words", 8_000)
+
+    def prepare(words: str) -> Prepared:
+        known = cast("Prepared | None", shelf.get(words))
+        if known is None:
+            known = shelf[words] = prepared(words)
+        return known
+
+    titles = {task: kind_of(task.title) for task in dict.fromkeys(found.tasks.values())}
+    kinds = {m.id: titles[t] for m in some if (t := found.tasks.get((m.thread, m.task))) is not None}
+    return rank(text, some, encode=_encode(engine), kinds=kinds, prepare=prepare)
 
 
 def _encode(engine: Engine) -> Encode | None:
+    """The encoder that is set; what was encoded before is remembered as long as nothing is forgotten."""
     from backscroll.engine.recall_pool import encoder_for
 
     encoder = encoder_for(engine)
     if encoder is None:
         return None
+    shelf = engine.memo.shelf(f"remembered-vectors:{encoder.name}", 8_000)
 
     def encode(texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        return cast("Sequence[Sequence[float]]", encoder.encode(texts))
+        missing = [t for t in dict.fromkeys(texts) if t not in shelf]
+        if missing:
+            shelf.update(zip(missing, encoder.encode(missing), strict=True))
+        return [shelf[t] for t in texts]
 
     return encode
 

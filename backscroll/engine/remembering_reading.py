@@ -89,7 +89,8 @@ def collect(thread: Thread, scope: str = "project", *, edge: Edge | None = None)
     """Everything that is remembered, for a thread; with `edge` what there was to remember at that event."""
     engine = thread.engine
     checked_scope(scope)
-    now = edge.at if edge is not None else engine.means.now()
+    # To the day: nothing fades within one, so what was put together once can be used again.
+    now = edge.at if edge is not None else f"{engine.means.now()[:10]}T00:00:00+00:00"
     fresh: list[Made] = []
     found = engine.store.read(lambda reader: _collected(engine, reader, thread.id, scope, edge, now, fresh))
     _keep(engine, fresh)
@@ -118,18 +119,27 @@ def _collected(
     stated: dict[tuple[Ref, int], Stated] = {}
     acts: dict[Ref, Event] = {}
     used: dict[str, Use] = {}
-    for view in views:
+    rares = [rare_of(engine, view) for view in views]
+    said = [_stated(engine, view, rare) for view, rare in zip(views, rares, strict=True)]
+    states = tuple((v.state.id, r.last, len(s)) for v, r, s in zip(views, rares, said, strict=True))
+    done = [_ended(engine, view, rare, fresh) for view, rare in zip(views, rares, strict=True)]
+    names = [one.key for some in done for one in some]
+    written = better(reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), names)
+    key = (scope, edge, now, states, tuple(sorted((name, words.at) for name, words in written.items())))
+    shelf = engine.memo.shelf("remembered", 64)
+    known = cast("Collected | None", shelf.get(key))
+    if known is not None:
+        return known
+    for view, rare, told, some in zip(views, rares, said, done, strict=True):
         own = view.state.id == home
-        rare = rare_of(engine, view)
-        done = _ended(engine, view, rare, fresh)
-        for one in done:
+        for one in some:
             other = not own and _seen(sees, one.task.event)
             if other or not (own or _in_time(_moment(one.task), edge)):
                 continue
             if one.task.event not in ended:
                 ended[one.task.event] = one
                 _count_uses(used, one.task)
-        for says in _stated(engine, view, rare):
+        for says in told:
             if (says.message, says.number) in stated or (not own and _seen(sees, says.message)):
                 continue
             if (says.message.seq <= edge.seq if own else _in_time(says.at, edge)) if edge else True:
@@ -137,7 +147,8 @@ def _collected(
         for event in acts_of(view, rare):
             if (own or not _seen(sees, event.id)) and (own or _in_time(event.at, edge)):
                 acts.setdefault(event.id, event)
-    return _folded(reader, views, home, list(ended.values()), stated, acts, used, now)
+    shelf[key] = made = _folded(reader, views, home, list(ended.values()), written, stated, acts, used, now)
+    return made
 
 
 def _folded(
@@ -145,28 +156,32 @@ def _folded(
     views: Sequence[View],
     home: str,
     ended: Sequence[_Ended],
+    written: Mapping[bytes, Better],
     stated: Mapping[tuple[Ref, int], Stated],
     acts: Mapping[Ref, Event],
     used: Mapping[str, Use],
     now: str,
 ) -> Collected:
-    written = better(
-        reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), [e.key for e in ended]
-    )
     derived = [memory for one in ended for memory in _memories(one, written.get(one.key))]
     # A task's own words may stand under one id in two threads: the first, that of the thread that asks, counts.
     byid = {memory.id: memory for memory in reversed(derived)}
     derived = [byid[name] for name in dict.fromkeys(m.id for m in derived)]
     order = sorted(stated.values(), key=lambda s: (microseconds(s.at) if s.at else 0, s.message, s.number))
     preferences = fold(order)
-    aliases = {other: p.ids[0] for p in preferences for other in p.ids[1:]}
+    aliases: dict[str, str] = {}
+    for preference in preferences:
+        first, *more = preference.ids
+        aliases |= dict.fromkeys(more, first)
     sure = [p for p in preferences if p.confidence >= SHOWN and not p.superseded]
     told: dict[tuple[str, tuple[Ref, ...]], Preference] = {}
     for preference in sorted(sure, key=lambda p: -p.confidence):
         # One sentence may state two things ("no npm, use pnpm"): it is remembered once.
-        first = told.setdefault((preference.text, preference.sources), preference)
-        aliases |= dict.fromkeys(preference.ids, first.ids[0]) if first is not preference else {}
-    derived += [p.memory(_task_of(p, ended)) for p in sure if p in told.values()]
+        same = told.setdefault((preference.text, preference.sources), preference)
+        if same is not preference:
+            aliases |= dict.fromkeys(preference.ids, same.ids[0])
+    kept = {id(p) for p in told.values()}
+    homes = {message: one.task.id for one in reversed(ended) for message in one.revisions}
+    derived += [p.memory(homes.get(p.stated[-1].message, "")) for p in sure if id(p) in kept]
     layer = layered(derived, _in_order(acts.values()), Alive(reader, views).sound, aliases)
     uses = _renamed(used, aliases)
 
@@ -186,11 +201,6 @@ def _folded(
 def _memories(one: _Ended, words: Better | None) -> list[Memory]:
     made = recipe.assembled(one.task, one.found, one.changes)
     return made if words is None else by_model(one.task, made, words.text, one.revisions, one.found)
-
-
-def _task_of(preference: Preference, ended: Sequence[_Ended]) -> str:
-    said = preference.stated[-1].message
-    return next((one.task.id for one in ended if said in one.revisions), "")
 
 
 def _in_order(acts: Iterable[Event]) -> list[Event]:

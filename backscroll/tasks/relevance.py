@@ -43,6 +43,19 @@ class Ranked:
     reasons: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A text as it is compared."""
+
+    terms: frozenset[str]
+    files: frozenset[str]  # names of files in it
+
+
+def prepared(text: str) -> Prepared:
+    """Make a text ready to be compared; whoever compares often remembers the outcome."""
+    return Prepared(frozenset(terms_of(text)), frozenset(_names(paths_in(text[:_WIDE]))))
+
+
 @cache
 def _kinds() -> Mapping[str, re.Pattern[str]]:
     raw = resources.files("backscroll.tasks").joinpath("relevance.toml").read_text(encoding="utf-8")
@@ -78,6 +91,7 @@ def rank(
     encode: Encode | None = None,
     files: Collection[str] = (),
     kinds: Mapping[str, str] | None = None,
+    prepare: Callable[[str], Prepared] = prepared,
 ) -> list[Ranked]:
     """Memories by how much they matter for a text, best first; those that do not are left out.
 
@@ -88,17 +102,17 @@ def rank(
     if not told or not query.strip():
         return []
     asked = list(dict.fromkeys(terms_of(query)))
-    own = [set(terms_of(m.text)) for m in told]
-    rarity = _rarity(own)
+    own = [prepare(m.text) for m in told]
+    rarity = _rarity([one.terms for one in own])
     best = sum(rarity(t) for t in asked) or 1.0
     meaning = _meaning(query, told, encode)
     wanted, names = kind_of(query), {*_names(files), *_names(paths_in(query[:_WIDE]))}
     out: list[Ranked] = []
     for number, memory in enumerate(told):
-        shared = [t for t in asked if t in own[number]]
+        shared = [t for t in asked if t in own[number].terms]
         held = sum(rarity(t) for t in shared) / best
         near = max(0.0, (meaning[number] - _BASE) / (1 - _BASE)) if meaning else 0.0
-        common = sorted(names & _names(paths_in(memory.text)))
+        common = sorted(names & own[number].files)
         same = bool(wanted) and (kinds or {}).get(memory.id) == wanted
         raw = (_WORDS * held + _MEANING * near) / (_WORDS + (_MEANING if meaning else 0.0))
         score = raw + _FILES * bool(common) + _SAME_KIND * same
@@ -108,7 +122,7 @@ def rank(
     return sorted(out, key=lambda r: (-r.score, r.memory.id))
 
 
-def _rarity(texts: Sequence[set[str]]) -> Callable[[str], float]:
+def _rarity(texts: Sequence[frozenset[str]]) -> Callable[[str], float]:
     counts = Counter(t for words in texts for t in words)
     total = len(texts)
 
@@ -122,9 +136,10 @@ def _meaning(query: str, memories: Sequence[Memory], encode: Encode | None) -> l
     """How near each memory is in meaning; nothing where there is no encoder."""
     if encode is None:
         return []
-    rows = encode([query[:_WIDE], *(IN_TEXT.sub(" ", m.text[:_WIDE]) for m in memories)])
-    first = [float(x) for x in rows[0]]
-    return [sum(a * float(b) for a, b in zip(first, row, strict=True)) for row in rows[1:]]
+    import numpy as np  # who has no encoder does without it
+
+    rows = np.asarray(encode([query[:_WIDE], *(IN_TEXT.sub(" ", m.text[:_WIDE]) for m in memories)]))
+    return [float(value) for value in rows[1:] @ rows[0]]
 
 
 def _names(paths: Collection[str]) -> set[str]:

@@ -1,0 +1,103 @@
+"""What is remembered, as users hold it: `thread.memory`.
+
+Owns nothing: reading is in `engine/remembering`, writing in `engine/remembering_acts`, plans in `engine/remembering_plans`. Before: those.
+After: `engine/living`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from backscroll.engine import remembering, remembering_acts
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.task import Memory, MemoryKind, Task
+
+if TYPE_CHECKING:
+    from backscroll.engine.remembering import Relevant, Why
+    from backscroll.engine.thread import Thread
+    from backscroll.tasks.followup import FollowUp
+    from backscroll.tasks.planning import Plan
+    from backscroll.tasks.preferences import Defaults, Preference
+
+
+class ThreadMemory:
+    """What is remembered for one thread. Keeps nothing of its own: two of them always agree."""
+
+    def __init__(self, thread: Thread) -> None:
+        self.thread = thread
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def list(
+        self,
+        *,
+        kinds: Collection[MemoryKind | str] = (),
+        scope: str = "project",
+        text: str = "",
+        hidden: bool = False,
+    ) -> Sequence[Memory]:
+        """What is remembered: pinned first, then by weight; with `text` what has to do with it, best first."""
+        return remembering.memories(self.thread, kinds=kinds, scope=scope, text=text, hidden=hidden)
+
+    def get(self, memory: str) -> Memory:
+        """One memory by its id, or the first digits of it."""
+        return remembering.memory_of(self.thread, memory)
+
+    def why(self, memory: str) -> Why:
+        """Why something is remembered: what it rests on, quoted, and what people did to it."""
+        return remembering.why(self.thread, memory)
+
+    def preferences(self) -> Sequence[Preference]:
+        """What the user prefers, with all evidence; superseded and doubtful ones last."""
+        return remembering.preferences(self.thread)
+
+    def defaults(self) -> Defaults:
+        """What follows from the preferences in force."""
+        return remembering.defaults(self.thread)
+
+    def load_relevant_history(
+        self, task: Task | str, budget_tokens: int = remembering.RELEVANT_TOKENS
+    ) -> Relevant:
+        """What of earlier work matters for a task, or for some words, within a budget."""
+        return remembering.load_relevant_history(self.thread, task, budget_tokens)
+
+    def hints(self, text: str) -> Sequence[Memory]:
+        """Lessons that a text brings to mind."""
+        return remembering.hints(self.thread, text)
+
+    def plan(self, task: Task | str, *, ask: bool = False) -> Plan:
+        """What to do next about a task; `ask`: have the configured model make it."""
+        return remembering.plan_for(self.thread, task, ask=ask)
+
+    def questions(self, task: Task | str, *, ask: bool = False) -> Sequence[FollowUp]:
+        """What to ask the user about a task; `ask`: have the configured model ask."""
+        return remembering.followups_for(self.thread, task, ask=ask)
+
+    # -- the person's layer ----------------------------------------------------------------------------------
+
+    def add(
+        self, text: str, *, kind: MemoryKind | str = MemoryKind.FACT, sources: Sequence[Ref | str] = ()
+    ) -> Memory:
+        """Write something down; it is withheld when a message it rests on changes."""
+        return remembering_acts.add(self.thread, text, kind=kind, sources=sources)
+
+    def edit(self, memory: str, text: str) -> Memory:
+        """Put a memory into other words."""
+        return remembering_acts.edit(self.thread, memory, text)
+
+    def pin(self, memory: str) -> Memory:
+        """Tell a memory in every prompt as long as there is room."""
+        return remembering_acts.pin(self.thread, memory)
+
+    def unpin(self, memory: str) -> Memory:
+        """Take the pin off again."""
+        return remembering_acts.unpin(self.thread, memory)
+
+    def forget(self, memory: str, *, erase: bool = False) -> int:
+        """Hide a memory; with `erase` destroy what people wrote about it. Gives how many texts were destroyed."""
+        return remembering_acts.forget(self.thread, memory, erase=erase)
+
+    def restore(self, memory: str) -> Memory:
+        """Take back what people did to a memory."""
+        return remembering_acts.bring_back(self.thread, memory)
