@@ -18,15 +18,21 @@ from backscroll.engine import (
     tasking_verdict,
 )
 from backscroll.engine.tasking_reading import all_tasks, named, task_messages
+from backscroll.engine.tasking_writing import task_named
 from backscroll.errors import InvalidInput
 from backscroll.tasks.lifecycle import current_of
+from backscroll.tasks.tiers import Tier, tiers
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.task import Attempt, Task, TaskState
 
 if TYPE_CHECKING:
+    from backscroll.derive.essentials import Essential
+    from backscroll.engine.remembering import Relevant
     from backscroll.engine.thread import Thread
     from backscroll.tasks.boundary import Boundary
     from backscroll.tasks.compare import Comparison
+    from backscroll.tasks.followup import FollowUp
+    from backscroll.tasks.planning import Plan
     from backscroll.vocab.message import Message
 
 
@@ -164,6 +170,45 @@ class Tasks:
     def merge(self, first: str | Task, second: str | Task) -> Task:
         """Two tasks were one after all."""
         return tasking_shape.merge_tasks(self.thread, first, second).task
+
+    # -- what is known about a task --------------------------------------------------------------------------
+
+    def summary(self, task: str | Task | None = None) -> str:
+        """What stands in for a task: its summary."""
+        from backscroll.engine.remembering import task_summary
+
+        return task_summary(self.thread, self._one(task))[0]
+
+    def essentials(self, task: str | Task | None = None) -> Sequence[Essential]:
+        """What of a task is open or binding and survives every compression, in its own words."""
+        from backscroll.derive.essentials import essentials
+
+        return essentials(task_messages(self.thread, self._one(task)))
+
+    def plan(self, task: str | Task | None = None, *, ask: bool = False) -> Plan:
+        """What to do next, with what each step rests on; with `ask` a model is asked where one is configured."""
+        from backscroll.engine.remembering import plan_for
+
+        return plan_for(self.thread, self._one(task), ask=ask)
+
+    def questions(self, task: str | Task | None = None, *, ask: bool = False) -> Sequence[FollowUp]:
+        """What is worth asking first, three questions at the most."""
+        from backscroll.engine.remembering import followups_for
+
+        return followups_for(self.thread, self._one(task), ask=ask)
+
+    def relevant_history(self, task: str | Task, budget_tokens: int = 1_500) -> Relevant:
+        """What of earlier work matters for a task, or for a text."""
+        from backscroll.engine.remembering import load_relevant_history
+
+        return load_relevant_history(self.thread, task, budget_tokens)
+
+    def tiers(self) -> dict[str, Tier]:
+        """How near each task is: short (at hand), middle (lately, as summaries), long (as memories)."""
+        return tiers(all_tasks(self.thread))
+
+    def _one(self, task: str | Task | None) -> Task:
+        return task_named(self.thread, all_tasks(self.thread), task)
 
     # -- looking closer --------------------------------------------------------------------------------------
 

@@ -592,3 +592,23 @@ def test_forgetting_a_message_takes_results_about_it_and_leaves_the_verdict(
     assert "swordfish" not in shown(thread)
     thread.engine.close()
     assert b"swordfish-9431" not in (tmp_path / "store.db").read_bytes()
+
+
+def test_what_is_known_about_a_task_can_be_asked_for(thread: Thread, tasks: Tasks) -> None:
+    """Summary, essentials, plan, questions, what matters from before, how near it is."""
+    first = tasks.start("paint the shed")
+    talk(thread, "paint", 3)
+    tasks.incomplete("the door is green. also oil the hinges")
+    assert "paint" in tasks.summary()
+    assert any("paint2.py" in e.text for e in tasks.essentials())
+    plan = tasks.plan()
+    assert any("hinges" in step.text for step in plan.steps)
+    assert all(step.sources for step in plan.steps if "hinges" in step.text)
+    assert len(tasks.questions()) <= 3
+    tasks.complete()
+    second = tasks.start("paint the shed again, and the door")
+    thread.append("user", "please paint the shed and its door")
+    assert tasks.tiers() == {first.id: "middle", second.id: "short"}
+    found = tasks.relevant_history(second)
+    assert "door" in found.text or "hinges" in found.text
+    assert second.relevant
