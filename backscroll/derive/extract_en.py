@@ -117,11 +117,11 @@ def _titled(out: list[tuple[list[Word], Quoted | None]], word: Word, mark: Quote
     if run and run[-1].tag == "K" and run[-1].start == mark.start:
         last = run[-1]
         text = last.text + (" " if word.start > last.end else "") + word.text
-        run[-1] = Word(text, text.lower(), "K", last.start, word.end, "work")
+        run[-1] = Word(text, text.lower(), "K", last.start, word.end, "work", quoted=True)
         return
     if run and run[-1].tag == '"':
         run.pop()
-    run.append(Word(word.text, word.low, "K", word.start, word.end))
+    run.append(Word(word.text, word.low, "K", word.start, word.end, quoted=True))
 
 
 def _sentence(r: Reading) -> None:

@@ -101,8 +101,10 @@ def calls(r: Reading) -> None:
             continue
         you = r.pronoun("you") or Named(PRONOUN + "you", "person")
         if known:
-            if word.text.isupper() or not all(
-                w[1:].islower() or "-" in w or "'" in w for w in word.text.split()
+            if (
+                word.quoted
+                or word.text.isupper()
+                or not all(w[1:].islower() or "-" in w or "'" in w for w in word.text.split())
             ):
                 continue  # letters and made-up spellings stand for things
             if (word.type or "person") != "person" or r.turn.types.get(word.text, "person") != "person":

@@ -21,6 +21,7 @@ _LIKING = frozenset({"likes", "loves", "hates", "dislikes"})
 _THINGS = frozenset({"place", "thing", "organisation", "work"})
 _OPPOSITE = {"likes": "dislikes", "loves": "dislikes"}
 _POINTING = frozenset({"this", "that", "these", "those", "every", "any", "such", "another", "each"})
+_HELPING = frozenset("do does did n't not never will would can could should may might must 'll 'd".split())
 _POSTS = frozenset({"job", "position", "post"})
 _GROUPS = frozenset({"army", "navy", "guild", "choir", "party"})
 _POSSESSIVE = frozenset({"my", "your", "his", "her", "their", "our", "its"})
@@ -217,7 +218,7 @@ def _passive(r: Reading, i: int, verb: Verb, who: tuple[Phrase, ...], mood: Mood
 def _agrees(line: Line, i: int, past: bool, who: tuple[Phrase, ...]) -> bool:
     """ "Tom likes", never "Tom like": that is no verb."""
     low = line.low(i)
-    if past or low.endswith(("s", "ing")) or len(who) > 1 or line.tag(i - 1) == "A" or line.tag(i - 2) == "A":
+    if past or low.endswith(("s", "ing")) or len(who) > 1 or _HELPING & {line.low(i - 1), line.low(i - 2)}:
         return True
     return all(one.pronoun not in {"he", "she", "it"} and one.name is None for one in who)
 
@@ -274,15 +275,7 @@ def _between(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> b
                 workplace(r, who, found, mood)
         return True
     to = r.refer(found, loose=not verb.named)
-    if to is None or to.name in {"@it", "@they", "@we"} or (found.pronoun and verb.object in _THINGS):
-        return True
-    if verb.proper and not _definite(verb, found, to):
-        return True
-    if verb.predicate == "comes_from" and found.name is None and found.head in words("thing", "music"):
-        return True  # "grew up on country music"
-    if found.name is None and (found.head in words("thing", "passing") or found.det in _POINTING):
-        return True
-    if verb.predicate in _LIKING and found.name is None and not found.pronoun and not _liked(found):
+    if to is None or _says_nothing(r, verb, found, to):
         return True
     person = person or (bool(found.pronoun) and to.type == "person")
     fitted = _fitted(verb, found, to, person)
@@ -293,6 +286,14 @@ def _between(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> b
         r.meet(found.name.text, "place")
     _keep(r, verb, who, predicate, fitted, mood)
     return True
+
+
+def _somewhere(found: Phrase) -> bool:
+    return (
+        found.head not in words("thing", "music")
+        and found.head not in words("never_names")
+        and not found.head.isdecimal()
+    )
 
 
 def _liked(found: Phrase) -> bool:
@@ -315,6 +316,28 @@ def _liked(found: Phrase) -> bool:
         or any(found.head in words("thing", room) for room in rooms)
         or found.head in words("animal", "wild")
     )
+
+
+def _says_nothing(r: Reading, verb: Verb, found: Phrase, to: Named) -> bool:
+    """True for objects of which nothing can be kept: pronouns for things, passing matters, somebody's clause."""
+    if to.name in {"@it", "@they", "@we"} or (found.pronoun and verb.object in _THINGS):
+        return True
+    if verb.proper and not _definite(verb, found, to):
+        return True
+    if found.pronoun:
+        return False
+    if found.name is not None:
+        return (
+            not found.det and not verb.after and r.line.tag(found.end) == "w"
+        )  # "I know Canton law requires"
+    liking = verb.predicate in _LIKING
+    if found.det in _POINTING or (
+        found.head in words("thing", "passing") and not (liking and " " in found.text)
+    ):
+        return True
+    if verb.predicate in {"comes_from", "born_in"} and not _somewhere(found):
+        return True  # "grew up on country music", "born in March"
+    return liking and not _liked(found)
 
 
 def _left(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> None:

@@ -185,14 +185,11 @@ def _is_noun(low: str) -> bool:
 
 
 def _noun_like(line: Line, at: int) -> bool:
-    """ "iced drinks", "cooking shows": a word that could be a verb stands behind a common noun and has no object."""
-    low = line.low(at)
-    return (
-        low.endswith("s")
-        and line.tag(at - 1) in "wB"
-        and line.low(at - 1) not in kin()
-        and line.tag(at + 1) in ".,CVR#"
-    )
+    """ "iced drinks", "personalised learning": a word that could be a verb stands behind a common noun and has no object."""
+    low, before = line.low(at), line.low(at - 1)
+    if line.tag(at - 1) not in "wB" or before in kin() or line.tag(at + 1) not in ".,CVRW#":
+        return False
+    return low.endswith("s") or (low.endswith("ing") and before.endswith(("ed", *_ADJECTIVE)))
 
 
 @cache

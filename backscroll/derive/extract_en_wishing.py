@@ -67,7 +67,12 @@ def deeds(line: Line, start: int) -> list[str]:
             end += 1
         if line.low(end) in {"and", "or", ","} and (
             gerund(line, end + 1)
-            or (line.low(end) != "," and line.tag(end + 1) in "Bw" and line.tag(end + 2) in ".,")
+            or (
+                line.low(end) != ","
+                and (line.tag(end + 1) == "B" or " " not in text)
+                and line.tag(end + 1) in "Bw"
+                and line.tag(end + 2) in ".,"
+            )
         ):
             start = end + 1
             continue
@@ -95,7 +100,7 @@ def deed(line: Line, start: int) -> tuple[str, int]:
             return line.piece(start, end), end
     if line.tag(end) == "P" or (line.tag(end) == "R" and line.tag(end + 1) == "P"):
         return "", end  # "working on it"
-    if line.low(end) in {"out", "up"}:
+    if line.low(end) in {"out", "up", "down", "off", "away", "around", "back"}:
         return line.piece(start, end + 1), end + 1
     after = phrase(line, end)
     if after is not None and not after.pronoun:

@@ -49,6 +49,7 @@ class Word:
     end: int
     type: str = ""  # of a name
     sure: float = 1.0  # that a name is one
+    quoted: bool = False  # it stands in quotation marks
 
 
 @cache
