@@ -15,7 +15,7 @@ from functools import cache
 from backscroll.derive.extract_zh_context import Context, definites, introduced
 from backscroll.derive.extract_zh_kin import together
 from backscroll.derive.extract_zh_marks import KIND_OF, compiled, is_mark, mark
-from backscroll.derive.extract_zh_names import PERSON, WORK, Found, names_of
+from backscroll.derive.extract_zh_names import PERSON, Found, names_of
 from backscroll.derive.extract_zh_reading import note_questions, read_sentence
 from backscroll.derive.extract_zh_scene import Scene
 from backscroll.derive.extract_zh_words import listed, normal, one_of
@@ -56,6 +56,8 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
     out: list[Assertion] = []
     speaker = ""
     for piece, found, fresh in zip(pieces, names, new, strict=True):
+        for f in fresh:  # what a sentence brings up, the rest of it may already speak of
+            context.open_topic(f.kind, piece.plain[f.start : f.end], f.sure)
         marked = mark(piece.normal, piece.plain, lexicon.more(piece.normal, found), definites(piece.normal))
         me, sure = piece.said.who, 1.0
         if piece.quoted:
@@ -71,9 +73,6 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
         context.heard(
             joined, brought, {a.object or a.value for a in said if a.kind is not Claim.ALIAS} - {""}
         )
-        for f in fresh:
-            if f.kind == WORK and f.sure == 0.7:
-                context.open_topic(piece.plain[f.start : f.end])
         note_questions(scene)
         if not piece.quoted:
             speaker = _last_person(scene) or speaker

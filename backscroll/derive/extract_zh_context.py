@@ -72,7 +72,26 @@ def _introductions() -> tuple[tuple[str, re.Pattern[str]], ...]:
             ),
         )
     )
+    out.append(
+        (
+            PLACE,
+            re.compile(
+                r"推荐(?:您|你|大家)?(?:去|到|住|前往|入住|试试|尝尝)(?P<x>[^\s，。！？；“”《》]{2,22}?)(?:游玩|用餐|住宿|吃饭|参观|看看|玩|逛逛|[，。！？]|$)"
+            ),
+        )
+    )
+    out.append(
+        (
+            PLACE,
+            re.compile(
+                r"推荐(?:您|你|大家)?(?P<x>[^\s，。！？；“”《》]{2,22}?(?:公园|酒店|宾馆|饭店|餐厅|馆|寺|宫|乐园|景区|店))(?=[，。！？]|$|这)"
+            ),
+        )
+    )
     return tuple(out)
+
+
+_FORE = re.compile(r"^(?:感觉|觉得|那|就|想|去|还|有|这个|那个|对|像|是)+")
 
 
 @cache
@@ -86,7 +105,9 @@ def introduced(text: str) -> list[Found]:
     for kind, pattern in _introductions():
         for m in pattern.finditer(text):
             start, end = m.span("x")
-            name = m["x"]
+            if fore := _FORE.match(m["x"]):
+                start += fore.end()
+            name = text[start:end]
             if (
                 len(name) < 2
                 or _BAD.search(name)
@@ -159,10 +180,11 @@ class Context:
             return self.topics.get(marker[5:], "@it")
         return marker
 
-    def open_topic(self, name: str) -> None:
-        """Something of an unknown kind is talked about: a work or a place, as it will turn out."""
-        self.bring_up(PLACE, name)
-        self.bring_up(WORK, name)
+    def open_topic(self, kind: str, name: str, sure: float) -> None:
+        """Something is brought up; what is of an unknown kind may turn out to be a work or a place."""
+        if kind == WORK and sure <= 0.7:
+            self.bring_up(PLACE, name)
+        self.bring_up(kind, name)
 
     def heard(self, marked: Marked, new: set[str], objects: set[str]) -> None:
         """Take note of what a sentence has spoken of: what was brought up, then what stands alone or first."""
@@ -175,7 +197,9 @@ class Context:
         for kind, names in by_kind.items():
             different = list(dict.fromkeys(names))
             fresh = [n for n in different if n in new]
-            free = [n for n in different if not any(n in o for o in objects)]
+            free = [
+                n for n in different if not any(n in o for o in objects) and (kind != PLACE or len(n) > 2)
+            ]
             if fresh:
                 self.bring_up(kind, fresh[-1])
             elif kind == PERSON:

@@ -24,7 +24,9 @@ CLASS = {k: f"[{chr(_FIRST + i * _ROOM)}-{chr(_FIRST + i * _ROOM + _ROOM - 1)}]"
 CLASS_P, CLASS_L = chr(_FIRST), chr(_FIRST + _ROOM)
 _GLUE = r"(?:[、，,/ ]|和|与|及|以及|还有|跟|同)"
 
-_PARTS = re.compile(r"[、，,/兼]|以及|[和与及](?=.)")
+_PARTS = re.compile(
+    f"[、，,兼]|(?<![A-Za-z])/(?![A-Za-z])|以及|[和与](?=.)|及(?=[{chr(_FIRST)}-{chr(_FIRST + _ROOM * len(KINDS))}])"
+)
 
 _VALUES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (

@@ -239,7 +239,25 @@ def _long(name: str) -> tuple[str, ...]:
 
 
 def _modifies(word: Word) -> bool:
-    if word.text in ("的", "之", "家", "座", "个", "这", "那", "某", "我", "你"):
+    if word.text in (
+        "的",
+        "之",
+        "家",
+        "座",
+        "个",
+        "这",
+        "那",
+        "某",
+        "我",
+        "你",
+        "感觉",
+        "周边",
+        "附近",
+        "情况",
+        "地方",
+        "周围",
+        "旁边",
+    ):
         return False
     return word.tag[:2] in ("n", "ns", "nr", "nz", "nt", "en", "ng", "j", "b", "s") or word.tag.startswith(
         "nr"
@@ -274,7 +292,10 @@ def _tagged(text: str, words: list[Word]) -> list[Found]:
 
 
 def _never(text: str) -> bool:
-    return text in listed("not_places") or text in listed("not_names")
+    gathering = text.endswith(("会", "中心")) and not text.endswith(
+        ("协会", "学会", "委员会", "工会", "商会", "联合会", "基金会")
+    )
+    return text in listed("not_places") or text in listed("not_names") or gathering
 
 
 def _placed(text: str, first: Word, last: Word) -> float:

@@ -30,6 +30,7 @@ from backscroll.vocab.assertion import Assertion, Claim
 
 #: Ties that somebody has with many: who is known by nothing else gets no node of their own.
 _VAGUE = {"friend_of", "colleague_of", "classmate_of", "client_of", "student_of", "enemy_of", "pet_of"}
+_TOWARDS = set("为给帮对向替到见从问")
 _ONLY = {"parent_of", "spouse_of", "partner_of", "boss_of"}
 
 
@@ -112,13 +113,16 @@ def _subject(scene: Scene, rule: Rule, m: re.Match[str]) -> tuple[str, str]:
     groups = m.re.groupindex
     if "a" in groups and m["a"]:
         one = scene.marked.at(m["a"])
+        if one.kind == "P" and m.string[m.start("a") - 1 : m.start("a")] in _TOWARDS:
+            return "", ""  # 为你感到高兴: not you
         return scene.settle(one), rule.type or KIND_OF.get(one.kind, "")
     if not rule.of:
         return "", ""
     start = min(m.start(g) for g in groups if m[g] is not None)
     kinds = _wanted(rule, m, scene) or rule.of
-    near = nearest(scene, kinds, start)
+    near = nearest(scene, kinds, start) or _spelled(scene, m)
     asked = scene.context.asked_about(rule.number, scene.number)
+    asked = "" if asked == "@it" else asked  # the answer may name what the question did not
     if near and not asked:
         kind = next(
             (KIND_OF[x.kind] for x in scene.marked.mentions if x.name == near and x.kind in KIND_OF), ""
@@ -127,6 +131,19 @@ def _subject(scene: Scene, rule: Rule, m: re.Match[str]) -> tuple[str, str]:
     if asked:
         return asked, next((k for k in kinds if scene.context.topics.get(k) == asked), kinds[0])
     return scene.context.about(kinds) if scene.context.about(kinds)[0] else _unnamed(scene, kinds, start)
+
+
+_OWNER = re.compile(r"(?:^|[，。！？；,])(?P<x>[^\s，。！？；：、“”\"]{3,22})的$")
+
+
+def _spelled(scene: Scene, m: re.Match[str]) -> str:
+    """A thing that no rule for names knows, where it stands right before what it has: 老街面馆(东门店)的营业时间."""
+    found = _OWNER.search(m.string, max(0, m.start() - 30), m.start())
+    if not found or any(is_mark(c) and scene.marked.at(c).name.startswith("@") for c in found["x"]):
+        return ""
+    name = scene.marked.was(*found.span("x"))
+    kind = re.search(r"(?:景点|酒店|餐馆|餐厅|宾馆|公司|电影|歌|专辑|景区)$", name)
+    return "" if kind and len(name) < 5 else name if is_noun(normal(name.split("(")[0]), strict=True) else ""
 
 
 def _unnamed(scene: Scene, kinds: tuple[str, ...], before: int) -> tuple[str, str]:
@@ -256,7 +273,8 @@ def _valued(scene: Scene, rule: Rule, m: re.Match[str]) -> Iterator[tuple[str, s
         if any(x.name.startswith("@") for x in marks) or (rule.clean == "like" and raw.startswith("的")):
             return
         clean, kind = _CLEANED[rule.clean]
-        for part in scene.marked.parts(m, "v") if rule.clean == "like" else [plain]:
+        many = rule.clean == "like" and "的" not in plain
+        for part in scene.marked.parts(m, "v") if many else [plain]:
             if text := as_written(clean, part):
                 yield text, rule.object_type or kind, 0.9
     elif plain.strip():
@@ -333,7 +351,11 @@ def _slot(scene: Scene, m: re.Match[str], sure: float) -> Iterator[Assertion]:
         name = scene.marked.group(m, "s")
         kind = "event" if event_of(normal(name)) else "thing"
         sure *= 0.9
-        if len(name) < 3 or not is_noun(normal(name), strict=True):
+        if (
+            len(name) < 3
+            or not is_noun(normal(name).split("(")[0], strict=True)
+            or name.endswith(("上", "里", "中", "时", "后", "前"))
+        ):
             return
     marks = [scene.marked.at(c) for c in raw[1:] + word + m["v"] if is_mark(c)]
     value = as_written(lambda text: value_of(text, 40), scene.marked.group(m, "v"))
@@ -406,9 +428,9 @@ def _answers(scene: Scene, parts: list[Clause], answered: set[int]) -> Iterator[
                 or denied(clause.text[: max(0, m.start() - clause.start)])
             ):
                 continue
-            found = list(
-                _apply(scene, rule, m, replace(clause, sure=clause.sure * 0.85), (subject, rule.of[0]))
-            )
+            of = context.about(rule.of)[0] or subject if subject == "@it" else subject
+            softer = replace(clause, sure=clause.sure * 0.85)
+            found = list(_apply(scene, rule, m, softer, (of, rule.of[0])))
             yield from found
             if found:
                 answered.add(rule.number)

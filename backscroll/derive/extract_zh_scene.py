@@ -86,6 +86,10 @@ def nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0) -
     for one in marked.mentions:
         if one.end > limit or one.start < floor or KIND_OF.get(one.kind) not in kinds:
             continue
+        if marked.plain[one.end : one.end + 1] in set("店馆号站总分") or (
+            one.of and marked.plain[: one.start].endswith("是")
+        ):
+            continue  # a piece of a longer name; 小芳是我的同事，其生日 …: hers
         name = scene.settle(one)
         if (name.startswith("@") or name in (scene.me, scene.you)) and one.name != "@i":
             continue

@@ -13,7 +13,9 @@ from backscroll.derive.extract_zh_names import ORGANISATION
 from backscroll.derive.extract_zh_words import listed, normal, words_of
 
 _TAIL = re.compile(r"(?:[了的吧啊呀呢哦嘛啦哈噢喔~～]|来着|之类的|什么的|左右|一样|而已|罢了|等等|等地|等)+$")
-_HEAD = re.compile(r"^(?:[的了着过是在到]|一下|这么|那么|那种|这种)+")
+_HEAD = re.compile(
+    r"^(?:[的了着过是在到才仅]|只有|只要|只需|大概|大约|也就|差不多|一下|这么|那么|那种|这种)+"
+)
 _CUT = re.compile(r"但是?|而且|因为|所以|不过|然后|虽然|如果|的时候|之后|以后|以来|以及|来|并且|，")
 _NO = re.compile(
     r"^[那这它他她此其]|什么|怎么|哪[里儿个些]|谁|多少|吗|为什么|[？?@□]|这样|那样|这么|那么|这个|那个|不了|起来|一下"
@@ -171,6 +173,7 @@ def thing_of(text: str) -> str:
 def liked(text: str) -> str:
     """What somebody likes or hates: a thing, or something that is done."""
     text = value_of(text, 16)
+    text = re.sub(r"^(?:吃|喝|看|听|玩|用|穿|读|去|做)的", "", text)
     text = re.sub(r"^(?:一个|这个|那个|一些|各种各样的|各种|所有的?|上了?|着)", "", text)
     if len(text) < 2 or text in {
         "东西",
