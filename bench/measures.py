@@ -20,6 +20,7 @@ from backscroll.recall.words import index_words
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import content_of
 from bench.corpus import Corpus
+from bench.living import living
 from bench.prompts import prompts
 from bench.table import Row
 
@@ -314,4 +315,5 @@ ALL: dict[str, Callable[[Path, Namespace], list[Row]]] = {
     "reopen": reopen,
     "imports": imports,
     "prompts": prompts,
+    "living": living,
 }

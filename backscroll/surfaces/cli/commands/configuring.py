@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
@@ -14,7 +15,6 @@ import click
 
 from backscroll.config import YAML, Settings, config_file, dotted, explained, flat, load
 from backscroll.errors import InvalidInput, StoreError
-from backscroll.formats.json_text import dumps
 from backscroll.surfaces.cli.command import command
 from backscroll.surfaces.cli.done import said
 from backscroll.surfaces.cli.language import checked
@@ -87,7 +87,7 @@ def _change(session: Session, name: str, value: str | None) -> None:
         typed: Any = getattr(load({name: value}), name)
         if name == "language":
             checked(str(typed))
-        line = f"{name}: {dumps(typed)}" if path.suffix in YAML else f"{name} = {_toml(typed)}"
+        line = f"{name}: {json.dumps(typed, ensure_ascii=False)}" if path.suffix in YAML else f"{name} = {_toml(typed)}"
     try:
         _rewrite(path, name, line)
     except OSError as error:
