@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from backscroll.engine.composing import Composer
 
 LEAST = 40  # tokens below which nothing useful can be said
+_SHOWN = 40  # characters by which a line is known again
 _UNITS = 4000  # units whose findings are remembered
 
 
@@ -49,13 +50,14 @@ def task_block(composer: Composer, room: int) -> Block | None:
     if not text:
         return None
     parts = (Text(text),)
+    reminded = any(line.removeprefix("- ")[:_SHOWN] in text for line in standing.reminders)
     return Block(
         "user",
         parts,
         Section.TASK,
         Level.GIST,
         sources,
-        reason="the task at hand",
+        reason="the task at hand, with reminders" if reminded else "the task at hand",
         tokens=meter.parts(parts),
     )
 

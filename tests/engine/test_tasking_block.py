@@ -98,6 +98,23 @@ def test_a_cancelled_task_much_like_it_is_brought_to_mind(thread: Thread) -> Non
     assert "the shed belongs to the museum" in block.text
 
 
+def test_what_failed_before_is_brought_to_mind_and_stands_on_the_receipt(thread: Thread) -> None:
+    """A lesson of an earlier task, with what it rests on; gone when its source is deleted."""
+    thread.tasks.start("paint the shed red")
+    thread.append("user", "please paint the shed red")
+    thread.append("assistant", "I painted the shed red.")
+    thread.tasks.attempt("The shed is red.")
+    thread.tasks.incomplete("The paint peels off because the wood was wet.")
+    thread.tasks.complete()
+    thread.tasks.start("paint the boathouse red")
+    thread.append("user", "please paint the boathouse red")
+    block = block_of(thread)
+    assert block is not None
+    assert "the wood was wet" in block.text
+    assert block.reason == "the task at hand, with reminders"
+    assert block.sources
+
+
 def test_it_keeps_to_its_room(thread: Thread) -> None:
     """Whatever the feedback, the section has at most its share; the state is said as long as there is any room."""
     thread.tasks.start("paint the shed")
