@@ -96,7 +96,7 @@ def living(folder: Path, options: Namespace) -> list[Row]:
         _filled(thread, _TURNS)
         whole = _timed(lambda: catch_up(store, thread.id))
         rows.append(Row(f"analyse {_TURNS:,} turns by rules, for each", _milliseconds(whole / _TURNS)))
-        first = _timed(lambda: thread.graph.nodes())
+        first = _timed(thread.graph.nodes)
         rows.append(Row("first look at the graph of them, from the store", _milliseconds(first)))
         rows += _changes(thread, read, options.runs)
         looks = [_timed(lambda n=n: thread.graph.around(n)) for n in _NAMES]

@@ -84,16 +84,11 @@ def _put(reader: Reader, held: Held, marks: Mapping[Ref, TurnMark | None]) -> No
     """Put turns into the graph, or take them out."""
     keep = [mark for mark in marks.values() if mark is not None and mark.key]
     found = claims_of(reader, keep)
-    for opening, mark in marks.items():
-        if mark is None or not mark.key:
-            if held.marks.pop(opening, None) is not None:
-                held.graph.drop(opening)
-            continue
-        claims = found.get(opening)
-        if claims is None:
-            continue
-        held.marks[opening] = (mark.position, mark.key, mark.sources)
-        held.graph.put(claims)
+    gone = [o for o, m in marks.items() if (m is None or not m.key) and held.marks.pop(o, None) is not None]
+    for mark in keep:
+        if mark.opening in found:
+            held.marks[mark.opening] = (mark.position, mark.key, mark.sources)
+    held.graph.change(found.values(), gone)
 
 
 def claims_of(reader: Reader, marks: Sequence[TurnMark]) -> dict[Ref, TurnClaims]:

@@ -30,6 +30,9 @@ class Claim(StrEnum):
     END = "end"  # relation `predicate` to `object` (empty: to anybody), or attribute `predicate`, holds no longer
 
 
+_CLAIMS = {claim.value: claim for claim in Claim}
+
+
 @dataclass(frozen=True, slots=True)
 class Assertion:
     """One thing that a turn says about the world."""
@@ -62,17 +65,22 @@ class Assertion:
 
 def assertion_from_json(data: Mapping[str, Json]) -> Assertion:
     """Back from the store."""
-    source = cast("str | None", data.get("source"))
-    texts = {
-        name: str(data.get(name, ""))
-        for name in ("predicate", "value", "object", "type", "object_type", "quote", "speaker", "hint")
-    }
+    # Spelt out because a graph is read from many thousands of them.
+    get = data.get
+    source = cast("str | None", get("source"))
     return Assertion(
-        Claim(data["kind"]),
+        _CLAIMS[data["kind"]],
         str(data["subject"]),
-        source=None if source is None else parse_ref(source),
-        sure=float(data.get("sure", 1.0)),
-        **texts,
+        str(get("predicate", "")),
+        str(get("value", "")),
+        str(get("object", "")),
+        str(get("type", "")),
+        str(get("object_type", "")),
+        str(get("quote", "")),
+        None if source is None else parse_ref(source),
+        str(get("speaker", "")),
+        float(get("sure", 1.0)),
+        str(get("hint", "")),
     )
 
 
@@ -141,3 +149,4 @@ class Override:
     id: Ref | None = None  # the event
     author: str = ""
     at: str = ""
+    names: tuple[str, ...] = ()  # keys of other names of the node that a split takes along

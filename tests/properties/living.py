@@ -127,22 +127,24 @@ def _content(
         return ()
     live = {} if turn["gone"] else _said_in(now, thread.id, opening)
     if not turn["pinned"]:
-        return tuple(live.values())
+        return _revisions(live)
     then = _said_in(View(now.reader, now.state, turn["pinned"]), thread.id, opening)
-    readable = {m: r for m, r in then.items() if now.reader.spoken([r])[r].body is not None}
     standing = {e.message for e in entries_at(now)}
     if window.settled_edits == "ignore":
         keep = window.settled_deletes == "ignore"
-        return tuple(r for m, r in readable.items() if keep or m in standing)
+        return _revisions({m: e for m, e in then.items() if keep or m in standing})
     if window.settled_deletes == "retract":
-        return tuple(live.values())
-    lost = {m: r for m, r in readable.items() if m not in standing}
-    return tuple({**live, **lost}.values())
+        return _revisions(live)
+    return _revisions({**live, **{m: e for m, e in then.items() if m not in standing}})
 
 
-def _said_in(view: View, thread: str, opening: Ref) -> dict[Ref, Ref]:
-    """The messages of a turn at a moment, with their revisions; without system messages."""
-    out: dict[Ref, Ref] = {}
+def _revisions(entries: dict[Ref, Entry]) -> tuple[Ref, ...]:
+    return tuple(e.revision for e in sorted(entries.values(), key=lambda e: e.position))
+
+
+def _said_in(view: View, thread: str, opening: Ref) -> dict[Ref, Entry]:
+    """The messages of a turn at a moment whose words can still be read; without system messages."""
+    out: dict[Ref, Entry] = {}
     current: Ref | None = Ref(thread, 0)
     for entry in entries_at(view):
         if entry.role == "user":
@@ -150,7 +152,7 @@ def _said_in(view: View, thread: str, opening: Ref) -> dict[Ref, Ref]:
         if current == opening and entry.role != "system":
             spoken = view.reader.spoken([entry.revision])[entry.revision]
             if spoken.body is not None:
-                out[entry.message] = entry.revision
+                out[entry.message] = entry
     return out
 
 
