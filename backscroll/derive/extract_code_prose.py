@@ -80,7 +80,7 @@ def _sentence(said: Said, piece: Sentence, files: _Files, *, listing: bool) -> I
     if said.source is None or _NUMBERED.match(text):
         return
     spot = Spot(text[:_QUOTE], said.source, said.who)
-    said_paths = [p for p in paths_in(text) if _is_file(p)]
+    said_paths = [p for p in paths_in(text) if _is_file(p) and not _is_example(text, p)]
     paths = [files.full(p) for p in said_paths]
     if not listing:
         for path in paths[:6]:
@@ -138,12 +138,17 @@ def _named(spot: Spot, text: str, paths: Mapping[str, str], *, user: bool) -> It
 def _holds(text: str, path: str, name: str) -> bool:
     """True where a sentence says that a file holds what has this name."""
     at, place = text.find(name), text.find(path)
-    if at < 0 or place < 0:
+    if at < 0 or place < 0 or shape("names", "sought").search(text[: min(at, place)].rstrip("` ")):
         return False
     if at < place:
         between = text[at + len(name) : place].removeprefix("()")
         return any(shape("names", key).search(between) for key in ("held_en", "held_zh"))
     return bool(shape("names", "holds_zh").search(text[place + len(path) : at])) and bool(_HAN.search(text))
+
+
+def _is_example(text: str, path: str) -> bool:
+    """True where a sentence only says what a file could be called."""
+    return bool(shape("names", "example").search(text[: max(0, text.find(path))]))
 
 
 def _is_file(path: str) -> bool:

@@ -17,6 +17,7 @@ from backscroll.derive.digests.asking import Asked, asked, plain_name, scalars
 from backscroll.derive.digests.console import totals_line
 from backscroll.derive.digests.cues import table as tools
 from backscroll.derive.digests.telling import Told, told
+from backscroll.derive.digests.trouble import troubled
 from backscroll.derive.essentials_reading import command_name
 from backscroll.derive.extract_code_errors import Trouble, trouble_in
 from backscroll.derive.extract_code_shell import files_of, is_telling, packages_of, pieces
@@ -44,6 +45,7 @@ _NEW_TEXT = (
     "new_source",
 )
 _LAST = 15  # lines in which a program tells why it ended
+_COUNTED = re.compile(r"\b(?:0|no) (?:\w+ )?(?:errors?|failures?|failed|issues?|problems?)\b", re.IGNORECASE)
 _READ = 0.7  # how sure a mere look at a file makes it worth a node
 
 
@@ -240,7 +242,7 @@ def _command(act: Act, waiting: dict[str, _Open]) -> Iterator[Assertion]:
         return
     name = names[-1]  # of several that run one after the other, the last one is heard last
     trouble = _trouble(act, name)
-    failed = act.failed or trouble is not None
+    failed = act.failed or trouble is not None or _gave_up(act)
     if not (is_telling(name) or name in waiting or trouble is not None):
         return
     spot = act.spot(command[:_LONGEST])
@@ -251,6 +253,15 @@ def _command(act: Act, waiting: dict[str, _Open]) -> Iterator[Assertion]:
     for one in names:
         if is_telling(one) or one in waiting:
             yield from _success(one, spot, waiting)
+
+
+def _gave_up(act: Act) -> bool:
+    """True where nothing says how a program ended, and what it said last is that it could not go on."""
+    if act.result is None or act.digest.exit_code is not None:
+        return False
+    last = act.result.said[-_LAST:]
+    told = [line for line in last if not _COUNTED.search(line)]
+    return troubled(act.result) or bool(shape("commands", "gave_up").search("\n".join(told)))
 
 
 def _called(command: str) -> list[str]:
@@ -293,7 +304,9 @@ def _line(act: Act) -> str:
 
 
 def _shell(act: Act, command: str) -> Iterator[Assertion]:
-    for package in packages_of(command):
+    unsure = act.digest.exit_code is None and act.result is not None
+    refused = unsure and shape("commands", "refused").search(act.result.text[-4_000:] if act.result else "")
+    for package in () if refused else packages_of(command):
         spot = act.spot(package.name)
         status = "removed" if package.removed else "installed"
         yield spot.attribute(package.name, "package", "status", status, 0.95)

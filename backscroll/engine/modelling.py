@@ -258,7 +258,7 @@ class Modelling:
         return True
 
     def _fail(self, planned: Plan[object], thread: str, error: BackscrollError, *, passing: bool) -> None:
-        """Keep the reason; it holds no words of the conversation."""
+        """Keep the reason, under the revisions whose words it may quote; what a service said about itself is left out."""
         why = error.message if not passing else type(error).__name__
         body = dumps({"why": why, "model": self.model, "passing": passing}).encode("utf-8", "surrogatepass")
         key = _FAILURE.key([planned.key.hex()])
