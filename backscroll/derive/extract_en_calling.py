@@ -33,7 +33,7 @@ def names(r: Reading) -> None:
         if kind:
             r.meet(word.text, kind)
         elif _acts(r, i):
-            r.people.append((r.number, word.text))
+            r.people.append((r.number, word.start, word.text))
         elif all(w in common() for w in word.low.split()):
             sure = 0.45  # ordinary words with capitals: a term, a heading
         r.node(Named(word.text, kind or r.turn.types.get(word.text, "")), sure=sure)
@@ -113,9 +113,7 @@ def calls(r: Reading) -> None:
                 r.add(Claim.ALIAS, you, value=word.text, sure=0.35)
                 continue
             r.turn.types.setdefault(word.text, "person")
-            r.people = [
-                (number, name) for number, name in r.people if name != word.text
-            ]  # "you", never "she"
+            r.people = [one for one in r.people if one[2] != word.text]  # "you", never "she"
             r.add(Claim.ALIAS, you, value=word.text, sure=0.8 if word.sure >= 1 else 0.6)
             r.node(Named(word.text, "person"), sure=0.9)
         else:

@@ -70,9 +70,8 @@ class Reading:
     said: Said
     turn: Turn
     line: Line
-    people: list[tuple[int, str]] = field(
-        default_factory=list[tuple[int, str]]
-    )  # (number of the sentence, name)
+    #: (number of the sentence, where in the message, name)
+    people: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
     number: int = 0  # of the sentence
     voice: str = ""  # who speaks inside quotation marks; empty: the author
     scale: float = 1.0  # of narration and quoted speech
@@ -84,8 +83,8 @@ class Reading:
 
     # -- names -----------------------------------------------------------
 
-    def pronoun(self, low: str) -> Named | None:
-        """Who a pronoun or possessive means."""
+    def pronoun(self, low: str, at: int = 1 << 40) -> Named | None:
+        """Who a pronoun or possessive at this place of the message means."""
         if low in _FIRST or low == "my":
             return Named(self.me, "person")
         mark = _MARKS.get(low)
@@ -96,28 +95,38 @@ class Reading:
                 return Named(self.said.addressee, "person")
             return Named(PRONOUN + "you", "person")
         if mark in {"he", "she"}:
-            known = self._antecedent(mark)
+            known = self._antecedent(mark, at)
             if known:
                 return Named(known, "person", sure=0.9)
             return Named(PRONOUN + mark, "person", _HINTS[mark])
         return Named(PRONOUN + mark, "", _HINTS.get(mark, ""))
 
-    def _antecedent(self, mark: str) -> str:
+    def _antecedent(self, mark: str, at: int) -> str:
         wanted = _HINTS[mark]
+        before = [(number, name) for number, place, name in self.people if place < at and name != self.me]
         near = {
             name
-            for number, name in self.people
-            if number >= self.number - 1 and self.turn.genders.get(name) == wanted and name != self.me
+            for number, name in before
+            if number >= self.number - 1 and self.turn.genders.get(name) == wanted
         }
         if not near:  # the only one of the whole message may be anybody
-            near = {name for _, name in self.people if name != self.me}
+            near = {name for _, name in before}
             near = near if all(self.turn.genders.get(name, wanted) == wanted for name in near) else set[str]()
+        if not before:  # nobody was shown to be a person: the only name in the sentence so far
+            names = [w for w in self.line.words if w.tag == "K" and w.start < at]
+            near = {
+                w.text for w in names if (w.type or self.turn.types.get(w.text, "person")) == "person"
+            } - {self.me}
         return near.pop() if len(near) == 1 else ""
+
+    def _place(self, phrase: Phrase) -> int:
+        tokens = self.line.words
+        return tokens[phrase.start].start if 0 <= phrase.start < len(tokens) else 1 << 40
 
     def refer(self, phrase: Phrase, *, loose: bool = False) -> Named | None:
         """By which name a phrase is spoken of; `loose` takes things without a name as well."""
         if phrase.pronoun:
-            return self.pronoun(phrase.pronoun)
+            return self.pronoun(phrase.pronoun, self._place(phrase))
         if phrase.name is not None:
             if phrase.owner and not phrase.head:
                 return None
@@ -148,7 +157,7 @@ class Reading:
         if phrase.owner:
             det, _, noun = phrase.owner.partition(" ")
             if noun and det.islower():
-                whose = self.pronoun(det)
+                whose = self.pronoun(det, self._place(phrase))
                 if whose is None or whose.pronoun:
                     return None
                 return (
@@ -157,7 +166,8 @@ class Reading:
                     else Named(f"{whose.name}'s {noun}", "animal")
                 )
             return Named(phrase.owner, self.turn.types.get(phrase.owner, ""))
-        return self.pronoun(phrase.det) if phrase.det in _MARKS or phrase.det == "my" else None
+        known = phrase.det in _MARKS or phrase.det == "my"
+        return self.pronoun(phrase.det, self._place(phrase)) if known else None
 
     def kin_owner(self, phrase: Phrase) -> Named | None:
         """Whose relative or pet it is: "our kids" are the speaker's."""
@@ -179,9 +189,12 @@ class Reading:
     def meet(self, name: str, kind: str = "person") -> None:
         """Somebody or something is spoken of here."""
         if kind == "person":
-            self.people.append((self.number, name))
+            self.people.append((self.number, self._found(name), name))
         if kind:
             self.turn.types.setdefault(name, kind)
+
+    def _found(self, name: str) -> int:
+        return next((w.start for w in self.line.words if w.text == name), self.line.start)
 
     # -- finding ---------------------------------------------------------
 

@@ -80,7 +80,7 @@ def _relative(r: Reading, i: int, found: Phrase, owner: Named) -> None:
     if relation in _FAMILY and low not in _UNSURE_KIN and not owner.pronoun and _real(r, found):
         who = r.relative(owner.name, low)
         r.relation(who, relation, owner, _PLAIN, 0.8)
-        r.people.append((r.number, who.name))
+        r.people.append((r.number, line.words[found.start].start, who.name))
 
 
 def _several(r: Reading, i: int) -> None:

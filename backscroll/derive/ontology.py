@@ -74,7 +74,11 @@ def _predicates() -> Mapping[str, Predicate]:
 
 def predicate(name: str) -> Predicate:
     """What is known about a predicate; an unknown one has many values and no inverse."""
-    return _predicates().get(name) or Predicate(name, en=name.replace("_", " "), zh=name)
+    known = _predicates().get(name)
+    if known is not None:
+        return known
+    # one has one favourite food at a time, whatever the noun
+    return Predicate(name, single=name.startswith("favourite_"), en=name.replace("_", " "), zh=name)
 
 
 def is_relation(name: str) -> bool:

@@ -254,3 +254,24 @@ def test_any_text_can_be_read_and_reads_the_same_again(text: str) -> None:
         assert claim.quote in text
         assert claim.kind is not Claim.RELATION or claim.object
         assert claim.kind not in {Claim.ATTRIBUTE, Claim.ALIAS} or claim.value
+
+
+def test_predicates_of_the_rules_are_in_the_ontology() -> None:
+    """Every relation that a verb or a word for a relative makes is known as a relation, every attribute as none."""
+    from backscroll.derive.extract_en_doing import verbs
+    from backscroll.derive.extract_en_phrases import kin
+    from backscroll.derive.ontology import is_relation, predicate
+
+    for found in verbs().values():
+        for verb in found:
+            assert is_relation(verb.predicate) != verb.value, verb.predicate
+    assert all(is_relation(relation) for relation in kin().values())
+    assert predicate("favourite_food").single
+
+
+def test_her_is_whoever_was_named_before_not_after() -> None:
+    """A name that follows a possessive is not whose it is."""
+    assert ("Elizabeth", "sibling_of", "Gretchen") in told("Gretchen and her sister Elizabeth talk.")
+    assert not any(
+        fact[2] == "Jasper" for fact in told("Invite David and his wife; they had a boy named Jasper.")
+    )
