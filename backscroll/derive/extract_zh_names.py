@@ -259,9 +259,9 @@ def _modifies(word: Word) -> bool:
         "旁边",
     ):
         return False
-    return word.tag[:2] in ("n", "ns", "nr", "nz", "nt", "en", "ng", "j", "b", "s") or word.tag.startswith(
-        "nr"
-    )
+    if word.tag == "x":
+        return word.text >= "\u4e00" and not cutter().has_word(word.text)  # a word that no dictionary has
+    return word.tag.startswith("nr") or word.tag[:2] in ("n", "ns", "nz", "nt", "en", "ng", "j", "b", "s")
 
 
 def _tagged(text: str, words: list[Word]) -> list[Found]:

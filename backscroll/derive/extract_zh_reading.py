@@ -14,7 +14,7 @@ from backscroll.derive.extract_zh_kin import sex_of, slot_of, ties
 from backscroll.derive.extract_zh_marks import KIND_OF, Mention, elided, is_mark
 from backscroll.derive.extract_zh_names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK
 from backscroll.derive.extract_zh_rules import Clause, Rule, asking, asks, clauses, denied, fitting
-from backscroll.derive.extract_zh_scene import Scene, nearest
+from backscroll.derive.extract_zh_scene import Scene, nearest, spelled, unnamed
 from backscroll.derive.extract_zh_values import (
     as_written,
     event_of,
@@ -63,7 +63,7 @@ def note_questions(scene: Scene) -> None:
         for rule in asking():
             if any(p.search(clause.text) for p in rule.ask):
                 subject = nearest(scene, rule.of, clause.end, clause.start) or context.about(rule.of)[0]
-                subject = subject or _unnamed(scene, rule.of, 0)[0]
+                subject = subject or unnamed(scene, rule.of, 0)[0]
                 if subject:
                     if context.asking != scene.number:
                         context.asked.clear()
@@ -120,7 +120,7 @@ def _subject(scene: Scene, rule: Rule, m: re.Match[str]) -> tuple[str, str]:
         return "", ""
     start = min(m.start(g) for g in groups if m[g] is not None)
     kinds = _wanted(rule, m, scene) or rule.of
-    near = nearest(scene, kinds, start) or _spelled(scene, m)
+    near = nearest(scene, kinds, start) or spelled(scene, m)
     asked = scene.context.asked_about(rule.number, scene.number)
     asked = "" if asked == "@it" else asked  # the answer may name what the question did not
     if near and not asked:
@@ -130,28 +130,7 @@ def _subject(scene: Scene, rule: Rule, m: re.Match[str]) -> tuple[str, str]:
         return near, kind if kind in kinds else kinds[0]
     if asked:
         return asked, next((k for k in kinds if scene.context.topics.get(k) == asked), kinds[0])
-    return scene.context.about(kinds) if scene.context.about(kinds)[0] else _unnamed(scene, kinds, start)
-
-
-_OWNER = re.compile(r"(?:^|[，。！？；,])(?P<x>[^\s，。！？；：、“”\"]{3,22})的$")
-
-
-def _spelled(scene: Scene, m: re.Match[str]) -> str:
-    """A thing that no rule for names knows, where it stands right before what it has: 老街面馆(东门店)的营业时间."""
-    found = _OWNER.search(m.string, max(0, m.start() - 30), m.start())
-    if not found or any(is_mark(c) and scene.marked.at(c).name.startswith("@") for c in found["x"]):
-        return ""
-    name = scene.marked.was(*found.span("x"))
-    kind = re.search(r"(?:景点|酒店|餐馆|餐厅|宾馆|公司|电影|歌|专辑|景区)$", name)
-    return "" if kind and len(name) < 5 else name if is_noun(normal(name.split("(")[0]), strict=True) else ""
-
-
-def _unnamed(scene: Scene, kinds: tuple[str, ...], before: int) -> tuple[str, str]:
-    """A work or place that the turn does not name: `@it`, for the fold; nothing where a person stands before."""
-    limit = scene.marked.places[before]
-    if kinds[0] not in (PLACE, WORK) or any(x.kind == "P" and x.end <= limit for x in scene.marked.mentions):
-        return "", ""
-    return "@it", kinds[0]
+    return scene.context.about(kinds) if scene.context.about(kinds)[0] else unnamed(scene, kinds, start)
 
 
 def _wanted(rule: Rule, m: re.Match[str], scene: Scene) -> tuple[str, ...]:
@@ -177,6 +156,8 @@ def _apply(
     name, kind = subject or _subject(scene, rule, m)
     if not name:
         return
+    if rule.predicate == "mood" and name == scene.said.role == "assistant":
+        sure *= 0.5  # an assistant without a name is being polite
     if rule.claim in ("alias", "self"):
         yield from _named(scene, rule, m, name, kind, sure)
         return
@@ -233,7 +214,8 @@ def _ends(scene: Scene, rule: Rule, m: re.Match[str], name: str) -> Iterator[tup
                 if one.kind == "P" and rule.object_type == ORGANISATION and one.name.startswith("@"):
                     continue
                 if text != name and suits(rule.match, KIND_OF.get(one.kind, ""), text) and text != "@it":
-                    yield text, rule.object_type or KIND_OF.get(one.kind, ""), one.sure
+                    kind = KIND_OF.get(one.kind, "")
+                    yield text, (rule.object_type or kind) if one.kind == "P" else kind, one.sure
         if not any(is_mark(c) for c in m["b"]):
             yield m["b"], "", 1.0
     elif "list" in groups and m["list"]:
@@ -298,7 +280,9 @@ def _listed(scene: Scene, rule: Rule, m: re.Match[str], name: str) -> Iterator[t
         if whole in known or (
             len(pieces) > 1
             and 2 <= len(whole) <= 14
-            and not re.search(r"[你我他她它吗么？?是有去想还很就都也]|知道|可以|不错|什么|哪", whole)
+            and not re.search(
+                r"[你我他她它吗么？?是有去想还很就都也]|知道|可以|不错|什么|哪|好多|很多|不少|许多", whole
+            )
         ):
             if whole != name:
                 yield whole, kind, 0.9 if whole in known else 0.75

@@ -10,11 +10,17 @@ import re
 from dataclasses import dataclass
 
 from backscroll.derive.extract_zh_context import Context
-from backscroll.derive.extract_zh_marks import KIND_OF, Marked, Mention
-from backscroll.derive.extract_zh_names import PLACE
+from backscroll.derive.extract_zh_marks import KIND_OF, Marked, Mention, is_mark
+from backscroll.derive.extract_zh_names import PLACE, WORK
+from backscroll.derive.extract_zh_values import is_noun
+from backscroll.derive.extract_zh_words import listed, normal
 from backscroll.derive.said import Said
 from backscroll.vocab.assertion import Assertion, Claim
 
+#: What may follow the name of a place where the name is whole.
+_CLOSED = re.compile(
+    r"$|[^\u4e00-\u9fff]|[的是在有也就还位坐附周旁很非最真都要可会能评票门电价地开营这那和与跟]"
+)
 _HINTS = {"@she": "female", "@he": "male", "@it": "thing"}
 
 
@@ -86,17 +92,48 @@ def nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0) -
     for one in marked.mentions:
         if one.end > limit or one.start < floor or KIND_OF.get(one.kind) not in kinds:
             continue
-        if marked.plain[one.end : one.end + 1] in set("店馆号站总分") or (
-            one.of and marked.plain[: one.start].endswith("是")
-        ):
-            continue  # a piece of a longer name; 小芳是我的同事，其生日 …: hers
+        if one.kind == "L" and not _CLOSED.match(marked.plain, one.end):
+            continue  # a piece of a longer name
+        if one.of and marked.plain[: one.start].endswith("是"):
+            continue  # 小芳是我的同事，其生日 …: hers
         name = scene.settle(one)
         if (name.startswith("@") or name in (scene.me, scene.you)) and one.name != "@i":
             continue
-        lead = marked.plain[max(0, one.start - 3) : one.start]
+        lead = marked.plain[max(0, one.start - 4) : one.start]
         if one.start >= clause or (
             not re.search(r"[在于到去从]$", lead)
-            and re.search(r"(?:^|[，。！？；,!?\s《])[^，。！？；]{0,3}$", lead)
+            and re.search(r"(?:^|[，。！？；,!?《])[^，。！？；]{0,3}$", lead)
         ):
             best = name
     return best
+
+
+_OWNER = re.compile(r"(?:^|[，。！？；,])(?P<x>[^\s，。！？；：、“”\"]{3,22}?)(?P<of>的?)$")
+
+
+def spelled(scene: Scene, m: re.Match[str]) -> str:
+    """A thing that no rule for names knows, where it stands right before what it has: 老街面馆(东门店)的营业时间."""
+    text = m.string[max(0, m.start() - 30) : m.start()]
+    found = _OWNER.search(text)
+    if not found or any(is_mark(c) and scene.marked.at(c).name.startswith("@") for c in found["x"]):
+        return ""
+    start = m.start() - len(text) + found.start("x")
+    name = scene.marked.was(start, start + len(found["x"]))
+    plain = normal(name).split("(")[0].split("（")[0]
+    called = (
+        plain.endswith((*listed("place_suffixes"), *listed("org_suffixes"), "店", "中心")) and len(plain) > 4
+    )
+    if not called and (not found["of"] or _KIND.search(plain)):
+        return ""
+    return name if is_noun(plain, strict=True) else ""
+
+
+_KIND = re.compile(r"(?:景点|酒店|餐馆|餐厅|宾馆|公司|电影|歌|专辑|景区)$")
+
+
+def unnamed(scene: Scene, kinds: tuple[str, ...], before: int) -> tuple[str, str]:
+    """A work or place that the turn does not name: `@it`, for the fold; nothing where a person stands before."""
+    limit = scene.marked.places[before]
+    if kinds[0] not in (PLACE, WORK) or any(x.kind == "P" and x.end <= limit for x in scene.marked.mentions):
+        return "", ""
+    return "@it", kinds[0]

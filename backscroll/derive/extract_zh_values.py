@@ -14,7 +14,7 @@ from backscroll.derive.extract_zh_words import listed, normal, words_of
 
 _TAIL = re.compile(r"(?:[了的吧啊呀呢哦嘛啦哈噢喔~～]|来着|之类的|什么的|左右|一样|而已|罢了|等等|等地|等)+$")
 _HEAD = re.compile(
-    r"^(?:[的了着过是在到才仅]|只有|只要|只需|大概|大约|也就|差不多|一下|这么|那么|那种|这种)+"
+    r"^(?:[的了着过是在到才仅]|门票|票价|只有|只要|只需|大概|大约|也就|差不多|一下|这么|那么|那种|这种)+"
 )
 _CUT = re.compile(r"但是?|而且|因为|所以|不过|然后|虽然|如果|的时候|之后|以后|以来|以及|来|并且|，")
 _NO = re.compile(
@@ -114,7 +114,8 @@ def place_of(text: str) -> str:
         "身边",
         "心里",
     }
-    return text if is_noun(text, strict=True) and text not in bad else ""
+    some = text.startswith(("一", "某", "这", "那", "几", "各"))
+    return text if is_noun(text, strict=True) and text not in bad and not some else ""
 
 
 def event_of(text: str) -> str:
