@@ -30,7 +30,7 @@ _LATE = b""
 class Span:
     """One thing that holds for a time."""
 
-    __slots__ = ("by", "contested", "lines", "opened", "other", "stands", "until", "weak")
+    __slots__ = ("by", "contested", "lines", "opened", "other", "shown", "stands", "until", "weak")
 
     def __init__(self, other: What, opened: Order) -> None:
         self.other = other
@@ -41,6 +41,7 @@ class Span:
         self.stands: list[Stand] = []
         self.contested: list[Span] = []  # what the text held when the person's word was put over it
         self.weak = True
+        self.shown: Fact | None = None  # as it was last told; a span belongs to one node in one role
 
     @property
     def sure(self) -> float:
@@ -316,13 +317,20 @@ def evidence(span: Span) -> tuple[Evidence, ...]:
 
 def fact(weave: Weave, group: Group, predicate: str, role: str, span: Span) -> Fact:
     """A span as readers see it from a node."""
+    node = weave.first(group)[1]
+    end = "" if isinstance(span.other, str) else weave.first(span.other)[1]
+    if span.shown is None or (span.shown.node, span.shown.object) != (node, end):
+        span.shown = _told(node, end, group, predicate, role, span)
+    return span.shown
+
+
+def _told(node: str, other: str, group: Group, predicate: str, role: str, span: Span) -> Fact:
     name = predicate
     derived = False
-    value = other = ""
+    value = ""
     if isinstance(span.other, str):
         value = span.lines[0].claim.value.strip() if span.lines else span.stands[0].value
     else:
-        other = weave.first(span.other)[1]
         way = direction(predicate)
         if role == OBJECT:
             name = way.inverse
@@ -330,7 +338,7 @@ def fact(weave: Weave, group: Group, predicate: str, role: str, span: Span) -> F
         derived = not own and not any(s.override.node and _stands_here(s, group) for s in span.stands)
     newest = span.stands[-1] if span.stands else None
     return Fact(
-        weave.first(group)[1],
+        node,
         name,
         value,
         other,

@@ -95,8 +95,9 @@ class Layer:
 
     def hides(self, keys: Iterable[str]) -> bool:
         """True where the node was deleted and nothing was said of it since."""
-        gone = -1
-        back = -1
+        if not self.deleted:
+            return False
+        gone = back = -1
         for key in keys:
             gone = max(gone, self.deleted.get(key, -1))
             back = max(back, self.shown.get(key, -1))
@@ -149,18 +150,26 @@ def _state(layer: Layer, number: int, key: str, override: Override) -> None:
         if not forbids:
             layer.shown[key] = number
         return
+    _stand(layer, number, key, predicate, override)
+
+
+def _stand(layer: Layer, number: int, key: str, predicate: str, override: Override) -> None:
+    """An attribute or a relation is so, or not so; in the direction in which it is folded."""
     relation = bool(override.object) or (not override.value and is_relation(predicate))
     subject, object_ = key, key_of(override.object) if override.object else ""
     if relation:
         way = direction(predicate)
         predicate = way.name
+        if object_ and key_of(override.value) == object_:
+            layer.spelled.setdefault(object_, override.value)
         if way.flipped:
             subject, object_ = object_, subject
-    stand = Stand(number, override, predicate, subject, object_, override.value, relation)
+    value = "" if relation else override.value
+    stand = Stand(number, override, predicate, subject, object_, value, relation)
     for known in stand.keys:
         kept = [old for old in layer.stands.get(known, ()) if not old.same(stand)]
         layer.stands[known] = [*kept, stand]
-        if not forbids and (override.value or override.object):
+        if not stand.forbids and (override.value or override.object):
             layer.shown[known] = number
 
 
@@ -172,8 +181,9 @@ def _split(layer: Layer, key: str, override: Override, copies: dict[str, int], n
         return
     copies[key] = copies.get(key, 1) + 1
     copy = f"{key}#{copies[key]}"
+    taken = [name for name in map(key_of, (key, *override.names)) if name]
     for opening in override.turns:
-        layer.splits.setdefault(opening, {})[key] = copy
+        layer.splits.setdefault(opening, {}).update(dict.fromkeys(taken, copy))
     if override.value:
         layer.names[copy] = (number, override.value)
     if override.type:

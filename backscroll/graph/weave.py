@@ -257,8 +257,6 @@ class Weave:
         if group is not None:
             for member in group.members:
                 self._groups.pop(member, None)
-                # What the group held may reach others, also where no tie does any more.
-                self._forget_neighbours(member, views_only=False)
 
     def _forget_line(self, line: Line) -> None:
         way = direction(line.predicate)

@@ -36,6 +36,15 @@ def test_the_place_of_a_turn_counts_not_its_arrival() -> None:
     assert now(graph, "Ann", "mood") == ["sad"]
 
 
+def test_many_turns_at_once_are_the_same_as_one_by_one() -> None:
+    graph = Graph([turn(1, has("Ann", "mood", "sad"))])
+    graph.update([turn(n, has("Ann", "mood", f"mood {n}")) for n in range(2, 90)], drop=[ref(1), ref(7)])
+    assert spans(graph, "Ann", "mood")[0] == ("mood 2", 2, 3)
+    assert len(spans(graph, "Ann", "mood")) == 88
+    graph.update(drop=[ref(n) for n in range(3, 90)])
+    assert now(graph, "Ann", "mood") == ["mood 2"]
+
+
 def test_a_fact_said_again_gains_evidence() -> None:
     graph = Graph([turn(1, has("Ann", "race", "Elf")), turn(2, has("Ann", "race", "an elf."))])
     (fact,) = graph.why("Ann", "race")

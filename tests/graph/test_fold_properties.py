@@ -148,6 +148,90 @@ def test_whatever_happened_the_graph_equals_one_built_from_what_is_left(
     assert told(graph) == told(Graph(live.values(), layer, WORLD))
 
 
+few = st.sampled_from(["Ann", "Bea", "Cal", "艾莉"])
+FAMILIES = [
+    ["likes", "hates"],
+    ["friend_of", "enemy_of"],
+    ["owns", "owned_by"],
+    ["works_at", "employs"],
+    ["spouse_of"],
+    ["child_of", "parent_of"],
+]
+one_relation = st.shared(st.sampled_from(FAMILIES), key="family").flatmap(st.sampled_from)
+
+
+@st.composite
+def dense_turns(draw: st.DrawFn) -> TurnClaims:
+    """A turn that says one or two things about the same few people, all in one relation or its opposite."""
+    said = tuple(
+        Assertion(
+            draw(st.sampled_from([Claim.RELATION, Claim.RELATION, Claim.RELATION, Claim.END, Claim.ALIAS])),
+            draw(few),
+            draw(one_relation),
+            value=draw(few),
+            object=draw(few),
+            sure=draw(sures),
+        )
+        for _ in range(draw(st.integers(1, 2)))
+    )
+    said = tuple(replace(c, value="") if c.kind is not Claim.ALIAS else replace(c, object="") for c in said)
+    return TurnClaims(ref(number := draw(st.integers(1, 5))), bytes([number]), said)
+
+
+@relaxed
+@given(st.lists(st.one_of(dense_turns(), dense_turns(), st.integers(1, 5)), min_size=2, max_size=7))
+def test_changes_to_what_somebody_looked_at_are_seen_at_once(steps: list[TurnClaims | int]) -> None:
+    """The same with few names and one relation, where nearly every change reaches somebody else's view."""
+    graph = Graph(options=Options(min_attributes=0))
+    live: dict[Ref, TurnClaims] = {}
+    for step in steps:
+        if isinstance(step, TurnClaims):
+            live[step.opening] = step
+            graph.put(step)
+        else:
+            live.pop(ref(step), None)
+            graph.drop(ref(step))
+        fresh = Graph(live.values(), options=Options(min_attributes=0))
+        assert graph.nodes() == fresh.nodes()
+        assert graph.conflicts() == fresh.conflicts()
+
+
+@st.composite
+def talking_turns(draw: st.DrawFn) -> TurnClaims:
+    """A turn that calls a few people by name or by pronoun, in a talk of up to ten turns."""
+    gender = st.sampled_from(["", "female", "male"])
+    said = tuple(
+        Assertion(Claim.NODE, draw(few), type="person", hint=draw(gender))
+        if draw(st.booleans())
+        else Assertion(
+            Claim.ATTRIBUTE,
+            draw(st.sampled_from(["@she", "@he", "@they"])),
+            "skill",
+            draw(st.sampled_from(["song", "chess"])),
+        )
+        for _ in range(draw(st.integers(0, 2)))
+    )
+    return TurnClaims(ref(number := draw(st.integers(1, 10))), bytes([number]), said)
+
+
+@relaxed
+@given(st.lists(st.one_of(talking_turns(), talking_turns(), st.integers(1, 10)), min_size=3, max_size=12))
+def test_a_change_reaches_every_pronoun_that_it_turns(steps: list[TurnClaims | int]) -> None:
+    """Whom a pronoun means follows from the turns that are left, however far the change has to be carried."""
+    graph = Graph(options=Options(min_attributes=0))
+    live: dict[Ref, TurnClaims] = {}
+    for step in steps:
+        if isinstance(step, TurnClaims):
+            live[step.opening] = step
+            graph.put(step)
+        else:
+            live.pop(ref(step), None)
+            graph.drop(ref(step))
+    fresh = Graph(live.values(), options=Options(min_attributes=0))
+    assert graph.nodes() == fresh.nodes()
+    assert graph.unsettled == fresh.unsettled
+
+
 @relaxed
 @given(st.lists(turns(), max_size=7, unique_by=lambda t: t.opening), layers, st.randoms())
 def test_the_order_of_arrival_does_not_matter(

@@ -116,6 +116,22 @@ def test_split_gives_the_mentions_of_some_turns_to_another_node() -> None:
     assert now(graph, "ellie", "race") == ["human"]
 
 
+def test_a_split_takes_other_names_of_the_node_along() -> None:
+    said = [
+        turn(1, person("Ellie Hill")),
+        turn(2, person("Ellie"), has("Ellie Hill", "race", "orc"), has("Ellie", "mood", "glad")),
+    ]
+    graph = Graph(said, [override("split", "ellie hill", names=("ellie",), turns=(ref(2),))])
+    assert graph.ids() == ["ellie hill", "ellie hill#2"]
+    assert (now(graph, "ellie hill#2", "race"), now(graph, "ellie hill#2", "mood")) == (["orc"], ["glad"])
+
+
+def test_a_relation_to_somebody_new_keeps_how_the_name_was_written() -> None:
+    graph = Graph(SAID, [override("set", "ellie", "loves", "Queen Mab", object="queen mab")])
+    assert now(graph, "Ellie", "loves") == ["queen mab"]
+    assert graph.node("queen mab").name == "Queen Mab"
+
+
 def test_changes_on_a_split_off_node_hold() -> None:
     layer = [override("split", "ellie", turns=(ref(3),)), override("set", "ellie#2", "race", "orc")]
     graph = Graph(SAID, layer)

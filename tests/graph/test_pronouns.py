@@ -111,3 +111,23 @@ def test_odd_claims_are_no_trouble() -> None:
     )
     assert now(graph, "A", "related_to") == ["b"]
     assert graph.mentioned("\ud800 a b") is not None
+
+
+def test_a_change_is_carried_forward_as_far_as_it_reaches() -> None:
+    """Seven turns go on about "her": who she is changes in all of them at once."""
+    talk = [turn(n, has("@she", "skill", f"skill {n}")) for n in range(3, 10)]
+    graph = Graph([turn(1, person("Ann")), turn(2, person("Bea")), *talk])
+    assert len(now(graph, "Bea", "skill")) == 7
+    graph.drop(ref(2))
+    assert len(now(graph, "Ann", "skill")) == 7
+    graph.put(turn(6, person("Bea"), has("@she", "skill", "skill 6")))
+    assert (len(now(graph, "Ann", "skill")), len(now(graph, "Bea", "skill"))) == (3, 4)
+
+
+def test_a_turn_without_names_still_counts_as_a_turn() -> None:
+    graph = Graph([turn(1, person("Ann")), turn(2), turn(3), turn(5, has("@she", "mood", "glad"))])
+    assert now(graph, "Ann", "mood") == ["glad"]
+    graph.put(turn(4))
+    assert now(graph, "Ann", "mood") == []
+    graph.drop(ref(2))
+    assert now(graph, "Ann", "mood") == ["glad"]
