@@ -178,8 +178,16 @@ def _touched(events: Iterator[Event]) -> Iterator[Ref]:
 def crop_marks(standing: Standing, rare: Sequence[Event], view: View) -> list[CropMark]:
     """The crops in force, oldest first; `rare` reaches back to the first of them."""
     wanted = set(standing.crops)
-    found = [_mark(event, rare) for event in rare if event.kind is Kind.CROPPED and event.seq in wanted]
+    crops = [e for e in rare if e.kind is Kind.CROPPED and e.seq in wanted and in_past_of(view, e)]
+    found = [_mark(event, rare) for event in crops]
     return [mark for whole in found if (mark := _shared(view, whole)) is not None]
+
+
+def in_past_of(view: View, event: Event) -> bool:
+    """False for what a parent did after the message at which the fork began, where the event says at which place it was."""
+    place = event.head.get("place")
+    limit = view.limit(event.thread) if isinstance(place, str) else None
+    return limit is None or bytes.fromhex(str(place)) <= limit
 
 
 def _shared(view: View, mark: CropMark) -> CropMark | None:

@@ -21,7 +21,7 @@ from backscroll.engine.lineage import View
 from backscroll.engine.pen import Pen
 from backscroll.engine.sheet import CropMark
 from backscroll.engine.tasking_memory import Told
-from backscroll.engine.tasking_reading import messages_in
+from backscroll.engine.tasking_reading import messages_in, newest_place
 from backscroll.errors import Conflict
 from backscroll.tasks.lifecycle import holds
 from backscroll.tasks.lifecycle_telling import headline
@@ -177,8 +177,11 @@ def _summed(thread: Thread, found: Going, count: Count, room: int) -> str:
     return text if 0 < count(text) < room else made_summary(messages[-_LONG:], count, room)
 
 
-def clear(pen: Pen, release: Release, group: int) -> None:
-    """Take the messages out of prompts and put the summary in their place; refuses where they changed meanwhile."""
+def clear(pen: Pen, release: Release, group: int, place: bytes | None = None) -> None:
+    """Take the messages out of prompts and put the summary in their place; refuses where they changed meanwhile.
+
+    `place` is where in the history that happens, by default at its end: a fork of an earlier message does not share it.
+    """
     entries = [(message, pen.entry(message.id)) for message in release.cut.messages]
     if not all(e is not None and e.live and e.revision == m.revision for m, e in entries):
         raise Conflict("the history changed while the task was being summed up", hint="do it again")
@@ -188,6 +191,7 @@ def clear(pen: Pen, release: Release, group: int) -> None:
         **crop_head(pen.view, release.cut),
         "by": release.by,
         "task": release.task,
+        "place": (newest_place(pen.view) if place is None else place).hex(),
         "group": group,
         **({"whole": True} if release.whole else {}),
     }

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
+from backscroll.engine.sheet import in_past_of
 from backscroll.errors import NotFound
 from backscroll.record.history import FORGOTTEN, HIDDEN
-from backscroll.tasks.lifecycle import fold_tasks, place_of
+from backscroll.tasks.lifecycle import fold_tasks
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -40,7 +41,7 @@ class _Known:
 
 def tasks_of(view: View, memo: MutableMapping[Any, Any] | None = None) -> list[Task]:
     """The tasks of a thread as a view sees them, oldest first, with their first and last message."""
-    events = [e for e in _rare(view, memo) if _shared(view, e)]
+    events = [e for e in _rare(view, memo) if in_past_of(view, e)]
     if not any(e.kind is Kind.TASKED for e in events):
         return []
 
@@ -87,12 +88,6 @@ def _rare(view: View, memo: MutableMapping[Any, Any] | None) -> list[Event]:
         else:
             out.append(event)
     return out
-
-
-def _shared(view: View, event: Event) -> bool:
-    """False for a step of a parent that was taken after the message at which the fork began."""
-    limit = None if event.kind is not Kind.TASKED else view.limit(event.thread)
-    return limit is None or place_of(event) <= limit
 
 
 def _placed(view: View, task: Task) -> Task:

@@ -102,7 +102,7 @@ def start_task(
         still_so(pen, tasks)
         group = pen.state.head + 1
         for release in releases:  # compressed and saved: now cleared
-            clear(pen, release, group)
+            clear(pen, release, group, after)
         name = str(pen.state.head + 1) if noted is None else noted.id
         head: dict[str, Json] = {
             "act": TaskAct.START.value,

@@ -489,6 +489,8 @@ def test_a_fork_inherits_tasks_up_to_where_it_forks(thread: Thread, tasks: Tasks
     (inherited,) = fork.list()
     assert (inherited.id, inherited.state, inherited.current) == (first.id, TaskState.IN_PROGRESS, True)
     assert [m.text for m in fork.messages(inherited)][-1] == edge.text
+    assert not inherited.cleared
+    assert "paint content 1" in shown(fork.thread), "there it is still being worked on"
     fork.cancel("another way")
     assert fork.get(first.id).state is TaskState.CANCELLED
     assert tasks.get(first.id).state is TaskState.COMPLETED
