@@ -9,6 +9,7 @@ for threads. Chinese is handed to `bench.graph_extract_zh`.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -147,7 +148,7 @@ class Dialogue:
         }
         for name in sorted(names):
             for who, text in self.turns:
-                if name in text and name[:1].isupper():
+                if name[:1].isupper() and re.search(rf"\b{re.escape(name)}\b", text):
                     out[name].add(who)
         for claim in claims:
             if claim.kind is Claim.ALIAS and not claim.subject.startswith(PRONOUN):

@@ -104,7 +104,7 @@ def calls(r: Reading) -> None:
             if (
                 word.quoted
                 or word.text.isupper()
-                or not all(w[1:].islower() or "-" in w or "'" in w for w in word.text.split())
+                or any(sum(map(str.isupper, w[1:])) > 1 for w in word.text.split() if "-" not in w)
             ):
                 continue  # letters and made-up spellings stand for things
             if (word.type or "person") != "person" or r.turn.types.get(word.text, "person") != "person":
@@ -152,7 +152,24 @@ def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
         return line.tag(i + 2) not in "DS'K" and line.low(i + 2) not in _GOES_ON
     if opens and closes:
         return after in {"!", "?", ".", "...", "…"} and (not known or after != ".")
-    return line.tag(i) == "K" and closes and before == "you"  # "Thank you Ann."
+    if known and opens and line.low(i + 1) in _ORDERS:
+        return True  # "Ann look, …"
+    return _tacked_on(r, start, known) and (closes or after == ",")
+
+
+_ORDERS = frozenset("look listen wait let please stop tell give help".split())
+_TACKED = frozenset("you ya it too now there here then again sorry okay ok up tonight today me".split())
+
+
+def _tacked_on(r: Reading, start: int, known: bool) -> bool:
+    """At the end without a comma: "thank you Ann.", "what's up Joe?", "I'm sorry buddy."."""
+    line = r.line
+    before = line.low(start - 1)
+    if before in {"up", "on"}:
+        return line.low(start - 2) in {"'s", "come", "is"}
+    if before in {"it", "me"} and known:
+        return False  # "call it Bob", "call me Bob"
+    return before in _TACKED and line.low(start - 2) not in {"call", "calls", "called", "name", "named"}
 
 
 _CLOSERS = frozenset({".", "!", "?", "...", "…", "*", '"', "”", "~", "-", "—"})
@@ -167,6 +184,8 @@ def _greeted(r: Reading, start: int, before: str) -> bool:
     if before in _GREETINGS:
         return True
     first = start == 1 or line.tag(start - 2) in '."*'
+    if before == "on" and line.low(start - 2) == "come":
+        return start == 2 or line.tag(start - 3) in '.,I"*'
     return before in words("vocatives", "openers") and first
 
 
@@ -216,6 +235,13 @@ def introductions(r: Reading) -> None:
             and not line.asked
         ):
             _me(r, line.words[i + 1], 0.95 if line.words[i + 1].type in {"", "person"} else 0.3)
+        elif (
+            low in {"'re", "are"}
+            and line.low(i - 1) == "you"
+            and line.tag(i + 1) == "K"
+            and line.tag(i + 2) in '.,"'
+        ):
+            _you_are(r, line.words[i + 1])
         elif low in {"name", "names"} and line.tag(i + 1) in "A'" and line.tag(i - 1) in "S'":
             _name_is(r, i)
         elif low in {"is", "'s"} and line.low(i - 1) in {"this", "here"} and not line.asked:
@@ -236,6 +262,19 @@ def _me(r: Reading, name: Word, sure: float) -> None:
     r.turn.types.setdefault(name.text, "person")
     if name.text.lower() != r.me.lower():
         r.add(Claim.ALIAS, Named(r.me, "person"), value=name.text, sure=sure)
+
+
+def _you_are(r: Reading, name: Word) -> None:
+    """ "You're Ann, right?"."""
+    you = r.pronoun("you")
+    if you is not None and name.type in {"", "person"}:
+        r.turn.types.setdefault(name.text, "person")
+        r.add(
+            Claim.ALIAS,
+            you,
+            value=name.text,
+            sure=0.75 if not r.line.asked or r.line.low(0) == "you" else 0.6,
+        )
 
 
 def _name_is(r: Reading, i: int) -> None:
