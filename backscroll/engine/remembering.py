@@ -32,6 +32,7 @@ from backscroll.tasks.relevance import ORDER, Encode, Prepared, Ranked, kind_of,
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref
+from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json, Text
 from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.task import Memory, MemoryKind, Task
@@ -105,7 +106,10 @@ def memories(
 
 
 def _order(memory: Memory) -> tuple[object, ...]:
-    return (not memory.pinned, ORDER[memory.kind], -round(memory.weight * memory.confidence, 3), memory.id)
+    # Of equals the older first: it stood there before.
+    worth = -round(memory.weight * memory.confidence, 3)
+    at = microseconds(memory.at) if memory.at else 0
+    return (not memory.pinned, ORDER[memory.kind], worth, at, memory.id)
 
 
 def memory_of(thread: Thread, name: str, *, scope: str = "project") -> Memory:
@@ -188,6 +192,14 @@ def _said(event: Event) -> str:
 
 
 # -- tasks -------------------------------------------------------------------------------------------------------
+
+
+def catch_up(thread: Thread) -> int:
+    """Make what is remembered of a thread ahead of time, for a background worker; gives how many memories there are.
+
+    Everything is made when it is first asked for anyway; after an import of much that takes a while.
+    """
+    return len(collect(thread, "thread").memories)
 
 
 def task_summary(thread: Thread, task: Task | str) -> tuple[str, tuple[Ref, ...]]:
@@ -298,10 +310,12 @@ def _encode(engine: Engine) -> Encode | None:
     shelf = engine.memo.shelf(f"remembered-vectors:{encoder.name}", 8_000)
 
     def encode(texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        missing = [t for t in dict.fromkeys(texts) if t not in shelf]
+        known: dict[str, Json] = {t: shelf.get(t) for t in texts}
+        missing = [t for t, row in known.items() if row is None]
         if missing:
-            shelf.update(zip(missing, encoder.encode(missing), strict=True))
-        return [shelf[t] for t in texts]
+            known.update(zip(missing, encoder.encode(missing), strict=True))
+            shelf.update((t, known[t]) for t in missing)
+        return [known[t] for t in texts]
 
     return encode
 

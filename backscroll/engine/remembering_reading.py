@@ -22,16 +22,17 @@ from backscroll.engine.tasking_reading import messages_in, tasks_of
 from backscroll.errors import InvalidInput, StoreError
 from backscroll.record.chain import from_bytes
 from backscroll.record.derived import Made
-from backscroll.record.history import HIDDEN
+from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.order import at_end
-from backscroll.record.ports import Reader, ThreadState, Writer
+from backscroll.record.ports import Reader, Spoken, ThreadState, Writer
 from backscroll.tasks import memory as recipe
 from backscroll.tasks import memory_ask
+from backscroll.tasks import preferences as said
 from backscroll.tasks.memory_acts import Layered, layered
 from backscroll.tasks.memory_fading import Use, faded
 from backscroll.tasks.memory_model import by_model
 from backscroll.tasks.preferences import SHOWN, Preference, fold
-from backscroll.tasks.preferences_reading import Stated, statements
+from backscroll.tasks.preferences_reading import Stated, loaded, statements, stored
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import IN_TEXT
 from backscroll.vocab.ids import Ref
@@ -46,6 +47,11 @@ if TYPE_CHECKING:
 SCOPES = ("thread", "project", "all")
 _THREADS = 200  # of a project, the most recently changed
 _PAGE = 256
+_WORTH, _BUCKET, _BUCKETS = (
+    500,
+    2_000,
+    64,
+)  # messages whose reading is worth keeping; events between two such beginnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +126,8 @@ def _collected(
     acts: dict[Ref, Event] = {}
     used: dict[str, Use] = {}
     rares = [rare_of(engine, view) for view in views]
-    said = [_stated(engine, view, rare) for view, rare in zip(views, rares, strict=True)]
-    states = tuple((v.state.id, r.last, len(s)) for v, r, s in zip(views, rares, said, strict=True))
+    heard = [_stated(engine, view, rare, fresh) for view, rare in zip(views, rares, strict=True)]
+    states = tuple((v.state.id, r.last, len(s)) for v, r, s in zip(views, rares, heard, strict=True))
     done = [_ended(engine, view, rare, fresh) for view, rare in zip(views, rares, strict=True)]
     names = [one.key for some in done for one in some]
     written = better(reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), names)
@@ -130,7 +136,7 @@ def _collected(
     known = cast("Collected | None", shelf.get(key))
     if known is not None:
         return known
-    for view, rare, told, some in zip(views, rares, said, done, strict=True):
+    for view, rare, told, some in zip(views, rares, heard, done, strict=True):
         own = view.state.id == home
         for one in some:
             other = not own and _seen(sees, one.task.event)
@@ -337,27 +343,55 @@ def _renamed(used: Mapping[str, Use], aliases: Mapping[str, str]) -> dict[str, U
 # -- preferences -------------------------------------------------------------------------------------------------
 
 
-def _stated(engine: Engine, view: View, rare: Rare) -> Sequence[Stated]:
+def _stated(engine: Engine, view: View, rare: Rare, fresh: list[Made]) -> Sequence[Stated]:
     """What the user messages of a thread say about preferences; only new messages are read, unless old ones changed."""
-    shelf, read = engine.memo.shelf("remembered-said", 400), engine.memo.shelf("remembered-read", 20_000)
+    shelf = engine.memo.shelf("remembered-said", 400)
     known = cast("_Said | None", shelf.get(view.state.id))
     if known is None or known.touched != rare.touched:
-        known = _Said(rare.touched, None, ())
-    edge, out = known.edge, list(known.stated)
+        known = _kept(view, rare)
+    edge, out, read = known.edge, list(known.stated), 0
     while True:
         rows = view.page(_PAGE, after=edge)
-        for entry, spoken in rows:
-            edge = entry.position
-            if entry.role != "user" or entry.flags & HIDDEN or spoken.body is None:
-                continue
-            says = cast("list[Stated] | None", read.get(entry.revision))
-            if says is None:
-                says = read[entry.revision] = statements(message_of(entry, spoken))
-            out += says
+        out += [says for entry, spoken in rows for says in _says(engine, entry, spoken)]
+        edge = rows[-1][0].position if rows else edge
+        read += len(rows)
         if len(rows) < _PAGE:
             break
+    if read >= _WORTH and edge is not None:
+        key = _said_key(view, rare, view.as_of // _BUCKET)
+        sources = tuple(dict.fromkeys(s.revision for s in out))
+        fresh.append(
+            Made(key, said.RECIPE.name, view.state.id, stored(out, edge), sources, engine.means.now())
+        )
     shelf[view.state.id] = _Said(rare.touched, edge, tuple(out))
     return out
+
+
+def _says(engine: Engine, entry: Entry, spoken: Spoken) -> list[Stated]:
+    if entry.role != "user" or entry.flags & HIDDEN or spoken.body is None:
+        return []
+    shelf = engine.memo.shelf("remembered-read", 20_000)
+    found = cast("list[Stated] | None", shelf.get(entry.revision))
+    if found is None:
+        found = shelf[entry.revision] = statements(message_of(entry, spoken))
+    return found
+
+
+def _said_key(view: View, rare: Rare, bucket: int) -> bytes:
+    """What a beginning of a thread says; it holds for as long as no message of it is changed."""
+    return said.RECIPE.key([view.state.id, str(rare.touched), str(bucket)])
+
+
+def _kept(view: View, rare: Rare) -> _Said:
+    """The longest beginning of a thread that was read before, by whatever process."""
+    newest = view.as_of // _BUCKET
+    keys = [_said_key(view, rare, bucket) for bucket in range(newest, max(-1, newest - _BUCKETS), -1)]
+    found = view.reader.made(keys)
+    for key in keys:
+        if key in found:
+            stated, edge = loaded(found[key].body)
+            return _Said(rare.touched, edge, tuple(stated))
+    return _Said(rare.touched, None, ())
 
 
 __all__ = ["SCOPES", "Collected", "Edge", "Layered", "checked_scope", "collect", "edge_of", "of_task"]

@@ -93,8 +93,9 @@ def _marks(sources: Sequence[Ref], home: str) -> str:
 
 def plan_from(state: PlanInput) -> Plan:
     """The plan for where a task stands."""
-    told = state.feedback[-1].text if state.feedback else (state.asked.text if state.asked else state.goal)
-    language = language_in(told, state.language)
+    # In the language of what the user said last.
+    last = (*state.feedback, *state.answers)[-1:] or ((state.asked,) if state.asked else ())
+    language = language_in(last[0].text if last else state.goal, state.language)
     words = plan_words(language)
     steps = _Steps()
     for step in (

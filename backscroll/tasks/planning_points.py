@@ -50,6 +50,7 @@ class Point:
 
 class _Cues(NamedTuple):
     words: Mapping[str, str]
+    lead: re.Pattern[str]
     parts: re.Pattern[str]
     vague: re.Pattern[str]
     filler: re.Pattern[str]
@@ -62,8 +63,8 @@ def _cues(language: str) -> _Cues:
     data = cast("Mapping[str, Json]", tomllib.loads(raw))[language]
     kinds = {name: re.compile(pattern) for name, pattern in data["kinds"].items()}
     words = {name: text for name, text in data.items() if isinstance(text, str)}
-    parts, vague, filler = (re.compile(data[name]) for name in ("parts", "vague", "filler"))
-    return _Cues(words, parts, vague, filler, kinds)
+    lead, parts, vague, filler = (re.compile(data[name]) for name in ("lead", "parts", "vague", "filler"))
+    return _Cues(words, lead, parts, vague, filler, kinds)
 
 
 def plan_words(language: str) -> Mapping[str, str]:
@@ -86,6 +87,8 @@ def points_of(text: str) -> list[Point]:
         cues = _cues(language)
         for part in _parted(_BULLET.sub("", piece.text), cues):
             bare = part.strip(_EDGE)
+            leading = cues.lead.match(lowered(bare))
+            bare = bare[leading.end() :] if leading else bare
             low = lowered(bare).strip(_END)
             if not any(c.isalnum() for c in low) or cues.filler.fullmatch(low):
                 continue

@@ -17,8 +17,10 @@ from importlib import resources
 from typing import Literal, NamedTuple, TypeAlias, cast
 
 from backscroll.derive.sentences_cues import lowered, marked
+from backscroll.formats.json_text import dumps
+from backscroll.record.chain import DAMAGE, damaged, from_bytes
 from backscroll.tasks.memory_notes import quoted
-from backscroll.vocab.ids import Ref
+from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 
@@ -296,3 +298,31 @@ def _style(low: str, sign: int) -> tuple[str, str, int] | None:
         if pattern.search(low):
             return group, value if sign > 0 else matters.opposites[group, value], 1
     return None
+
+
+# -- as it is stored ---------------------------------------------------------------------------------------------
+
+
+def stored(stated: Sequence[Stated], edge: bytes) -> bytes:
+    """Statements of a thread up to a position, as bytes."""
+    rows = [
+        [s.aspect, s.topic, s.value, s.sign, s.matter, s.text, s.strength, str(s.message), str(s.revision), s.at, s.number]
+        for s in stated
+    ]  # fmt: skip
+    return dumps({"edge": edge.hex(), "stated": rows}).encode("utf-8", "surrogatepass")
+
+
+def loaded(body: bytes) -> tuple[list[Stated], bytes]:
+    """What `stored` wrote."""
+    data = cast("Mapping[str, Json]", from_bytes(body))
+    try:
+        rows = [
+            Stated(
+                aspect, topic, value, sign, matter, text, strength,
+                parse_ref(message), parse_ref(revision), at, number,
+            )
+            for aspect, topic, value, sign, matter, text, strength, message, revision, at, number in data["stated"]
+        ]  # fmt: skip
+        return rows, bytes.fromhex(data["edge"])
+    except DAMAGE as error:
+        raise damaged("what a thread says about preferences", error) from error

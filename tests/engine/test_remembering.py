@@ -523,3 +523,22 @@ def test_kinds_can_be_asked_for(engine: Engine) -> None:
         MemoryKind.LESSON,
     }
     assert [m.kind for m in remembering.memories(thread, text="KeyError user login cookies")][:1]
+
+
+def test_a_long_thread_is_read_once(engine: Engine) -> None:
+    """Statements of a long beginning are kept in the store; a change anywhere makes them anew, a new message only adds."""
+    thread = engine.create("t")
+    first = thread.append("user", "Always use npm.")
+    for number in range(520):
+        thread.append("assistant", f"Step {number}.")
+    thread.append("user", "Never push on Fridays.")
+    assert remembering.catch_up(thread) == 2
+    engine.memo.clear()
+    thread.append("user", "From now on use pnpm.")
+    assert kinds(thread)["preference"] == ["Never push on Fridays.", "From now on use pnpm."]
+    thread.edit(first.id, "Hello.")
+    engine.memo.clear()
+    assert sorted(kinds(thread)["preference"]) == ["From now on use pnpm.", "Never push on Fridays."]
+    thread.undo()
+    engine.memo.clear()
+    assert len(remembering.preferences(thread)) == 3

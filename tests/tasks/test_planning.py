@@ -28,9 +28,11 @@ def said(text: str, seq: int = 7) -> Said:
         ("标题要改成“首页”，另外加上测试；登录报错", ["标题要改成“首页”", "加上测试", "登录报错"]),
         ("还有，页脚太大。", ["页脚太大。"]),
         ("一、改标题\n二、加测试", ["改标题", "加测试"]),
-        ("Thanks, looks good! But the date format should be ISO.", ["But the date format should be ISO."]),
+        ("Thanks, looks good! But the date format should be ISO.", ["the date format should be ISO."]),
         ("Still broken. The list is empty.", ["The list is empty."]),
         ("谢谢", []),
+        ("Also add a title.", ["add a title."]),
+        ("但是颜色不对劲，太暗", ["颜色不对劲，太暗"]),
         ("It fails:\n```\nTraceback\nValueError: bad date\n```", ["It fails:", "ValueError: bad date"]),
     ],
 )
