@@ -145,6 +145,7 @@ def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
             and line.tag(i + 2) not in "DSKR"
             and line.low(i + 2) not in _GOES_ON
             and (line.tag(i + 2) != "A" or line.tag(i + 3) == "P")
+            and not (line.tag(i + 2) in "Bw" and line.low(i + 2).endswith(("ed", "s")))
             and line.tag(start - 2) != "K"
             and not _is_kin_before(r, start)
         )
@@ -379,6 +380,10 @@ def _known_as(r: Reading, i: int) -> None:
 
 def kind_of(head: str) -> str:
     """The type that a common noun shows; empty where it shows none."""
+    if head.endswith("s") and head[:-1] in words("occupation"):
+        head = head[:-1]
+    if head.endswith(tuple(words("occupation", "suffix"))):
+        return "person"
     if (
         head in kin()
         or head in _MALE_KIND

@@ -26,6 +26,8 @@ def relatives(r: Reading) -> None:
     for i, word in enumerate(line.words):
         if word.low not in kin() or word.tag not in "wB":
             continue
+        if word.text[0].isupper() and line.tag(i - 1) == "'":
+            continue  # a title: "The Tiger's Daughter"
         name_follows = line.tag(i + 1) == "K"
         if word.low in PLURAL_KIN or (word.low.endswith("s") and word.low[:-1] in kin()):
             _several(r, i)
