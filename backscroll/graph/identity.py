@@ -7,8 +7,10 @@ so taking a turn away takes its joins away. Before: `graph/names`. After: `graph
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Container, Iterable
 from enum import IntEnum
+from functools import lru_cache
 
 from backscroll.graph.index import Profile
 from backscroll.graph.names import Shape, code_like, shape_of
@@ -111,12 +113,15 @@ class Links:
         return tuple(sorted(part[key]))
 
 
+_OWNED = re.compile(r"(.{1,40}?)(?:['’]s |的)(\S.{0,40})")
 _PERSONAL = frozenset({"person", "creature", "animal"})
 _FILES = frozenset({"file", "", "thing", "concept"})
 
 
 def tokens_of(key: str) -> tuple[str, ...]:
     """By what a key may meet others: its name without titles, its first and last part."""
+    if mine := owned(key):
+        return (f"o:{mine[1]}",)
     shape = shape_of(key)
     if shape is None:
         return (f"b:{name}",) if (name := _file_name(key)) else ()
@@ -129,6 +134,13 @@ def tokens_of(key: str) -> tuple[str, ...]:
         name = shape.core[0]
         return (f"n:{name}", f"f:{name[0]}", f"g:{name}") if len(name) == 2 else (f"n:{name}",)
     return tuple(dict.fromkeys((f"n:{' '.join(shape.core)}", f"p:{shape.core[0]}", f"p:{shape.core[-1]}")))
+
+
+@lru_cache(maxsize=1 << 16)
+def owned(key: str) -> tuple[str, str] | None:
+    """Whose and what, of a description such as "user's sister" or "user的妹妹"; nothing for other names."""
+    found = _OWNED.fullmatch(key)
+    return (found[1], found[2]) if found and "#" not in key else None
 
 
 def _file_name(key: str) -> str:
@@ -213,20 +225,43 @@ class ByRule:
         self._links = links
         self._tokens: dict[str, set[str]] = {}
         self._pairs: dict[str, set[Pair]] = {}
+        self._owners: dict[str, set[str]] = {}  # whose "sister" is spoken of: key, tokens
+        self._hints: dict[str, dict[str, int]] = {}  # a description, the names that sentences hint at
+
+    def hint(self, name: str, description: str, by: int) -> None:
+        """A sentence hints that somebody is "Ann's sister": so it is, while nobody else is said to be."""
+        if owned(description) is None or name == description:
+            return
+        names = self._hints.setdefault(description, {})
+        before = set(names) if len(names) == 1 else set[str]()
+        names[name] = names.get(name, 0) + by
+        if not names[name]:
+            del names[name]
+        now = set(names) if len(names) == 1 else set[str]()
+        for one in before ^ now:
+            self._links.tie(one, description, Tie.RULE, 1 if one in now else -1)
+        if not names:
+            del self._hints[description]
 
     def look_again(
         self, keys: Iterable[str], live: Container[str], kind_of: Callable[[str], Profile]
     ) -> None:
         """Follow what became of some keys."""
         tokens: set[str] = set()
+        for changed in list(self._links.changed) if self._owners else ():
+            for owner in self._links.reach(changed, Tie.STATED):
+                tokens |= self._owners.get(owner, set())
         for key in keys:
             alive = key in live
             for token in tokens_of(key):
                 sharing = self._tokens.setdefault(token, set())
                 (sharing.add if alive else sharing.discard)(key)
                 tokens.add(token)
+            if mine := owned(key):
+                self._own(mine[0], f"o:{mine[1]}")
         for token in sorted(tokens):
-            now = joined(token, self._tokens[token], kind_of)
+            sharing = self._tokens.get(token, set())
+            now = self._same_owner(sharing) if token[0] == "o" else joined(token, sharing, kind_of)
             before = self._pairs.get(token, set())
             for one, two in now ^ before:
                 self._links.tie(one, two, Tie.RULE, 1 if (one, two) in now else -1)
@@ -234,5 +269,23 @@ class ByRule:
                 self._pairs[token] = now
             else:
                 self._pairs.pop(token, None)
-            if not self._tokens[token]:
-                del self._tokens[token]
+            if not sharing:
+                self._tokens.pop(token, None)
+
+    def _own(self, owner: str, token: str) -> None:
+        """Remember whose something is while it is spoken of."""
+        tokens = self._owners.setdefault(owner, set())
+        if any((mine := owned(key)) and mine[0] == owner for key in self._tokens[token]):
+            tokens.add(token)
+        else:
+            tokens.discard(token)
+            if not tokens:
+                del self._owners[owner]
+
+    def _same_owner(self, keys: Iterable[str]) -> set[Pair]:
+        """The user's sister and Li Lei's sister are one, where the text says that the user is Li Lei."""
+        by_owner: dict[tuple[str, ...], list[str]] = {}
+        for key in sorted(keys):
+            if mine := owned(key):
+                by_owner.setdefault(self._links.group(mine[0], Tie.STATED), []).append(key)
+        return {pair(same[0], other) for same in by_owner.values() for other in same[1:]}

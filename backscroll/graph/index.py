@@ -68,6 +68,7 @@ class Raw:
     object: str
     flipped: bool
     other: str = ""  # a second name of the subject, stated with it, or the value of an alias
+    hinted: str = ""  # such a name that a sentence only hints at: no mention, no tie
 
 
 @dataclass(slots=True)
@@ -124,6 +125,8 @@ def _read_one(claim: Assertion, split: Mapping[str, str]) -> Raw | None:
     if kind is Claim.ALIAS or (kind is Claim.ATTRIBUTE and claim.predicate in NAMING):
         kind, other = Claim.ALIAS, _name(claim.value, split)
         usable = other and other[0] != PRONOUN and other != subject
+        if usable and claim.sure < SURE:
+            return Raw(claim, Claim.NODE, subject, "", "", False, hinted=other)
         return Raw(
             claim, kind if usable else Claim.NODE, subject, "alias", "", False, other if usable else ""
         )
@@ -149,6 +152,7 @@ class Profile:
 
     type: str = ""
     gender: str = ""
+    names: tuple[str, ...] = ()  # the keys that are one with it, where that was asked for
 
 
 _VAGUE = frozenset({"", "thing", "concept"})

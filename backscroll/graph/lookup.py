@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from backscroll.graph.group import Group
+from backscroll.graph.identity import owned
 from backscroll.graph.names import ROLES, key_of, readable, trimmed, units, units_with_places
 from backscroll.graph.weave import Weave
 
@@ -154,7 +155,10 @@ def called(weave: Weave, group: Group) -> str:
     live = [key for key in group.members if weave.lives(key)]
     own = [key for key in live if key not in ROLES] or live or list(group.members)
     index = weave.index
-    best = min(own, key=lambda key: (-len(index.mentions.get(key, ())), key))
+    # A description ("Li Lei's sister") is a name only where there is no other; of two equally usual ones the fuller.
+    best = min(
+        own, key=lambda key: (owned(key) is not None, -len(index.mentions.get(key, ())), -len(key), key)
+    )
     return spelled(weave, best)
 
 

@@ -7,11 +7,13 @@ After: `graph/weave`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import chain
 
 from backscroll.graph.index import SURE, Line, Profile, Raw, Said
-from backscroll.graph.names import ROLES, key_of
+from backscroll.graph.names import ROLES, key_of, table
 from backscroll.vocab.assertion import PRONOUN, Claim
 
 #: How many turns back a pronoun may reach.
@@ -127,14 +129,33 @@ def _meant(
     # A hint narrows the pronoun of its claim: of the subject, unless only the object is one.
     hint = raw.claim.hint if not at_object or raw.subject[0] != PRONOUN else ""
     wanted = (raw.claim.object_type if at_object else raw.claim.type) or ""
+    barred = {speaker, subject, raw.other, raw.subject if at_object else raw.object} - {""}
     for key in talk.mentions():
-        if key in (speaker, subject, raw.other) or key in ROLES:
+        if key in barred or key in ROLES or (not at_object and _named_later(key, pronoun, raw.claim.quote)):
             continue
-        if at_object and key == raw.subject:
-            continue
-        if _fits(pronoun, hint, wanted, kind_of(key)):
+        kind = kind_of(key)
+        # Nobody speaks of themselves as "she", nor of the one at the other end.
+        if barred.isdisjoint(kind.names) and _fits(pronoun, hint, wanted, kind):
             return key
     return ""
+
+
+def _named_later(key: str, pronoun: str, quote: str) -> bool:
+    """True where the sentence comes to a name only after its pronoun: "She is married to Tom"."""
+    plain = quote.casefold()
+    at = plain.find(key)
+    if at <= 0:
+        return False
+    found = _words(pronoun).search(plain)
+    return found is not None and found.start() < at
+
+
+@cache
+def _words(pronoun: str) -> re.Pattern[str]:
+    """Finds the words for a pronoun in a sentence."""
+    words = sorted(table()["pronouns"][pronoun], key=len, reverse=True)
+    edged = (rf"\b{re.escape(word)}\b" if word.isascii() else re.escape(word) for word in words)
+    return re.compile("|".join(edged))
 
 
 def _fits(pronoun: str, hint: str, wanted: str, profile: Profile) -> bool:

@@ -13,13 +13,12 @@ from itertools import combinations
 from backscroll.graph.facts import VALUE, spans
 from backscroll.graph.group import Group
 from backscroll.graph.identity import pair, tokens_of
-from backscroll.graph.index import SURE
 from backscroll.graph.lookup import called
 from backscroll.graph.names import ROLES, code_like, key_of, shape_of
 from backscroll.graph.predicates import direction, rules
 from backscroll.graph.view import Contradiction, NodeView, Question, Suggestion, WorldEntry
 from backscroll.graph.weave import Weave
-from backscroll.vocab.assertion import Claim
+from backscroll.vocab.assertion import PRONOUN
 
 #: A name that more keys share than this tells nothing.
 _CROWD = 12
@@ -170,8 +169,8 @@ def _hinted(weave: Weave) -> Iterator[_Clue]:
     """Other names that a text only hints at."""
     for said in weave.turns.values():
         for raw in said.raws:
-            if raw.kind is Claim.ALIAS and raw.claim.sure < SURE and raw.subject[0] != "@":
-                yield raw.subject, raw.other, 0.6, "a sentence hints at it"
+            if raw.hinted and raw.subject[0] != PRONOUN and weave.lives(raw.hinted):
+                yield raw.subject, raw.hinted, 0.6, "a sentence hints at it"
 
 
 def _same_attributes(weave: Weave) -> Iterator[_Clue]:

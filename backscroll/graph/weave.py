@@ -121,6 +121,8 @@ class Weave:
                 work.spelled.add(raw.subject)
                 if raw.other and raw.claim.sure >= SURE:
                     self.links.tie(raw.subject, raw.other, Tie.STATED, sign)
+                if raw.hinted:
+                    self._rules.hint(raw.subject, raw.hinted, sign)
             if raw.object and raw.object[0] != PRONOUN:
                 work.spelled.add(raw.object)
             if raw.other:
@@ -308,10 +310,11 @@ class Weave:
         if known is None:
             votes: dict[str, int] = {}
             genders: dict[str, int] = {}
-            for member in self.links.group(key, Tie.RULE):
+            members = self.links.group(key, Tie.RULE)
+            for member in members:
                 _add(votes, self.index.votes.get(member, {}))
                 _add(genders, self.index.genders.get(member, {}))
-            known = self._kinds[key] = Profile(elected(votes), _clear(genders))
+            known = self._kinds[key] = Profile(elected(votes), _clear(genders), members)
         return known
 
     def group(self, key: str) -> Group:

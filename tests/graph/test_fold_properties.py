@@ -31,6 +31,9 @@ NAMES = [
     "user",
     "assistant",
     "src/App.tsx",
+    "user's sister",
+    "Ellie's sister",
+    "艾莉的妹妹",
 ]
 PRONOUNS = ["@she", "@he", "@it", "@they", "@you", "@we", "@there", "@somebody"]
 ATTRIBUTES = ["race", "mood", "skill", "gender", "status", "name", "email"]

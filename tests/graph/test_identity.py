@@ -167,3 +167,32 @@ def test_a_given_name_is_not_read_as_a_family_name_as_well() -> None:
     graph = Graph([turn(1, person("王小明"), person("明月"), person("小明"))])
     assert not same(graph, "小明", "明月")
     assert same(graph, "小明", "王小明")
+
+
+def test_whose_sister_follows_who_is_who() -> None:
+    said = [turn(1, has("user's sister", "age", "9")), turn(2, has("Li Lei's sister", "mood", "glad"))]
+    graph = Graph(said)
+    assert len(graph.ids()) == 2
+    graph.put(turn(3, alias("user", "Li Lei")))
+    assert graph.node("Li Lei's sister").attribute("age") == "9"
+    graph.drop(ref(3))
+    assert not same(graph, "user's sister", "Li Lei's sister")
+
+
+def test_a_hinted_description_is_a_name_while_only_one_has_it() -> None:
+    """我妹妹叫小红: the sister is 小红, until another sister is named."""
+    graph = Graph(
+        [
+            turn(1, person("小红"), alias("小红", "user的妹妹", sure=0.45)),
+            turn(2, has("user的妹妹", "age", "9")),
+        ]
+    )
+    assert (graph.node("小红").attribute("age"), graph.node("user的妹妹").name) == ("9", "小红")
+    graph.put(turn(3, person("小兰"), alias("小兰", "user的妹妹", sure=0.45)))
+    assert not same(graph, "小红", "user的妹妹")
+    graph.drop(ref(3))
+    assert same(graph, "小红", "user的妹妹")
+
+
+def test_a_hint_alone_makes_no_node() -> None:
+    assert Graph([turn(1, person("小红"), alias("小红", "user的妹妹", sure=0.45))]).ids() == ["小红"]

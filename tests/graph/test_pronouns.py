@@ -131,3 +131,19 @@ def test_a_turn_without_names_still_counts_as_a_turn() -> None:
     assert now(graph, "Ann", "mood") == []
     graph.drop(ref(2))
     assert now(graph, "Ann", "mood") == ["glad"]
+
+
+def test_a_name_that_comes_after_the_pronoun_is_not_meant() -> None:
+    said = [person("Ann"), node("Tom"), is_("@she", "spouse_of", "Tom", quote="She is married to Tom.")]
+    assert now(Graph([turn(1, *said)]), "Ann", "spouse_of") == ["tom"]
+    said = [person("Ann"), person("Bea"), has("@she", "mood", "glad", quote="She told Bea so.")]
+    assert now(Graph([turn(1, *said)]), "Ann", "mood") == ["glad"]
+
+
+def test_nobody_is_she_to_themselves_under_any_name() -> None:
+    said = [
+        person("小红"),
+        alias("user", "李雷", type="person"),
+        is_("@她", "works_at", "北京", speaker="user"),
+    ]
+    assert now(Graph([turn(1, *said)]), "小红", "works_at") == ["北京"]
