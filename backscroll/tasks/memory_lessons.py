@@ -102,7 +102,9 @@ def _paired(
             trouble = open_now.pop(name)
             between = digests[trouble.last + 1 : place]
             cause = _cause(said, order.get(trouble.homes[0], 0), order.get(home, len(said)))
-            out.append(_lesson(trouble, digest, between, cause, revisions, words))
+            note = _lesson(trouble, digest, between, cause, revisions, words)
+            if note is not None:
+                out.append(note)
     failing = [
         _note(
             words["unresolved"].format(text=f"{deed(t.first)}{words['colon']}{quoted(t.first.summary)}"),
@@ -123,7 +125,7 @@ def _lesson(
     cause: tuple[str, Message] | None,
     revisions: Mapping[Ref, Ref],
     words: Mapping[str, str],
-) -> Note:
+) -> Note | None:
     why = quoted(trouble.first.summary)
     key = "failed_then" if trouble.times == 1 else "failed_times"
     parts = [words[key].format(what=deed(trouble.first), why=why, n=trouble.times)]
@@ -138,6 +140,8 @@ def _lesson(
     if deeds or other:
         parts.append(words["worked_after"].format(deeds=words["comma"].join(deeds) or other))
         homes += [d.call for d in mended[-_DEEDS:]]
+    elif cause is None and trouble.first.kind in ("edit", "write", "read", "list"):
+        return None  # a slip of the pen that the next try put right
     else:
         parts.append(words["then_worked"])
     homes.append(success.result or success.call)

@@ -22,6 +22,11 @@ from backscroll.vocab.task import MemoryKind
 LONGEST = 280  # characters of a quotation
 _SPACE = re.compile(r"\s+")
 _ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+#: A person who said no to a call: that is no failure of the call.
+_DECLINED = re.compile(
+    r"(?i)user (?:doesn't|does not|didn't|did not) want to (?:proceed|take)|(?:rejected|denied|declined|cancell?ed|interrupted) by (?:the )?user"
+    r"|用户(?:拒绝|取消|中断)"
+)
 _QUIET = frozenset({"grep", "rg", "egrep", "diff", "test", "cmp", "which", "pgrep", "ls", "find"})
 
 
@@ -76,10 +81,10 @@ def aim(digest: Digest) -> str:
 
 
 def failed(digest: Digest) -> bool:
-    """True where a call failed; programs that fail only to say no do not count."""
+    """True where a call failed; programs that fail only to say no, and people who do, do not count."""
     if digest.result is None or not (digest.is_error or digest.exit_code):
         return False
-    if digest.kind == "search":
+    if digest.kind == "search" or _DECLINED.search(digest.summary):
         return False
     program = command_name(digest.target).split(" ")[0] if digest.kind == "command" else ""
     return not (program in _QUIET and digest.exit_code == 1)

@@ -542,3 +542,13 @@ def test_a_long_thread_is_read_once(engine: Engine) -> None:
     thread.undo()
     engine.memo.clear()
     assert len(remembering.preferences(thread)) == 3
+
+
+def test_forgetting_a_message_erases_what_people_wrote_about_it(engine: Engine) -> None:
+    thread = engine.create("t")
+    message = thread.append("user", "The password is kept by Ann.")
+    remembering_acts.add(thread, "Ann keeps the quokka password", sources=[message.id])
+    thread.forget(message.id)
+    assert not any(b"quokka" in (e.body or b"") for e in thread.events())
+    assert "quokka" not in str(remembering.memories(thread))
+    assert engine.verify().ok

@@ -150,6 +150,25 @@ def test_a_grep_that_finds_nothing_teaches_nothing() -> None:
     assert of_kind(remember(task(), talk.messages), MemoryKind.LESSON) == []
 
 
+def test_a_slip_that_the_next_try_put_right_teaches_nothing() -> None:
+    talk = Talk()
+    talk.user("Change it")
+    talk.tool(
+        "Edit", {"file_path": "a.py", "old_string": "a", "new_string": "a"}, "No changes to make", error=True
+    )
+    talk.tool("Edit", {"file_path": "a.py", "old_string": "a", "new_string": "b"}, "ok")
+    assert of_kind(remember(task(), talk.messages), MemoryKind.LESSON) == []
+
+
+def test_a_person_who_says_no_to_a_call_is_no_error() -> None:
+    talk = Talk()
+    talk.user("Deploy it")
+    refused = "The user doesn't want to proceed with this tool use."
+    talk.tool("Bash", {"command": "make deploy"}, refused, error=True)
+    talk.tool("Bash", {"command": "make deploy"}, "deployed")
+    assert of_kind(remember(task(TaskState.CANCELLED), talk.messages), MemoryKind.LESSON)[1:] == []
+
+
 def test_nothing_is_remembered_before_a_verdict() -> None:
     assert remember(task(TaskState.IN_PROGRESS), mended().messages) == []
 
