@@ -182,11 +182,12 @@ def _nodes(scene: Scene, said: list[Assertion]) -> Iterator[Assertion]:
     typed = {a.subject: a.type for a in said if a.type} | {
         a.object: a.object_type for a in said if a.object_type
     }
+    used = {a.subject for a in said} | {a.object for a in said}
     for one in scene.marked.mentions:
         if one.kind in KIND_OF and not one.name.startswith("@") and not one.of:
-            made = scene.claim(
-                Claim.NODE, one.name, sure=one.sure, type=typed.get(one.name) or KIND_OF[one.kind]
-            )
+            # what only looks like a name counts where something is said of it
+            sure = one.sure if one.sure >= 0.6 else 0.6 if one.name in used else 0.4
+            made = scene.claim(Claim.NODE, one.name, sure=sure, type=typed.get(one.name) or KIND_OF[one.kind])
             if made:
                 yield made
 
