@@ -24,6 +24,7 @@ from backscroll.graph.view import (
     NodeView,
     Options,
     Question,
+    Rank,
     Suggestion,
     WorldEntry,
 )
@@ -103,11 +104,12 @@ class Graph:
             return [exact]
         asked = name.strip().casefold()
         near = self._lookup.by_readable(asked)
-        same = [g for g in near if self._view(g).readable == asked]
-        return same or self._lookup.by_part(name)
+        return [g for g in near if self._view(g).readable == asked]
 
     def _one(self, name: str) -> Group:
         found = self._found(name)
+        if not found:  # a part of a name will do for people: the only John, or which of them
+            found = [g for g in self._lookup.by_part(name) if self._weave.type(g) == "person"]
         if len(found) == 1:
             return found[0]
         if found:
@@ -169,7 +171,7 @@ class Graph:
         group = self._one(name)
         view = self._view(group)
         known = [f for f in all_facts(self._weave, group, named(predicate)) if f.current]
-        known += [f for f in (*view.attributes, *view.relations) if f not in known]
+        known += [f for f in (*view.attributes, *view.relations) if f.rank in (Rank.WORLD, Rank.DEFAULT)]
         if predicate:
             known = [f for f in known if f.predicate == named(predicate)]
         if not object:

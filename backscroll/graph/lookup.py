@@ -93,7 +93,8 @@ class Lookup:
         self._refresh()
         key = key_of(name)
         near = difflib.get_close_matches(key, sorted(self._known)[:20_000], n=count * 2, cutoff=0.5)
-        return [self.name(group) for group in self.groups(near)[:count]]
+        groups = {id(group): group for group in (*self.by_part(name)[:count], *self.groups(near))}
+        return [self.name(group) for group in list(groups.values())[:count]]
 
     def name(self, group: Group) -> str:
         """What a node is called: by the person, or as the text mostly calls it."""

@@ -136,7 +136,15 @@ def test_names_that_fit_several_or_none() -> None:
     with pytest.raises(NotFound):
         Graph().node("anybody")
     assert graph.find("John") is None
-    assert graph.find("brown") == "john brown"
+    assert graph.node("brown").id == "john brown"
+    assert graph.find("brown") is None
+
+
+def test_part_of_the_name_of_a_thing_is_not_enough() -> None:
+    """Who asks for Rome does not mean Rome Airport."""
+    graph = Graph([turn(1, node("Rome Airport", "place"))])
+    with pytest.raises(NotFound, match="Rome Airport"):
+        graph.node("Rome")
 
 
 def test_a_person_keeps_two_names_apart_whatever_leads_round() -> None:
