@@ -256,7 +256,7 @@ class Step:
 
     def _content(self, mark: TurnMark) -> list[Message]:
         """The messages of which the assertions of a turn are made: its own, or those that it had when it was settled."""
-        return [m for m in self._standing(mark) if m.role != "system"]
+        return [m for m in self._standing(mark) if m.role != "system" and not m.hidden]
 
     def _standing(self, mark: TurnMark) -> list[Message]:
         live = [] if mark.gone else self._live(mark)

@@ -28,6 +28,7 @@ LEASE = 120
 _SPARE = 20  # of these, before whose end a worker lets go: the step at hand has to end as well
 #: Messages or turns that one step takes on before others get a chance.
 STRIDE = 500
+_SILENCE = 60  # seconds between two looks for conversations that have ended
 _IDLE = 2.0  # seconds after which a resting worker looks for what other processes wrote
 
 #: A step: brings one kind of derived things of a thread up to date, at most so many; gives how many it made.
@@ -95,6 +96,7 @@ class Worker:
         self._thread: threading.Thread | None = None
         self._resting: dict[str, int] = {}  # threads that failed, with the event at which they did
         self._held: dict[str, _Held] = {}
+        self._looked = 0  # when threads without news were last looked for
 
     # -- life ------------------------------------------------------------------------------------------------
 
@@ -134,6 +136,7 @@ class Worker:
                 done = 0
             if not done:
                 self._wake.wait(_IDLE)
+                self._look_for_silence()
 
     # -- work ------------------------------------------------------------------------------------------------
 
@@ -146,6 +149,16 @@ class Worker:
                 break
             done += self._one(held)
         return done
+
+    def _look_for_silence(self) -> None:
+        """Now and then: conversations in which nothing more is said."""
+        if self._now() - self._looked < _SILENCE * 1_000_000 or self._stop.is_set():
+            return
+        self._looked = self._now()
+        from backscroll.engine.idling import flush_idle
+
+        with contextlib.suppress(BackscrollError):  # the store cannot be reached now: looked for again later
+            flush_idle(self.engine)
 
     def _claim(self) -> _Held | None:
         """The next thread with something to do. One that failed at its newest event is left until something changes."""
@@ -190,6 +203,9 @@ class Worker:
         if broken_off:
             self._let_go(held)
             return 0
+        from backscroll.engine.idling import flush_if_idle
+
+        flush_if_idle(self.engine, held.thread)  # brought in from elsewhere, and over long ago
         self.engine.store.write(lambda tx: tx.set_progress(held.thread, JOB, held.head))
         self._preload(held.thread)
         self._held.pop(held.thread, None)

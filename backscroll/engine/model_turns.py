@@ -127,7 +127,9 @@ def _one(working: Modelling, thread: str, due: Due) -> Extracted:
     for _ in range(engine.settings.sliding_window_max_retries + 1):
         if not due.messages:
             return result
-        result = extract_turn(working, thread, due.messages, stand_in=due.stand_in)
+        number = engine.thread(thread).graph.numbers()(due.mark.opening)
+        turn = number if number >= 0 else None
+        result = extract_turn(working, thread, due.messages, stand_in=due.stand_in, turn=turn)
         if result.by in ("model", "journal"):
             engine.store.write(lambda tx: _count(tx, thread))
             moved_by_model(engine, thread, due.mark, result.assertions)

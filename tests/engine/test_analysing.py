@@ -11,12 +11,15 @@ import pytest
 
 import backscroll
 from backscroll.engine.analysing import catch_up, rebuild
+from backscroll.engine.background import Worker
+from backscroll.engine.idling import flush_idle
 from backscroll.engine.model_turns import read_pending
 from backscroll.engine.thread import Thread
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.vocab.assertion import TurnState
 from backscroll.vocab.event import Kind
 from tests.properties.living import graph_dump, marked, reference
+from tests.properties.memory import Clock, opened
 
 WAITING, DUE, PROCESSED = TurnState.WAITING, TurnState.DUE, TurnState.PROCESSED
 OUTDATED, SETTLED, FAILED = TurnState.OUTDATED, TurnState.SETTLED, TurnState.FAILED
@@ -328,3 +331,38 @@ def test_a_hundred_turns_cost_a_call_each(url: str, server: ScriptedServer) -> N
             thread.graph.nodes()
         read_pending(thread.engine, thread.id)
         assert asked(server) <= 28
+
+
+# -- silence -----------------------------------------------------------------------------------------------------
+
+
+def test_after_a_long_silence_the_last_turns_are_analysed(tmp_path: Path) -> None:
+    """A worker flushes a conversation in which nothing more is said, once; one that goes on is left alone."""
+    clock = Clock()
+    with opened(tmp_path / "store.db", clock, 1) as engine:
+        thread = engine.create("Ellie's travels")
+        for n in range(3):
+            say(thread, n)
+        worker = Worker(engine)
+        worker.run()
+        assert flush_idle(engine) == 0
+        assert states(thread)[3] is WAITING
+        clock.wait(31 * 60)
+        assert flush_idle(engine) == 1
+        assert flush_idle(engine) == 0
+        worker.run()
+        assert states(thread)[3] is PROCESSED
+        assert [e.actor for e in thread.events() if e.kind is Kind.FLUSHED] == ["backscroll"]
+
+
+def test_a_conversation_that_ended_long_ago_is_analysed_to_its_end(tmp_path: Path) -> None:
+    """What is brought in from elsewhere waits for nothing; with `flush_minutes` 0 it does."""
+    for minutes, last in ((30.0, PROCESSED), (0.0, WAITING)):
+        clock = Clock()
+        with opened(tmp_path / f"{minutes}.db", clock, 1, flush_minutes=minutes) as engine:
+            thread = engine.create("Old")
+            for n in range(3):
+                thread.append("user", f"I am {n} years old.", at="2020-01-01T00:00:00+00:00")
+            clock.wait(3600)
+            Worker(engine).run()
+            assert states(thread)[3] is last

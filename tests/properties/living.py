@@ -13,7 +13,7 @@ from backscroll.derive.window import Window, window_of
 from backscroll.engine.analysing import catch_up
 from backscroll.engine.lineage import View
 from backscroll.engine.remembering import memories
-from backscroll.record.history import Entry
+from backscroll.record.history import HIDDEN, Entry
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 
@@ -143,13 +143,13 @@ def _revisions(entries: dict[Ref, Entry]) -> tuple[Ref, ...]:
 
 
 def _said_in(view: View, thread: str, opening: Ref) -> dict[Ref, Entry]:
-    """The messages of a turn at a moment whose words can still be read; without system messages."""
+    """The messages of a turn at a moment whose words can still be read; without system messages and hidden ones."""
     out: dict[Ref, Entry] = {}
     current: Ref | None = Ref(thread, 0)
     for entry in entries_at(view):
         if entry.role == "user":
             current = entry.message
-        if current == opening and entry.role != "system":
+        if current == opening and entry.role != "system" and not entry.flags & HIDDEN:
             spoken = view.reader.spoken([entry.revision])[entry.revision]
             if spoken.body is not None:
                 out[entry.message] = entry

@@ -21,7 +21,7 @@ from backscroll.errors import BackscrollError, BudgetTooSmall
 from backscroll.llm.tokens import tokenizer_for
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Media, Part, Reasoning, Text, ToolCall, ToolResult
-from backscroll.vocab.prompt import WIRES
+from backscroll.vocab.prompt import TAIL, WIRES
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
@@ -218,8 +218,8 @@ def test_without_a_compaction_the_prefix_stays_byte_for_byte(
         return
     if first.receipt.repairs:
         return  # a call without its result was at the end: what comes next changes how it is told
-    before = [i.mark for i in first.receipt.items if i.section not in ("operations", "recalled")]
-    after = [i.mark for i in second.receipt.items if i.section not in ("operations", "recalled")]
+    before = [i.mark for i in first.receipt.items if i.section not in TAIL]
+    after = [i.mark for i in second.receipt.items if i.section not in TAIL]
     assert after[: len(before)] == before
     kept = max(0, len(first.messages) - 2)  # the newest message may still grow, and carries the tail
     plain = [_unmarked(m) for m in first.messages[:kept]]
