@@ -95,12 +95,15 @@ def rank(
 ) -> list[Ranked]:
     """Memories by how much they matter for a text, best first; those that do not are left out.
 
+    A text that is nothing but the name of a kind of work (`fix`, `test`, `refactor` …) asks for what comes from such work.
     `files` are paths that the task touches beside those the text names; `kinds` says of a memory's id what kind of work it
     came from.
     """
     told = [m for m in memories if m.text.strip()]
     if not told or not query.strip():
         return []
+    if query.strip().casefold() in _kinds():
+        return _of_kind(query.strip().casefold(), told, kinds or {})
     asked = list(dict.fromkeys(terms_of(query)))
     own = [prepare(m.text) for m in told]
     rarity = _rarity([one.terms for one in own])
@@ -120,6 +123,16 @@ def rank(
         if score >= RELEVANT and (held > 0.08 or common or near > 0.35):
             out.append(Ranked(memory, round(score, 4), _reasons(shared, rarity, near, common, same)))
     return sorted(out, key=lambda r: (-r.score, r.memory.id))
+
+
+def _of_kind(kind: str, memories: Sequence[Memory], kinds: Mapping[str, str]) -> list[Ranked]:
+    """Who names only a kind of work gets what comes from work of that kind, the surest and freshest first."""
+    found = [
+        Ranked(m, round(m.weight * m.confidence, 4), ("same kind of task",))
+        for m in memories
+        if kinds.get(m.id) == kind
+    ]
+    return sorted(found, key=lambda r: (-r.score, r.memory.id))
 
 
 def _rarity(texts: Sequence[frozenset[str]]) -> Callable[[str], float]:

@@ -84,3 +84,9 @@ def test_handles_can_be_read_elsewhere() -> None:
     assert handles_of(LOGIN, "b" * 32) == ["[bs:aaaaaaaa.3]"]
     assert line_of(LOGIN, HOME, "zh").startswith("- 教训：")
     assert told([], HOME, "en", "title_memory") == ""
+
+
+def test_the_name_of_a_kind_of_work_asks_for_such_work() -> None:
+    found = rank("fix", [LOGIN, TIDES], kinds={"login": "fix", "tides": "docs"})
+    assert [(r.memory.id, r.reasons) for r in found] == [("login", ("same kind of task",))]
+    assert rank("Deploy", [LOGIN], kinds={"login": "fix"}) == []
