@@ -62,6 +62,9 @@ def native_lines(engine: Engine, threads: Sequence[str] | None) -> Iterator[str]
 
 
 def _blobs(event: Event) -> set[str]:
+    if event.kind is Kind.TASKED:  # pictures that came with feedback
+        media: Json = event.head.get("media", ())
+        return {str(name) for name in cast("list[Json]", media)}
     return set(blobs_of(decode(event.body))) if event.kind in SPEAKING and event.body is not None else set()
 
 

@@ -106,6 +106,8 @@ class Thread(Living, History):
             return operations.append(pen, checked, what, said=said, flags=flags), pen
 
         event, pen = self.stroke(work)
+        if checked == "user" and self.engine.settings.task_boundaries == "act":
+            self.tasks.act_on_boundary()
         time = said or event.at
         stored = pen.said or what
         return Message(

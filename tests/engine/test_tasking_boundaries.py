@@ -105,3 +105,22 @@ def test_an_unknown_setting_is_refused(folder: Path) -> None:
     with pytest.raises(InvalidInput, match="task_boundaries") as caught:
         backscroll.open(folder, background=False, task_boundaries="maybe")
     assert "suggest" in caught.value.hint
+
+
+def test_a_message_that_says_so_ends_a_task_and_begins_another(folder: Path) -> None:
+    """With `act`, appending is enough: both languages, decided by the program, and undo takes each step back."""
+    with backscroll.open(folder, background=False, task_boundaries="act") as engine:
+        thread = engine.create("login")
+        thread.tasks.start("Fix the login")
+        thread.append("user", "登录页面打不开，请修一下。")
+        thread.append("assistant", "修好了：会话里缺少用户。")
+        thread.append("user", "好的，这个任务完成了，谢谢。")
+        (done,) = thread.tasks.list()
+        assert (done.state, done.decided_as) == (TaskState.COMPLETED, "program")
+        thread.append("assistant", "不客气。")
+        thread.append("user", "Let's start a new feature: export as CSV.")
+        assert [task.state for task in thread.tasks.list()] == [TaskState.COMPLETED, TaskState.IN_PROGRESS]
+        thread.undo()
+        assert [task.state for task in thread.tasks.list()] == [TaskState.COMPLETED]
+        thread.undo()
+        assert [task.state for task in thread.tasks.list()] == [TaskState.IN_PROGRESS]
