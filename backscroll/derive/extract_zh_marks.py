@@ -133,6 +133,7 @@ def is_mark(char: str) -> bool:
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
     """A pattern with its shorthands written out: `{P}` any person, `{Ps}` one or several in a row."""
+    pattern = pattern.replace("{p}", CLASS["P"][1:-1])
     for kind, chars in CLASS.items():
         pattern = pattern.replace("{" + kind + "s}", f"{chars}(?:{_GLUE}{{1,2}}{chars}){{0,30}}").replace(
             "{" + kind + "}", chars
@@ -221,10 +222,13 @@ def remark(marked: Marked, normal: str, joined: list[Mention]) -> Marked:
 
 _STARTS = re.compile(
     "(?:同时|也|都|就|还|又|可|已经|现在|目前|一直|曾经|曾|从小|其实|真的|的确|后来|终于|刚刚|最近|当时|并且|并|而且|但是|但|不过|只是|只|才|平时|经常|特别|非常|很|最|比较|然后|之后|今年|从小就){0,3}"
-    "(?:不是|是|来自|住|居住|搬|喜欢|不喜欢|最爱|爱|讨厌|害怕|怕|养|有|在|当|做|擅长|从事|担任|打算|计划|准备|身高|性格|职业|毕业|出生|毕业于|把|将|去过|去了|买|送|给|嫁|娶|和|跟|精通|患|得了|加入|辞职|离开|\\d{1,3}岁|[二三四五六七八九]?十[一二三四五六七八九]?岁|一个|一名|一位|外号|小名|英文名|昵称|长着|留着|扎着)"
+    "(?:不是|是|来自|住|居住|搬|喜欢|不喜欢|最爱|爱|讨厌|害怕|怕|养|有|在|躲在|待在|呆在|藏在|坐在|站在|逃到|当|做|擅长|从事|担任|打算|计划|准备|身高|性格|职业|毕业|出生|毕业于|把|将|去过|去了|买|送|给|嫁|娶|和|跟|精通|患|得了|加入|辞职|离开|\\d{1,3}岁|[二三四五六七八九]?十[一二三四五六七八九]?岁|一个|一名|一位|外号|小名|英文名|昵称|长着|留着|扎着)"
 )
 _CLAUSE = re.compile("(?<=[，,；;])")
 _OPENS = compiled("^(?:[^\\s，。！？在到去从把被对给向是叫有和跟与同]{0,3}?){P}?(?P<a>{P})")
+
+
+_CALLED = compiled("[有养生].{0,12}叫(?:(?P<b>{P})[，,；;]|)")
 
 
 def elided(marked: Marked) -> Marked:
@@ -244,6 +248,8 @@ def elided(marked: Marked) -> Marked:
             places.append(marked.places[at])
         elif any(CLASS_P <= c < CLASS_L for c in clause[:6]):
             subject = ""  # somebody else may be the subject now
+        if called := _CALLED.search(clause):
+            subject = called["b"] or ""  # 我有一个女儿叫朵朵，今年5岁: she
         out.append(clause)
         places += marked.places[at:cut]
         at = cut

@@ -41,6 +41,9 @@ _SINGLE = (
 _SINGLE_END = ("nr", "nrt", "nrfg", "zg", "x", "g", "ng", "n", "m", "nz", "ns", "j")
 
 
+_WHERE = re.compile(r"(?:住在|来自|去了|飞往|抵达|前往|位于|家在|搬到|搬去|飞到|回到|离开)$")
+
+
 class Found(NamedTuple):
     """A name at its place in the normal text."""
 
@@ -62,7 +65,11 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         ),
         "nick": re.compile("(?:小|老|阿)([" + "".join(sorted(letters("surnames") | letters("given"))) + "])"),
         "titled": re.compile(
-            f"{family}(?:{long_titles}|{one_of(tables()['titles_short'])}(?![\u4e00-\u9fff]))"
+            f"{family}(?:{long_titles}|{one_of(tables()['titles_short'])}(?![\u4e00-\u9fff])"
+            "|总(?![是共算之体有能会得在觉统理部裁监]))"
+        ),
+        "double": re.compile(
+            one_of(tables()["surnames_double"]) + "[" + "".join(sorted(letters("given"))) + "]{1,2}"
         ),
         "latin": re.compile(
             r"(?<![A-Za-z0-9_./@:-])[A-Z][a-z]{1,15}(?:[ ·][A-Z][a-z]{1,15}){0,3}(?![A-Za-z0-9_./@-])"
@@ -163,11 +170,18 @@ def _rightwards(words: list[Word], dot: int) -> int:
 def _titled(text: str, words: list[Word]) -> list[Found]:
     """王老师, 李总: a family name with a form of address; the family name must begin a word."""
     starts = {w.start for w in words}
-    return [
+    out = [
         Found(m.start(), m.end(), PERSON)
         for m in _patterns()["titled"].finditer(text)
-        if m.start() in starts and m[0] not in listed("not_names")
+        if (m.start() in starts or text[m.start() - 1 : m.start()] in ("和", "跟", "与"))
+        and m[0] not in listed("not_names")
     ]
+    known = {w.start: w for w in words}
+    for m in _patterns()["double"].finditer(text):
+        first = known.get(m.start())
+        if first is not None and first.end <= m.end() and not cutter().has_word(m[0][2:]):
+            out.append(Found(m.start(), m.end(), PERSON, 0.9))
+    return out
 
 
 def _small(text: str, words: list[Word]) -> list[Found]:
@@ -280,7 +294,9 @@ def _tagged(text: str, words: list[Word]) -> list[Found]:
         elif word.tag.startswith("nr") and is_chinese_name(word.text) and _usual(word.text):
             glued = len(word.text) == 3 and word.text[-1] in letters("never_edge")  # 乔伊 + 在
             whole = Found(word.start, word.end - glued, PERSON, 0.9 if len(word.text) - glued == 3 else 0.8)
-            if _plausible(word.text):
+            if _WHERE.search(text, max(0, word.start - 3), word.start):
+                out.append(Found(word.start, word.end, PLACE, 0.7))  # 住在高雄
+            elif _plausible(word.text):
                 out.append(_with_title(text, whole))
         elif word.tag[:2] in ("ns", "nt") and len(word.text) > 1 and not _never(word.text):
             while end < len(words) and words[end].tag == word.tag == "ns" and not _never(words[end].text):

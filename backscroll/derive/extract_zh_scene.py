@@ -46,14 +46,17 @@ class Scene:
             return mention.name
         if mention.name in ("@he", "@she"):
             before = [m for m in self.marked.mentions if m.kind == "P" and m.end <= mention.start]
-            named = {
-                m.name
-                for m in before
-                if not m.name.startswith("@") and not (m.of and any(n.start == m.end for n in before))
-            }
+            named = {m.name for m in before if not m.name.startswith("@") and not self._apposed(m)}
             if named:  # somebody stands before it in the sentence: that one, unless there are two
                 return named.pop() if len(named) == 1 else mention.name
         return self.context.who(mention.name)
+
+    def _apposed(self, mention: Mention) -> bool:
+        """True for 我妹妹 in 我妹妹小芳 and in 小芳是我妹妹: it is somebody who is named beside it."""
+        return bool(mention.of) and (
+            any(m.kind == "P" and m.start == mention.end for m in self.marked.mentions)
+            or self.marked.plain[: mention.start].endswith("是")
+        )
 
     def claim(
         self, kind: Claim, subject: str, predicate: str = "", sure: float = 0.9, **facts: str

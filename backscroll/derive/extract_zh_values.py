@@ -21,6 +21,7 @@ _NO = re.compile(
     r"^[那这它他她此其]|什么|怎么|哪[里儿个些]|谁|多少|吗|为什么|[？?@□]|这样|那样|这么|那么|这个|那个|不了|起来|一下"
 )
 _SENTENCE = re.compile(r"(?:我|你|他|她)(?:们)?(?:不|也|都|就|会|要|想|能|说|有|是|去|做)")
+_SINGLE_THINGS = set("车房刀剑书枪弓盾酒伞表包琴船马牛羊猫狗花笔灯锁钥药糖茶画")
 _EVENTS = (
     "会",
     "赛",
@@ -168,6 +169,8 @@ def thing_of(text: str) -> str:
         "女儿",
         "儿子",
     }
+    if len(text) == 1:
+        return text if text in _SINGLE_THINGS else ""
     return text if is_noun(text) and text not in dull else ""
 
 

@@ -73,6 +73,13 @@ def _row(a: Assertion) -> tuple[str, ...]:
         ("我的邮箱是ming_w@example.com。", ("attribute", "user", "email", "ming_w@example.com")),
         ("我叔叔的电话号码是13800138000。", ("attribute", "user的叔叔", "phone", "13800138000")),
         ("李静不是我的妹妹。", ("end", "李静", "sibling_of", "user")),
+        ("我昨天把车卖给了小李。", ("relation", "小李", "owns", "车")),
+        ("国王阿尔德里克被刺客杀死了。", ("attribute", "阿尔德里克", "status", "dead")),
+        ("我和小美上个月分手了。", ("end", "user", "partner_of", "小美")),
+        ("Alice是我大学同学，她现在在Google工作。", ("relation", "Alice", "works_at", "Google")),
+        ("我去年从腾讯辞职了。", ("end", "user", "works_at", "腾讯")),
+        ("小明和好朋友张伟去爬山了。", ("relation", "张伟", "friend_of", "小明")),
+        ("李晓芸是我的同事，其生日是10月09日。", ("attribute", "李晓芸", "birthday", "10月09日")),
         ("我將要參加讀書會。", ("relation", "user", "attends", "讀書會")),
     ],
 )
@@ -86,6 +93,18 @@ def test_a_subject_that_is_left_out_is_the_one_before() -> None:
     found = told("陈晓雯住在南京，是一名律师，养了两只狗，讨厌下雨天。")
     assert ("attribute", "陈晓雯", "occupation", "律师") in found
     assert ("relation", "陈晓雯", "hates", "下雨天") in found
+
+
+def test_who_is_called_something_is_not_the_one_who_has_them() -> None:
+    """After 叫… the talk is of the one who was named, not of the subject before."""
+    found = told("我有一个女儿叫朵朵，今年5岁。")
+    assert ("relation", "朵朵", "child_of", "user") in found
+    assert ("attribute", "user", "age", "5岁") not in found
+
+
+def test_feelings_for_somebody_are_not_his() -> None:
+    """为你感到高兴 says nothing about how you feel."""
+    assert not {row for row in told("我真为你感到高兴。") if row[1] == "assistant"}
 
 
 def test_traditional_writing_is_read_as_well() -> None:
