@@ -92,7 +92,7 @@ class Contradiction:
     predicate: str
     held: Fact
     other: Fact
-    kind: str  # superseded (later turn says otherwise), same turn, override, ended
+    kind: str  # superseded (later turn says otherwise), same turn, override, dead, excluded, circle
 
 
 @dataclass(frozen=True, slots=True)
