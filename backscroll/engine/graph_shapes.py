@@ -6,12 +6,17 @@ Owns next to no code: surfaces talk to the engine, and this is where it hands on
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from backscroll.derive.ontology import predicate, types
+from backscroll.engine.graph_acts import known_type, predicate_meant
 from backscroll.graph.complete import seed_shape
 from backscroll.graph.exports import FORMATS, evidence_json, fact_json, to_json, written
 from backscroll.graph.exports_page import page_data
 from backscroll.graph.fold import Graph
 from backscroll.graph.view import Evidence, Fact, NodeView, WorldEntry
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
 
 __all__ = [
     "FORMATS",
@@ -22,10 +27,15 @@ __all__ = [
     "WorldEntry",
     "evidence_json",
     "fact_json",
+    "inverse_of",
+    "known_type",
+    "node_json",
     "page_data",
+    "predicate_meant",
     "predicate_words",
     "seed_shape",
     "to_json",
+    "type_names",
     "type_words",
     "written",
 ]
@@ -41,3 +51,25 @@ def type_words(name: str, language: str) -> str:
     """What a type of node is called."""
     known = types().get(name)
     return name if known is None else known.zh if language == "zh" else known.en
+
+
+def type_names() -> tuple[str, ...]:
+    """Every known type of node."""
+    return tuple(types())
+
+
+def inverse_of(name: str) -> str:
+    """What a relation is called from its other end; empty where it has no name there."""
+    known = predicate(name)
+    return name if known.symmetric else known.inverse
+
+
+def node_json(node: NodeView, number: Callable[[Ref], int], named: Callable[[str], str]) -> dict[str, Json]:
+    """A node in the shape of the design notes, with its id, its other names, and its attributes with what they rest on."""
+    return {
+        "id": node.id,
+        **seed_shape(node, number, named),
+        "aliases": list(node.aliases),
+        "attributes": [fact_json(fact, number) for fact in node.attributes],
+        "overridden": node.overridden,
+    }

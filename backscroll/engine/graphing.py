@@ -7,13 +7,22 @@ Before: `engine/analysing`. After: `engine/tail` (the prompt), `surfaces/cli/gra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from backscroll.derive.assertions import from_body
 from backscroll.derive.window import window_of
 from backscroll.engine.analysing import Step, catch_up, progress_name, rebuild
+from backscroll.engine.graph_acts import (
+    known_type,
+    override_of,
+    overrides_in,
+    predicate_meant,
+    told_as,
+    type_meant,
+    world_in,
+)
 from backscroll.engine.lineage import View
 from backscroll.engine.pen import Pen
 from backscroll.errors import InvalidInput, NotFound
@@ -28,8 +37,6 @@ from backscroll.graph.view import (
     Suggestion,
     WorldEntry,
 )
-from backscroll.record.acts import acts_in_force
-from backscroll.record.chain import from_bytes
 from backscroll.record.derived import TurnMark
 from backscroll.record.ports import Reader
 from backscroll.vocab.assertion import Assertion, Change, Override, TurnClaims
@@ -181,46 +188,6 @@ def options_of(thread: Thread) -> Options:
     )
 
 
-def overrides_in(events: Iterable[Event]) -> list[Override]:
-    """The person's changes in force, oldest first."""
-    return [override_of(e) for e in acts_in_force(events, {Kind.OVERRIDDEN}) if e.body is not None]
-
-
-def override_of(event: Event) -> Override:
-    """The change that an event holds."""
-    body = cast("Mapping[str, Json]", from_bytes(event.body or b"{}"))
-    turns: list[Json] = body.get("turns", [])
-    return Override(
-        Change(body["change"]),
-        str(body["node"]),
-        str(body.get("predicate", "")),
-        str(body.get("value", "")),
-        str(body.get("object", "")),
-        str(body.get("type", "")),
-        tuple(_ref(str(t)) for t in turns),
-        event.id,
-        event.actor,
-        event.at,
-    )
-
-
-def _ref(name: str) -> Ref:
-    thread, _, seq = name.rpartition(".")
-    return Ref(thread, int(seq))
-
-
-def world_in(events: Iterable[Event]) -> list[WorldEntry]:
-    """The entries of the world descriptions in force; a later one of the same name takes the place of an earlier."""
-    from backscroll.graph.world import from_json
-
-    books: dict[str, list[WorldEntry]] = {}
-    for event in acts_in_force(events, {Kind.WORLD_TOLD}):
-        body = cast("Mapping[str, Json]", from_bytes(event.body or b"{}"))
-        books.pop(str(body["name"]), None)
-        books[str(body["name"])] = list(from_json(body["entries"]))
-    return [entry for entries in books.values() for entry in entries]
-
-
 class ThreadGraph:
     """The knowledge graph of one thread: reading it, correcting it, telling it about the world."""
 
@@ -242,7 +209,7 @@ class ThreadGraph:
 
     def nodes(self, *, type: str = "", text: str = "", limit: int | None = None) -> list[NodeView]:
         """Nodes in order of first appearance; of a type, or with a text in name, alias or attribute."""
-        return self.view.nodes(type=type, text=text, limit=limit)
+        return self.view.nodes(type=known_type(type) or type, text=text, limit=limit)
 
     def around(self, *names: str, depth: int = 1, limit: int = 40) -> Neighbourhood:
         """What stands around some nodes."""
@@ -250,11 +217,11 @@ class ThreadGraph:
 
     def history(self, name: str, predicate: str = "") -> list[Fact]:
         """Every value that was ever held, with the turns from and until which it was."""
-        return self.view.history(name, predicate)
+        return self.view.history(name, predicate_meant(predicate))
 
     def why(self, name: str, predicate: str = "", other: str = "") -> list[Fact]:
         """Why something is believed: facts with the sentences they rest on."""
-        return self.view.why(name, predicate, other)
+        return self.view.why(name, predicate_meant(predicate), other)
 
     def at(self, turn: int) -> Graph:
         """The graph as it was when a turn had been said."""
@@ -293,21 +260,25 @@ class ThreadGraph:
             raise InvalidInput(
                 "give a value (of an attribute) or the other node (of a relation)", hint="one of the two"
             )
-        return self._write(Change.SET, node, predicate, value, other=other, type=type)
+        predicate = self._predicate(predicate)
+        value = type_meant(value) if predicate == "type" else value
+        return self._write(Change.SET, node, predicate, value, other=other, type=type_meant(type))
 
     def pin(self, node: str, predicate: str) -> Override:
         """What is held now stays, whatever the text says later."""
+        predicate = self._predicate(predicate)
         facts = [f for f in self.why(node, predicate) if f.current]
         if not facts:
             raise NotFound(
                 f"{node} has no {predicate} that could be pinned",
                 hint="`backscroll graph show` lists what it has",
             )
-        return self._write(Change.PIN, node, predicate, facts[0].value, other=facts[0].object)
+        bodies = [self._body(Change.PIN, node, predicate, f.value, other=f.object) for f in facts]
+        return self._stroke(bodies)[0]
 
     def forbid(self, node: str, predicate: str, value: str = "", *, other: str = "") -> Override:
         """This is not so, whatever the text says; without value and other node, nothing of that predicate is."""
-        return self._write(Change.FORBID, node, predicate, value, other=other)
+        return self._write(Change.FORBID, node, self._predicate(predicate), value, other=other)
 
     def rename(self, node: str, name: str) -> Override:
         """Call a node by another name."""
@@ -326,8 +297,17 @@ class ThreadGraph:
         """One name stands for two: what these turns say is about another one."""
         if not turns:
             raise InvalidInput("name the turns that speak of the other one", hint="their numbers")
-        openings = tuple(self._opening(n) for n in turns)
-        return self._write(Change.SPLIT, node, value=name, turns=openings)
+        openings = [self._opening(n) for n in turns]
+        spoken = self.view.node(node).interactions
+        if silent := [n for n, opening in zip(turns, openings, strict=True) if opening not in spoken]:
+            told = ", ".join(str(self.numbers()(opening)) for opening in spoken[:20])
+            raise InvalidInput(
+                f"turn {silent[0]} does not speak of {node}",
+                hint=f"these do: {told}" if told else "no turn does",
+            )
+        body = self._body(Change.SPLIT, node, value=name.strip())
+        body |= {"turns": [str(o) for o in openings], "names": list(self.view.members(node))}
+        return self._stroke([body])[0]
 
     def delete(self, node: str) -> Override:
         """There is no such node."""
@@ -339,7 +319,8 @@ class ThreadGraph:
 
         if not key_of(name):
             raise InvalidInput("a node needs a name", hint="use a word or two")
-        changes = [(Change.ADD, "", name, type), *((Change.SET, p, v, "") for p, v in attributes.items())]
+        given = [(self._predicate(p), v) for p, v in attributes.items()]
+        changes = [(Change.ADD, "", name, type_meant(type)), *((Change.SET, p, v, "") for p, v in given)]
         return self._stroke(
             [
                 {"change": c.value, "node": key_of(name), "predicate": p, "value": v, "type": t}
@@ -358,11 +339,21 @@ class ThreadGraph:
             raise NotFound(f"no override {seq} is in force", hint="`backscroll graph overrides` lists them")
         self.thread.stroke(lambda pen: pen.write(Kind.LIFTED, head={"of": [seq]}))
 
+    def _predicate(self, text: str) -> str:
+        if found := predicate_meant(text):
+            return found
+        raise InvalidInput("name an attribute or a relation", hint="like mood or lives_in")
+
     def _opening(self, turn: int) -> Ref:
         found = self.thread.turn(turn)
         return found.messages[0].id if turn else Ref(self.thread.id, 0)
 
     def _write(
+        self, change: Change, node: str, predicate: str = "", value: str = "", **more: str
+    ) -> Override:
+        return self._stroke([self._body(change, node, predicate, value, **more)])[0]
+
+    def _body(
         self,
         change: Change,
         node: str,
@@ -371,8 +362,8 @@ class ThreadGraph:
         *,
         other: str = "",
         type: str = "",
-        turns: tuple[Ref, ...] = (),
-    ) -> Override:
+    ) -> dict[str, Json]:
+        """What an event says that holds a change."""
         graph = self.view
         body: dict[str, Json] = {"change": change.value, "node": graph.node(node).id}
         if other:
@@ -384,10 +375,7 @@ class ThreadGraph:
                 body["value"] = other
             body["object"] = found
         given = {"predicate": predicate, "value": value, "type": type}
-        body |= {name: text for name, text in given.items() if text}
-        if turns:
-            body["turns"] = [str(t) for t in turns]
-        return self._stroke([body])[0]
+        return body | {name: text for name, text in given.items() if text}
 
     def _stroke(self, bodies: Sequence[Mapping[str, Json]]) -> list[Override]:
         def work(pen: Pen) -> list[Event]:
@@ -419,11 +407,7 @@ class ThreadGraph:
     def drop_world(self, name: str) -> None:
         """A world description holds no longer."""
         events = self.thread.reading(lambda view: view.others())
-        found = [
-            e.seq
-            for e in acts_in_force(events, {Kind.WORLD_TOLD})
-            if cast("Mapping[str, Json]", from_bytes(e.body or b"{}")).get("name") == name
-        ]
+        found = told_as(events, name)
         if not found:
             raise NotFound(f"no world description {name!r}", hint="`backscroll graph world` lists them")
         self.thread.stroke(lambda pen: pen.write(Kind.LIFTED, head={"of": found}))

@@ -144,7 +144,8 @@ def completed(
             if fact is not None and not (refused and refused(fact)):
                 (relations if fact.object else attributes).append(fact)
     have = {fact.predicate for fact in attributes} - {"name"}
-    for name, value in _defaults(kind, options.language):
+    language = "zh" if options.language == "zh" or _han(node.name) else options.language
+    for name, value in _defaults(kind, language):
         if len(have) >= options.min_attributes:
             break
         fact = _inferred(node, name, value, Rank.DEFAULT, f"default of type {kind or 'thing'}")
@@ -152,6 +153,11 @@ def completed(
             have.add(name)
             attributes.append(fact)
     return replace(node, type=kind, attributes=tuple(attributes), relations=tuple(relations))
+
+
+def _han(name: str) -> bool:
+    """True for a name in Chinese characters: what is assumed of its bearer is said in the same language."""
+    return any("\u4e00" <= sign <= "\u9fff" for sign in name)
 
 
 def _called(node: NodeView) -> Iterator[str]:
@@ -227,8 +233,13 @@ def _defaults(kind: str, language: str) -> Iterator[tuple[str, str]]:
                 yield name, local.get(value, value)
 
 
-def seed_shape(node: NodeView, number: Callable[[Ref], int]) -> dict[str, Json]:
-    """A node as the design notes draw it: what it is, how it stands in the world, when it was met, and what of this is inferred."""
+def seed_shape(
+    node: NodeView, number: Callable[[Ref], int], named: Callable[[str], str] = str
+) -> dict[str, Json]:
+    """A node as the design notes draw it: what it is, how it stands in the world, when it was met, and what of this is inferred.
+
+    `named` tells what another node is called, by its id.
+    """
     renamed = cast("Mapping[str, str]", _table()["shape"]["types"])
     values: dict[str, Json] = {"name": node.name}
     inferred: list[str] = []
@@ -239,7 +250,7 @@ def seed_shape(node: NodeView, number: Callable[[Ref], int]) -> dict[str, Json]:
     for field in ("location", "faction"):
         fact = _first_relation(node.relations, _names("shape", field))
         if field not in values and fact is not None:
-            values[field] = fact.value or fact.object
+            values[field] = fact.value or named(fact.object)
             inferred += [field] if fact.rank in (Rank.WORLD, Rank.DEFAULT) else []
     context = set(_names("shape", "world_context"))
     order = [*_names("shape", "first"), *values]

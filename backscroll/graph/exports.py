@@ -42,11 +42,12 @@ def written(shape: str, nodes: Sequence[NodeView], relations: Sequence[Fact], nu
 
 def to_json(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Number) -> dict[str, Json]:
     """Everything, with evidence: the shape of the design notes for each node, and its facts in full."""
+    names = _named(nodes, every_relation(nodes, relations))
     return {
         "nodes": [
             {
                 "id": node.id,
-                **seed_shape(node, number),
+                **seed_shape(node, number, lambda id_: names.get(id_, id_)),
                 "type": node.type,
                 "name": node.name,
                 "aliases": list(node.aliases),
@@ -79,7 +80,7 @@ def fact_json(fact: Fact, number: Number) -> dict[str, Json]:
 def evidence_json(evidence: Evidence, number: Number) -> dict[str, Json]:
     """One reason: the sentence and who said it where, the person's change, or the note of what is inferred."""
     out: dict[str, Json] = {}
-    if evidence.opening != NOWHERE:
+    if evidence.opening != NOWHERE and evidence.override is None:
         out["turn"] = number(evidence.opening)
     if (claim := evidence.assertion) is not None:
         out |= {"quote": claim.quote} if claim.quote else {}

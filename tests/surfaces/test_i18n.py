@@ -91,6 +91,7 @@ BY_NAME = (
 BY_NAME += ("roles.", "differences.", "overview.to_", "marking.", "configuring.from_", "cli.section_")
 BY_NAME += ("sections.", "levels.", "reasons.", "context.because_")
 BY_NAME += ("changes.", "acts.", "graph_page.")
+BY_NAME += ("graph_changes.", "graph_conflicts.", "graph_questions.", "graph_ranks.", "turn_states.")
 BY_NAME += ("task_states.", "task_verdicts.", "task_done.", "task_links.", "task_seems.", "task_kinds.")
 BY_NAME += ("boundary_reasons.",)
 BY_NAME += ("memory_kinds.", "memory_makers.", "memory_acts.")

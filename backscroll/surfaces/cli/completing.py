@@ -1,4 +1,4 @@
-"""What the shell offers when a thread is expected: ids with their titles."""
+"""What the shell offers when a thread is expected (ids with their titles), a node of the graph, or what is known of one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from itertools import islice
 from click.shell_completion import CompletionItem
 
 from backscroll.errors import BackscrollError
+from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.conversation import title_of
 from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n import spoken, t
 
 _MOST = 50
 
@@ -26,3 +27,34 @@ def threads(session: Session, incomplete: str) -> Sequence[CompletionItem]:
     except BackscrollError:
         return items
     return items
+
+
+def nodes(session: Session, thread: str, incomplete: str) -> Sequence[CompletionItem]:
+    """Nodes of a thread's graph whose name begins so, with their types."""
+    from backscroll.engine.graph_shapes import type_words
+
+    wanted = incomplete.casefold()
+    try:
+        with session.engine() as engine:
+            view = thread_named(engine, thread).graph.view
+            found = (view.node(id_) for id_ in view.ids() if wanted in id_)
+            fit = (n for n in found if n.name.casefold().startswith(wanted))
+            return [
+                CompletionItem(one_line(n.name), help=type_words(n.type, spoken()))
+                for n in islice(fit, _MOST)
+            ]
+    except BackscrollError:
+        return []
+
+
+def predicates(session: Session, thread: str, node: str, incomplete: str) -> Sequence[CompletionItem]:
+    """What is known about a node: attributes and relations, as they are written."""
+    from backscroll.engine.graph_shapes import predicate_words
+
+    try:
+        with session.engine() as engine:
+            known = thread_named(engine, thread).graph.why(node)
+    except BackscrollError:
+        return []
+    names = dict.fromkeys(fact.predicate for fact in known if fact.predicate.startswith(incomplete))
+    return [CompletionItem(name, help=predicate_words(name, spoken())) for name in names]

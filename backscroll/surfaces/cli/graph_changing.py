@@ -16,6 +16,7 @@ from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
 from backscroll.surfaces.cli.done import said
 from backscroll.surfaces.cli.graph_reading import node_argument, predicate_argument
+from backscroll.surfaces.cli.graph_words import change_words, names_in
 from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.cli.table import Column, table
@@ -28,23 +29,16 @@ if TYPE_CHECKING:
     from backscroll.vocab.part import Json
 
 
-def _changed(session: Session, thread: str, work: Callable[[ThreadGraph], Override]) -> None:
+def _changed(session: Session, thread: str, work: Callable[[ThreadGraph], Override], typed: str) -> None:
+    """Do it and say what was done; `typed` is what the person called the node, which may be gone now."""
     with session.engine() as engine:
-        made = work(thread_named(engine, thread).graph)
-    text = t("graph.changed", what=one_line(_words(made)), id="" if made.id is None else made.id.seq)
-    said(session, _of(made), text)
-
-
-def _words(made: Override) -> str:
-    rest = made.value or made.object
-    parts = (
-        t(f"changes.{made.change.value}"),
-        made.node,
-        made.predicate,
-        "=" if rest and made.predicate else "",
-        rest,
-    )
-    return " ".join(p for p in parts if p)
+        graph = thread_named(engine, thread).graph
+        made = work(graph)
+        named = names_in(graph.view)
+        gone = graph.view.find(made.node) is None
+        what = change_words(made, lambda id_: typed if gone and id_ == made.node else named(id_))
+    number = "" if made.id is None else made.id.seq
+    said(session, _of(made), t("graph.changed", what=one_line(what), id=number))
 
 
 def _of(made: Override) -> dict[str, Json]:
@@ -74,13 +68,13 @@ def set_(
     session: Session, thread: str, node: str, predicate: str, value: str | None, other: str | None
 ) -> None:
     """Say what an attribute or a relation is."""
-    _changed(session, thread, lambda graph: graph.set(node, predicate, value or "", other=other or ""))
+    _changed(session, thread, lambda graph: graph.set(node, predicate, value or "", other=other or ""), node)
 
 
 @command("graph-pin", thread_argument(), node_argument(), predicate_argument())
 def pin(session: Session, thread: str, node: str, predicate: str) -> None:
     """Keep what is held now, whatever the text says later."""
-    _changed(session, thread, lambda graph: graph.pin(node, predicate))
+    _changed(session, thread, lambda graph: graph.pin(node, predicate), node)
 
 
 @command(
@@ -95,19 +89,21 @@ def forbid(
     session: Session, thread: str, node: str, predicate: str, value: str | None, other: str | None
 ) -> None:
     """Say that something is not so, whatever the text says."""
-    _changed(session, thread, lambda graph: graph.forbid(node, predicate, value or "", other=other or ""))
+    _changed(
+        session, thread, lambda graph: graph.forbid(node, predicate, value or "", other=other or ""), node
+    )
 
 
 @command("graph-rename", thread_argument(), node_argument(), click.Argument(["name"], metavar="NAME"))
 def rename(session: Session, thread: str, node: str, name: str) -> None:
     """Call a node by another name."""
-    _changed(session, thread, lambda graph: graph.rename(node, name))
+    _changed(session, thread, lambda graph: graph.rename(node, name), node)
 
 
 @command("graph-merge", thread_argument(), node_argument(), node_argument("other"))
 def merge(session: Session, thread: str, node: str, other: str) -> None:
     """Say that two nodes are one."""
-    _changed(session, thread, lambda graph: graph.merge(node, other))
+    _changed(session, thread, lambda graph: graph.merge(node, other), node)
 
 
 @command(
@@ -119,13 +115,13 @@ def merge(session: Session, thread: str, node: str, other: str) -> None:
 )
 def split(session: Session, thread: str, node: str, turns: Sequence[int], name: str | None) -> None:
     """Say that some turns speak of another one of the same name."""
-    _changed(session, thread, lambda graph: graph.split(node, turns, name or ""))
+    _changed(session, thread, lambda graph: graph.split(node, turns, name or ""), node)
 
 
 @command("graph-delete", thread_argument(), node_argument())
 def delete(session: Session, thread: str, node: str) -> None:
     """Say that there is no such node."""
-    _changed(session, thread, lambda graph: graph.delete(node))
+    _changed(session, thread, lambda graph: graph.delete(node), node)
 
 
 @command(
@@ -138,7 +134,7 @@ def delete(session: Session, thread: str, node: str) -> None:
 def add(session: Session, thread: str, name: str, kind: str | None, attributes: Sequence[str]) -> None:
     """Add a node by hand."""
     known = dict(_pair(text) for text in attributes)
-    _changed(session, thread, lambda graph: graph.add(name, kind or "", **known))
+    _changed(session, thread, lambda graph: graph.add(name, kind or "", **known), name)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -152,7 +148,10 @@ def _pair(text: str) -> tuple[str, str]:
 def overrides(session: Session, thread: str) -> None:
     """List your own changes to the graph."""
     with session.engine() as engine:
-        found = thread_named(engine, thread).graph.overrides()
+        graph = thread_named(engine, thread).graph
+        found = graph.overrides()
+        named = names_in(graph.view)
+        words = [change_words(made, named) for made in found]
     if session.as_json:
         session.screen.json([_of(made) for made in found])
     elif not found:
@@ -164,7 +163,10 @@ def overrides(session: Session, thread: str) -> None:
             Column(t("columns.who"), style="dim"),
             Column(t("columns.when"), style="dim"),
         ]
-        rows = [("" if m.id is None else str(m.id.seq), _words(m), m.author, shown(m.at)) for m in found]
+        rows = [
+            ("" if m.id is None else str(m.id.seq), one_line(what), m.author, shown(m.at))
+            for m, what in zip(found, words, strict=True)
+        ]
         session.screen.lines(table(session.screen, columns, rows))
 
 
@@ -195,12 +197,7 @@ def world(session: Session, thread: str, file: str | None, name: str | None, dro
             return
         if file is not None:
             path = Path(file).expanduser()
-            try:
-                text = path.read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                raise InvalidInput(
-                    t("graph.cannot_read", path=file, what=str(error)), hint=t("graph.cannot_read_hint")
-                ) from error
+            text = _text_of(path, file)
             entries = graph.tell_world(name or path.stem, text)
             document = {"name": name or path.stem, "entries": len(entries)}
             said(session, document, count("graph.world_told", len(entries)))
@@ -221,6 +218,17 @@ def world(session: Session, thread: str, file: str | None, name: str | None, dro
         session.screen.lines(
             table(session.screen, columns, [(e.name, e.source, one_line(e.text)) for e in entries])
         )
+
+
+def _text_of(path: Path, typed: str) -> str:
+    """A file in UTF-8; a mark of the byte order is no part of it."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        what = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidInput(
+            t("graph.cannot_read", path=typed, what=what), hint=t("graph.cannot_read_hint")
+        ) from error
 
 
 @command("graph-flush", thread_argument())

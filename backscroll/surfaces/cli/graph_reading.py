@@ -10,16 +10,18 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import thread_named
-from backscroll.surfaces.cli.command import command, limit_option, option, thread_argument
+from backscroll.surfaces.cli.command import command, limit_option, option, session_of, thread_argument
 from backscroll.surfaces.cli.done import said
 from backscroll.surfaces.cli.graph_words import (
-    Named,
+    Number,
     facts_table,
     listing,
+    names_in,
     page_of,
     reasons,
     turn_words,
     value_of,
+    word_of,
 )
 from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.cli.session import Session
@@ -28,35 +30,39 @@ from backscroll.surfaces.cli.times import shown
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from backscroll.engine.graph_shapes import Fact, Graph, NodeView
     from backscroll.engine.graphing import ThreadGraph
     from backscroll.engine.thread import Thread
 
+_NEAR = 60  # relations of others that are shown with a node
 SHAPES = ("json", "graphml", "mermaid", "lorebook", "html")
 
 
 def node_argument(name: str = "node", *, required: bool = True) -> click.Argument:
     """A node: its name, an alias, or its id."""
     metavar = "NODE" if required else "[NODE]"
-    return click.Argument([name], metavar=metavar, required=required)
+    return click.Argument([name], metavar=metavar, required=required, shell_complete=_nodes)
 
 
 def predicate_argument(*, required: bool = True) -> click.Argument:
     """An attribute or a relation."""
     metavar = "PREDICATE" if required else "[PREDICATE]"
-    return click.Argument(["predicate"], metavar=metavar, required=required)
+    return click.Argument(["predicate"], metavar=metavar, required=required, shell_complete=_predicates)
 
 
-def _names(graph: Graph) -> Named:
-    """Tells the name of a node by its id."""
-    known: dict[str, str] = {}
+def _nodes(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Sequence[CompletionItem]:
+    from backscroll.surfaces.cli.completing import nodes
 
-    def name(id_: str) -> str:
-        if id_ not in known:
-            known[id_] = graph.node(id_).name if graph.find(id_) else id_
-        return known[id_]
+    return nodes(session_of(ctx), str(ctx.params.get("thread") or ""), incomplete)
 
-    return name
+
+def _predicates(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Sequence[CompletionItem]:
+    from backscroll.surfaces.cli.completing import predicates
+
+    thread, node = str(ctx.params.get("thread") or ""), str(ctx.params.get("node") or "")
+    return predicates(session_of(ctx), thread, node, incomplete)
 
 
 def _graph(thread: Thread, turn: int | None) -> Graph:
@@ -82,35 +88,61 @@ def show(
     limit: int,
 ) -> None:
     """Show the nodes of the graph, or all about one."""
-    from backscroll.engine.graph_shapes import seed_shape
+    from backscroll.engine.graph_shapes import known_type, node_json
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
         graph, number = _graph(found, turn), found.graph.numbers()
         if node is not None:
-            one = graph.node(node)
-            if session.as_json:
-                session.screen.json(seed_shape(one, number))
-            else:
-                session.screen.lines(page_of(session.screen, one, number, _names(graph)))
+            _show_one(session, graph, graph.node(node), number)
             return
-        nodes = graph.nodes(type=kind or "", text=text or "")
-        shown_ = nodes[: limit or None]
+        wanted = known_type(kind or "")
+        nodes = graph.nodes(type=kind or "" if wanted is None else wanted, text=text or "")
+        if kind and wanted is None and not nodes:
+            raise InvalidInput(
+                t("graph.no_type", name=kind), hint=t("graph.no_type_hint", names=_types_in(graph))
+            )
+        some = nodes[: limit or None]
         if session.as_json:
-            session.screen.json([seed_shape(one, number) for one in shown_])
-            return
-        if not nodes:
-            session.screen.line(t("graph.nothing"))
-            return
-        session.screen.lines(listing(session.screen, shown_, number))
-        if len(shown_) < len(nodes):
-            session.screen.remark(count("graph.more", len(nodes) - len(shown_)), "dim")
+            session.screen.json([node_json(one, number, names_in(graph)) for one in some])
+        elif not nodes:
+            session.screen.line(t("graph.nothing_fits" if graph.ids() else "graph.nothing"))
+        else:
+            session.screen.lines(listing(session.screen, some, number))
+            if len(some) < len(nodes):
+                session.screen.remark(count("graph.more", len(nodes) - len(some)), "dim")
+
+
+def _show_one(session: Session, graph: Graph, one: NodeView, number: Number) -> None:
+    """All about one node, with what is said of others and leads to it."""
+    from backscroll.engine.graph_shapes import fact_json, inverse_of, node_json
+
+    named = names_in(graph)
+    own = {(f.predicate, f.object) for f in one.relations}
+    near = graph.around([one.id], depth=1, limit=_NEAR).relations
+    others = [f for f in near if f.object == one.id and (inverse_of(f.predicate), f.node) not in own]
+    if session.as_json:
+        relations = [fact_json(f, number) for f in (*one.relations, *others)]
+        session.screen.json({**node_json(one, number, named), "relations": relations})
+        return
+    session.screen.lines(page_of(session.screen, one, number, named))
+    if others:
+        session.screen.line()
+        session.screen.line(session.screen.style(t("graph.seen_there"), "dim"))
+        session.screen.lines(facts_table(session.screen, others, number, named, whose=True))
+
+
+def _types_in(graph: Graph) -> str:
+    """Types that can be asked for."""
+    from backscroll.engine.graph_shapes import type_names
+
+    return ", ".join(dict.fromkeys((*type_names(), *(n.type for n in graph.nodes() if n.type))))
 
 
 @command(
     "graph-around",
     thread_argument(),
-    click.Argument(["nodes"], metavar="NODE...", nargs=-1, required=True),
+    click.Argument(["nodes"], metavar="NODE...", nargs=-1, required=True, shell_complete=_nodes),
     option("--depth", type=click.IntRange(1, 4), default=1, show_default=True, metavar="N"),
     limit_option(40),
 )
@@ -125,7 +157,7 @@ def around(session: Session, thread: str, nodes: Sequence[str], depth: int, limi
         if session.as_json:
             session.screen.json(to_json(near.nodes, near.relations, number))
             return
-        named = _names(graph)
+        named = names_in(graph)
         session.screen.lines(listing(session.screen, near.nodes, number))
         if near.relations:
             session.screen.line()
@@ -137,35 +169,42 @@ def around(session: Session, thread: str, nodes: Sequence[str], depth: int, limi
 @command("graph-why", thread_argument(), node_argument(), predicate_argument(required=False))
 def why(session: Session, thread: str, node: str, predicate: str | None) -> None:
     """Tell why something is believed."""
-    from backscroll.engine.graph_shapes import fact_json
+    from backscroll.engine.graph_shapes import fact_json, predicate_meant
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
         graph, number = found.graph.view, found.graph.numbers()
-        facts = graph.why(node, predicate or "")
+        facts = graph.why(node, predicate_meant(predicate or ""))
         if session.as_json:
             session.screen.json([fact_json(fact, number) for fact in facts])
         elif not facts:
-            session.screen.line(t("graph.no_facts"))
+            session.screen.line(_nothing_but(graph.why(node)))
         else:
-            session.screen.lines(reasons(session.screen, facts, number, _names(graph)))
+            session.screen.lines(reasons(session.screen, facts, number, names_in(graph)))
 
 
 @command("graph-history", thread_argument(), node_argument(), predicate_argument(required=False))
 def history(session: Session, thread: str, node: str, predicate: str | None) -> None:
     """Show what was once true of a node, and until when."""
-    from backscroll.engine.graph_shapes import fact_json
+    from backscroll.engine.graph_shapes import fact_json, predicate_meant
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
         graph, number = found.graph.view, found.graph.numbers()
-        facts = graph.history(node, predicate or "")
+        facts = graph.history(node, predicate_meant(predicate or ""))
         if session.as_json:
             session.screen.json([fact_json(fact, number) for fact in facts])
         elif not facts:
-            session.screen.line(t("graph.no_facts"))
+            session.screen.line(_nothing_but(graph.history(node)))
         else:
-            session.screen.lines(facts_table(session.screen, facts, number, _names(graph), ended=True))
+            yours = {made.id for made in found.graph.overrides() if made.id is not None}
+            session.screen.lines(facts_table(session.screen, facts, number, names_in(graph), ended=yours))
+
+
+def _nothing_but(known: Sequence[Fact]) -> str:
+    """Nothing is known about that; what else is known."""
+    names = ", ".join(dict.fromkeys(word_of(fact.predicate) for fact in known))
+    return t("graph.no_facts_but", names=names) if names else t("graph.no_facts")
 
 
 @command("graph-conflicts", thread_argument(), limit_option(50))
@@ -188,10 +227,10 @@ def conflicts(session: Session, thread: str, limit: int) -> None:
         if not every:
             session.screen.line(t("graph.no_conflicts"))
             return
-        named = _names(graph)
+        named = names_in(graph)
         columns = [
             Column(t("columns.name"), style="strong", shrinks=True),
-            Column(t("columns.what")),
+            Column(t("columns.property")),
             Column(t("columns.held"), shrinks=True),
             Column(t("columns.against"), shrinks=True),
             Column(t("columns.why"), style="dim"),
@@ -199,7 +238,7 @@ def conflicts(session: Session, thread: str, limit: int) -> None:
         cells = [
             (
                 named(c.node),
-                c.predicate,
+                word_of(c.predicate),
                 f"{value_of(c.held, named)} ({turn_words(c.held.since, number)})",
                 f"{value_of(c.other, named)} ({turn_words(c.other.since, number)})",
                 t(f"graph_conflicts.{c.kind.replace(' ', '_')}"),
@@ -216,9 +255,9 @@ def questions(session: Session, thread: str) -> None:
     """Show what only you can settle."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
-        graph = found.graph.view
+        graph, number = found.graph.view, found.graph.numbers()
         every, alike = graph.questions(), graph.suggestions()
-        named = _names(graph)
+        named = names_in(graph)
         if session.as_json:
             session.screen.json(
                 {
@@ -234,13 +273,17 @@ def questions(session: Session, thread: str) -> None:
         if not every and not alike:
             session.screen.line(t("graph.no_questions"))
         for question in every:
-            names = ", ".join(one_line(named(n)) for n in question.nodes)
-            session.screen.line(
-                t(f"graph_questions.{question.kind}", names=names, text=one_line(question.text))
-            )
+            whose = question.nodes[:1] if question.facts else question.nodes
+            names = ", ".join(one_line(named(n)) for n in whose)
+            session.screen.line(t(f"graph_questions.{question.kind}", names=names))
+            for fact in question.facts:
+                turn = turn_words(fact.since, number) if fact.since else t("graph.your_change")
+                session.screen.line(f"  {word_of(fact.predicate)}: {value_of(fact, named)} ({turn})")
         for pair in alike:
             first, second = one_line(named(pair.first)), one_line(named(pair.second))
             session.screen.line(t("graph.alike", first=first, second=second, score=f"{pair.score:.2f}"))
+        if every:
+            session.screen.remark(t("graph.settle"), "dim")
 
 
 @command("graph-turns", thread_argument(), limit_option(20))

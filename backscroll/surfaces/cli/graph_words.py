@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.engine.graph_shapes import predicate_words, type_words
 from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.cli.table import Column, table
 from backscroll.surfaces.i18n import count, spoken, t
+from backscroll.surfaces.i18n.said import say
+from backscroll.vocab.assertion import Change
 
 if TYPE_CHECKING:
-    from backscroll.engine.graph_shapes import Evidence, Fact, NodeView
+    from backscroll.engine.graph_shapes import Evidence, Fact, Graph, NodeView
     from backscroll.surfaces.cli.screen import Screen
+    from backscroll.vocab.assertion import Override
     from backscroll.vocab.ids import Ref
 
 Number = Callable[["Ref"], int]
 Named = Callable[[str], str]
+
+
+def names_in(graph: Graph) -> Named:
+    """Tells the name of a node by its id; the id where there is no such node (any more)."""
+    known: dict[str, str] = {}
+
+    def name(id_: str) -> str:
+        if id_ not in known:
+            known[id_] = graph.node(id_).name if graph.find(id_) else id_
+        return known[id_]
+
+    return name
 
 
 def turn_words(opening: Ref | None, number: Number) -> str:
@@ -28,6 +43,11 @@ def turn_words(opening: Ref | None, number: Number) -> str:
 def value_of(fact: Fact, named: Named) -> str:
     """The value of an attribute, or the name of the other node."""
     return one_line(named(fact.object) if fact.object else fact.value)
+
+
+def until_words(fact: Fact, number: Number, yours: Collection[Ref] = ()) -> str:
+    """Until when it held: a turn, or one of the person's own changes; empty where it holds."""
+    return t("graph.your_change") if fact.until in yours else turn_words(fact.until, number)
 
 
 def rank_words(fact: Fact) -> str:
@@ -57,7 +77,9 @@ def listing(screen: Screen, nodes: Sequence[NodeView], number: Number) -> Iterat
             node.name,
             type_words(node.type, spoken()),
             "; ".join(
-                f"{_word(f)}: {f.value}" for f in node.attributes if f.rank.value in ("said", "person")
+                f"{word_of(f.predicate)}: {f.value}"
+                for f in node.attributes
+                if f.rank.value in ("said", "person")
             )[:160],
             str(len(node.relations)),
             str(len(node.interactions)),
@@ -68,8 +90,9 @@ def listing(screen: Screen, nodes: Sequence[NodeView], number: Number) -> Iterat
     yield from table(screen, columns, rows)
 
 
-def _word(fact: Fact) -> str:
-    return predicate_words(fact.predicate, spoken())
+def word_of(predicate: str) -> str:
+    """What an attribute or relation is called; without the place of the other end."""
+    return predicate_words(predicate, spoken()).replace("…", "～")
 
 
 def page_of(screen: Screen, node: NodeView, number: Number, named: Named) -> Iterator[str]:
@@ -90,25 +113,25 @@ def facts_table(
     number: Number,
     named: Named,
     *,
-    ended: bool = False,
+    ended: Collection[Ref] | None = None,
     whose: bool = False,
 ) -> Iterator[str]:
-    """Facts as a table; with `ended` also until when they held, with `whose` also of whom."""
+    """Facts as a table; with `ended` (the person's own changes) also until when they held, with `whose` also of whom."""
     columns = [
         *([Column(t("columns.name"), style="strong", shrinks=True)] if whose else []),
-        Column(t("columns.what")),
+        Column(t("columns.property")),
         Column(t("columns.value"), shrinks=True),
         Column(t("columns.since"), style="dim"),
-        *([Column(t("columns.until"), style="dim")] if ended else []),
+        *([Column(t("columns.until"), style="dim")] if ended is not None else []),
         Column(t("columns.source"), style="dim", shrinks=True),
     ]
     rows = [
         (
             *([one_line(named(fact.node))] if whose else []),
-            _word(fact),
+            word_of(fact.predicate),
             value_of(fact, named),
             turn_words(fact.since, number) if fact.since is not None else "",
-            *([("" if fact.current else turn_words(fact.until, number))] if ended else []),
+            *([] if ended is None else [("" if fact.current else until_words(fact, number, ended))]),
             rank_words(fact),
         )
         for fact in facts
@@ -119,21 +142,30 @@ def facts_table(
 def reasons(screen: Screen, facts: Iterable[Fact], number: Number, named: Named) -> Iterator[str]:
     """Facts with the sentences on which they rest."""
     for fact in facts:
-        held = "" if fact.current else f" ({t('graph.no_longer', turn=turn_words(fact.until, number))})"
-        yield f"{screen.style(_word(fact), 'strong')}: {value_of(fact, named)}{held}  {screen.style(rank_words(fact), 'dim')}"
+        held = "" if fact.current else f" ({t('graph.no_longer', turn=until_words(fact, number))})"
+        yield f"{screen.style(word_of(fact.predicate), 'strong')}: {value_of(fact, named)}{held}  {screen.style(rank_words(fact), 'dim')}"
         for evidence in fact.evidence:
-            yield f"  {_evidence(evidence, number)}"
+            yield f"  {_evidence(evidence, number, named)}"
         for evidence in fact.contested:
-            yield f"  {screen.style(t('graph.but'), 'warn')} {_evidence(evidence, number)}"
+            yield f"  {screen.style(t('graph.but'), 'warn')} {_evidence(evidence, number, named)}"
 
 
-def _evidence(evidence: Evidence, number: Number) -> str:
+def _evidence(evidence: Evidence, number: Number, named: Named) -> str:
     turn = turn_words(evidence.opening, number)
     if evidence.override is not None:
         change = evidence.override
-        said = t(f"changes.{change.change.value}")
-        return one_line(f"{change.author}, {change.at[:10]}: {said} {change.value or change.object}")
+        return one_line(f"{change.author}, {change.at[:10]}: {change_words(change, named)}")
     if evidence.assertion is not None:
         told = evidence.assertion
         return one_line(f"{turn}, {told.speaker or '–'}: “{told.quote}”")
-    return one_line(evidence.note or turn)
+    return one_line(say(evidence.note) or turn)
+
+
+def change_words(made: Override, named: Named) -> str:
+    """What a person changed, in words."""
+    if made.change in (Change.RENAME, Change.MERGE):  # the node goes by another name since
+        return t(f"graph_changes.{made.change.value}", node=made.node, value=made.value or made.object)
+    rest = named(made.object) if made.object else made.value
+    how = "forbid_all" if made.change is Change.FORBID and not rest else made.change.value
+    predicate = word_of(made.predicate) if made.predicate else ""
+    return t(f"graph_changes.{how}", node=named(made.node), predicate=predicate, value=rest or made.node)

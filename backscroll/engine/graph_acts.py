@@ -1,0 +1,102 @@
+"""What a person says about the graph, as it lies in the log: overrides and world descriptions in force, and words for them.
+
+Owns how such events are read back, and what people may call predicates and types: by their names, or as English and Chinese say
+them. Refuses what it does not know with the nearest things it knows. Before: `record/acts`, `derive/ontology`. After:
+`engine/graphing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import cast
+
+from backscroll.derive.ontology import labels, types
+from backscroll.errors import InvalidInput
+from backscroll.graph.predicates import named
+from backscroll.graph.view import WorldEntry
+from backscroll.record.acts import acts_in_force
+from backscroll.record.chain import from_bytes
+from backscroll.vocab.assertion import Change, Override
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import parse_ref
+from backscroll.vocab.part import Json
+
+#: What the shape of the design notes calls a type.
+_ALSO = {"character": "person"}
+
+
+def overrides_in(events: Iterable[Event]) -> list[Override]:
+    """The person's changes in force, oldest first."""
+    return [override_of(e) for e in acts_in_force(events, {Kind.OVERRIDDEN}) if e.body is not None]
+
+
+def override_of(event: Event) -> Override:
+    """The change that an event holds."""
+    body = _body(event)
+    turns: list[Json] = body.get("turns", [])
+    return Override(
+        Change(body["change"]),
+        str(body["node"]),
+        str(body.get("predicate", "")),
+        str(body.get("value", "")),
+        str(body.get("object", "")),
+        str(body.get("type", "")),
+        tuple(parse_ref(str(t)) for t in turns),
+        event.id,
+        event.actor,
+        event.at,
+        tuple(str(name) for name in cast("list[Json]", body.get("names", []))),
+    )
+
+
+def world_in(events: Iterable[Event]) -> list[WorldEntry]:
+    """The entries of the world descriptions in force; a later one of the same name takes the place of an earlier."""
+    from backscroll.graph.world import from_json
+
+    books: dict[str, list[WorldEntry]] = {}
+    for event in acts_in_force(events, {Kind.WORLD_TOLD}):
+        body = _body(event)
+        books.pop(str(body["name"]), None)
+        books[str(body["name"])] = list(from_json(body["entries"]))
+    return [entry for entries in books.values() for entry in entries]
+
+
+def told_as(events: Iterable[Event], name: str) -> list[int]:
+    """The events in force that told a world description of this name."""
+    return [e.seq for e in acts_in_force(events, {Kind.WORLD_TOLD}) if _body(e).get("name") == name]
+
+
+def _body(event: Event) -> Mapping[str, Json]:
+    return cast("Mapping[str, Json]", from_bytes(event.body or b"{}"))
+
+
+# -- what people call things -------------------------------------------------------------------------------------
+
+
+def predicate_meant(text: str) -> str:
+    """The predicate that somebody means: `lives_in`, "lives in", 住在; a word that nobody knows stays, as it is written."""
+    plain = " ".join(text.replace("_", " ").split()).casefold()
+    return labels().get(plain) or named(text)
+
+
+@cache
+def _type_labels() -> Mapping[str, str]:
+    out = dict(_ALSO)
+    for name, known in types().items():
+        out |= {word.casefold(): name for word in (known.zh, known.en, name)}
+    return out
+
+
+def type_meant(text: str) -> str:
+    """The type that somebody means: `person`, 人物; empty for nothing. What is none is refused."""
+    found = known_type(text)
+    if found is None:
+        raise InvalidInput(f"{text!r} is no type of nodes", hint=f"known: {', '.join(types())}")
+    return found
+
+
+def known_type(text: str) -> str | None:
+    """The same; None where it is no known type."""
+    plain = " ".join(text.split()).casefold()
+    return "" if not plain else _type_labels().get(plain)
