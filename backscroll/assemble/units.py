@@ -14,11 +14,6 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import ToolCall, ToolResult
 
 
-def is_spoken_by_user(message: Message) -> bool:
-    """True for words of the user; what we put into the user's mouth (a crop's summary) says so in its metadata."""
-    return message.role == "user" and "backscroll" not in message.content.metadata
-
-
 @dataclass(frozen=True, slots=True)
 class Unit:
     """A message, or a reply with the results of its calls."""

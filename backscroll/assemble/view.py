@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from backscroll.assemble.compaction import Compaction, Note
-from backscroll.assemble.units import Unit, is_spoken_by_user
+from backscroll.assemble.units import Unit
 from backscroll.assemble.view_digest import call_lines
 from backscroll.assemble.view_meter import Meter
 from backscroll.assemble.view_pieces import GAP, Range, Slot, Slots, kept, shortened
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message
+from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.part import Media, Part, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block, Level, Section
 

@@ -17,7 +17,7 @@ from backscroll.assemble.marks import aim, cap, decide
 from backscroll.assemble.policy import Plan, trim
 from backscroll.assemble.policy import compact as condensed
 from backscroll.assemble.receipt import Receipt
-from backscroll.assemble.units import Unit, is_spoken_by_user
+from backscroll.assemble.units import Unit
 from backscroll.assemble.view import protected
 from backscroll.derive.essentials import Kind
 from backscroll.engine.composing import Bound, Composer, Frozen, weight
@@ -26,7 +26,7 @@ from backscroll.errors import Conflict
 from backscroll.vocab.event import Event
 from backscroll.vocab.event import Kind as Happened
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message
+from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.moment import microseconds
 from backscroll.vocab.prompt import Level
 

@@ -22,7 +22,7 @@ from backscroll.assemble.crop import (
     runs,
 )
 from backscroll.assemble.relevance import relevance
-from backscroll.assemble.units import Unit, is_spoken_by_user, units_of
+from backscroll.assemble.units import Unit, units_of
 from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Count
 from backscroll.engine.lineage import View
@@ -36,7 +36,7 @@ from backscroll.record.turns import into_turns
 from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import Handle, parse_handle
 from backscroll.vocab.ids import Ref, parse_ref
-from backscroll.vocab.message import Message
+from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:

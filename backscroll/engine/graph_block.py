@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.units import is_spoken_by_user
 from backscroll.graph.telling import tell
 from backscroll.graph.view import Fact, Neighbourhood, NodeView, Rank
 from backscroll.record.history import HIDDEN
 from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import is_spoken_by_user
 from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
 

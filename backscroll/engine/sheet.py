@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from backscroll.assemble.crop import within
-from backscroll.assemble.units import is_spoken_by_user
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.record.chain import from_bytes
@@ -23,7 +22,7 @@ from backscroll.record.standing import Standing, fold_standing
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref, parse_ref
-from backscroll.vocab.message import Content, Message
+from backscroll.vocab.message import Content, Message, is_spoken_by_user
 from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 
 _PAGE = 256

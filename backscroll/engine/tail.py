@@ -10,11 +10,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.units import is_spoken_by_user
 from backscroll.assemble.view_meter import Meter
 from backscroll.derive.operations import recent_operations, render_operations
 from backscroll.record.turns import into_turns
 from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import is_spoken_by_user
 from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
 

@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.units import is_spoken_by_user
 from backscroll.engine.tasking_reading import all_tasks
 from backscroll.engine.tasking_steps import start_task
 from backscroll.engine.tasking_verdict import complete_task
 from backscroll.engine.tasking_writing import Step
 from backscroll.tasks.lifecycle import current_of
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message
+from backscroll.vocab.message import Message, is_spoken_by_user
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from backscroll.assemble.crop import Cut, may_go
-from backscroll.assemble.units import Unit, is_spoken_by_user, units_of
+from backscroll.assemble.units import Unit, units_of
 from backscroll.derive.recipe import Count
 from backscroll.derive.summary import summarise
 from backscroll.engine.cropping import SUMMARY_TOKENS, crop_head, crops_of, made_summary
@@ -28,7 +28,7 @@ from backscroll.tasks.lifecycle_telling import headline
 from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message
+from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.part import Json
 from backscroll.vocab.task import Task, TaskState
 

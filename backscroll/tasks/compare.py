@@ -11,12 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from backscroll.assemble.units import is_spoken_by_user
 from backscroll.derive.digest import digests_of
 from backscroll.derive.essentials import Kind, essentials
 from backscroll.recall.cut import cut_words, stopwords
 from backscroll.recall.words import folded, is_unspaced, stem
-from backscroll.vocab.message import Message
+from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.task import Task
 
 _TOPICS = 12  # words that tell what a task is about

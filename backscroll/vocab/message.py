@@ -103,3 +103,8 @@ class Message:
     def author(self) -> str | None:
         """The name that signed the live revision, if any."""
         return self.content.author
+
+
+def is_spoken_by_user(message: Message) -> bool:
+    """True for words of the user; what we put into the user's mouth (a crop's summary) says so in its metadata."""
+    return message.role == "user" and "backscroll" not in message.content.metadata

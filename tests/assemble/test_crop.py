@@ -15,10 +15,10 @@ from backscroll.assemble.crop import (
     runs,
     within,
 )
-from backscroll.assemble.units import Unit, is_spoken_by_user, units_of
+from backscroll.assemble.units import Unit, units_of
 from backscroll.errors import InvalidInput
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Content, Message, Role
+from backscroll.vocab.message import Content, Message, Role, is_spoken_by_user
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
 
 THREAD = "c" * 32
