@@ -69,6 +69,9 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
         scene = Scene(piece.said, me, scene.you, joined, context, piece.number, sure)
         said = [*_called(scene), *read_sentence(scene)]
         out += [*_nodes(scene, said), *said]
+        context.selves |= {
+            a.value for a in said if a.kind is Claim.ALIAS and a.subject == me and a.sure >= 0.5
+        }
         brought = {piece.plain[f.start : f.end] for f in fresh}
         context.heard(
             joined, brought, {a.object or a.value for a in said if a.kind is not Claim.ALIAS} - {""}

@@ -144,6 +144,7 @@ class Context:
     asked: list[tuple[Rule, str, int]] = field(
         default_factory=list[tuple[Rule, str, int]]
     )  # rule, of what, in which message
+    selves: set[str] = field(default_factory=set[str])  # names that speakers have given themselves
     asking: int = -1  # number of the message that asked last
 
     def bring_up(self, kind: str, name: str, clear: bool = True) -> None:
@@ -192,7 +193,12 @@ class Context:
         for number, one in enumerate(marked.mentions):
             after = marked.mentions[number + 1 : number + 2]
             called = bool(one.of and after) and after[0].kind == "P" and after[0].start <= one.end + 2
-            if one.kind in KIND_OF and not one.name.startswith("@") and not called:
+            if (
+                one.kind in KIND_OF
+                and not one.name.startswith("@")
+                and not called
+                and one.name not in self.selves
+            ):
                 by_kind.setdefault(KIND_OF[one.kind], []).append(one.name)
         for kind, names in by_kind.items():
             different = list(dict.fromkeys(names))

@@ -98,8 +98,8 @@ def _ties(scene: Scene, parts: list[Clause]) -> Iterator[Assertion]:
         made = scene.claim(kind, one, tie.predicate, sure, object=other, type=PERSON, object_type=PERSON)
         if made:
             yield made
-        if tie.one.of and (sex := sex_of(tie.one.of.removeprefix("前"))):
-            scene.context.sexes[one] = sex
+        if sex := sex_of(tie.one.of.removeprefix("前") or tie.alias.rpartition("的")[2]):
+            scene.context.sexes |= {one: sex, tie.alias: sex}
         if tie.alias and tie.predicate not in _VAGUE:
             # somebody may have two sisters, but has one mother
             sure = 0.8 if tie.predicate in _ONLY else 0.45

@@ -47,6 +47,7 @@ class Scene:
         if mention.name in ("@he", "@she"):
             before = [m for m in self.marked.mentions if m.kind == "P" and m.end <= mention.start]
             named = {m.name for m in before if not m.name.startswith("@") and not self._apposed(m)}
+            named -= self.context.selves
             if named:  # somebody stands before it in the sentence: that one, unless there are two
                 return named.pop() if len(named) == 1 else mention.name
         return self.context.who(mention.name)
@@ -104,7 +105,7 @@ def nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0) -
             continue
         lead = marked.plain[max(0, one.start - 4) : one.start]
         if one.start >= clause or (
-            not re.search(r"[在于到去从]$", lead)
+            not re.search(r"[在于到去从是为：:]$" if one.kind == "L" else r"[在于到去从]$", lead)
             and re.search(r"(?:^|[，。！？；,!?《])[^，。！？；]{0,3}$", lead)
         ):
             best = name

@@ -123,6 +123,18 @@ def test_a_pronoun_is_settled_where_only_one_can_be_meant() -> None:
     assert ("relation", "吴欣", "lives_in", "纽约") in told("我妹妹吴欣今年26岁。她住在纽约。")
 
 
+def test_the_speaker_s_own_name_is_not_whom_a_pronoun_means() -> None:
+    """Who says 我叫林晓 does not speak of herself as 她."""
+    found = told("我叫林晓，住在上海，我妹妹林欣是一名护士。她喜欢画画。")
+    assert ("relation", "林欣", "likes", "画画") in found
+
+
+def test_a_pronoun_of_the_other_sex_means_somebody_else() -> None:
+    """他 after a sister is not the sister."""
+    found = claims("我妹妹叫林欣。他住在杭州。")
+    assert [a.subject for a in found if a.predicate == "lives_in"] == ["@he"]
+
+
 def test_a_pronoun_stays_one_where_two_can_be_meant() -> None:
     """Two people were named: who 他 is, is for the fold."""
     found = claims("王小明和张伟吵架了。他住在杭州。")
@@ -229,6 +241,13 @@ def test_what_is_said_of_a_film(answer: str, wanted: tuple[str, ...]) -> None:
 def test_what_is_said_of_a_place(answer: str, wanted: tuple[str, ...]) -> None:
     """Address, price, hours, telephone and rating of the place that the turn talks about."""
     assert wanted in told("你知道松林公园吗？", answer)
+
+
+def test_a_street_in_an_address_has_no_rating() -> None:
+    """What the turn does not name stays a pronoun for the fold; a part of its address is not it."""
+    found = told("这家餐馆的地址在哪？", "地址是松林路12号，评分4.5分。")
+    assert ("attribute", "@it", "rating", "4.5分") in found
+    assert not {row for row in found if row[1] == "松林路"}
 
 
 def test_what_a_thing_has_is_an_attribute_of_it() -> None:
