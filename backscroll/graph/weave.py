@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from heapq import heappop, heappush
 
 from backscroll.graph.group import NOWHERE, Group, Place
@@ -18,7 +19,7 @@ from backscroll.graph.identity import ByRule, Links, Tie
 from backscroll.graph.index import SURE, Index, Line, Order, Profile, Said, elected, read
 from backscroll.graph.names import ROLES, key_of
 from backscroll.graph.overrides import Layer, layer_of
-from backscroll.graph.predicates import direction
+from backscroll.graph.predicates import direction, rules
 from backscroll.graph.pronouns import REACH, settle
 from backscroll.vocab.assertion import PRONOUN, Claim, Override, TurnClaims
 from backscroll.vocab.ids import Ref
@@ -390,12 +391,21 @@ class Weave:
         for member in group.members:
             _add(votes, self.index.votes.get(member, {}))
             _add(votes, self.index.echoes.get(member, {}))
-        return elected(votes) or ("person" if any(key in ROLES for key in group.members) else "")
+        return elected(votes) or ("person" if any(map(self._somebody, group.members)) else "")
+
+    def _somebody(self, key: str) -> bool:
+        """True where nothing but a person is spoken of so, though nobody says that it is one."""
+        return key in ROLES or not self.index.slots.get(key, {}).keys().isdisjoint(_of_people())
 
     def forget_views(self) -> None:
         """Drop what was made for readers."""
         for group in self._groups.values():
             group.view = group.told = None
+
+
+@cache
+def _of_people() -> frozenset[str]:
+    return frozenset(str(name) for name in rules()["kinds"]["person"])
 
 
 def _add(into: dict[str, int], more: dict[str, int]) -> None:

@@ -236,7 +236,8 @@ def flush(session: Session, thread: str) -> None:
     """Analyse the newest turns at once."""
     with session.engine() as engine:
         waiting = thread_named(engine, thread).window.flush()
-    said(session, {"turns": waiting}, count("graph.flushed", waiting))
+    text = count("graph.flushed", waiting) if waiting else t("graph.none_waited")
+    said(session, {"turns": waiting}, text)
 
 
 @command("graph-read", thread_argument(), flag("--dry-run"), flag("--yes"))

@@ -347,7 +347,9 @@ def turns(session: Session, thread: str, limit: int) -> None:
         for s in states
     ]
     session.screen.lines(table(session.screen, columns, rows))
-    session.screen.line(session.screen.style(t("graph.window", first=first, last=last), "dim"))
+    if held := [s.number for s in states if s.in_window]:
+        first = max(first, 1) if held[0] else 0
+        session.screen.line(session.screen.style(t("graph.window", first=first, last=last), "dim"))
 
 
 @command(

@@ -42,7 +42,8 @@ def turn_words(opening: Ref | None, number: Number) -> str:
 
 def value_of(fact: Fact, named: Named) -> str:
     """The value of an attribute, or the name of the other node."""
-    return one_line(named(fact.object) if fact.object else fact.value)
+    name = named(fact.object) if fact.object else ""
+    return one_line(fact.value or name if name == fact.object else name)
 
 
 def until_words(fact: Fact, number: Number, yours: Collection[Ref] = ()) -> str:
