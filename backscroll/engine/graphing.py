@@ -95,7 +95,7 @@ def _put(reader: Reader, held: Held, marks: Mapping[Ref, TurnMark | None]) -> No
     for mark in keep:
         if mark.opening in found:
             held.marks[mark.opening] = (mark.position, mark.key, mark.sources)
-    held.graph.change(found.values(), gone)
+    held.graph.update(found.values(), gone)
 
 
 def claims_of(reader: Reader, marks: Sequence[TurnMark]) -> dict[Ref, TurnClaims]:

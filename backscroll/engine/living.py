@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from backscroll.engine.graphing import ThreadGraph
+    from backscroll.engine.remembering_thread import ThreadMemory
     from backscroll.engine.tasking import Tasks
     from backscroll.engine.thread import Thread
     from backscroll.engine.turn_states import ThreadWindow
@@ -38,3 +39,10 @@ class Living:
         from backscroll.engine.tasking import Tasks
 
         return Tasks(cast("Thread", self))
+
+    @property
+    def memory(self) -> ThreadMemory:
+        """What is remembered of ended tasks, here and in the other threads of the project."""
+        from backscroll.engine.remembering_thread import ThreadMemory
+
+        return ThreadMemory(cast("Thread", self))

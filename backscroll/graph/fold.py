@@ -54,11 +54,6 @@ class Graph:
 
     # Changing what it is made of.
 
-    def change(self, turns: Iterable[TurnClaims], gone: Iterable[Ref] = ()) -> None:
-        """Replace or add what several turns say, and take others away, at once."""
-        self._weave.change(list(turns), drop=list(gone))
-        self._stale()
-
     def put(self, turn: TurnClaims) -> None:
         """Replace or add what one turn says."""
         self._weave.change([turn])

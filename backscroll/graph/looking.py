@@ -14,7 +14,7 @@ from backscroll.graph.facts import OBJECT, VALUE, Span, fact, predicates_of, spa
 from backscroll.graph.group import Group
 from backscroll.graph.index import Line
 from backscroll.graph.lookup import called, spelled
-from backscroll.graph.names import ROLES, readable
+from backscroll.graph.names import ROLES, readable, value_key
 from backscroll.graph.predicates import direction
 from backscroll.graph.view import Evidence, Fact, Neighbourhood, NodeView, Options, Rank, WorldEntry
 from backscroll.graph.weave import Weave
@@ -52,8 +52,20 @@ def _made(weave: Weave, group: Group, world: Sequence[WorldEntry], options: Opti
         last=openings[-1] if openings else None,
         overridden=any(key in weave.layer.about for key in group.members),
     )
-    view = completed(view, world, options)
+    view = completed(view, world, options, lambda told: _refused(weave, group, told))
     return replace(view, readable=readable(name, _qualifier(view)))
+
+
+def _refused(weave: Weave, group: Group, told: Fact) -> bool:
+    """True for what a person said is not so: it is not inferred either."""
+    stands = (stand for key in group.members for stand in weave.layer.stands.get(key, ()))
+    return any(
+        stand.forbids
+        and stand.predicate == told.predicate
+        and (not stand.value or value_key(stand.value) == value_key(told.value))
+        and (not stand.object or stand.object == told.object)
+        for stand in stands
+    )
 
 
 def _name(weave: Weave, group: Group, options: Options) -> str:

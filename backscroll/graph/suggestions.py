@@ -160,7 +160,7 @@ def _one_entry(weave: Weave, world: Sequence[WorldEntry]) -> Iterator[_Clue]:
             continue
         own = key_of(entry.name)
         if weave.lives(own):
-            for key in dict.fromkeys(key_of(name) for name in entry.keys):
+            for key in dict.fromkeys(key_of(name) for name in entry.names or entry.keys):
                 if key != own and weave.lives(key):
                     yield own, key, 0.7, "the same entry of the world description"
 

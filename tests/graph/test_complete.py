@@ -240,3 +240,23 @@ def test_several_values_and_groups_in_the_shape() -> None:
     assert shape["base_attributes"]["skill"] == ["song", "bow"]
     assert shape["world_context_attributes"]["faction"] == "silver guild"
     assert len(shape["world_context_attributes"]["interaction_history"][0]["line"]) <= 120
+
+
+def test_what_a_person_forbids_is_not_inferred_either() -> None:
+    """Neither from the world nor from the type: a forbidden value stays away, another one of the predicate may come."""
+    from backscroll.graph.fold import Graph
+    from backscroll.graph.view import WorldEntry
+    from backscroll.vocab.assertion import Assertion, Change, Claim, Override, TurnClaims
+    from backscroll.vocab.ids import Ref
+
+    turn = TurnClaims(Ref("a" * 32, 1), b"\x01", (Assertion(Claim.NODE, "Ellie", type="person"),))
+    world = [WorldEntry("Ellie", ("Ellie",), "Ellie is cautious.", attributes=(("disposition", "cautious"),))]
+
+    def attributes(*overrides: Override) -> dict[str, str]:
+        found = Graph([turn], overrides, world).node("Ellie").attributes
+        return {fact.predicate: fact.value for fact in found}
+
+    assert attributes()["disposition"] == "cautious"
+    forbidden = Override(Change.FORBID, "ellie", "disposition", "cautious")
+    assert attributes(forbidden).get("disposition") != "cautious"
+    assert "disposition" not in attributes(Override(Change.FORBID, "ellie", "disposition"))
