@@ -87,6 +87,8 @@ def _clip(text: str) -> str:
 
 
 def _pieces(said: Said, number: int) -> Iterator[_Piece]:
+    if not _HAN.search(said.text):
+        return
     for part in sentences(_clip(said.text)):
         if part.shape in ("code", "row") or len(_HAN.findall(part.text[:400])) < 1:
             continue

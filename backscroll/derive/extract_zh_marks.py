@@ -9,6 +9,7 @@ What a stretch of the marked text was before can always be had back. Refuses mea
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -99,11 +100,11 @@ class Marked:
     plain: str  # as it stands in the message
     places: tuple[int, ...]  # one more than characters
     mentions: tuple[Mention, ...]
+    marks: Mapping[str, Mention]
 
     def at(self, mark: str) -> Mention:
         """The mention behind a mark."""
-        kind, number = divmod(ord(mark) - _FIRST, _ROOM)
-        return [m for m in self.mentions if m.kind == KINDS[kind]][number]
+        return self.marks[mark]
 
     def was(self, start: int, end: int) -> str:
         """What a stretch of the marked text was before."""
@@ -196,6 +197,7 @@ def _build(normal: str, plain: str, mentions: list[Mention]) -> Marked:
     out: list[str] = []
     places: list[int] = []
     kept: list[Mention] = []
+    marks: dict[str, Mention] = {}
     counts = dict.fromkeys(KINDS, 0)
     at = 0
     for one in mentions:
@@ -203,14 +205,16 @@ def _build(normal: str, plain: str, mentions: list[Mention]) -> Marked:
             continue
         out += normal[at : one.start]
         places += range(at, one.start)
-        out.append(chr(_FIRST + KINDS.index(one.kind) * _ROOM + counts[one.kind]))
+        sign = chr(_FIRST + KINDS.index(one.kind) * _ROOM + counts[one.kind])
+        marks[sign] = one
+        out.append(sign)
         places.append(one.start)
         counts[one.kind] += 1
         kept.append(one)
         at = one.end
     out += normal[at:]
     places += range(at, len(normal) + 1)
-    return Marked("".join(out), plain, tuple(places), tuple(kept))
+    return Marked("".join(out), plain, tuple(places), tuple(kept), marks)
 
 
 def remark(marked: Marked, normal: str, joined: list[Mention]) -> Marked:
@@ -253,4 +257,4 @@ def elided(marked: Marked) -> Marked:
         out.append(clause)
         places += marked.places[at:cut]
         at = cut
-    return Marked("".join(out), marked.plain, (*places, marked.places[-1]), marked.mentions)
+    return Marked("".join(out), marked.plain, (*places, marked.places[-1]), marked.mentions, marked.marks)
