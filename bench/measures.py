@@ -20,6 +20,7 @@ from backscroll.recall.words import index_words
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import content_of
 from bench.corpus import Corpus
+from bench.graph_view import measure as graph_view
 from bench.living import living
 from bench.prompts import prompts
 from bench.table import Row
@@ -307,6 +308,11 @@ def threads(folder: Path, options: Namespace) -> list[Row]:
     return out
 
 
+def graph(_folder: Path, options: Namespace) -> list[Row]:
+    """The graph at size, without a store."""
+    return graph_view(10_000, 10, 4_000, options.runs)
+
+
 ALL: dict[str, Callable[[Path, Namespace], list[Row]]] = {
     "start": start,
     "append": append,
@@ -316,4 +322,5 @@ ALL: dict[str, Callable[[Path, Namespace], list[Row]]] = {
     "imports": imports,
     "prompts": prompts,
     "living": living,
+    "graph": graph,
 }
