@@ -24,7 +24,7 @@ from tests.house import tree
 HOME = "/home/ann"
 ELIDED = {"…", "..."}
 _MOVING = re.compile(
-    r"(?P<id>(?<![0-9A-Za-z_])[0-9a-f]{8}(?:[0-9a-f]{24})?(?![0-9A-Za-z_]))"
+    r"(?P<id>(?<![0-9A-Za-z_])[0-9a-f]{8}(?:[0-9a-f]{2}|[0-9a-f]{24})?(?![0-9A-Za-z_]))"
     r"|(?P<time>(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)"
     r"|(?P<size>\d+(?:\.\d+)? (?:bytes|B|kB|MB|GB)(?![a-z]))"
     r"|(?P<gap> {2,})"
