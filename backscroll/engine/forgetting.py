@@ -23,7 +23,7 @@ from backscroll.record.content import blobs_of, decode
 from backscroll.record.history import FORGOTTEN
 from backscroll.record.ports import ThreadState, Writer
 from backscroll.vocab.event import SPEAKING, Event, Kind
-from backscroll.vocab.ids import Ref
+from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 
 #: Events whose text stands in for messages.
@@ -106,6 +106,7 @@ def condensed(tx: Writer, family: Sequence[ThreadState], messages: Iterable[Ref]
         and (
             (event.kind in _CONDENSING and _rests_on(event.head.get("sources"), names))
             or (event.kind in _SPEAKING_OF and _names(event.head, names))
+            or (event.kind is Kind.OVERRIDDEN and _only_from(tx, event.head.get("sources"), names))
         )
     ]
 
@@ -117,11 +118,20 @@ def forget_acts(tx: Writer, means: Means, thread: str, seqs: Sequence[int], acto
         raise NotFound(
             f"no such words in thread {thread[:8]}", hint="messages are erased with `backscroll forget`"
         )
-    pen = Pen(tx, thread, means, actor)
-    pen.write(Kind.FORGOTTEN, head={"messages": [], "acts": sorted(e.seq for e in events)})
-    pen.save()
-    derived = tx.unmake([e.id for e in events], [thread])
-    done = erase(tx, [e for e in events if e.body is not None], 0, [thread])
+    state = tx.lock_thread(thread)
+    assert state is not None
+    gone = sorted(e.seq for e in events)
+    told: list[str] = []
+    for kin in tx.family(state.root):  # forks have them too, and whoever holds their graphs in memory has to hear of it
+        view = View(tx, kin)
+        seen = [n for n in gone if (e := view.event(n)) is not None and e.thread == thread]
+        if seen:
+            pen = Pen(tx, kin.id, means, actor)
+            pen.write(Kind.FORGOTTEN, head={"messages": [], "acts": seen})
+            pen.save()
+            told.append(kin.id)
+    derived = tx.unmake([e.id for e in events], told)
+    done = erase(tx, [e for e in events if e.body is not None], 0, told)
     return replace(done, beside=len(events), derived=derived)
 
 
@@ -135,6 +145,15 @@ def _names(head: Mapping[str, Json], names: set[str]) -> bool:
         return False
     numbers = [int(name.rpartition(".")[2]) for name in names]
     return any(int(a) <= n <= int(b) for a, b in cast("list[list[int]]", runs) for n in numbers)
+
+
+def _only_from(tx: Writer, sources: Json, names: set[str]) -> bool:
+    """True where a change repeats what only these messages, or others that are forgotten, said."""
+    if not isinstance(sources, list) or not sources:
+        return False
+    left = [str(name) for name in cast("list[Json]", sources) if str(name) not in names]
+    events = [tx.event(parse_ref(name)) for name in left]
+    return len(left) < len(cast("list[Json]", sources)) and all(e is None or e.body is None for e in events)
 
 
 def _rests_on(sources: Json, names: set[str]) -> bool:

@@ -7,19 +7,20 @@ them. Refuses what it does not know with the nearest things it knows. Before: `r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import cast
 
 from backscroll.derive.ontology import labels, types
 from backscroll.errors import InvalidInput
 from backscroll.graph.predicates import named
-from backscroll.graph.view import WorldEntry
+from backscroll.graph.view import Fact, WorldEntry
 from backscroll.record.acts import acts_in_force
 from backscroll.record.chain import from_bytes
+from backscroll.record.ports import Reader
 from backscroll.vocab.assertion import Change, Override
 from backscroll.vocab.event import Event, Kind
-from backscroll.vocab.ids import parse_ref
+from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 
 #: What the shape of the design notes calls a type.
@@ -47,7 +48,15 @@ def override_of(event: Event) -> Override:
         event.actor,
         event.at,
         tuple(str(name) for name in cast("list[Json]", body.get("names", []))),
+        int(body.get("copy", 0)),
     )
+
+
+def next_copy(events: Iterable[Event], node: str) -> int:
+    """The number for another split of a node: one that none had, lifted ones included."""
+    bodies = [_body(e) for e in events if e.kind is Kind.OVERRIDDEN and e.body is not None]
+    split = [b for b in bodies if b["change"] == Change.SPLIT and b["node"] == node]
+    return max([1 + len(split), *(int(b.get("copy", 0)) for b in split)]) + 1
 
 
 def world_in(events: Iterable[Event]) -> list[WorldEntry]:
@@ -69,6 +78,19 @@ def told_as(events: Iterable[Event], name: str) -> list[int]:
 
 def _body(event: Event) -> Mapping[str, Json]:
     return cast("Mapping[str, Json]", from_bytes(event.body or b"{}"))
+
+
+def revisions_of(fact: Fact) -> list[Ref]:
+    """The revisions that say a fact."""
+    said = [e.assertion.source for e in fact.evidence if e.assertion is not None]
+    return list(dict.fromkeys(ref for ref in said if ref is not None))
+
+
+def messages_behind(reader: Reader, revisions: Sequence[Ref]) -> dict[str, Json]:
+    """What the head of a change says of the messages whose words it repeats: who forgets them all erases it too."""
+    events = [reader.event(revision) for revision in revisions]
+    messages = dict.fromkeys(str(e.message) for e in events if e is not None and e.message is not None)
+    return {"sources": list(messages)} if messages else {}
 
 
 # -- what people call things -------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ Before: `engine/analysing`. After: `engine/tail` (the prompt), `surfaces/cli/gra
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
@@ -16,9 +17,12 @@ from backscroll.derive.window import window_of
 from backscroll.engine.analysing import Step, catch_up, progress_name, rebuild
 from backscroll.engine.graph_acts import (
     known_type,
+    messages_behind,
+    next_copy,
     override_of,
     overrides_in,
     predicate_meant,
+    revisions_of,
     told_as,
     type_meant,
     world_in,
@@ -59,8 +63,9 @@ EXTRACTED = "extracted:"
 class Held:
     """A graph in memory, and what it was made from."""
 
-    graph: Graph
+    options: Options
     rule: str
+    graph: Graph = field(init=False)
     seen: int = 0  # the event up to which the marks are in it
     told: int = 0  # the event up to which overrides and worlds are in it
     models: str = ""
@@ -69,10 +74,18 @@ class Held:
     )
     acts: list[Event] = field(default_factory=list[Event])
 
+    def __post_init__(self) -> None:
+        self.graph = Graph(options=self.options)
+
+
+def held_graph(engine: Engine, thread: str) -> Held | None:
+    """The graph of a thread that this OS thread holds: each has its own, so that nobody changes what another one reads."""
+    return cast("Held | None", engine.memo.shelf("graphs", _HELD).get((thread, threading.get_ident())))
+
 
 def moved_on(engine: Engine, step: Step) -> None:
     """A step of the analysis was written: bring the graph in memory along, where it was up to date before."""
-    held = cast("Held | None", engine.memo.shelf("graphs", _HELD).get(step.thread))
+    held = held_graph(engine, step.thread)
     if held is None or held.seen != step.seen or held.rule != step.window.rule:
         return
     marks = {o: step.marks.get(o) for o in step.marks.changed}
@@ -82,7 +95,7 @@ def moved_on(engine: Engine, step: Step) -> None:
 
 def moved_by_model(engine: Engine, thread: str, mark: TurnMark, claims: tuple[Assertion, ...]) -> None:
     """A model read a turn: bring the graph in memory along, where it holds that very version."""
-    held = cast("Held | None", engine.memo.shelf("graphs", _HELD).get(thread))
+    held = held_graph(engine, thread)
     if held is not None and held.marks.get(mark.opening) == (mark.position, mark.key, mark.sources):
         held.graph.put(TurnClaims(mark.opening, mark.position, claims))
 
@@ -128,16 +141,16 @@ def graph_of(thread: Thread, *, behind: int | None = None) -> Graph | None:
         if thread.head - seen > behind:
             return None
     catch_up(engine, thread.id)
-    shelf = engine.memo.shelf("graphs", _HELD)
-    kept = cast("Held | None", shelf.get(thread.id))
-    fresh = kept is None or kept.rule != window.rule
-    held = Held(Graph(options=options_of(thread)), window.rule) if kept is None or fresh else kept
+    kept = held_graph(engine, thread.id)
+    options = options_of(thread)
+    fresh = kept is None or (kept.rule, kept.options) != (window.rule, options)
+    held = Held(options, window.rule) if kept is None or fresh else kept
     missing = engine.store.read(lambda reader: _refreshed(reader, thread, held, name))
     if missing:  # an artefact that others shared was forgotten with their words
         rebuild(engine, thread.id)
-        held = Held(Graph(options=options_of(thread)), window.rule)
+        held = Held(options, window.rule)
         engine.store.read(lambda reader: _refreshed(reader, thread, held, name))
-    shelf[thread.id] = held
+    engine.memo.shelf("graphs", _HELD)[thread.id, threading.get_ident()] = held
     return held.graph
 
 
@@ -167,11 +180,14 @@ def _tell(reader: Reader, thread: Thread, held: Held) -> None:
     if state.head == held.told:
         return
     view = View(reader, state)
-    news = [e for e in view.others(held.told) if e.kind in _ACTING]
+    news = list(view.others(held.told))
     held.told = state.head
-    if not news:
+    if any(e.kind is Kind.FORGOTTEN for e in news):  # words that are held here may be gone since
+        held.acts = [e for e in view.others() if e.kind in _ACTING]
+    elif acts := [e for e in news if e.kind in _ACTING]:
+        held.acts += acts
+    else:
         return
-    held.acts += news
     held.graph.set_overrides(overrides_in(held.acts))
     held.graph.set_world(world_in(held.acts))
 
@@ -274,7 +290,7 @@ class ThreadGraph:
                 hint="`backscroll graph show` lists what it has",
             )
         bodies = [self._body(Change.PIN, node, predicate, f.value, other=f.object) for f in facts]
-        return self._stroke(bodies)[0]
+        return self._stroke(bodies, [revisions_of(f) for f in facts])[0]
 
     def forbid(self, node: str, predicate: str, value: str = "", *, other: str = "") -> Override:
         """This is not so, whatever the text says; without value and other node, nothing of that predicate is."""
@@ -306,7 +322,8 @@ class ThreadGraph:
                 hint=f"these do: {told}" if told else "no turn does",
             )
         body = self._body(Change.SPLIT, node, value=name.strip())
-        body |= {"turns": [str(o) for o in openings], "names": list(self.view.members(node))}
+        copy = next_copy(self.thread.reading(lambda view: view.others()), body["node"])
+        body |= {"turns": [str(o) for o in openings], "names": list(self.view.members(node)), "copy": copy}
         return self._stroke([body])[0]
 
     def delete(self, node: str) -> Override:
@@ -377,10 +394,18 @@ class ThreadGraph:
         given = {"predicate": predicate, "value": value, "type": type}
         return body | {name: text for name, text in given.items() if text}
 
-    def _stroke(self, bodies: Sequence[Mapping[str, Json]]) -> list[Override]:
+    def _stroke(
+        self, bodies: Sequence[Mapping[str, Json]], said: Sequence[Sequence[Ref]] = ()
+    ) -> list[Override]:
+        """Write changes together; `said` are the revisions whose words each of them repeats."""
+
         def work(pen: Pen) -> list[Event]:
-            group = {"group": pen.state.head + 1} if len(bodies) > 1 else None
-            return [pen.write(Kind.OVERRIDDEN, head=group, body=dict(body)) for body in bodies]
+            group: dict[str, Json] = {"group": pen.state.head + 1} if len(bodies) > 1 else {}
+            heads = [group | messages_behind(pen.tx, refs) for refs in said] or [group] * len(bodies)
+            return [
+                pen.write(Kind.OVERRIDDEN, head=head or None, body=dict(body))
+                for head, body in zip(heads, bodies, strict=True)
+            ]
 
         return [override_of(event) for event in self.thread.stroke(work)]
 

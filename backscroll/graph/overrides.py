@@ -179,13 +179,19 @@ def _split(layer: Layer, key: str, override: Override, copies: dict[str, int], n
         if other := key_of(override.object):
             layer.bars.add(pair(key, other))
         return
-    copies[key] = copies.get(key, 1) + 1
-    copy = f"{key}#{copies[key]}"
+    # A number of its own: what hangs on the other node stays with it when an earlier split is lifted.
+    mine = override.copy or copies.get(key, 1) + 1
+    copies[key] = max(mine, copies.get(key, 1))
+    copy = f"{key}#{mine}"
     taken = [name for name in map(key_of, (key, *override.names)) if name]
     for opening in override.turns:
         layer.splits.setdefault(opening, {}).update(dict.fromkeys(taken, copy))
     if override.value:
         layer.names[copy] = (number, override.value)
+        fresh = key_of(override.value)
+        if fresh and fresh not in taken:  # by which people find it
+            layer.merges.append(pair(copy, fresh))
+            layer.bars.discard(pair(copy, fresh))
     if override.type:
         layer.types[copy] = (number, override.type)
 

@@ -150,3 +150,4 @@ class Override:
     author: str = ""
     at: str = ""
     names: tuple[str, ...] = ()  # keys of other names of the node that a split takes along
+    copy: int = 0  # of a split: the number in the key of the other node, which no other split had; 0: counted
