@@ -183,6 +183,7 @@ def _split(layer: Layer, key: str, override: Override, copies: dict[str, int], n
     mine = override.copy or copies.get(key, 1) + 1
     copies[key] = max(mine, copies.get(key, 1))
     copy = f"{key}#{mine}"
+    layer.bars.add(pair(key, copy))  # whatever the text ties later
     taken = [name for name in map(key_of, (key, *override.names)) if name]
     for opening in override.turns:
         layer.splits.setdefault(opening, {}).update(dict.fromkeys(taken, copy))
@@ -203,6 +204,8 @@ def _name(layer: Layer, number: int, key: str, override: Override) -> None:
         if other and other != key:
             layer.merges.append(pair(key, other))
             layer.bars.discard(pair(key, other))
+            for copy in (k for k in (key, other) if "#" in k):  # after all they are one
+                layer.bars.discard(pair(copy.partition("#")[0], copy))
     elif override.change is Change.RENAME:
         fresh = key_of(override.value)
         if fresh:

@@ -126,6 +126,18 @@ def test_a_split_takes_other_names_of_the_node_along() -> None:
     assert (now(graph, "ellie hill#2", "race"), now(graph, "ellie hill#2", "mood")) == (["orc"], ["glad"])
 
 
+def test_a_split_holds_whatever_the_text_ties_later() -> None:
+    """The other node is found by the name it got, also when a turn calls the first one so; merging them undoes it."""
+    said = [turn(1, person("Ellie")), turn(2, has("Ellie", "race", "orc")), turn(3, alias("Ellie", "Big Ellie"))]
+    apart = override("split", "ellie", value="Big Ellie", turns=(ref(2),))
+    graph = Graph(said, [apart])
+    assert graph.ids() == ["ellie", "ellie#2"]
+    assert (now(graph, "ellie", "race"), now(graph, "Big Ellie", "race")) == ([], ["orc"])
+    graph.set_overrides([apart, override("merge", "ellie", object="ellie#2")])
+    assert graph.ids() == ["ellie"]
+    assert now(graph, "Ellie", "race") == ["orc"]
+
+
 def test_a_relation_to_somebody_new_keeps_how_the_name_was_written() -> None:
     graph = Graph(SAID, [override("set", "ellie", "loves", "Queen Mab", object="queen mab")])
     assert now(graph, "Ellie", "loves") == ["queen mab"]
