@@ -75,7 +75,7 @@ def _step(engine: Engine, thread: str, limit: int) -> int:
         if work is None:
             return 0
         if engine.store.write(work.write):
-            from backscroll.engine.graphing import moved_on
+            from backscroll.engine.graph_holding import moved_on
 
             moved_on(engine, work)
             return work.upto - work.seen

@@ -268,10 +268,12 @@ class Engine:
     def _scrubbed(self, thread: str, actor: str, done: forgetting.Erasure) -> forgetting.Erasure:
         """After an erasure: nothing is left in memory or in free pages either."""
         from backscroll.derive import gist, summary
+        from backscroll.graph import fold
 
         self.memo.clear()
         gist.let_go()
         summary.let_go()
+        fold.let_go()
         left = self.store.scrub()
         self.changed(Thread(self, thread, actor))
         return replace(done, unreachable=tuple(left))

@@ -38,7 +38,7 @@ def graph_block(composer: Composer, room: int, shown: Collection[Ref]) -> Block 
     words = _talked_about(composer)
     if not words.strip():
         return None
-    from backscroll.engine.graphing import graph_of
+    from backscroll.engine.graph_holding import graph_of
 
     graph = graph_of(thread, behind=_BEHIND)
     names = [] if graph is None else graph.mentioned(words)[:_NAMED]

@@ -25,7 +25,7 @@ from backscroll.engine.extracting import (
     is_imported,
     worth_trying,
 )
-from backscroll.engine.graphing import EXTRACTED, moved_by_model
+from backscroll.engine.graph_holding import EXTRACTED, moved_by_model
 from backscroll.engine.reading import message_of
 from backscroll.record.derived import TurnMark
 from backscroll.record.history import Entry

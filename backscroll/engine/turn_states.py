@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from backscroll.derive.window import Window, window_of
 from backscroll.engine.analysing import catch_up, planned
@@ -22,7 +22,7 @@ from backscroll.engine.extracting import (
     is_imported,
     reading_now,
 )
-from backscroll.engine.graphing import Held
+from backscroll.engine.graph_holding import held_graph
 from backscroll.record.derived import TurnMark
 from backscroll.record.ports import Reader
 from backscroll.vocab.assertion import TurnState, TurnStatus
@@ -159,8 +159,7 @@ class ThreadWindow:
     def _affected(self, told: list[TurnStatus]) -> set[Ref]:
         """Turns that speak of what an outdated earlier turn introduced, as far as the graph in memory knows."""
         outdated = [s.opening for s in told if s.state is TurnState.OUTDATED]
-        shelf = self.thread.engine.memo.shelf("graphs")
-        held = cast("Held | None", shelf.get(self.thread.id)) if outdated else None
+        held = held_graph(self.thread.engine, self.thread.id) if outdated else None
         if held is None:
             return set()
         return {opening for each in outdated for opening in held.graph.affected(each)} - set(outdated)

@@ -112,6 +112,13 @@ _KEPT = 8  # descriptions at hand at a time: a process reads a few threads
 _ready: tuple[tuple[Sequence[WorldEntry], WorldIndex], ...] = ()
 
 
+def let_go() -> None:
+    """Drop the descriptions that are kept ready; whoever forgets words calls this."""
+    global _ready
+    _ready = ()
+    kind_words.cache_clear()
+
+
 def _index(world: Sequence[WorldEntry]) -> WorldIndex:
     """The index of a description. Those of the last tuples are kept, because a whole graph asks with the same one."""
     global _ready

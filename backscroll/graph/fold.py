@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from backscroll.errors import InvalidInput, NotFound
+from backscroll.graph import complete, names
 from backscroll.graph.conflicts import conflicts
 from backscroll.graph.group import Group
+from backscroll.graph.identity import owned
 from backscroll.graph.looking import all_facts, surroundings, view_of
 from backscroll.graph.lookup import Lookup
-from backscroll.graph.predicates import named
+from backscroll.graph.predicates import direction, named
 from backscroll.graph.suggestions import questions, suggestions
 from backscroll.graph.view import (
     Contradiction,
@@ -229,6 +231,15 @@ class Graph:
 
     def _view(self, group: Group) -> NodeView:
         return view_of(self._weave, group, self._world, self._options)
+
+
+def let_go() -> None:
+    """Drop words that are kept in memory beside any graph; whoever forgets words calls this."""
+    names.let_go()
+    complete.let_go()
+    owned.cache_clear()
+    direction.cache_clear()
+    named.cache_clear()
 
 
 def _words(view: NodeView) -> list[str]:

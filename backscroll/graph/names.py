@@ -242,3 +242,9 @@ def _genders() -> dict[str, str]:
 def gender_of(value: str) -> str:
     """The gender that a value tells: female, male, or empty."""
     return _genders().get(value_key(value), "")
+
+
+def let_go() -> None:
+    """Drop the names that are kept in memory to be quick; whoever forgets words calls this."""
+    for kept in (key_of, value_key, units, shape_of, pronoun_of):
+        kept.cache_clear()
