@@ -38,6 +38,8 @@ TELLERS = {"flaws", "_said", "_seen", "_text_seen"}
 TABLES = {"_SAYS"}
 
 
+#: Functions whose first argument is no sentence: a type, a pattern.
+SILENT = {"cast", "compile"}
 #: Strings beside sentences that are no sentences: states of PostgreSQL.
 CODES = {"3D000", "3F000", "42P01", "55P03", "57P04", "57P", "XX001", "XX002"}
 
@@ -82,7 +84,7 @@ def _spoken(module: ast.Module) -> Iterator[tuple[ast.expr, int]]:
 
 
 def _of_call(node: ast.Call) -> Iterator[ast.expr]:
-    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    name = _called(node)
     if name in ERRORS:
         yield from node.args[:1]
     if name in CARRIERS:
@@ -121,8 +123,15 @@ def _strings(node: ast.AST | None) -> Iterator[ast.expr]:
     if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
         yield node
         return
+    if isinstance(node, ast.Call) and _called(node) in SILENT:
+        yield from (string for child in node.args[1:] for string in _strings(child))
+        return
     for child in ast.iter_child_nodes(node):
         yield from _strings(child)
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
 
 
 def _templates(node: ast.expr) -> Iterator[str]:
