@@ -271,11 +271,21 @@ def _query(thread: Thread, task: Task | str) -> tuple[str, str]:
     return "\n".join([one.title, *asked, *one.feedback[-1:]]), one.id
 
 
-def hints(thread: Thread, text: str, *, scope: str = "project", limit: int = _HINTS) -> list[Memory]:
-    """Lessons that a text brings to mind: what failed, was refused or given up when something like it was done before."""
+def hints(
+    thread: Thread,
+    text: str,
+    *,
+    scope: str = "project",
+    limit: int = _HINTS,
+    among: Collected | None = None,
+) -> list[Memory]:
+    """Lessons that a text brings to mind: what failed, was refused or given up when something like it was done before.
+
+    `among`: what is remembered, where that was collected already.
+    """
     if not text.strip():
         return []
-    found = collect(thread, checked_scope(scope))
+    found = collect(thread, checked_scope(scope)) if among is None else among
     lessons = [m for m in found.memories if m.kind is MemoryKind.LESSON]
     return [r.memory for r in _ranked(thread.engine, found, text, lessons)[:limit]]
 

@@ -56,7 +56,12 @@ def rare_of(engine: Engine, view: View) -> Rare:
     known = cast("Rare", shelf.get(view.state.id) or Rare())
     if known.seen > view.as_of:
         known = Rare()
+    if known.seen == view.as_of and known.seen:
+        return known
     fresh = view.others(known.seen)
+    if not fresh and known.seen:
+        known = shelf[view.state.id] = replace(known, seen=view.as_of)
+        return known
     acts = tuple(replace(e, body=None) for e in fresh if e.kind in _ACTS)
     harm = [e.seq for e in fresh if e.kind not in _HARMLESS]
     bounds, edge = set(known.bounds), known.edge

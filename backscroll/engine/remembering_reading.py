@@ -119,38 +119,37 @@ def _keep(engine: Engine, fresh: Sequence[Made]) -> None:
 def _collected(
     engine: Engine, reader: Reader, home: str, scope: str, edge: Edge | None, now: str, fresh: list[Made]
 ) -> Collected:
-    views = list(_views(reader, home, scope))
-    sees = dict(reach(reader, views[0].state))
-    ended: dict[Ref, _Ended] = {}
-    stated: dict[tuple[Ref, int], Stated] = {}
-    acts: dict[Ref, Event] = {}
-    used: dict[str, Use] = {}
-    rares = [rare_of(engine, view) for view in views]
-    heard = [_stated(engine, view, rare, fresh) for view, rare in zip(views, rares, strict=True)]
-    states = tuple((v.state.id, r.last, len(s)) for v, r, s in zip(views, rares, heard, strict=True))
-    done = [_ended(engine, view, rare, fresh) for view, rare in zip(views, rares, strict=True)]
-    names = [one.key for some in done for one in some]
+    states = list(_threads(reader, home, scope))
+    parts = [_part(engine, reader, state, fresh) for state in states]
+    names = [one.key for part in parts for one in part.ended]
     written = better(reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), names)
-    key = (scope, edge, now, states, tuple(sorted((name, words.at) for name, words in written.items())))
+    told_ = tuple((state.id, p.rare.last, len(p.said)) for state, p in zip(states, parts, strict=True))
+    key = (scope, edge, now, told_, tuple(sorted((name, words.at) for name, words in written.items())))
     shelf = engine.memo.shelf("remembered", 64)
     known = cast("Collected | None", shelf.get(key))
     if known is not None:
         return known
-    for view, rare, told, some in zip(views, rares, heard, done, strict=True):
+    views = [View(reader, state) for state in states]
+    sees = dict(reach(reader, states[0]))
+    ended: dict[Ref, _Ended] = {}
+    stated: dict[tuple[Ref, int], Stated] = {}
+    acts: dict[Ref, Event] = {}
+    used: dict[str, Use] = {}
+    for view, part in zip(views, parts, strict=True):
         own = view.state.id == home
-        for one in some:
+        for one in part.ended:
             other = not own and _seen(sees, one.task.event)
             if other or not (own or _in_time(_moment(one.task), edge)):
                 continue
             if one.task.event not in ended:
                 ended[one.task.event] = one
                 _count_uses(used, one.task)
-        for says in told:
+        for says in part.said:
             if (says.message, says.number) in stated or (not own and _seen(sees, says.message)):
                 continue
             if (says.message.seq <= edge.seq if own else _in_time(says.at, edge)) if edge else True:
                 stated[says.message, says.number] = says
-        for event in acts_of(view, rare):
+        for event in acts_of(view, part.rare):
             if (own or not _seen(sees, event.id)) and (own or _in_time(event.at, edge)):
                 acts.setdefault(event.id, event)
     shelf[key] = made = _folded(reader, views, home, list(ended.values()), written, stated, acts, used, now)
@@ -228,19 +227,41 @@ def _elsewhere(memory: Memory, home: str) -> Memory:
 # -- which threads -----------------------------------------------------------------------------------------------
 
 
-def _views(reader: Reader, home: str, scope: str) -> Iterable[View]:
+def _threads(reader: Reader, home: str, scope: str) -> Iterable[ThreadState]:
     """The thread that asks, then the others of its scope, oldest first."""
     state = reader.thread(home)
     if state is None:
         raise InvalidInput(f"no thread {home}")
-    yield View(reader, state)
+    yield state
     project = state.about.project
     if scope == "thread" or (scope == "project" and not project):
         return  # a thread that belongs to no project has only itself
     found = reader.threads(project=project if scope == "project" else None, limit=_THREADS)
-    others: list[ThreadState] = [s for s in found if s.id != home and not s.forgotten]
-    for other in sorted(others, key=lambda s: (s.created_at, s.id)):
-        yield View(reader, other)
+    others = [s for s in found if s.id != home and not s.forgotten]
+    yield from sorted(others, key=lambda s: (s.created_at, s.id))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one thread gives to remember, up to its newest event."""
+
+    head: int
+    rare: Rare
+    said: Sequence[Stated]
+    ended: Sequence[_Ended]
+
+
+def _part(engine: Engine, reader: Reader, state: ThreadState, fresh: list[Made]) -> _Part:
+    """What a thread gives to remember; one to which nothing was added since is not looked at again."""
+    shelf = engine.memo.shelf("remembered-threads", 2 * _THREADS)
+    known = cast("_Part | None", shelf.get(state.id))
+    if known is None or known.head != state.head:
+        view = View(reader, state)
+        rare = rare_of(engine, view)
+        said_ = _stated(engine, view, rare, fresh)
+        known = _Part(state.head, rare, said_, _ended(engine, view, rare, fresh))
+        shelf[state.id] = known
+    return known
 
 
 def _seen(sees: Mapping[str, int], ref: Ref) -> bool:

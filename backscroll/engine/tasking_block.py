@@ -73,7 +73,7 @@ def _standing(composer: Composer, tasks: Sequence[Task], task: Task) -> tuple[St
     plan = _plan(composer, task) if now else Planned()
     lines, taught = reminders(thread, task) if now else ((), ())
     like = [t for t in tasks if t.state is TaskState.CANCELLED and task.title and alike(t.title, task.title)]
-    found = suggestion(thread) if now else None
+    found = suggestion(thread, tasks) if now else None
     standing = Standing(
         task,
         plan.steps,

@@ -9,21 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from backscroll.engine.lineage import View
+from backscroll.engine.reading import message_of
+from backscroll.engine.remembering_log import rare_of
 from backscroll.engine.tasking_reading import all_tasks
 from backscroll.engine.tasking_steps import start_task
 from backscroll.engine.tasking_verdict import complete_task
 from backscroll.engine.tasking_writing import Step
+from backscroll.record.history import HIDDEN, Entry
+from backscroll.record.ports import Spoken
 from backscroll.tasks.lifecycle import current_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
+from backscroll.vocab.task import Task
 
 if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
     from backscroll.tasks.boundary import Boundary
 
-_BACK = 60  # messages before the newest request that are weighed with it
+_BLOCK = 48  # events: the newest request is weighed with those of its own block and of the one before
+_PAGE, _MOST = 64, 512  # messages that are read at once, and in which a request is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,41 +58,121 @@ def boundaries(
     return [b for b in found if b.message not in begun]
 
 
-def suggestion(thread: Thread) -> Suggestion | None:
+def suggestion(thread: Thread, tasks: Sequence[Task] | None = None) -> Suggestion | None:
     """What the newest request seems to mean; None where it goes on with what is at hand, or boundaries are off."""
     if thread.engine.settings.task_boundaries == "off":
         return None
-    recent = thread.recent(_BACK)
-    newest = next((n for n in range(len(recent) - 1, -1, -1) if is_spoken_by_user(recent[n])), None)
-    if newest is None:
+    found = thread.reading(lambda view: _newest(thread.engine, view))
+    if found is None:
         return None
-    asked = recent[newest]
-    shelf = thread.engine.memo.shelf("boundaries", 1000)
-    key = (thread.id, asked.revision, recent[0].revision)
-    if key not in shelf:
-        shelf[key] = _scored(recent[: newest + 1])
-    found: Suggestion | None = shelf[key]
-    if found is None or found.message in {task.first for task in all_tasks(thread)}:
+    known = all_tasks(thread) if tasks is None else tasks
+    if any(found.message == task.first for task in known):
         return None
-    if found.what == "end" and current_of(all_tasks(thread)) is None:
-        return None
+    return None if found.what == "end" and current_of(known) is None else found
+
+
+class _Weighed:
+    """What was said since some event, weighed message by message."""
+
+    def __init__(self, since: int) -> None:
+        from backscroll.tasks.boundary import Detector, Score
+
+        self.since = since
+        self._detector = Detector()
+        self._score, self._where = Score(0.0), Ref("", 0)
+
+    def add(self, messages: Sequence[Message]) -> None:
+        """Weigh what was said up to a request and with it."""
+        from backscroll.tasks.boundary_signals import placed_signals
+
+        later = [message for message in messages if message.id.seq >= self.since]
+        for message, signal in placed_signals(later):
+            self._score, self._where = self._detector.step(signal), message
+
+    def suggests(self, asked: Ref) -> Suggestion | None:
+        """What a request seems to mean, if it was the last thing that was weighed."""
+        from backscroll.tasks.boundary import THRESHOLD
+
+        score = self._score
+        if self._where != asked:
+            return None
+        reasons = tuple(reason.name for reason in score.reasons[:3])
+        if score.value > THRESHOLD:
+            return Suggestion("start", asked, score.value, reasons)
+        return Suggestion("end", asked, score.value, reasons) if score.explicit == "end" else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """How far a thread was weighed; `following` will be asked when the next block of events begins."""
+
+    touched: int  # the last event that may have changed a message
+    place: bytes  # of the newest request
+    block: int
+    current: _Weighed
+    following: _Weighed
+    found: Suggestion | None
+
+
+def _newest(engine: Engine, view: View) -> Suggestion | None:
+    """What the newest request of a history seems to mean. What was weighed before is not weighed again.
+
+    Weighing begins where the block of events before the one with the request began: so it takes a bounded time, and gives the
+    same whatever was remembered.
+    """
+    touched = rare_of(engine, view).touched
+    shelf = engine.memo.shelf("boundaries", 100)
+    known = cast("_Heard | None", shelf.get(view.state.id))
+    if known is not None and known.touched != touched:
+        known = None
+    messages = _since(view, None if known is None else known.place)
+    asked = [n for n, message in enumerate(messages) if is_spoken_by_user(message)]
+    if not asked:
+        return None if known is None else known.found
+    newest = messages[asked[-1]]
+    block = newest.id.seq // _BLOCK
+    if known is not None and block - known.block not in (0, 1):
+        known, messages = None, _since(view, None)
+        asked = [n for n, message in enumerate(messages) if is_spoken_by_user(message)]
+    if known is None:
+        pair = _Weighed((block - 1) * _BLOCK), _Weighed(block * _BLOCK)
+    elif block == known.block:
+        pair = known.current, known.following
+    else:
+        pair = known.following, _Weighed(block * _BLOCK)
+    before = 0
+    for n in asked:
+        for weighed in pair:
+            weighed.add(messages[before : n + 1])
+        before = n + 1
+    found = pair[0].suggests(newest.id)
+    shelf[view.state.id] = _Heard(touched, newest.position, block, *pair, found)
     return found
 
 
-def _scored(messages: Sequence[Message]) -> Suggestion | None:
-    from backscroll.tasks.boundary import THRESHOLD, Detector, Score
-    from backscroll.tasks.boundary_signals import placed_signals
+def _since(view: View, place: bytes | None) -> list[Message]:
+    """Messages after a place; without one, as many of the newest as can matter, from where weighing begins."""
+    if place is not None:
+        rows: list[tuple[Entry, Spoken]] = []
+        while True:
+            page = view.page(_PAGE, after=rows[-1][0].position if rows else place)
+            rows += page
+            if len(page) < _PAGE:
+                return _told(rows)
+    rows = []
+    while True:
+        page = view.page(_PAGE, before=rows[-1][0].position if rows else None, newest_first=True)
+        rows += page
+        asked = next((e for e, _ in rows if e.role == "user" and not e.flags & HIDDEN), None)
+        least = 0 if asked is None else (asked.message.seq // _BLOCK - 1) * _BLOCK
+        if len(page) < _PAGE or len(rows) >= _MOST or (asked and rows[-1][0].message.seq < least):
+            break
+    rows.reverse()
+    return [m for m in _told(rows) if asked is None or m.id.seq >= least]
 
-    detector = Detector()
-    score, where = Score(0.0), messages[-1].id
-    for message, signal in placed_signals(messages):
-        score, where = detector.step(signal), message
-    if where != messages[-1].id:
-        return None
-    reasons = tuple(reason.name for reason in score.reasons[:3])
-    if score.value > THRESHOLD:
-        return Suggestion("start", where, score.value, reasons)
-    return Suggestion("end", where, score.value, reasons) if score.explicit == "end" else None
+
+def _told(rows: Sequence[tuple[Entry, Spoken]]) -> list[Message]:
+    return [message_of(*row) for row in rows if row[1].body is not None]
 
 
 def act(thread: Thread) -> Step | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from backscroll.derive.essentials import essentials
 from backscroll.tasks.lifecycle_telling import essential_lines
@@ -17,6 +17,7 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.task import MemoryKind, Task
 
 if TYPE_CHECKING:
+    from backscroll.engine.remembering_reading import Collected
     from backscroll.engine.thread import Thread
 
 #: Sums messages up: the words, and by whom (rules, or the model).
@@ -86,16 +87,36 @@ def reminders(thread: Thread, task: Task) -> tuple[tuple[str, ...], tuple[Ref, .
     What it began with, as far as that is still remembered, and what failed before. Preferences and pins stand in the memory
     section anyway.
     """
-    from backscroll.engine.remembering import hints, memories
+    from backscroll.engine.remembering import hints
+    from backscroll.engine.remembering_reading import collect
     from backscroll.tasks.memory_telling import line_of, reminder
 
-    known = {m.id: m for m in memories(thread)} if task.relevant else {}
+    found = collect(thread)
+    shelf = thread.engine.memo.shelf("reminders", 200)
+    language = thread.info.language
+    key = (thread.id, task.id, task.title, task.feedback[-1:], task.relevant, language)
+    kept = cast("_Reminded | None", shelf.get(key))
+    if kept is not None and kept.among is found:
+        return kept.lines, kept.sources
+    known = {m.id: m for m in found.memories} if task.relevant else {}
     began = [known[name] for name in task.relevant if name in known]
     told = [m for m in began if m.kind is not MemoryKind.PREFERENCE and not m.pinned and m.text][:_REMINDED]
     words = f"{task.title}\n{task.feedback[-1] if task.feedback else ''}"
-    lessons = [m for m in hints(thread, words) if m.text and (m.thread, m.task) != (thread.id, task.id)]
-    language, fresh = thread.info.language, {m.id for m in lessons}
+    lessons = [
+        m for m in hints(thread, words, among=found) if m.text and (m.thread, m.task) != (thread.id, task.id)
+    ]
+    fresh = {m.id for m in lessons}
     lines = [reminder(m, thread.id, language) for m in lessons]
     lines += [line_of(m, thread.id, language) for m in told if m.id not in fresh]
     sources = dict.fromkeys(ref for m in (*lessons, *told) for ref in m.sources)
-    return tuple(lines), tuple(sources)
+    kept = shelf[key] = _Reminded(found, tuple(lines), tuple(sources))
+    return kept.lines, kept.sources
+
+
+@dataclass(frozen=True, slots=True)
+class _Reminded:
+    """What was reminded of, and of what was collected it was chosen."""
+
+    among: Collected
+    lines: tuple[str, ...]
+    sources: tuple[Ref, ...]

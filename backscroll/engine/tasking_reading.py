@@ -38,9 +38,27 @@ class _Known:
     seen: int = 0
     events: tuple[Event, ...] = ()
 
+    @property
+    def last(self) -> int:
+        """The number of the last one."""
+        return self.events[-1].seq if self.events else 0
+
 
 def tasks_of(view: View, memo: MutableMapping[Any, Any] | None = None) -> list[Task]:
     """The tasks of a thread as a view sees them, oldest first, with their first and last message."""
+    if memo is None:
+        return [_placed(view, task) for task in _folded(view, memo)]
+    # What is not being worked on can only be moved or changed by rare events: it is read once between two.
+    key = (view.state.id, _known(view, memo).last)
+    found = cast("tuple[Task, ...] | None", memo.get(key))
+    if found is None:
+        found = memo[key] = tuple(_placed(view, task) for task in _folded(view, memo))
+        return list(found)
+    return [_placed(view, task, task.first) if task.current else task for task in found]
+
+
+def _folded(view: View, memo: MutableMapping[Any, Any] | None) -> list[Task]:
+    """The tasks of a thread, without their messages."""
     events = [e for e in _rare(view, memo) if in_past_of(view, e)]
     if not any(e.kind is Kind.TASKED for e in events):
         return []
@@ -51,47 +69,45 @@ def tasks_of(view: View, memo: MutableMapping[Any, Any] | None = None) -> list[T
             return then is now
         return now.live and then.live and now.revision == then.revision
 
-    tasks = fold_tasks(events, view.state.id, intact=intact)
-    # What is not being worked on can only be moved or changed by rare events: where it stands is read once between two.
-    key = (view.state.id, events[-1].seq)
-    placed: dict[str, Task] = {} if memo is None else memo.setdefault(key, {})
-    out: list[Task] = []
-    for task in tasks:
-        known = placed.get(task.id)
-        if known is None or task.current:
-            found = _placed(view, task)
-        else:
-            found = replace(task, first=known.first, last=known.last, title=task.title or known.title)
-        placed[task.id] = found
-        out.append(found)
-    return out
+    return fold_tasks(events, view.state.id, intact=intact)
 
 
 def _rare(view: View, memo: MutableMapping[Any, Any] | None) -> list[Event]:
     """The rare events in order; of steps with their words, of others without."""
-    key = view.state.id
-    known = cast("_Known | None", None if memo is None else memo.get(key))
-    if known is None or known.seen > view.as_of:
-        known = _Known()
-    fresh = view.others(known.seen)
-    lean = tuple(replace(e, body=None, salt=None, commit=b"", hash=b"") for e in fresh)
-    known = _Known(view.as_of, (*known.events, *lean))
-    if memo is not None:
-        memo[key] = known
-    whole = {e.seq: e for e in fresh}
+    known = _known(view, memo)
     out: list[Event] = []
     for event in known.events:
         if event.kind is Kind.TASKED:
             # Read again every time: its words may have been forgotten meanwhile.
-            read = whole.get(event.seq) or view.event(event.seq)
+            read = view.event(event.seq)
             out.append(event if read is None else read)
         else:
             out.append(event)
     return out
 
 
-def _placed(view: View, task: Task) -> Task:
-    """A task with the messages that it now begins and ends with; without a title it is named after the first."""
+def _known(view: View, memo: MutableMapping[Any, Any] | None) -> _Known:
+    """The rare events without their words; what was read before is not read again."""
+    key = view.state.id
+    known = cast("_Known | None", None if memo is None else memo.get(key))
+    if known is None or known.seen > view.as_of:
+        known = _Known()
+    if known.seen < view.as_of:
+        fresh = view.others(known.seen)
+        lean = tuple(replace(e, body=None, salt=None, commit=b"", hash=b"") for e in fresh)
+        known = _Known(view.as_of, (*known.events, *lean) if lean else known.events)
+        if memo is not None:
+            memo[key] = known
+    return known
+
+
+def _placed(view: View, task: Task, known: Ref | None = None) -> Task:
+    """A task with the messages that it now begins and ends with; without a title it is named after the first.
+
+    `known`: the first message, where that cannot have changed.
+    """
+    if known is not None and task.current and task.title:
+        return task
     first = next(_rows(view, task, size=_FEW), None)
     if first is None:
         return task
