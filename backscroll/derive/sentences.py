@@ -26,7 +26,7 @@ _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|【[^】\n]{1,40}】[ \t]*$)")
 _ROW = re.compile(r"[ \t]*\|")
 #: Lines of programs and logs that stand in a text without a fence.
 _CODE = re.compile(
-    r"[ \t]*(?:\d{1,6}[ \t]*[:|→][ \t]{2,}\S|\d{1,6}→|at [\w.$<>]+[ (]|File \"[^\"\n]+\", line \d|(?:import|from) [\w.]+(?: import .*)?;?\s*$"
+    r"[ \t]*+(?:\d{1,6}[ \t]*[:|→][ \t]{2,}\S|\d{1,6}→|at [\w.$<>]+[ (]|File \"[^\"\n]+\", line \d|(?:import|from) [\w.]+(?: import .*)?;?\s*$"
     r"|(?:public|private|protected|static|def|class|return|raise|except|throw|const|let|var|func|fn|elif|catch|finally|try)\b[^.。\n]*[{}:;()=]\s*$"
     r"|[^\n]*[{};]\s*$|[{}()\[\]]+[,;]?\s*$|</?[\w:-]+[^<>\n]*>\s*$|[+-]{3} [ab]/|@@ )"
 )
