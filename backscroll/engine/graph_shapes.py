@@ -69,6 +69,7 @@ def node_json(node: NodeView, number: Callable[[Ref], int], named: Callable[[str
     return {
         "id": node.id,
         **seed_shape(node, number, named),
+        "name": node.name,
         "aliases": list(node.aliases),
         "attributes": [fact_json(fact, number) for fact in node.attributes],
         "overridden": node.overridden,
