@@ -20,6 +20,7 @@ from backscroll.record.ports import Bounds, Wanted
 from backscroll.stores.sqlite import schema as sqlite_schema
 from backscroll.vocab.ids import Ref
 from tests import proof
+from tests.stores import old_stores
 
 BEFORE = Path(__file__).parent / "version_1"
 AT = "2026-11-15T12:00:00+00:00"
@@ -28,20 +29,13 @@ AT = "2026-11-15T12:00:00+00:00"
 @pytest.fixture
 def old_file(tmp_path: Path) -> str:
     """A file of schema 1."""
-    path = tmp_path / "old.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript((BEFORE / "sqlite.sql").read_text(encoding="utf-8"))
-        connection.execute("PRAGMA journal_mode = WAL")
-    return str(path)
+    return old_stores.old_file(tmp_path, 1)
 
 
 @pytest.fixture
 def old_database(database_url: str) -> str:
     """A database of schema 1."""
-    psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute((BEFORE / "postgres.sql").read_text(encoding="utf-8").encode())
-    return database_url
+    return old_stores.old_database(database_url, 1)
 
 
 @pytest.fixture(

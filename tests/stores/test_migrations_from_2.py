@@ -18,6 +18,7 @@ from backscroll.stores.sqlite import schema as sqlite_schema
 from backscroll.vocab.assertion import TurnState
 from tests import proof
 from tests.properties.living import marked, reference
+from tests.stores import old_stores
 from tests.stores.test_migrations import exported
 
 BEFORE = Path(__file__).parent / "version_2"
@@ -26,20 +27,13 @@ BEFORE = Path(__file__).parent / "version_2"
 @pytest.fixture
 def old_file(tmp_path: Path) -> str:
     """A file of schema 2."""
-    path = tmp_path / "old.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript((BEFORE / "sqlite.sql").read_text(encoding="utf-8"))
-        connection.execute("PRAGMA journal_mode = WAL")
-    return str(path)
+    return old_stores.old_file(tmp_path, 2)
 
 
 @pytest.fixture
 def old_database(database_url: str) -> str:
     """A database of schema 2."""
-    psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute((BEFORE / "postgres.sql").read_text(encoding="utf-8").encode())
-    return database_url
+    return old_stores.old_database(database_url, 2)
 
 
 @pytest.fixture(

@@ -6,7 +6,7 @@ where it has pgvector, else here, number by number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -167,6 +167,34 @@ class DerivedReader(Names):
         )
         return set(self._looked_up(sql, [each[0] for each in near], lambda _: True))
 
+    # -- what has a place in a history -----------------------------------------------------------------------
+
+    def _placed(
+        self,
+        columns: str,
+        table: str,
+        thread: str,
+        keys: Mapping[str, object],
+        after: bytes | None,
+        before: bytes | None,
+        newest_first: bool,
+        limit: int | None,
+    ) -> Sequence[Any]:
+        """Rows of a table whose position lies strictly between two others, in order."""
+        root = self._root(thread)
+        if root is None:
+            return []
+        where = ["tenant = %s", "root = %s", "thread = %s", *(f"{name} = %s" for name in keys)]
+        edges = [(sign, edge) for sign, edge in ((">", after), ("<", before)) if edge is not None]
+        where += [f"position {sign} %s" for sign, _ in edges]
+        order = "DESC" if newest_first else "ASC"
+        sql = (
+            f"SELECT {columns} FROM backscroll_{table} WHERE {' AND '.join(where)} "
+            f"ORDER BY position {order}, opening_thread {order}, opening_seq {order} LIMIT %s::bigint"
+        )
+        values = (self._tenant, root, thread, *keys.values(), *(edge for _, edge in edges))
+        return self._s.ask(sql, *values, None if limit is None else max(0, limit))
+
     # -- the summary tree ------------------------------------------------------------------------------------
 
     def nodes(
@@ -179,21 +207,7 @@ class DerivedReader(Names):
         newest_first: bool = False,
         limit: int | None = None,
     ) -> list[Node]:
-        root = self._root(thread)
-        if root is None:
-            return []
-        where = "tenant = %s AND root = %s AND thread = %s AND level = %s"
-        values: list[object] = [self._tenant, root, thread, level]
-        for sign, edge in ((">", after), ("<", before)):
-            if edge is not None:
-                where += f" AND position {sign} %s"
-                values.append(edge)
-        order = "DESC" if newest_first else "ASC"
-        sql = (
-            f"SELECT {_NODE} FROM backscroll_nodes WHERE {where} "
-            f"ORDER BY position {order}, opening_thread {order}, opening_seq {order} LIMIT %s::bigint"
-        )
-        rows = self._s.ask(sql, *values, None if limit is None else max(0, limit))
+        rows = self._placed(_NODE, "nodes", thread, {"level": level}, after, before, newest_first, limit)
         return [Node(thread, row[0], Ref(row[1], row[2]), *row[3:]) for row in rows]
 
     # -- turns under analysis --------------------------------------------------------------------------------
@@ -208,21 +222,8 @@ class DerivedReader(Names):
         newest_first: bool = False,
         limit: int | None = None,
     ) -> list[TurnMark]:
-        root = self._root(thread)
-        if root is None:
-            return []
-        where = "tenant = %s AND root = %s AND thread = %s AND rule = %s"
-        values: list[object] = [self._tenant, root, thread, plain(rule)]
-        for sign, edge in ((">", after), ("<", before)):
-            if edge is not None:
-                where += f" AND position {sign} %s"
-                values.append(edge)
-        order = "DESC" if newest_first else "ASC"
-        sql = (
-            f"SELECT {_MARK} FROM backscroll_turn_marks WHERE {where} "
-            f"ORDER BY position {order}, opening_thread {order}, opening_seq {order} LIMIT %s::bigint"
-        )
-        rows = self._s.ask(sql, *values, None if limit is None else max(0, limit))
+        keys = {"rule": plain(rule)}
+        rows = self._placed(_MARK, "turn_marks", thread, keys, after, before, newest_first, limit)
         return [
             TurnMark(thread, rule, Ref(o, n), p, due, pin, gone, e, v, k, tuple(map(Ref, threads, seqs)))
             for o, n, p, due, pin, gone, e, v, k, threads, seqs in rows

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from backscroll.record.derived import Made, Node, Reply, TurnMark
@@ -144,6 +144,30 @@ class DerivedReader(Names):
         row = self._c.execute("SELECT doc, tools FROM events WHERE key = ?", (key,)).fetchone()
         return row is not None and row[0] is not None and (tool is None or f"\n{plain(tool)}\n" in row[1])
 
+    # -- what has a place in a history -----------------------------------------------------------------------
+
+    def _placed(
+        self,
+        columns: str,
+        table: str,
+        keys: Mapping[str, object],
+        after: bytes | None,
+        before: bytes | None,
+        newest_first: bool,
+        limit: int | None,
+    ) -> list[Any]:
+        """Rows of a table whose position lies strictly between two others, in order."""
+        where = [f"{name} = ?" for name in keys]
+        edges = [(sign, edge) for sign, edge in ((">", after), ("<", before)) if edge is not None]
+        where += [f"position {sign} ?" for sign, _ in edges]
+        order = "DESC" if newest_first else "ASC"
+        sql = (
+            f"SELECT {columns} FROM {table} WHERE {' AND '.join(where)} "
+            f"ORDER BY position {order}, opening {order} LIMIT ?"
+        )
+        most = -1 if limit is None else max(0, limit)
+        return self._c.execute(sql, (*keys.values(), *(edge for _, edge in edges), most)).fetchall()
+
     # -- the summary tree ------------------------------------------------------------------------------------
 
     def nodes(
@@ -156,13 +180,8 @@ class DerivedReader(Names):
         newest_first: bool = False,
         limit: int | None = None,
     ) -> list[Node]:
-        where, values = "thread = ? AND level = ?", [self._number(thread), level]
-        bounds = [(sign, edge) for sign, edge in ((">", after), ("<", before)) if edge is not None]
-        where += "".join(f" AND position {sign} ?" for sign, _ in bounds)
-        order = "DESC" if newest_first else "ASC"
-        sql = f"SELECT {_NODE} FROM nodes WHERE {where} ORDER BY position {order}, opening {order} LIMIT ?"
-        edges = [edge for _, edge in bounds]
-        rows = self._c.execute(sql, (*values, *edges, -1 if limit is None else max(0, limit))).fetchall()
+        keys = {"thread": self._number(thread), "level": level}
+        rows = self._placed(_NODE, "nodes", keys, after, before, newest_first, limit)
         return [Node(thread, row[0], self._ref(row[1]), *row[2:]) for row in rows]
 
     # -- turns under analysis --------------------------------------------------------------------------------
@@ -177,15 +196,8 @@ class DerivedReader(Names):
         newest_first: bool = False,
         limit: int | None = None,
     ) -> list[TurnMark]:
-        where, values = "thread = ? AND rule = ?", [self._number(thread), plain(rule)]
-        bounds = [(sign, edge) for sign, edge in ((">", after), ("<", before)) if edge is not None]
-        where += "".join(f" AND position {sign} ?" for sign, _ in bounds)
-        order = "DESC" if newest_first else "ASC"
-        sql = (
-            f"SELECT {_MARK} FROM turn_marks WHERE {where} ORDER BY position {order}, opening {order} LIMIT ?"
-        )
-        edges = [edge for _, edge in bounds]
-        rows = self._c.execute(sql, (*values, *edges, -1 if limit is None else max(0, limit))).fetchall()
+        keys = {"thread": self._number(thread), "rule": plain(rule)}
+        rows = self._placed(_MARK, "turn_marks", keys, after, before, newest_first, limit)
         return [
             TurnMark(thread, rule, self._ref(o), p, due, pin, bool(gone), e, v, k, self._sources(s))
             for o, p, due, pin, gone, e, v, k, s in rows
