@@ -16,6 +16,7 @@ from backscroll.derive.tree import just_before
 from backscroll.derive.window import Marks, Window, window_of
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import log_of, message_of
+from backscroll.engine.strides import in_strides
 from backscroll.errors import NotFound
 from backscroll.record.derived import Made, TurnMark
 from backscroll.record.history import DELETED, FORGOTTEN, Entry
@@ -46,14 +47,7 @@ def progress_name(window: Window) -> str:
 
 def catch_up(engine: Engine, thread: str, limit: int | None = None) -> int:
     """Bring marks and assertions of a thread up to date, at most so many events; gives how many it took on."""
-    done = 0
-    while limit is None or done < limit:
-        step = _STEP if limit is None else min(_STEP, limit - done)
-        more = _step(engine, thread, step)
-        done += more
-        if more < step:
-            break
-    return done
+    return in_strides(lambda most: _step(engine, thread, most), _STEP, limit)
 
 
 def rebuild(engine: Engine, thread: str) -> int:

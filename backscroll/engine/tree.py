@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 from backscroll.derive.spans import rank
 from backscroll.derive.tree import PROGRESS, Level, Region, Said, just_before, opens, piece, regroup, span
 from backscroll.engine.lineage import View
+from backscroll.engine.strides import in_strides
 from backscroll.engine.tree_reading import FarSummary, far_summaries, node_summaries, text_of_node
 from backscroll.engine.tree_texts import Texts, changed_by, said_of
 from backscroll.errors import NotFound
@@ -35,14 +36,7 @@ _TRIES = 3
 
 def catch_up(engine: Engine, thread: str, limit: int | None = None) -> int:
     """Bring the tree of a thread up to date, at most so many events; gives how many it took on."""
-    done = 0
-    while limit is None or done < limit:
-        step = _STEP if limit is None else min(_STEP, limit - done)
-        more = _step(engine, thread, step)
-        done += more
-        if more < step:
-            break
-    return done
+    return in_strides(lambda most: _step(engine, thread, most), _STEP, limit)
 
 
 def rebuild(engine: Engine, thread: str) -> int:
