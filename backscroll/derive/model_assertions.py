@@ -107,7 +107,7 @@ def plan(
     `rule_key` names the same messages (`assertions.rule_key`); `stand_in` is what rules found in them.
     """
     heard = _heard(messages)
-    if sum(len("".join(h.text.split())) for h in heard) < _LEAST:
+    if not _enough(heard):
         return None
     world = world if world.strip() else ""
     given = _transcript(heard, count)
@@ -121,7 +121,7 @@ def plan(
         key=how.key([rests.hex()]),
         ask=_ask(frame, given, told, spoken, count),
         stand_in=Claimed(stand_in),
-        sources=tuple(m.revision for m, h in zip(messages, heard, strict=True) if h.text),
+        sources=tuple(m.revision for m in messages),  # what rules know from tools is kept with the reading
         limit=MOST,
         given=given,
         frame=frame,
@@ -130,6 +130,15 @@ def plan(
         heard=heard,
         world=world,
     )
+
+
+def worth_reading(messages: Sequence[Message]) -> bool:
+    """False where too little was said in a turn to ask a model about it."""
+    return _enough(_heard(messages))
+
+
+def _enough(heard: Sequence[Heard]) -> bool:
+    return sum(len("".join(h.text.split())) for h in heard) >= _LEAST
 
 
 def _heard(messages: Sequence[Message]) -> tuple[Heard, ...]:

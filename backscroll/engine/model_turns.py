@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from backscroll.derive.assertions import from_body
+from backscroll.derive.model_assertions import worth_reading
 from backscroll.derive.window import window_of
 from backscroll.engine.analysing import catch_up
 from backscroll.engine.extracting import (
@@ -54,11 +55,14 @@ def pending(
 ) -> list[Due]:
     """Turns that are due and that no model has read, newest first; imported ones only where that is asked for."""
 
+    counted = [0]
+
     def look(reader: Reader) -> list[Due]:
         marks = [m for m in reader.turn_marks(thread, window_of(engine.settings).rule) if m.due and m.key]
         marks.reverse()
         keys = [m.key for m in marks]
         read, failed = found_by_models(reader, keys), failed_extractions(reader, keys)
+        counted[0] = sum(key in read for key in keys)
         now = engine.means.now()
         out: list[Due] = []
         for mark in marks:
@@ -66,12 +70,17 @@ def pending(
                 continue
             if not imported and mark.sources and is_imported(reader, mark.sources[0]):
                 continue
-            out.append(_due(reader, mark))
+            due = _due(reader, mark)
+            if not worth_reading(due.messages):
+                continue  # nobody is asked about an "ok"
+            out.append(due)
             if limit is not None and len(out) >= limit:
                 break
         return out
 
-    return engine.store.read(look)
+    found = engine.store.read(look)
+    _note(engine, thread, counted[0])
+    return found
 
 
 def _due(reader: Reader, mark: TurnMark) -> Due:
@@ -153,9 +162,30 @@ def _again(engine: Engine, thread: str, mark: TurnMark) -> Due | None:
 
 
 def _count(tx: Writer, thread: str) -> None:
-    """Graphs that others hold in memory have something new to read."""
-    name = f"{EXTRACTED}{thread}"
-    tx.set_meta(name, str(int(tx.meta(name) or "0") + 1))
+    """Graphs that others hold in memory have something new to read: of this thread, and of those that share its turns."""
+    state = tx.thread(thread)
+    for kin in tx.family(state.root) if state is not None else ():
+        times, turns = _counted(tx, kin.id)
+        tx.set_meta(f"{EXTRACTED}{kin.id}", f"{times + 1}.{turns + (kin.id == thread)}")
+
+
+def _note(engine: Engine, thread: str, turns: int) -> None:
+    """The same where the number of read turns is another: words that are shared were read, or forgotten, elsewhere."""
+    if engine.store.read(lambda reader: _counted(reader, thread))[1] == turns:
+        return
+
+    def work(tx: Writer) -> None:
+        times, before = _counted(tx, thread)
+        if before != turns:
+            tx.set_meta(f"{EXTRACTED}{thread}", f"{times + 1}.{turns}")
+
+    engine.store.write(work)
+
+
+def _counted(reader: Reader, thread: str) -> tuple[int, int]:
+    """How often something was read, and how many turns were read when somebody last looked."""
+    times, _, turns = (reader.meta(f"{EXTRACTED}{thread}") or "").partition(".")
+    return int(times or "0"), int(turns or "0")
 
 
 def estimate(engine: Engine, thread: str) -> Estimate | None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from backscroll.derive.model_assertions import worth_reading
 from backscroll.derive.window import Window, window_of
 from backscroll.engine.analysing import catch_up, planned
 from backscroll.engine.extracting import (
@@ -23,6 +24,7 @@ from backscroll.engine.extracting import (
     reading_now,
 )
 from backscroll.engine.graph_holding import held_graph
+from backscroll.engine.model_turns import messages_of
 from backscroll.record.derived import TurnMark
 from backscroll.record.ports import Reader
 from backscroll.vocab.assertion import TurnState, TurnStatus
@@ -43,7 +45,7 @@ class _Known:
     read: Mapping[bytes, Read]
     failed: Mapping[bytes, Failed]
     busy: str | None  # the turn that a model reads just now
-    imported: frozenset[Ref]
+    left: frozenset[Ref]  # turns that no model is going to read by itself
 
 
 class ThreadWindow:
@@ -116,13 +118,15 @@ class ThreadWindow:
                 elif opening in wanted:
                     marks[opening] = now
         keys = [m.key for m in marks.values() if m.key]
+        read = found_by_models(reader, keys)
+        unread = [m for m in marks.values() if with_model and m.key and m.key not in read]
         return _Known(
             marks,
             reader.turn_state(self.thread.id, openings),
-            found_by_models(reader, keys),
+            read,
             failed_extractions(reader, keys) if with_model else {},
             reading_now(reader, self.thread.id, engine.means.now()),
-            frozenset(o for o in openings if with_model and o.seq and is_imported(reader, o)),
+            frozenset(m.opening for m in unread if not _waits_for_a_model(reader, m)),
         )
 
     def _status(self, turn: Turn, opening: Ref, known: _Known, newest: int, with_model: bool) -> TurnStatus:
@@ -154,7 +158,7 @@ class ThreadWindow:
         if mark.key in known.failed:
             failed = known.failed[mark.key]
             return replace(status, state=TurnState.FAILED, why=failed.why, tries=failed.tries)
-        return status if opening in known.imported else replace(status, state=TurnState.DUE)
+        return status if opening in known.left else replace(status, state=TurnState.DUE)
 
     def _affected(self, told: list[TurnStatus]) -> set[Ref]:
         """Turns that speak of what an outdated earlier turn introduced, as far as the graph in memory knows."""
@@ -163,3 +167,10 @@ class ThreadWindow:
         if held is None:
             return set()
         return {opening for each in outdated for opening in held.graph.affected(each)} - set(outdated)
+
+
+def _waits_for_a_model(reader: Reader, mark: TurnMark) -> bool:
+    """False for what was brought in, which waits for consent, and for turns in which too little was said."""
+    if mark.sources and is_imported(reader, mark.sources[0]):
+        return False
+    return worth_reading(messages_of(reader, mark.sources))

@@ -61,7 +61,7 @@ def _check(graph: Graph, override: Override, later: Sequence[Override]) -> None:
             view = graph.node(node)
             assert predicate not in {f.predicate for f in view.attributes}, override
     elif change is Change.RENAME and not any(o.change in _NAMING for o in later):
-        if not any(o.change is Change.DELETE for o in later):
+        if graph.find(override.node) is not None:  # what nobody speaks of any more has no name either
             assert graph.node(override.node).name == override.value, override
     elif change is Change.DELETE and not later:
         assert graph.find(override.node) is None, override
