@@ -344,10 +344,17 @@ def test_the_demonstration(cli: Cli, language: str) -> None:
         "revisions",
         "choose",
         "undo",
+        "graph show",
+        "graph why",
+        "graph world",
         "log",
         "verify",
     ):
         assert f"$ backscroll {command}" in done.out
+    moved = done.out.partition("$ backscroll graph history")[2]
+    assert ("白石镇" if language == "zh" else "Dunmere") in moved.partition("$ ")[0], (
+        "the graph follows the edit"
+    )
     assert "[柿子树]" in done.out
     assert "[midnight]" in done.out
     assert ("一切完好" if language == "zh" else "Everything is sound") in done.out
@@ -356,7 +363,7 @@ def test_the_demonstration(cli: Cli, language: str) -> None:
 def test_the_demonstration_kept(cli: Cli) -> None:
     """`--keep` leaves a store that can be explored."""
     kept = cli.ok("demo", "--keep", "--json", TMPDIR=str(cli.folder)).json
-    assert len(kept["threads"]) == 2
+    assert len(kept["threads"]) == 3
     assert cli.ok("verify", "--store", kept["store"]).code == 0
     told = cli.ok("demo", "--keep", TMPDIR=str(cli.folder)).out
     assert "BACKSCROLL_STORE=" in told

@@ -20,8 +20,10 @@ from backscroll.surfaces.i18n import spoken, t
 
 SAMPLES = Path(backscroll.__file__).with_name("samples")
 _AGENT, _ROLEPLAY = "coding-agent.jsonl", "roleplay-zh.jsonl"
+_ELF, _WORLD = "elf-{}.jsonl", "elf-world-{}.json"  # one for each language
 _TITLE = "夜猫书店"
 _EDITED = 6
+_MOVED = "7"  # the message that says where the elf moved
 _SMALL = "3000"  # tokens into which the session of the agent does not fit
 _NEW_WORDS = "外婆每年都给它系一条红绳，说它只是在想事情。后来外婆搬去城里的那个秋天，它结了满满一树柿子，红得像一树小灯笼。"
 
@@ -56,6 +58,8 @@ def _silently(session: Session, store: Path, *, keep: bool) -> None:
         thread = engine.thread(engine.import_path(SAMPLES / _ROLEPLAY)[0].thread or "")
         thread.rename(_TITLE)
         thread.edit(thread.message(_EDITED - 1).id, _NEW_WORDS)
+        elf = engine.thread(engine.import_path(SAMPLES / _ELF.format(spoken()))[0].thread or "")
+        elf.window.flush()
         infos = [shapes.of_thread(info) for info in engine.threads()]
     session.screen.json({"store": str(store) if keep else None, "threads": infos})
 
@@ -64,12 +68,26 @@ def _tour(session: Session, store: Path, *, keep: bool) -> None:
     screen = session.screen
     _say(session, t("demo.welcome"))
     _go(session, store, _Step(t("demo.imported"), (("import", _AGENT, _ROLEPLAY), ("threads",))))
-    with session_apart(store).engine() as engine:
-        ids = {info.kind: info.id[:8] for info in engine.threads()}
+    ids = _ids(store)
     for step in _steps(ids["agent"], ids["roleplay"]):
+        _go(session, store, step)
+    elf, world = _ELF.format(spoken()), _WORLD.format(spoken())
+    _go(session, store, _Step(t("demo.elf"), (("import", elf),)))
+    tale = next(id_ for id_ in _ids(store, "roleplay").values() if id_ != ids["roleplay"])
+    for step in (
+        *_graph_steps(tale, world),
+        _Step(t("demo.logged"), (("log", tale, "-n", "5"), ("verify",))),
+    ):
         _go(session, store, step)
     screen.line()
     _say(session, t("demo.kept", store=store) if keep else t("demo.gone"))
+
+
+def _ids(store: Path, kind: str = "") -> dict[str, str]:
+    """Short ids: by kind, or with one, all of that kind by themselves."""
+    with session_apart(store).engine() as engine:
+        found = [info for info in engine.threads() if kind in ("", info.kind)]
+        return {info.id if kind else info.kind: info.id[:8] for info in found}
 
 
 def _go(session: Session, store: Path, step: _Step) -> None:
@@ -88,7 +106,7 @@ def _go(session: Session, store: Path, step: _Step) -> None:
 
 def _real(words: tuple[str, ...]) -> list[str]:
     """The words with the samples where they really are."""
-    return [str(SAMPLES / word) if word in (_AGENT, _ROLEPLAY) else word for word in words]
+    return [str(SAMPLES / word) if (SAMPLES / word).is_file() else word for word in words]
 
 
 def _steps(agent: str, roleplay: str) -> list[_Step]:
@@ -126,7 +144,31 @@ def _steps(agent: str, roleplay: str) -> list[_Step]:
                 ("undo", agent),
             ),
         ),
-        _Step(t("demo.logged"), (("log", roleplay, "-n", "5"), ("verify",))),
+    ]
+
+
+def _graph_steps(tale: str, world: str) -> list[_Step]:
+    """What the tale says about the world, how that follows an edit, and what a person makes of it."""
+    who, place = t("demo.elf_name"), t("demo.elf_place")
+    return [
+        _Step(t("demo.graphed"), (("graph", "flush", tale), ("graph", "show", tale))),
+        _Step(
+            t("demo.moved"),
+            (
+                ("graph", "why", tale, who, "lives_in"),
+                ("edit", tale, _MOVED, t("demo.elf_words")),
+                ("graph", "history", tale, who, "lives_in"),
+                ("graph", "turns", tale),
+            ),
+        ),
+        _Step(
+            t("demo.corrected"),
+            (
+                ("graph", "set", tale, who, "lives_in", "--to", place),
+                ("graph", "world", tale, world),
+                ("graph", "show", tale, who),
+            ),
+        ),
     ]
 
 
