@@ -116,7 +116,21 @@ def normal(text: str) -> str:
 def words_of(text: str, at: int = 0) -> list[Word]:
     """The tagged words of a normal text, in order, with their places."""
     out: list[Word] = []
-    for word, tag in cutter().tag(text):
-        out.append(Word(word, at, at + len(word), tag))
-        at += len(word)
+    for found, kind in cutter().tag(text):
+        for word, tag in _recut(found, kind):
+            out.append(Word(word, at, at + len(word), tag))
+            at += len(word)
     return out
+
+
+def _recut(word: str, tag: str) -> list[tuple[str, str]]:
+    """What the word cutter takes for a name though it is none, or is one with a verb at its end or its beginning."""
+    if word in listed("no_names"):
+        return [(word, "n")]
+    if tag != "nr" or len(word) < 3 or cutter().has_word(word):
+        return [(word, tag)]
+    if word[-1] in letters("verbs_after_names"):
+        return [(word[:-1], tag), (word[-1], "v")]
+    if word[0] in letters("verbs_before_names"):
+        return [(word[0], "v"), (word[1:], tag)]
+    return [(word, tag)]
