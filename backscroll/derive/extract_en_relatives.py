@@ -65,6 +65,8 @@ def _relative(r: Reading, i: int, found: Phrase, owner: Named) -> None:
         and line.tag(i + 1) in ",."
     ):
         name, sure = line.words[found.start - 2], 0.8
+    if name is None and (name := _is(r, i, found)) is not None:
+        sure = 0.85
     if "ex" in found.text.lower().split()[:1] or low.startswith("ex-"):
         if name is not None:
             r.add(Claim.END, Named(name.text, "person"), relation, to=owner, sure=0.9)
@@ -83,6 +85,13 @@ def _relative(r: Reading, i: int, found: Phrase, owner: Named) -> None:
         who = r.relative(owner.name, low)
         r.relation(who, relation, owner, _PLAIN, 0.8)
         r.people.append((r.number, line.words[found.start].start, who.name))
+
+
+def _is(r: Reading, i: int, found: Phrase) -> Word | None:
+    """ "my brother is Tom.": the name, where it is all that is said."""
+    line = r.line
+    alone = line.low(i + 1) in {"is", "was"} and line.tag(i + 2) == "K" and line.tag(i + 3) in ",."
+    return line.words[i + 2] if alone and _real(r, found) else None
 
 
 def _several(r: Reading, i: int) -> None:

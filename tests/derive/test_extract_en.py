@@ -63,6 +63,8 @@ def told(text: str, *, speaker: str = "Sam", addressee: str = "", role: str = "u
         # people among each other
         ("This is my brother Tom.", {("Tom", "sibling_of", "Sam")}),
         ("Kael is Lyra's brother.", {("Kael", "sibling_of", "Lyra")}),
+        ("Lyra's brother is Kael.", {("Kael", "sibling_of", "Lyra")}),
+        ("My brother is Tom, by the way.", {("Tom", "sibling_of", "Sam")}),
         ("Tom's wife Ines sings.", {("Ines", "spouse_of", "Tom")}),
         ("We have two kids, but our daughters, Mia and Ida, are loud.", {("Mia", "child_of", "Sam"), ("Ida", "child_of", "Sam")}),
         ("My boss, Mr. Klein, is late.", {("Mr. Klein", "boss_of", "Sam")}),
