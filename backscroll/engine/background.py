@@ -29,6 +29,7 @@ _SPARE = 20  # of these, before whose end a worker lets go: the step at hand has
 #: Messages or turns that one step takes on before others get a chance.
 STRIDE = 500
 _SILENCE = 60  # seconds between two looks for conversations that have ended
+_WANTED = 16  # threads whose graphs are kept up to date for prompts
 _IDLE = 2.0  # seconds after which a resting worker looks for what other processes wrote
 
 #: A step: brings one kind of derived things of a thread up to date, at most so many; gives how many it made.
@@ -97,6 +98,9 @@ class Worker:
         self._resting: dict[str, int] = {}  # threads that failed, with the event at which they did
         self._held: dict[str, _Held] = {}
         self._looked = 0  # when threads without news were last looked for
+        self._wanted: dict[
+            str, bool
+        ] = {}  # threads whose graph prompts need; True: it is still to be put together
 
     # -- life ------------------------------------------------------------------------------------------------
 
@@ -121,6 +125,13 @@ class Worker:
         """Something was written."""
         self._wake.set()
 
+    def warm(self, thread: str) -> None:
+        """A prompt needs the graph of a thread: put it together, and keep it up to date from now on."""
+        self._wanted[thread] = True
+        while len(self._wanted) > _WANTED:
+            del self._wanted[next(iter(self._wanted))]
+        self._wake.set()
+
     @property
     def working(self) -> bool:
         """True while there is a thread of its own."""
@@ -134,6 +145,7 @@ class Worker:
             except BackscrollError as error:  # the store cannot be reached now: told, and tried again
                 self.progress.last_error = f"{type(error).__name__}: {error}"
                 done = 0
+            self._warm_wanted()
             if not done:
                 self._wake.wait(_IDLE)
                 self._look_for_silence()
@@ -149,6 +161,19 @@ class Worker:
                 break
             done += self._one(held)
         return done
+
+    def _warm_wanted(self) -> None:
+        """Put together the graphs that prompts asked for."""
+        for name in [name for name, waits in list(self._wanted.items()) if waits]:
+            if not self._stop.is_set():
+                self._warm(name)
+
+    def _warm(self, name: str) -> None:
+        from backscroll.engine.graph_holding import warm
+
+        self._wanted[name] = False
+        with contextlib.suppress(BackscrollError):  # the thread may be gone by now
+            warm(self.engine.thread(name))
 
     def _look_for_silence(self) -> None:
         """Now and then: conversations in which nothing more is said."""
@@ -221,6 +246,8 @@ class Worker:
 
         with contextlib.suppress(BackscrollError):  # the thread may be gone by now
             preload(self.engine.thread(thread))
+        if thread in self._wanted:
+            self._warm(thread)
 
     def _let_go(self, held: _Held) -> None:
         """Somebody else may take it up, from where it was; what was made meanwhile is there."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from backscroll.graph.telling import tell
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 LEAST = 40  # tokens below which nothing useful can be said
 _BEHIND = 60  # events that may be caught up with while a prompt waits
 _SAID = 4000  # characters of the newest words that are looked through for names
-_NAMED, _SEEN = 8, 24  # nodes that are asked for, and that stand around them
+_LOOKED = 64  # sentences for a fact that are looked up, the newest ones
 
 
 def graph_block(composer: Composer, room: int, shown: Collection[Ref]) -> Block | None:
@@ -38,23 +39,20 @@ def graph_block(composer: Composer, room: int, shown: Collection[Ref]) -> Block 
     words = _talked_about(composer)
     if not words.strip():
         return None
-    from backscroll.engine.graph_holding import graph_of
+    from backscroll.engine.graph_holding import NAMED, SEEN, at_hand
 
-    graph = graph_of(thread, behind=_BEHIND)
-    names = [] if graph is None else graph.mentioned(words)[:_NAMED]
-    if graph is None or not names:
-        return None
-    around = graph.around(names, depth=1, limit=_SEEN)
-    standing = thread.reading(lambda view: _standing(view, _sources(around)))
-    news = _news(around, frozenset(shown), standing, words)
-    if not any(f.rank is not Rank.DEFAULT for f in (*_facts(news), *news.relations)):
-        return None
-    meter = composer.meter
-    language = "zh" if composer.language.startswith("zh") else "en"
-    frame = meter.parts((Text(""),))
-    told = tell(
-        news, composer.ask.tokenizer.count, room - frame, language=language, number=thread.graph.numbers()
-    )
+    with at_hand(thread, _BEHIND) as held:
+        names = [] if held is None else held.graph.mentioned(words)[:NAMED]
+        if held is None or not names:
+            return None
+        around = held.graph.around(names, depth=1, limit=SEEN)
+        news = thread.reading(lambda view: _news(around, _Seen(composer, view, shown), words))
+        if not any(f.rank is not Rank.DEFAULT for f in (*_facts(news), *news.relations)):
+            return None
+        meter = composer.meter
+        language = "zh" if composer.language.startswith("zh") else "en"
+        frame = meter.parts((Text(""),))
+        told = tell(news, composer.ask.tokenizer.count, room - frame, language=language, number=held.number)
     parts = (Text(told.text),)
     tokens = meter.parts(parts)
     if not told.facts or tokens > room:
@@ -88,46 +86,62 @@ def _facts(around: Neighbourhood) -> Iterable[Fact]:
     return (fact for node in around.nodes for fact in (*node.attributes, *node.relations))
 
 
-def _sources(around: Neighbourhood) -> set[Ref]:
-    """The revisions on which facts rest."""
-    facts = (*_facts(around), *around.relations)
-    return {source for fact in facts for source, _ in _quotes(fact)}
-
-
 def _quotes(fact: Fact) -> Iterable[tuple[Ref, str]]:
-    """The sentences on which a fact rests, and the revisions that hold them."""
-    for evidence in fact.evidence:
+    """The sentences on which a fact rests, the newest first, and the revisions that hold them."""
+    for evidence in reversed(fact.evidence):
         if evidence.assertion is not None and evidence.assertion.source is not None:
             yield evidence.assertion.source, evidence.assertion.quote
 
 
-def _standing(view: View, sources: Iterable[Ref]) -> frozenset[Ref]:
-    """Those revisions that the history shows now, and prompts may show."""
+class _Seen:
+    """What of the revisions on which facts rest can still be read: in the history, in the prompt."""
 
-    def shows(source: Ref) -> bool:
-        event = view.reader.event(source)
-        entry = None if event is None or event.message is None else view.entry(event.message)
+    def __init__(self, composer: Composer, view: View, shown: Collection[Ref]) -> None:
+        self._view = view
+        self._shown = frozenset(shown)
+        # Only a rare event can change what stands in a history: between two, each revision is looked up once.
+        shelf = composer.thread.engine.memo.shelf("standing", 50)
+        key = (composer.thread.id, composer.sheet.standing.rare)
+        self._known: dict[Ref, bool] = shelf.setdefault(key, {})
+
+    def in_history(self, source: Ref) -> bool:
+        """True where the history shows a revision now, and prompts may show it."""
+        found = self._known.get(source)
+        if found is None:
+            found = self._known[source] = source in self._shown or self._stands(source)
+        return found
+
+    def _stands(self, source: Ref) -> bool:
+        event = self._view.reader.event(source)
+        entry = None if event is None or event.message is None else self._view.entry(event.message)
         if entry is None or not entry.live or entry.flags & HIDDEN:
             return False
         return entry.revision == source
 
-    return frozenset(source for source in sources if shows(source))
+    def quotes(self, fact: Fact) -> tuple[list[str], bool]:
+        """A few sentences for a fact that still stand, the newest ones, and whether the prompt shows them all."""
+        found: list[str] = []
+        for source, quote in islice(_quotes(fact), _LOOKED):
+            if not self.in_history(source):
+                continue
+            found.append(quote)
+            if source not in self._shown:
+                return found, False
+        return found, True
 
 
-def _news(
-    around: Neighbourhood, shown: frozenset[Ref], standing: frozenset[Ref], words: str
-) -> Neighbourhood:
+def _news(around: Neighbourhood, seen: _Seen, words: str) -> Neighbourhood:
     """What is worth telling: facts that still stand and that the prompt does not show in full, of things it may name."""
     said = [words]
-
-    def worth(fact: Fact) -> bool:
+    kept: set[int] = set()
+    for fact in (*_facts(around), *around.relations):
         if fact.rank is not Rank.SAID:
-            return True
-        alive = [(source, quote) for source, quote in _quotes(fact) if source in standing]
-        said.extend(quote for _, quote in alive)
-        return bool(alive) and not all(source in shown for source, _ in alive)
-
-    kept = {id(f) for f in (*_facts(around), *around.relations) if worth(f)}
+            kept.add(id(fact))
+            continue
+        quotes, shown = seen.quotes(fact)
+        said += quotes
+        if quotes and not shown:
+            kept.add(id(fact))
     text = "\n".join(said).casefold()
     nodes = [
         replace(

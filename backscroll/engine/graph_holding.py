@@ -1,14 +1,17 @@
 """Graphs in memory: each brought up to date, turn by turn, when somebody looks, and thrown away when words are forgotten.
 
 Owns how a graph is put together from marks, claims, overrides and descriptions of the world, and which are kept at hand. Every OS
-thread has its own, so that nobody changes what another one is reading. Before: `engine/analysing`, `engine/graph_acts`,
-`graph/fold`. After: `engine/graphing`.
+thread has its own, so that nobody changes what another one is reading; where a background worker lives, prompts share one that
+the worker keeps, under its lock, and never wait for it. Before: `engine/analysing`, `engine/graph_acts`, `graph/fold`. After:
+`engine/graphing`, `engine/graph_block`.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
@@ -20,7 +23,7 @@ from backscroll.engine.lineage import View
 from backscroll.graph.fold import Graph, let_go
 from backscroll.graph.view import Options
 from backscroll.record.derived import TurnMark
-from backscroll.record.ports import Reader
+from backscroll.record.ports import Reader, ThreadState
 from backscroll.vocab.assertion import Assertion, TurnClaims
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
@@ -30,8 +33,18 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 _HELD = 16  # graphs in memory
+_SHARED = 0  # in the place of the number of an OS thread: the graph that prompts share
+_PATIENCE = 0.05  # seconds that a prompt waits for a graph that is being changed
+_SAID = 4000  # characters of a message that are looked through for names
+NAMED, SEEN = 8, 24  # nodes that a prompt asks for, and that stand around them
+_COLD = 600  # turns whose graph is put together while the first prompt of a process waits
 _TELLING = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD})
 _ACTING = _TELLING | {Kind.LIFTED, Kind.UNDONE, Kind.REDONE}
+#: Rare events that change neither a message nor what a person says of the world.
+_QUIET = frozenset(
+    {Kind.CREATED, Kind.RENAMED, Kind.TAGGED, Kind.UNTAGGED, Kind.COMPACTED, Kind.CROPPED, Kind.UNCROPPED, Kind.TASKED,
+     Kind.REMEMBERED, Kind.CODE_CHANGED, Kind.NOTED}
+)  # fmt: skip
 #: In the store's meta, for each thread: how many turns a model has analysed.
 EXTRACTED = "extracted:"
 
@@ -50,9 +63,32 @@ class Held:
         default_factory=dict[Ref, tuple[bytes, bytes, tuple[Ref, ...]]]
     )
     acts: list[Event] = field(default_factory=list[Event])
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    _begins: dict[Ref, bytes] = field(default_factory=dict[Ref, bytes])
+    _order: list[bytes] = field(default_factory=list[bytes])  # where the turns of the history begin
 
     def __post_init__(self) -> None:
         self.graph = Graph(options=self.options)
+
+    def number(self, opening: Ref) -> int:
+        """The number of a turn; -1 where its opening is not in the history any more."""
+        if opening.seq == 0:
+            return 0
+        place = self._begins.get(opening)
+        return -1 if place is None else bisect_right(self._order, place)
+
+    def place(self, marks: Mapping[Ref, TurnMark | None], *, everything: bool = False) -> None:
+        """Note where turns begin, or that they are gone; `everything`: there are no others."""
+        stands = {o: m.position for o, m in marks.items() if m is not None and not m.gone and o.seq}
+        if everything:
+            self._begins, self._order = stands, sorted(stands.values())
+            return
+        for opening in marks:
+            if (old := self._begins.pop(opening, None)) is not None:
+                del self._order[bisect_left(self._order, old)]
+        for opening, position in stands.items():
+            self._begins[opening] = position
+            insort(self._order, position)
 
 
 def held_graph(engine: Engine, thread: str) -> Held | None:
@@ -62,19 +98,31 @@ def held_graph(engine: Engine, thread: str) -> Held | None:
 
 def moved_on(engine: Engine, step: Step) -> None:
     """A step of the analysis was written: bring the graph in memory along, where it was up to date before."""
-    held = held_graph(engine, step.thread)
-    if held is None or held.seen != step.seen or held.rule != step.window.rule:
-        return
     marks = {o: step.marks.get(o) for o in step.marks.changed}
-    engine.store.read(lambda reader: _put(reader, held, marks))
-    held.seen = step.upto
+    for held in _moving(engine, step.thread):
+        if held.seen == step.seen and held.rule == step.window.rule:
+            engine.store.read(lambda reader, held=held: _put(reader, held, marks))
+            held.place(marks)
+            held.seen = step.upto
+
+
+def _moving(engine: Engine, thread: str) -> Iterator[Held]:
+    """The graphs of a thread that this OS thread may change, each while it is locked."""
+    for held in (held_graph(engine, thread), _shared(engine, thread)):
+        if held is not None:
+            with held.lock:
+                yield held
+
+
+def _shared(engine: Engine, thread: str) -> Held | None:
+    return cast("Held | None", engine.memo.shelf("graphs", _HELD).get((thread, _SHARED)))
 
 
 def moved_by_model(engine: Engine, thread: str, mark: TurnMark, claims: tuple[Assertion, ...]) -> None:
     """A model read a turn: bring the graph in memory along, where it holds that very version."""
-    held = held_graph(engine, thread)
-    if held is not None and held.marks.get(mark.opening) == (mark.position, mark.key, mark.sources):
-        held.graph.put(TurnClaims(mark.opening, mark.position, claims))
+    for held in _moving(engine, thread):
+        if held.marks.get(mark.opening) == (mark.position, mark.key, mark.sources):
+            held.graph.put(TurnClaims(mark.opening, mark.position, claims))
 
 
 def _put(reader: Reader, held: Held, marks: Mapping[Ref, TurnMark | None]) -> None:
@@ -108,30 +156,104 @@ def claims_of(reader: Reader, marks: Sequence[TurnMark]) -> dict[Ref, TurnClaims
     return out
 
 
-def graph_of(thread: Thread, *, behind: int | None = None) -> Graph | None:
-    """The graph as it stands now. With `behind`, None where more events than that wait to be analysed."""
+def graph_of(thread: Thread) -> Graph:
+    """The graph as it stands now, for this OS thread."""
+    catch_up(thread.engine, thread.id)
+    return _brought_along(thread, threading.get_ident()).graph
+
+
+def _brought_along(thread: Thread, whose: int) -> Held:
+    """A graph that is up to date with the marks in the store; made where there is none. Kept for whoever it is."""
     engine = thread.engine
-    window = window_of(engine.settings)
+    window, options = window_of(engine.settings), options_of(thread)
     name = progress_name(window)
-    if behind is not None:
-        seen = engine.store.read(lambda r: r.progress(thread.id, name))
-        if thread.head - seen > behind:
-            return None
-    catch_up(engine, thread.id)
-    kept = held_graph(engine, thread.id)
-    options = options_of(thread)
+    shelf = engine.memo.shelf("graphs", _HELD)
+    kept = cast("Held | None", shelf.get((thread.id, whose)))
     fresh = kept is None or (kept.rule, kept.options) != (window.rule, options)
     held = Held(options, window.rule) if kept is None or fresh else kept
-    told = held.told
-    if kept is held and engine.store.read(lambda reader: _forgot(reader, thread, told)):
-        let_go()
-        held = Held(options, window.rule)  # whatever the other keeps to be quick goes with it
-    if not _filled(thread, held, name):  # an artefact that others shared was forgotten with their words
-        rebuild(engine, thread.id)
-        held = Held(options, window.rule)
-        _filled(thread, held, name)
-    engine.memo.shelf("graphs", _HELD)[thread.id, threading.get_ident()] = held
-    return held.graph
+    with held.lock:
+        told = held.told
+        if kept is held and engine.store.read(lambda reader: _forgot(reader, thread, told)):
+            let_go()
+            held = Held(options, window.rule)  # whatever the other keeps to be quick goes with it
+        if not _filled(thread, held, name):  # an artefact that others shared was forgotten with their words
+            rebuild(engine, thread.id)
+            held = Held(options, window.rule)
+            _filled(thread, held, name)
+    shelf[thread.id, whose] = held
+    return held
+
+
+# -- for prompts -------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def at_hand(thread: Thread, behind: int) -> Generator[Held | None]:
+    """The graph for a prompt, as far as it can be had without waiting; nobody changes it meanwhile.
+
+    None where more events than `behind` wait to be analysed, and where it has still to be put together: by the worker, or,
+    where none lives, while the next prompt waits. What a worker has not analysed yet is too fresh to be missed.
+    """
+    held = _for_prompts(thread, behind)
+    if held is None or not held.lock.acquire(timeout=_PATIENCE):
+        yield None
+        return
+    try:
+        yield held
+    finally:
+        held.lock.release()
+
+
+def _for_prompts(thread: Thread, behind: int) -> Held | None:
+    engine = thread.engine
+    worker = engine.worker()
+    rule = window_of(engine.settings).rule
+    held = _shared(engine, thread.id) if worker.working else held_graph(engine, thread.id)
+    told = None if held is None or held.rule != rule else held.told
+    state, late, news = engine.store.read(lambda reader: _behind(engine, reader, thread, told))
+    if late > behind:
+        return None
+    if told is None and worker.working:
+        worker.warm(thread.id)
+        return None
+    if told is None and state.turns > _COLD and _first_time(engine, state):
+        return None
+    if worker.working and held is not None and all(e.kind in _QUIET for e in news):
+        return held
+    if worker.working and any(e.kind is Kind.FORGOTTEN for e in news):
+        engine.memo.shelf("graphs", _HELD).pop((thread.id, _SHARED), None)
+        worker.warm(thread.id)
+        return None
+    catch_up(engine, thread.id)
+    return _brought_along(thread, _SHARED if worker.working else threading.get_ident())
+
+
+def _behind(
+    engine: Engine, reader: Reader, thread: Thread, told: int | None
+) -> tuple[ThreadState, int, Sequence[Event]]:
+    """The thread, how many events of it wait to be analysed, and what rare things happened since a graph was told."""
+    state = reader.thread(thread.id)
+    assert state is not None
+    late = state.head - reader.progress(thread.id, progress_name(window_of(engine.settings)))
+    return state, late, () if told is None else View(reader, state).others(told)
+
+
+def _first_time(engine: Engine, state: ThreadState) -> bool:
+    """True where nobody in this process has asked for the graph of a thread before: a process that lives on may wait once."""
+    shelf = engine.memo.shelf("graphs wanted", 1000)
+    return shelf.setdefault(state.id, state.head) == state.head
+
+
+def warm(thread: Thread) -> None:
+    """Put the graph that prompts share together, or bring it along, and look at what the next prompt is likely to look at.
+
+    For a worker, after it has analysed the turns.
+    """
+    held = _brought_along(thread, _SHARED)
+    words = "\n".join(message.text[:_SAID] for message in thread.recent(4))
+    with held.lock:
+        if names := held.graph.mentioned(words)[:NAMED]:
+            held.graph.around(names, depth=1, limit=SEEN)
 
 
 def _filled(thread: Thread, held: Held, name: str) -> bool:
@@ -145,17 +267,38 @@ def _refreshed(reader: Reader, thread: Thread, held: Held, name: str) -> bool:
     models = reader.meta(f"{EXTRACTED}{thread.id}") or ""
     missing = False
     if held.seen != seen or held.models != models:
-        marks = {m.opening: m for m in reader.turn_marks(thread.id, held.rule) if m.key}
         same = held.models == models
+        some = _newest(reader, thread, held) if same and held.seen < seen else None
+        marks = {m.opening: m for m in (reader.turn_marks(thread.id, held.rule) if some is None else some)}
+        keyed = {o: m for o, m in marks.items() if m.key}
         news: dict[Ref, TurnMark | None] = {
-            o: m for o, m in marks.items() if not same or held.marks.get(o) != (m.position, m.key, m.sources)
+            o: m for o, m in keyed.items() if not same or held.marks.get(o) != (m.position, m.key, m.sources)
         }
-        news |= {o: None for o in held.marks if o not in marks}
+        away = held.marks if some is None else marks
+        news |= {o: None for o in away if o in held.marks and o not in keyed}
         _put(reader, held, news)
-        missing = any(o not in held.marks for o in marks)
+        held.place(marks, everything=some is None)
+        missing = any(o not in held.marks for o in keyed)
         held.seen, held.models = seen, models
     _tell(reader, thread, held)
     return missing
+
+
+def _newest(reader: Reader, thread: Thread, held: Held) -> list[TurnMark] | None:
+    """The marks that may have changed where nothing but new turns came; None where more happened."""
+    state = reader.thread(thread.id)
+    assert state is not None
+    if not held.seen or any(e.kind not in _QUIET for e in View(reader, state).others(held.seen)):
+        return None
+    most = window_of(thread.engine.settings).size + 2
+    found: list[TurnMark] = []
+    while sum(not m.gone and m.opening.seq <= held.seen for m in found) < most:
+        before = found[-1].position if found else None
+        page = reader.turn_marks(thread.id, held.rule, before=before, newest_first=True, limit=4 * most)
+        found += page
+        if len(page) < 4 * most:
+            break
+    return found
 
 
 def _forgot(reader: Reader, thread: Thread, told: int) -> bool:

@@ -53,9 +53,7 @@ class ThreadGraph:
     @property
     def view(self) -> Graph:
         """The graph as it stands now."""
-        graph = graph_of(self.thread)
-        assert graph is not None
-        return graph
+        return graph_of(self.thread)
 
     # -- reading ---------------------------------------------------------------------------------------------
 

@@ -263,16 +263,19 @@ class Weave:
 
     def _forget_line(self, line: Line) -> None:
         way = direction(line.predicate)
-        wide = way.exclusive or line.kind is Claim.END
-        for key in (line.subject, line.object):
+        ends = line.kind is Claim.END
+        for key, one in ((line.subject, way.subject_one), (line.object, way.object_one)):
             if not key:
                 continue
-            if group := self._groups.get(key):
+            group = self._groups.get(key)
+            if group is not None:
                 group.forget(line.predicate)
                 for opposite in way.opposites:
                     group.forget(opposite)
-            if wide:
-                self._forget_slot(key, line.predicate, views_only=False)
+            if ends or (way.exclusive if way.symmetric else one):
+                # Where this end may have only one, what is said of it under any name ends something at the others.
+                for member in (key,) if group is None else group.members:
+                    self._forget_slot(member, line.predicate, views_only=False)
 
     def _forget_slot(self, key: str, predicate: str, *, views_only: bool) -> None:
         for other in self._others(key, predicate):
