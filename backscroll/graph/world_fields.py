@@ -24,6 +24,8 @@ _ITEMS = re.compile(
     r"^([ \t]*[^\s:：*|{}<>#-][^:：*|{}<>\n]{0,39})[:：][ \t]*\n((?:[ \t]*[-*•][ \t]+[^\n:：]{1,200}(?:\n|\Z))+)",
     re.MULTILINE,
 )
+#: Another field in the same line: `Race: forest elf. Faction: none.`
+_NEXT = re.compile(r"[.。;；|][ \t]{0,4}(?=([A-Za-z一-鿿][\w一-鿿 ]{0,24})[:：][ \t]*\S)")
 _ITEM = re.compile(r"^[ \t]*[-*•][ \t]+", re.MULTILINE)
 _TAG = re.compile(r"^[ \t]*</?[^<>\n]{1,60}>[ \t]*$", re.MULTILINE)
 _OWNER = re.compile(r"^[^:：\n]{1,40}?(?:'s|’s|的)\s*")
@@ -62,6 +64,7 @@ def read_fields(text: str) -> Fields:
     names: list[str] = []
     kind, text = _wpp(_TAG.sub("", text), said, names)
     text = _ITEMS.sub(_on_one_line, text)
+    text = _NEXT.sub(lambda found: "\n" if is_field(found[1].strip()) else found[0], text)
     text = _BOX.sub(lambda found: "" if _boxed(found[1], said, names) else found[0], text)
     lines = sum(1 for line in text.split("\n") if line.strip())
     sheet = len(_LINE.findall(text)) * 2 >= lines  # mostly fields: those with labels of their own count too

@@ -344,3 +344,23 @@ def test_long_input_takes_no_long_time() -> None:
         '("' * 20_000,
     ):
         world_entries([LoreEntry("Ellie", text=text)])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Race: forest elf. Faction: Silver Circle. Threat level: low.",
+        "Race: forest elf | Faction: Silver Circle | Threat level: low",
+        "Race: forest elf; Faction: Silver Circle; Threat level: low",
+    ],
+)
+def test_fields_in_one_line(text: str) -> None:
+    """Several fields in a row are as many facts; a sentence with a colon in it is none."""
+    (entry,) = world_entries([LoreEntry("Ellie", ("Ellie",), text=text)])
+    assert entry.attributes == (
+        ("race", "forest elf"),
+        ("faction", "Silver Circle"),
+        ("threat_level", "low"),
+    )
+    (prose,) = world_entries([LoreEntry("Ellie", ("Ellie",), text="She left. Note: nobody saw it.")])
+    assert prose.attributes == ()
