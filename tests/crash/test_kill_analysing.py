@@ -1,0 +1,37 @@
+"""Kill whoever analyses, corrects and ends tasks at any instant: nothing analysed is lost, and all of it comes up to date again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import backscroll
+
+ROOT = Path(backscroll.__file__).parents[1]
+ROUNDS = 6
+
+
+def kill_and_look(address: str, rounds: int, seed: int) -> None:
+    """Have children killed while they analyse, and check what they leave."""
+    command = [sys.executable, "-m", "tests.crash.analysing", address, str(rounds), str(seed)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    said = json.loads(done.stdout)
+    assert said["wrong"] == []
+    assert {"overridden", "edited"} <= set(said["kinds"])  # else nobody lived long enough to leave anything
+
+
+@pytest.mark.crash
+def test_a_sqlite_store_survives_killing_who_analyses(sqlite_url: str) -> None:
+    """Marks, assertions, overrides and tasks, killed at random moments."""
+    kill_and_look(sqlite_url, ROUNDS, 1)
+
+
+@pytest.mark.crash
+def test_a_postgres_store_survives_killing_who_analyses(database_url: str) -> None:
+    """The same on PostgreSQL, where the client is killed in the middle of its transactions."""
+    kill_and_look(database_url, ROUNDS // 2, 2)
