@@ -41,10 +41,11 @@ PATH = re.compile(
 )
 _NO_PATH = re.compile(r"[\d/.\\-]+|[/\\][\w-]+|[nN]/[aA]|[a-z]+/[a-z]+/[a-z]+")
 _LETTERS = re.compile(r"[a-z]{3}|[A-Za-z0-9_]\.[a-z]{1,5}$|[A-Z]{4}")
+# Before an @ stand 64 characters at the most: without that end a long run of Chinese would be gone through at every sign.
 ID = re.compile(
     r"(?<![A-Za-z0-9_./-])(?:"
     r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
-    r"|[\w.+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]"
+    r"|[\w.+-]{1,64}@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]"
     r"|#[A-Za-z]?\d{1,12}"
     r"|(?=[0-9a-f]{0,39}[a-f])(?=[0-9a-f]{0,39}\d)[0-9a-f]{7,40}"
     r"|[A-Z][A-Z0-9]{1,9}-\d{1,9}"

@@ -154,6 +154,11 @@ def test_paths_and_ids_are_found_in_both_languages() -> None:
     assert ids_in(text) == ["OPS-12", "4cf328c3", "mia_li_3668", "#W12345", "a@b.co", "HAT067", "20240506"]
 
 
+def test_a_long_run_of_signs_is_gone_through_once() -> None:
+    """Whoever looked for an address at every sign anew would never come to the end of this."""
+    assert ids_in("的" * 300_000 + " a@b.org") == ["a@b.org"]
+
+
 def test_what_stands_behind_a_box() -> None:
     assert box_text("- [ ] write tests ") == "write tests"
     assert box_text("no box") == "no box"
