@@ -23,8 +23,8 @@ _LETTER = r"A-Za-z0-9_\u00c0-\u04ff./#@~:+-"
 #: over plain words at once, which is most of any text.
 _TOKEN = re.compile(rf"(?<![{_LETTER}])(?![A-Za-z]?[a-z]*+[.:]?(?![{_LETTER}]))[{_LETTER}]{{4,}}+")
 _SPECIAL = re.compile(r"[_/\d]|\w\.\w|[a-z][A-Z]")
-#: Names of people and places.
-_NAME = re.compile(r"[A-Z][\w'-]++(?: [A-Z][\w'-]++)++")
+#: Names of people and places. A word has an end: without one a run of capitals would be gone through from each of them.
+_NAME = re.compile(r"[A-Z][\w'-]{1,100}+(?: [A-Z][\w'-]{1,100}+)++")
 #: What stands in quotation marks or title marks: messages, patterns, expressions, titles.
 _QUOTED = re.compile(r"[\"`'](?<!\w.)[^\"`'\n]{4,90}+[\"`'](?!\w)")
 _CHINESE = re.compile(r"《[^《》\n]{2,40}+》|「[^「」\n]{2,40}+」|“[^“”\n]{2,40}+”")

@@ -33,6 +33,11 @@ def test_specific_strings(text: str, wanted: list[str]) -> None:
     assert strings_in_text(text) == set(wanted)
 
 
+def test_a_long_run_of_capitals_is_gone_through_once() -> None:
+    """Whoever began anew at every capital would never come to the end of this."""
+    assert strings_in_text("F" * 300_000 + " and Mira Vale") == {"Mira Vale"}
+
+
 def test_what_was_spoken_of_lately_is_worth_more() -> None:
     """Use by the dialogue and recency raise the worth; age and mere listing in a result lower it."""
     told = Use(ref(1), 10, -1.7, told=1)
