@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from backscroll.derive.assertions import RECIPE, extract, rule_key, to_body
 from backscroll.derive.tree import just_before
 from backscroll.derive.window import Marks, Window, window_of
+from backscroll.engine.analysing_marks import marks_around, newest_marks
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import log_of, message_of
 from backscroll.engine.strides import in_strides
@@ -130,23 +131,17 @@ class Step:
             low = high + 1
 
     def _known(self) -> list[TurnMark]:
-        """Marks that the fold needs: the newest ones, or all where something happened further back."""
+        """Marks that the fold needs: the newest ones, and those around what happened further back."""
         if self.seen == 0:
             return []
-        rule, most = self.window.rule, self.window.size + 2
         if all(e.kind in _PLAIN for e in self._rare) and (self.window.freezes or not self._rare):
-            found: list[TurnMark] = []
-            before: bytes | None = None
-            while sum(not m.gone for m in found) < most:
-                page = self._reader.turn_marks(
-                    self.thread, rule, before=before, newest_first=True, limit=most * 2
-                )
-                found += page
-                if len(page) < most * 2:
-                    break
-                before = page[-1].position
-            return found
-        return self._reader.turn_marks(self.thread, rule)
+            return newest_marks(self._reader, self.thread, self.window.rule, self.window.size + 2)
+        messages = list(dict.fromkeys(m for e in self._rare for m in _about(e)))
+        then = View(self._reader, self._state, self.seen)
+        entries = [entry for m in messages for entry in (then.entry(m), self._now.entry(m))]
+        places = {entry.position for entry in entries if entry is not None}
+        places.update(place for m in messages for place in self._places(m))
+        return marks_around(self._reader, self.thread, self.window, places, len(messages))
 
     def plan(self) -> None:
         """Fold the events into the marks, and read the turns whose analysis rests on something else now.

@@ -45,11 +45,20 @@ def steps(engine: Engine) -> Sequence[Step]:
         from backscroll.engine.analysing import catch_up as analyse
 
         out.append(analyse)
+    out.append(_remember)
     if engine.settings.encoder != "none":
         from backscroll.engine.embedding import embed_pending
 
         out.append(embed_pending)
     return out
+
+
+def _remember(engine: Engine, thread: str, _limit: int) -> int:
+    """Read what is to be remembered of a thread; only what is new is read, so there is never much to do at once."""
+    from backscroll.engine.remembering import catch_up
+
+    catch_up(engine.thread(thread))
+    return 0
 
 
 def bring_up_to_date(engine: Engine, thread: str, stop: Callable[[], bool] = lambda: False) -> int:

@@ -48,10 +48,10 @@ SCOPES = ("thread", "project", "all")
 _THREADS = 200  # of a project, the most recently changed
 _PAGE = 256
 _WORTH, _BUCKET, _BUCKETS = (
-    500,
-    2_000,
-    64,
-)  # messages whose reading is worth keeping; events between two such beginnings
+    250,
+    1_000,
+    128,
+)  # messages whose reading is kept; events between two such beginnings
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,8 +240,12 @@ class Reader(Protocol):
         before: bytes | None = None,
         newest_first: bool = False,
         limit: int | None = None,
+        over: bytes | None = None,
     ) -> list[TurnMark]:
-        """Turns under analysis whose position lies strictly between, in order of position (then of opening)."""
+        """Turns under analysis whose position lies strictly between, in order of position (then of opening).
+
+        With `over` only settled ones that held this position when they left the window.
+        """
         ...
 
     def progress(self, thread: str, recipe: str) -> int:

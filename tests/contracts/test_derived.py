@@ -551,6 +551,7 @@ def test_turn_marks_are_kept_by_thread_and_rule(store: backscroll.Engine, thread
     assert marks(after=b"\x01") == [last]
     assert marks(before=b"\x03\x00\xff", after=b"") == [first]
     assert marks(limit=0) == []
+    assert [marks(over=place) for place in (b"", b"\x01", b"\x02\xff", b"\x03")] == [[], [first], [first], []]
     assert read(store, lambda r: r.turn_marks(thread.id, other.rule)) == [other]
     assert read(store, lambda r: r.turn_marks(UNKNOWN, "4.1")) == []
     again = replace(first, pinned=0, gone=False, ends=b"", sources=(b.id,))

@@ -179,14 +179,20 @@ class DerivedReader(Names):
         before: bytes | None,
         newest_first: bool,
         limit: int | None,
+        over: bytes | None = None,
     ) -> Sequence[Any]:
-        """Rows of a table whose position lies strictly between two others, in order."""
+        """Rows of a table whose position lies strictly between two others, in order; `over`: settled turns that held it."""
         root = self._root(thread)
         if root is None:
             return []
         where = ["tenant = %s", "root = %s", "thread = %s", *(f"{name} = %s" for name in keys)]
-        edges = [(sign, edge) for sign, edge in ((">", after), ("<", before)) if edge is not None]
+        edges = [
+            (sign, edge) for sign, edge in ((">", after), ("<", before), ("<=", over)) if edge is not None
+        ]
         where += [f"position {sign} %s" for sign, _ in edges]
+        if over is not None:
+            where.append("pinned > 0 AND ends > %s")
+            edges.append((">", over))
         order = "DESC" if newest_first else "ASC"
         sql = (
             f"SELECT {columns} FROM backscroll_{table} WHERE {' AND '.join(where)} "
@@ -221,9 +227,10 @@ class DerivedReader(Names):
         before: bytes | None = None,
         newest_first: bool = False,
         limit: int | None = None,
+        over: bytes | None = None,
     ) -> list[TurnMark]:
         keys = {"rule": plain(rule)}
-        rows = self._placed(_MARK, "turn_marks", thread, keys, after, before, newest_first, limit)
+        rows = self._placed(_MARK, "turn_marks", thread, keys, after, before, newest_first, limit, over)
         return [
             TurnMark(thread, rule, Ref(o, n), p, due, pin, gone, e, v, k, tuple(map(Ref, threads, seqs)))
             for o, n, p, due, pin, gone, e, v, k, threads, seqs in rows

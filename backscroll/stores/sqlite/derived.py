@@ -155,11 +155,17 @@ class DerivedReader(Names):
         before: bytes | None,
         newest_first: bool,
         limit: int | None,
+        over: bytes | None = None,
     ) -> list[Any]:
-        """Rows of a table whose position lies strictly between two others, in order."""
+        """Rows of a table whose position lies strictly between two others, in order; `over`: settled turns that held it."""
         where = [f"{name} = ?" for name in keys]
-        edges = [(sign, edge) for sign, edge in ((">", after), ("<", before)) if edge is not None]
+        edges = [
+            (sign, edge) for sign, edge in ((">", after), ("<", before), ("<=", over)) if edge is not None
+        ]
         where += [f"position {sign} ?" for sign, _ in edges]
+        if over is not None:
+            where.append("pinned > 0 AND ends > ?")
+            edges.append((">", over))
         order = "DESC" if newest_first else "ASC"
         sql = (
             f"SELECT {columns} FROM {table} WHERE {' AND '.join(where)} "
@@ -195,9 +201,10 @@ class DerivedReader(Names):
         before: bytes | None = None,
         newest_first: bool = False,
         limit: int | None = None,
+        over: bytes | None = None,
     ) -> list[TurnMark]:
         keys = {"thread": self._number(thread), "rule": plain(rule)}
-        rows = self._placed(_MARK, "turn_marks", keys, after, before, newest_first, limit)
+        rows = self._placed(_MARK, "turn_marks", keys, after, before, newest_first, limit, over)
         return [
             TurnMark(thread, rule, self._ref(o), p, due, pin, bool(gone), e, v, k, self._sources(s))
             for o, p, due, pin, gone, e, v, k, s in rows

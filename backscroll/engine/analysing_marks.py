@@ -1,0 +1,67 @@
+"""Which marks a step of the analysis has to know: the newest ones, and those around what happened further back.
+
+A change reaches the turns at the places it touched, the ones before and after them, and settled turns that held such a place when
+they left the window. The others neither change nor are asked for, so they are not read; whatever stands between two that are
+read is not in the window. Before: `record/ports`. After: `engine/analysing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from backscroll.derive.tree import just_before
+from backscroll.derive.window import Window
+from backscroll.record.derived import TurnMark
+from backscroll.record.ports import Reader
+from backscroll.vocab.ids import Ref
+
+_FAR = 64  # places that are looked up one by one; where more were touched, all marks are read
+_FEW, _MANY = 4, 256
+
+
+def newest_marks(reader: Reader, thread: str, rule: str, most: int) -> list[TurnMark]:
+    """The newest marks, at least so many of turns that are in the history."""
+    found: list[TurnMark] = []
+    before: bytes | None = None
+    while sum(not m.gone for m in found) < most:
+        page = reader.turn_marks(thread, rule, before=before, newest_first=True, limit=most * 2)
+        found += page
+        if len(page) < most * 2:
+            break
+        before = page[-1].position
+    return found
+
+
+def marks_around(
+    reader: Reader, thread: str, window: Window, places: Collection[bytes], messages: int
+) -> list[TurnMark]:
+    """The marks that a change of so many messages needs, which touched these places."""
+    rule = window.rule
+    if len(places) > _FAR:
+        return reader.turn_marks(thread, rule)
+    # Each message that goes may bring one more turn back into the window.
+    found = {m.opening: m for m in newest_marks(reader, thread, rule, window.size + 2 + messages)}
+    touched: dict[Ref, TurnMark] = {}
+    for place in sorted({b"", *places}):
+        at = reader.turn_marks(thread, rule, after=just_before(place) or None, before=place + b"\0")
+        near = [_live(reader, thread, rule, place, back=back) for back in (True, False)]
+        over = reader.turn_marks(thread, rule, over=place)
+        touched |= {m.opening: m for m in (*at, *near, *over) if m is not None}
+    for mark in touched.values():
+        # Where a turn ends is where the next one begins.
+        after = None if mark.opening in found else _live(reader, thread, rule, mark.position, back=False)
+        if after is not None:
+            found[after.opening] = after
+    return list((found | touched).values())
+
+
+def _live(reader: Reader, thread: str, rule: str, place: bytes, *, back: bool) -> TurnMark | None:
+    """The nearest turn of the history that begins before a place, or after it."""
+    limit = _FEW
+    while True:
+        edge = {"before": place} if back else {"after": place}
+        page = reader.turn_marks(thread, rule, newest_first=back, limit=limit, **edge)
+        mark = next((m for m in page if not m.gone), None)
+        if mark is not None or len(page) < limit:
+            return mark
+        place, limit = page[-1].position, _MANY
