@@ -22,6 +22,7 @@ from backscroll.engine.graph_acts import overrides_in, world_in
 from backscroll.engine.lineage import View
 from backscroll.graph.fold import Graph, let_go
 from backscroll.graph.view import Options
+from backscroll.record.acts import acts_in_force
 from backscroll.record.derived import TurnMark
 from backscroll.record.ports import Reader, ThreadState
 from backscroll.vocab.assertion import Assertion, TurnClaims
@@ -63,6 +64,7 @@ class Held:
         default_factory=dict[Ref, tuple[bytes, bytes, tuple[Ref, ...]]]
     )
     acts: list[Event] = field(default_factory=list[Event])
+    books: list[Ref] = field(default_factory=list[Ref])  # the events whose descriptions of the world are in it
     lock: threading.RLock = field(default_factory=threading.RLock)
     _begins: dict[Ref, bytes] = field(default_factory=dict[Ref, bytes])
     _order: list[bytes] = field(default_factory=list[bytes])  # where the turns of the history begin
@@ -323,7 +325,10 @@ def _tell(reader: Reader, thread: Thread, held: Held) -> None:
         return
     held.acts += news
     held.graph.set_overrides(overrides_in(held.acts))
-    held.graph.set_world(world_in(held.acts))
+    books = [e.id for e in acts_in_force(held.acts, {Kind.WORLD_TOLD})]
+    if books != held.books:  # they can be large: read again only where they are others
+        held.books = books
+        held.graph.set_world(world_in(held.acts))
 
 
 def options_of(thread: Thread) -> Options:
