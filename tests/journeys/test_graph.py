@@ -147,6 +147,9 @@ def test_lists_of_a_large_graph_are_cut(cli: Cli) -> None:
     assert len(cli.ok("graph", "show", thread, "-n", "0", "--type", "place", "--json").json) > 15
     assert len(cli.ok("graph", "show", thread, "--text", "dunwinham", "--json").json) == 1
     assert "Nothing in the graph fits" in cli.ok("graph", "show", thread, "--text", "zzz").out
+    silent = told(cli, (("Hm.", "Well."),))
+    cli.ok("graph", "flush", silent)
+    assert "state nothing" in cli.ok("graph", "show", silent).out
 
 
 # -- changing ----------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from backscroll.engine.graphing import ThreadGraph
     from backscroll.engine.thread import Thread
 
+_LAST = 8  # turns among which waiting ones are looked for
 _NEAR = 60  # relations of others that are shown with a node
 SHAPES = ("json", "graphml", "mermaid", "lorebook", "html")
 
@@ -97,7 +98,13 @@ def show(
             _show_one(session, graph, graph.node(node), number)
             return
         wanted = known_type(kind or "")
-        nodes = graph.nodes(type=kind or "" if wanted is None else wanted, text=text or "")
+        all_of_it = not kind and not text  # then nobody has to look at what is not shown
+        nodes = graph.nodes(
+            type=kind or "" if wanted is None else wanted,
+            text=text or "",
+            limit=(limit or None) if all_of_it else None,
+        )
+        found_in_all = len(graph.ids()) if all_of_it else len(nodes)
         if kind and wanted is None and not nodes:
             raise InvalidInput(
                 t("graph.no_type", name=kind), hint=t("graph.no_type_hint", names=_types_in(graph))
@@ -106,11 +113,19 @@ def show(
         if session.as_json:
             session.screen.json([node_json(one, number, names_in(graph)) for one in some])
         elif not nodes:
-            session.screen.line(t("graph.nothing_fits" if graph.ids() else "graph.nothing"))
+            session.screen.line(t(_why_empty(found, graph)))
         else:
             session.screen.lines(listing(session.screen, some, number))
-            if len(some) < len(nodes):
-                session.screen.remark(count("graph.more", len(nodes) - len(some)), "dim")
+            if len(some) < found_in_all:
+                session.screen.remark(count("graph.more", found_in_all - len(some)), "dim")
+
+
+def _why_empty(thread: Thread, graph: Graph) -> str:
+    """The text that says why there is nothing to show."""
+    if graph.ids():
+        return "graph.nothing_fits"
+    waiting = any(s.state.value == "waiting" for s in thread.window.states(last_turns=_LAST))
+    return "graph.nothing" if waiting or not thread.info.turns else "graph.nothing_said"
 
 
 def _show_one(session: Session, graph: Graph, one: NodeView, number: Number) -> None:
