@@ -50,8 +50,7 @@ def from_rows(rows: Iterable[Mapping[str, Json]], revisions: Sequence[Ref]) -> t
 
 
 def _filled(row: Mapping[str, Json], revisions: Sequence[Ref]) -> Assertion:
-    made = assertion_from_json(row)
     at = row.get("at")
-    if isinstance(at, int) and 0 <= at < len(revisions):
-        return replace(made, source=revisions[at])
-    return made
+    home = revisions[at] if isinstance(at, int) and 0 <= at < len(revisions) else None
+    made = assertion_from_json(row, home)
+    return made if home is None or made.source is home else replace(made, source=home)

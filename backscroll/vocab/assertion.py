@@ -63,8 +63,8 @@ class Assertion:
         return out
 
 
-def assertion_from_json(data: Mapping[str, Json]) -> Assertion:
-    """Back from the store."""
+def assertion_from_json(data: Mapping[str, Json], home: Ref | None = None) -> Assertion:
+    """Back from the store; `home` is the revision it rests on, where the store does not name one."""
     # Spelt out because a graph is read from many thousands of them.
     get = data.get
     source = cast("str | None", get("source"))
@@ -77,7 +77,7 @@ def assertion_from_json(data: Mapping[str, Json]) -> Assertion:
         str(get("type", "")),
         str(get("object_type", "")),
         str(get("quote", "")),
-        None if source is None else parse_ref(source),
+        home if source is None else parse_ref(source),
         str(get("speaker", "")),
         float(get("sure", 1.0)),
         str(get("hint", "")),
