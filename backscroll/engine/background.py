@@ -239,8 +239,11 @@ class Worker:
             return 0
         from backscroll.engine.idling import flush_if_idle
 
-        flush_if_idle(self.engine, held.thread)  # brought in from elsewhere, and over long ago
-        self.engine.store.write(lambda tx: tx.set_progress(held.thread, JOB, held.head))
+        head = held.head
+        if flush_if_idle(self.engine, held.thread):  # brought in from elsewhere, and over long ago
+            head = self._head(held.thread)
+            self.progress.made += bring_up_to_date(self.engine, held.thread, enough)
+        self.engine.store.write(lambda tx: tx.set_progress(held.thread, JOB, head))
         self._preload(held.thread)
         self._held.pop(held.thread, None)
         self._resting.pop(held.thread, None)

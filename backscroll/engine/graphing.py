@@ -52,8 +52,11 @@ class ThreadGraph:
 
     @property
     def view(self) -> Graph:
-        """The graph as it stands now."""
-        return graph_of(self.thread)
+        """The graph as it stands now; to its end where nothing more was said for long."""
+        from backscroll.engine.idling import flush_if_idle
+
+        graph = graph_of(self.thread)
+        return graph_of(self.thread) if flush_if_idle(self.thread.engine, self.thread.id) else graph
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -110,12 +113,14 @@ class ThreadGraph:
 
     def set(self, node: str, predicate: str, value: str = "", *, other: str = "", type: str = "") -> Override:
         """An attribute has this value, or a relation this other end, whatever the text says."""
-        if bool(value) == bool(other):
+        if bool(value.strip()) == bool(other.strip()):
             raise InvalidInput(
                 "give a value (of an attribute) or the other node (of a relation)", hint="one of the two"
             )
-        predicate = self._predicate(predicate)
+        predicate, value = self._predicate(predicate), value.strip()
         value = type_meant(value) if predicate == "type" else value
+        if other and self.view.find(other) == self.view.node(node).id:
+            raise InvalidInput(f"{node} and {other} are one node already", hint="name another one")
         return self._write(Change.SET, node, predicate, value, other=other, type=type_meant(type))
 
     def pin(self, node: str, predicate: str) -> Override:
