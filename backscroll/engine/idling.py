@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from backscroll.derive.window import window_of
 from backscroll.engine.analysing import progress_name
-from backscroll.record.ports import Reader
+from backscroll.engine.extracting import is_imported
+from backscroll.engine.lineage import View
+from backscroll.record.ports import Reader, ThreadState
 from backscroll.vocab.event import Kind
 from backscroll.vocab.moment import microseconds
 
@@ -45,11 +47,18 @@ def _waits(engine: Engine, reader: Reader, thread: str, now: int) -> bool:
     state = reader.thread(thread)
     if state is None or state.forgotten:
         return False
-    silence = now - microseconds(state.updated_at)
-    if silence < engine.settings.flush_minutes * 60 * 1_000_000:
+    if now - _ended(reader, state) < engine.settings.flush_minutes * 60 * 1_000_000:
         return False
     window = window_of(engine.settings)
     if reader.progress(thread, progress_name(window)) < state.head:
         return False
     newest = reader.turn_marks(thread, window.rule, newest_first=True, limit=window.delay + 4)
     return any(not mark.due and not mark.gone for mark in newest)
+
+
+def _ended(reader: Reader, state: ThreadState) -> int:
+    """Since when nothing more was said: of what was brought in, since its last message was said."""
+    rows = View(reader, state).page(1, newest_first=True)
+    if rows and is_imported(reader, rows[0][0].revision):
+        return microseconds(rows[0][1].said)
+    return microseconds(state.updated_at)
