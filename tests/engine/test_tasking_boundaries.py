@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,30 @@ def test_a_message_that_says_so_ends_a_task_and_begins_another(folder: Path) -> 
         assert [task.state for task in thread.tasks.list()] == [TaskState.COMPLETED]
         thread.undo()
         assert [task.state for task in thread.tasks.list()] == [TaskState.IN_PROGRESS]
+
+
+def test_what_was_weighed_before_changes_nothing(tmp_path: Path) -> None:
+    """Message after message gives what weighing from the beginning gives, also after an edit and across blocks of events."""
+    chance = random.Random(3)
+    topics = (
+        "the login form fails",
+        "book a hotel in Rome",
+        "写一首关于秋天的诗",
+        "now the tests of the parser",
+    )
+    with backscroll.open(tmp_path / "s.db", background=False) as store:
+        thread = store.create("weighed")
+        found: list[object] = []
+        for n in range(70):
+            asked = thread.append(
+                "user", f"{chance.choice(topics)}, step {n}. Next task?" if n % 9 == 8 else f"go on {n}"
+            )
+            if n == 40:
+                thread.edit(asked.id, "Let's start a new feature.")
+            warm = suggestion(thread)
+            found.append(warm)
+            if n % 5 == 0 or n > 60:
+                store.memo.clear()
+                assert suggestion(thread) == warm
+            thread.append("assistant", f"Done with {chance.choice(topics)}.")
+        assert any(found)

@@ -1,0 +1,115 @@
+"""Graphs for prompts: turns are numbered in memory, long graphs are not waited for, a worker keeps what prompts share."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+import backscroll
+from backscroll.config import Settings
+from backscroll.engine import graph_holding
+from backscroll.engine.analysing import catch_up
+from backscroll.engine.engine import Engine
+from backscroll.engine.graph_holding import at_hand, graph_of, held_graph, warm
+from backscroll.stores.sqlite.store import SqliteStore
+from tests.properties.living import graph_dump
+
+
+def _told(engine: Engine, turns: int = 12) -> backscroll.Thread:
+    thread = engine.create("tale")
+    for n in range(turns):
+        thread.append("user", f"Where is Anna on day {n}?")
+        thread.append("assistant", f"Anna lives in Place{n % 5}. Toran is Anna's brother.")
+    catch_up(engine, thread.id)
+    return thread
+
+
+def _has_graph(thread: backscroll.Thread) -> bool:
+    """Whether a prompt that is built now would have a graph to look at."""
+    thread.append("user", "Tell me about Anna.")
+    with at_hand(thread, 60) as held:
+        return held is not None
+
+
+def test_turns_are_numbered_as_the_history_counts_them(tmp_path: Path) -> None:
+    """After deleting, bringing back, inserting and moving, the number in memory is that of the store."""
+    with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=False)) as engine:
+        thread = _told(engine)
+        openings = [thread.turn(n).messages[0].id for n in range(1, 13)]
+        acts = (
+            lambda: thread.delete(openings[3], openings[4]),
+            lambda: thread.restore(openings[4]),
+            lambda: thread.insert("user", "And Boris?", after=thread.turn(2).messages[-1].id),
+            lambda: thread.move(openings[7], after=openings[0]),
+            lambda: thread.append("user", "And now?"),
+        )
+        for act in acts:
+            act()
+            graph_of(thread)
+            held = held_graph(engine, thread.id)
+            assert held is not None
+            number = thread.graph.numbers()
+            assert [held.number(o) for o in openings] == [number(o) for o in openings]
+
+
+def test_the_first_prompt_of_a_process_does_not_wait_for_a_long_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a worker it is put together at the second prompt; a short one at once."""
+    monkeypatch.setattr(graph_holding, "_COLD", 5)
+    with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=False)) as engine:
+        thread = _told(engine)
+    with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=False)) as engine:
+        thread = engine.thread(thread.id)
+        assert [_has_graph(thread) for _ in range(3)] == [False, True, True]
+        short = _told(engine, turns=4)
+        assert held_graph(engine, short.id) is None
+        short.append("user", "Tell me about Anna.")
+        with at_hand(short, 60) as held:
+            assert held is not None
+
+
+def test_prompts_share_the_graph_that_a_worker_keeps(tmp_path: Path) -> None:
+    """The first prompt leaves it out, later ones have it, and it is that of a rebuild."""
+    with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=False)) as engine:
+        thread = _told(engine)
+    with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=True)) as engine:
+        thread = engine.thread(thread.id)
+        assert not _has_graph(thread)
+        for _ in range(200):
+            if _has_graph(thread):
+                break
+            time.sleep(0.05)
+        else:
+            pytest.fail("the worker never put the graph together")
+        thread.delete(thread.turn(12).messages[1].id)
+        with at_hand(thread, 10_000) as held:
+            assert held is not None
+            assert held.graph.node("Anna") == graph_of(thread).node("Anna")
+    with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=False)) as engine:
+        thread = engine.thread(thread.id)
+        warm(thread)
+        before = graph_dump(thread)
+        engine.memo.clear()
+        assert before == graph_dump(thread)
+
+
+def test_what_was_erased_is_not_kept_for_prompts(tmp_path: Path) -> None:
+    """After a forget the shared graph is another one, without the words."""
+    with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=False)) as engine:
+        thread = _told(engine)
+        thread.append("user", "Who else?")
+        thread.append("assistant", "Xerxes is Anna's uncle.")
+        thread.window.flush()
+        warm(thread)
+        with at_hand(thread, 60) as held:
+            assert held is not None
+            assert held.graph.find("Xerxes") is not None
+        thread.forget(thread.turn(13).messages[1].id)
+        warm(thread)
+        catch_up(engine, thread.id)
+        with at_hand(thread, 10_000) as held:
+            assert held is not None
+            assert held.graph.find("Xerxes") is None
