@@ -150,6 +150,8 @@ def completed(
             fact = _of_world(node, source, how, attributes, relations)
             if fact is not None and not (refused and refused(fact)):
                 (relations if fact.object else attributes).append(fact)
+    if not kind and any(f.predicate in _names("kinds", "people") for f in (*attributes, *relations)):
+        kind = "person"
     have = {fact.predicate for fact in attributes} - {"name"}
     language = "zh" if options.language == "zh" or _han(node.name) else options.language
     for name, value in _defaults(kind, language):

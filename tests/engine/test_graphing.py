@@ -262,6 +262,8 @@ def test_bad_changes_are_refused_and_leave_nothing(thread: Thread) -> None:
         lambda: graph.set("Ellie", "type", "dragonish"),
         lambda: graph.set("Ellie", "", "glad"),
         lambda: graph.set("Ellie", "mood"),
+        lambda: graph.set("Ellie", "mood", " "),
+        lambda: graph.set("Ellie", "friend_of", other="ellie"),
         lambda: graph.set("Ellie", "mood", "glad", other="Toran"),
         lambda: graph.add("  "),
         lambda: graph.rename("Ellie", " "),

@@ -166,7 +166,7 @@ def test_add_and_set_stand_where_no_turn_speaks_of_it() -> None:
         override("set", "moth", "race", "fairy"),
     ]
     graph = Graph((), layer)
-    assert [(v.name, v.type) for v in graph.nodes()] == [("Queen Mab", "person"), ("moth", "")]
+    assert [(v.name, v.type) for v in graph.nodes()] == [("Queen Mab", "person"), ("moth", "person")]
     assert fact(graph, "moth", "race").rank is Rank.PERSON
     assert {q.kind for q in graph.questions()} == {"orphan"}
 
