@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from backscroll.engine.lineage import View
@@ -53,8 +54,11 @@ def begin_fork(
     return pen
 
 
-def counted(tx: Writer, state: ThreadState) -> ThreadState:
-    """The row of a new fork with the messages and turns that it inherits counted."""
+def counted(tx: Writer, state: ThreadState, *, as_logged: bool = False) -> ThreadState:
+    """The row of a new fork with the messages and turns that it inherits counted.
+
+    `as_logged` counts what stood there then, words or not: the fork's own log, which comes next, says what was forgotten.
+    """
     parent = None if state.parent is None else tx.thread(state.parent)
     if parent is None:
         return state
@@ -62,7 +66,22 @@ def counted(tx: Writer, state: ThreadState) -> ThreadState:
     upto = state.fork_position
     if parent.head > state.fork_seq:
         _index_past(tx, view)
+    if as_logged:
+        roles = list(_roles(view, upto))
+        return replace(state, messages=len(roles), turns=roles.count("user"))
     return replace(state, messages=view.count(upto=upto), turns=view.count(role="user", upto=upto))
+
+
+def _roles(view: View, upto: bytes | None) -> Iterator[str]:
+    """Who spoke, message by message, as it stood at a moment, forgotten since or not."""
+    low: bytes | None = None
+    while rows := view.page(500, after=low, gone=True):
+        for entry, _ in rows:
+            if upto is not None and entry.position > upto:
+                return
+            if entry.live:
+                yield entry.role
+        low = rows[-1][0].position
 
 
 def _index_past(tx: Writer, view: View) -> None:

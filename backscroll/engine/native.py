@@ -302,7 +302,7 @@ class _Intake:
             fork_position=None if position is None else bytes.fromhex(position),
             fork_message=None if message is None else parse_ref(message),
         )
-        tx.add_thread(counted(tx, state))
+        tx.add_thread(counted(tx, state, as_logged=True))
 
     def _diverge(self, tx: Writer, at: int) -> Pen:
         state = tx.lock_thread(self.name)

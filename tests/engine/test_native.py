@@ -13,6 +13,7 @@ import backscroll
 from backscroll import Media, Opaque, Text, ToolCall, ToolResult
 from backscroll.record.derived import Made
 from backscroll.vocab.event import Kind
+from tests import proof
 
 
 @pytest.fixture
@@ -194,3 +195,24 @@ def test_crops_of_a_way_that_became_a_fork_are_not_in_force(tmp_path: Path) -> N
         assert last.head["of"] == pins
         assert {e.head["group"] for e in fork.events() if e.kind is Kind.PINNED} == {pins[0]}
         assert one.verify().ok
+
+
+def test_a_fork_of_what_was_forgotten_counts_right_elsewhere(tmp_path: Path) -> None:
+    """A message that parent and fork showed is forgotten: brought into another store, both count what they show."""
+    with backscroll.open(tmp_path / "one.db", background=False) as engine:
+        thread = engine.create("one")
+        said = [thread.append("user", f"message number {n}") for n in range(4)]
+        fork = thread.fork()
+        fork.append("user", "in the fork")
+        fork.edit(said[2].id, "other words in the fork")
+        thread.forget(said[1].id, said[2].id)
+        engine.export(None, target=str(tmp_path / "all.jsonl"))
+    with backscroll.open(tmp_path / "two.db", background=False) as other:
+        other.import_path(tmp_path / "all.jsonl")
+        proof.assert_sound(other)
+        assert [
+            (t.turns, t.messages) for t in (other.thread(thread.id).info, other.thread(fork.id).info)
+        ] == [
+            (2, 2),
+            (3, 3),
+        ]

@@ -27,6 +27,7 @@ from backscroll.engine.engine import Engine
 from backscroll.engine.means import Means
 from backscroll.stores.postgres.store import PostgresStore
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
+from tests import proof
 from tests.properties.living import living
 from tests.properties.living_overrides import standing
 from tests.properties.memory import opened
@@ -169,6 +170,7 @@ class Busier(Living):
             for report in other.import_path(str(file)):
                 assert not report.problems
             self.same(other, held)
+            proof.assert_sound(other)
         file.unlink()
 
     def same(self, engine: Engine, held: dict[str, Any]) -> None:
