@@ -1,0 +1,119 @@
+"""Where the words of a settled turn are known by old places, in one step or many, and what a prompt may still tell of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import backscroll
+from backscroll.derive.window import window_of
+from backscroll.engine.analysing import catch_up
+from backscroll.engine.thread import Thread
+from backscroll.vocab.ids import Ref
+from tests.properties.living import graph_dump, marked, reference
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("sqlite_url", id="sqlite"),
+        pytest.param("database_url", id="postgres", marks=pytest.mark.postgres),
+    ]
+)
+def thread(request: pytest.FixtureRequest) -> Iterator[Thread]:
+    """A thread whose window is two turns."""
+    how: dict[str, Any] = {"background": False, "sliding_window_size": 2}
+    with backscroll.open(request.getfixturevalue(request.param), **how) as engine:
+        yield engine.create("places")
+
+
+def say(thread: Thread, *places: str) -> None:
+    """A turn for each."""
+    for place in places:
+        thread.append("user", "Where is Ellie now, and how is she?")
+        thread.append("assistant", f"Ellie lives in {place}.")
+
+
+def known(thread: Thread) -> str:
+    """Everything that the graph tells."""
+    return repr(graph_dump(thread)).casefold()
+
+
+def test_a_message_is_known_to_a_settled_turn_by_a_place_that_it_has_left(thread: Thread) -> None:
+    """Moved into a turn that settles, moved away, deleted, each analysed by itself: at last the turn says it no longer."""
+    say(thread, "Aldermoor", "Brackwater")
+    stray = thread.append("assistant", "Ellie likes Quincewood.")
+    thread.move(stray.id, after=thread.turn(1).messages[1].id)
+    catch_up(thread.engine, thread.id)
+    say(thread, "Coldharbour", "Dunmere", "Eastvale", "Fernhollow")
+    assert "quincewood" in known(thread)
+    thread.move(stray.id, after=list(thread)[-1].id)
+    assert "quincewood" in known(thread)
+    thread.delete(stray.id)
+    assert "quincewood" not in known(thread)
+    assert marked(thread) == reference(thread)
+
+
+def test_settled_and_changed_before_anybody_looked(thread: Thread) -> None:
+    """All at once or one by one: the words that a turn had when it left the window count."""
+    say(thread, "Aldermoor", "Brackwater", "Coldharbour", "Dunmere", "Eastvale")
+    thread.edit(thread.turn(1).messages[1].id, "Ellie lives in Quincewood.")
+    assert "aldermoor" in known(thread)
+    assert "quincewood" not in known(thread)
+    assert marked(thread) == reference(thread)
+
+
+def test_without_the_first_question_its_answer_stands_before_the_first_turn(thread: Thread) -> None:
+    """Deleting the first user message makes turn 0 of what follows it; restoring it takes that back."""
+    say(thread, "Aldermoor", "Brackwater", "Coldharbour", "Dunmere")
+    catch_up(thread.engine, thread.id)
+    first = thread.turn(1).messages[0].id
+    beginning = Ref(thread.id, 0)
+    thread.delete(first)
+    catch_up(thread.engine, thread.id)
+    assert marked(thread) == reference(thread)
+    assert beginning in marked(thread)
+    thread.restore(first)
+    catch_up(thread.engine, thread.id)
+    assert marked(thread) == reference(thread)
+    assert "aldermoor" in known(thread)
+
+
+def test_forgetting_drops_the_marks_of_the_whole_family_at_once(thread: Thread) -> None:
+    """Versions and keys of forgotten words do not wait in the store until somebody analyses again."""
+    say(thread, "Aldermoor", "Brackwater", "Coldharbour", "Dunmere")
+    fork = thread.fork()
+    for each in (thread, fork):
+        catch_up(thread.engine, each.id)
+    thread.forget(thread.turn(1).messages[1].id)
+    rule = window_of(thread.engine.settings).rule
+    for each in (thread, fork):
+        assert thread.store.read(lambda reader, name=each.id: reader.turn_marks(name, rule)) == []
+        assert "aldermoor" not in known(each)
+        assert marked(each) == reference(each)
+
+
+def graph_said(thread: Thread) -> str:
+    """What the graph section of a prompt says when Ellie is asked about and the old turns are out of it."""
+    made = thread.prompt(6000, reserve=0, dry_run=True)
+    rows = [str(m["content"]) for m in made.messages]
+    return "\n".join(rows).casefold()
+
+
+def test_a_prompt_does_not_tell_words_that_were_edited_out_of_a_settled_turn(thread: Thread) -> None:
+    """The graph keeps what a settled turn said; a prompt tells it only as long as the history shows it."""
+    say(thread, "Aldermoor")
+    for n in range(6):
+        thread.append("user", f"What is {n} and {n}?")
+        thread.append("assistant", f"That is {2 * n}.")
+    thread.crop("top", 10, "Old talk.")
+    thread.append("user", "What do you know about Ellie?")
+    assert "aldermoor" in graph_said(thread)
+    thread.edit(thread.turn(1).messages[1].id, "I cannot say.")
+    assert "aldermoor" in known(thread)
+    assert "aldermoor" not in graph_said(thread)
+    thread.undo()
+    assert "aldermoor" in graph_said(thread)
+    thread.hide(thread.turn(1).messages[1].id)
+    assert "aldermoor" not in graph_said(thread)
