@@ -65,7 +65,7 @@ def counted(tx: Writer, state: ThreadState, *, as_logged: bool = False) -> Threa
     view = View(tx, parent, state.fork_seq)
     upto = state.fork_position
     if parent.head > state.fork_seq:
-        _index_past(tx, view)
+        _index_past(tx, view, upto)
     if as_logged:
         roles = list(_roles(view, upto))
         return replace(state, messages=len(roles), turns=roles.count("user"))
@@ -84,11 +84,13 @@ def _roles(view: View, upto: bytes | None) -> Iterator[str]:
         low = rows[-1][0].position
 
 
-def _index_past(tx: Writer, view: View) -> None:
+def _index_past(tx: Writer, view: View, upto: bytes | None) -> None:
     """A fork of an earlier moment shows words that its parent has changed since: they must be found again."""
     low: bytes | None = None
     while rows := view.page(500, after=low):
         for entry, spoken in rows:
+            if upto is not None and entry.position > upto:
+                return  # the fork does not have it
             if spoken.body is not None and tx.indexed(entry.revision) is None:
                 tx.index(entry.revision, index_entry(decode(spoken.body)))
         low = rows[-1][0].position

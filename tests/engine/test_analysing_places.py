@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from backscroll.engine.analysing import catch_up
 from backscroll.engine.thread import Thread
 from backscroll.vocab.ids import Ref
 from tests.properties.living import graph_dump, marked, reference
+from tests.properties.memory import Clock, opened
 
 
 @pytest.fixture(
@@ -92,6 +94,23 @@ def test_forgetting_drops_the_marks_of_the_whole_family_at_once(thread: Thread) 
         assert thread.store.read(lambda reader, name=each.id: reader.turn_marks(name, rule)) == []
         assert "aldermoor" not in known(each)
         assert marked(each) == reference(each)
+
+
+def test_a_graph_that_missed_a_step_is_not_taken_for_up_to_date(tmp_path: Path) -> None:
+    """One engine holds the graph, another analyses a turn, the first analyses the next: it knows of both."""
+    clock, place = Clock(), tmp_path / "store.db"
+    with opened(place, clock, 1) as one, opened(place, clock, 2) as other:
+        thread = one.create("two")
+        say(thread, "Aldermoor")
+        thread.window.flush()
+        assert "aldermoor" in known(thread)
+        far = other.thread(thread.id)
+        say(far, "Brackwater")
+        far.window.flush()
+        say(thread, "Coldharbour")
+        thread.window.flush()
+        assert "brackwater" in known(thread)
+        assert graph_dump(thread) == graph_dump(far)
 
 
 def graph_said(thread: Thread) -> str:

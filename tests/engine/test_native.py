@@ -216,3 +216,17 @@ def test_a_fork_of_what_was_forgotten_counts_right_elsewhere(tmp_path: Path) -> 
             (2, 2),
             (3, 3),
         ]
+
+
+def test_what_a_fork_does_not_have_is_not_found_for_it_elsewhere(tmp_path: Path) -> None:
+    """Words after the place of a fork that its parent has changed since are in nobody's history, and in no index."""
+    with backscroll.open(tmp_path / "one.db", background=False) as engine:
+        thread = engine.create("one")
+        said = [thread.append("user", f"message about harbour{n}") for n in range(3)]
+        thread.fork(said[0].id)
+        thread.edit(said[2].id, "other words")
+        engine.export(None, target=str(tmp_path / "all.jsonl"))
+    with backscroll.open(tmp_path / "two.db", background=False) as other:
+        other.import_path(tmp_path / "all.jsonl")
+        assert not other.search("harbour2").hits
+        proof.assert_sound(other)
