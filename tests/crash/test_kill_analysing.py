@@ -12,7 +12,7 @@ import pytest
 import backscroll
 
 ROOT = Path(backscroll.__file__).parents[1]
-ROUNDS = 6
+ROUNDS = 4
 
 
 def kill_and_look(address: str, rounds: int, seed: int) -> None:

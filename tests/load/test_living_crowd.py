@@ -16,7 +16,7 @@ from tests import proof
 from tests.properties.living import living, marked, reference
 
 ROOT = Path(backscroll.__file__).parents[1]
-PROCESSES, STEPS = 3, 9
+PROCESSES, STEPS = 3, 6
 
 
 def look(address: str) -> None:
