@@ -3,7 +3,8 @@
 An import takes the title of a thread from its first message, and some tools write every message down twice: once as a message,
 once in a line about it; a summary may quote. Who forgets a message wants those gone too. Looks at titles, metadata, asides,
 code changes, crops, compactions, steps of tasks and memories of the threads that showed the message; other messages, changes to
-the graph and descriptions of the world are left alone, because somebody said them on purpose.
+the graph and descriptions of the world are left alone, because somebody said them on purpose; only a pinned value goes with
+the last message that says it (`engine/forgetting`).
 """
 
 from __future__ import annotations

@@ -58,6 +58,12 @@ class Busier(Living):
             said = f"def load_{kind}():\n    raise ValueError('{self.words.text(kind)}')"
             thread.append("tool", [ToolResult(name, (Text(said),), name="Read", is_error=kind % 2 == 0)])
 
+    @rule(which=places, drop=places, at=places)
+    def sync(self, which: int, drop: int, at: int) -> None:
+        """Only where nobody used tools: a list of words alone would say a call's words in a message of its own."""
+        if not any(isinstance(p, ToolCall | ToolResult) for m in self.thread(which) for p in m.parts):
+            super().sync(which, drop, at)
+
     @rule(which=places, way=st.sampled_from(["top", "bottom"]), amount=st.integers(1, 9))
     def crop(self, which: int, way: str, amount: int) -> None:
         thread = self.thread(which)
