@@ -80,8 +80,11 @@ class Reading(Busier):
             read_pending(engine, name)
 
     def what_must_hold(self) -> None:
-        for _ in range(2):  # after a long silence the first look makes the last turns due
+        for _ in range(2):
             self.everything_read(self.engines[0])
+            for name in self.ids:  # after a long silence looking at the graph makes the last turns due
+                self.engines[0].thread(name).graph.nodes(limit=1)
+        self.everything_read(self.engines[0])
         super().what_must_hold()
 
     def equals_a_rebuild(self, held: dict[str, Any]) -> None:
