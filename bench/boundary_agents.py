@@ -37,7 +37,7 @@ def main() -> None:
     if not SHARED.exists():
         sys.exit(f"the recorded sessions are not there: {SHARED}")
     encoder = encoder_of("wordllama")
-    encode = None if encoder is None else encoder.encode
+    encode = None if encoder is None else lambda texts: encoder.encode(texts).tolist()
     counts: dict[str, list[int]] = {}
     for source, messages in threads():
         row = counts.setdefault(source, [0, 0, 0, 0])

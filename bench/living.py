@@ -75,8 +75,8 @@ def _filled(thread: Thread, turns: int) -> None:
                 facts = {"a": chance.choice(_NAMES), "b": chance.choice(_NAMES), "p": chance.choice(_PLACES)}
                 ask = f"What about {facts['a']}? I was at {facts['p']} on day {n}."
                 answer = chance.choice(_SAYINGS).format(**facts)
-                for role, text in (("user", ask), ("assistant", answer)):
-                    add_message(pen, ForeignMessage(role, content_of(text)))
+                add_message(pen, ForeignMessage("user", content_of(ask)))
+                add_message(pen, ForeignMessage("assistant", content_of(answer)))
 
         return work
 

@@ -122,7 +122,8 @@ def forget_acts(tx: Writer, means: Means, thread: str, seqs: Sequence[int], acto
     assert state is not None
     gone = sorted(e.seq for e in events)
     told: list[str] = []
-    for kin in tx.family(state.root):  # forks have them too, and whoever holds their graphs in memory has to hear of it
+    # Forks have them too, and whoever holds their graphs in memory has to hear of it.
+    for kin in tx.family(state.root):
         view = View(tx, kin)
         seen = [n for n in gone if (e := view.event(n)) is not None and e.thread == thread]
         if seen:

@@ -64,7 +64,9 @@ class Held:
         default_factory=dict[Ref, tuple[bytes, bytes, tuple[Ref, ...]]]
     )
     acts: list[Event] = field(default_factory=list[Event])
-    books: list[Ref] = field(default_factory=list[Ref])  # the events whose descriptions of the world are in it
+    books: list[Ref] = field(
+        default_factory=list[Ref]
+    )  # the events whose descriptions of the world are in it
     lock: threading.RLock = field(default_factory=threading.RLock)
     _begins: dict[Ref, bytes] = field(default_factory=dict[Ref, bytes])
     _order: list[bytes] = field(default_factory=list[bytes])  # where the turns of the history begin

@@ -54,7 +54,7 @@ def suicide(address: str, server: str, name: str) -> None:
     def die(*_: Any, **__: Any) -> Any:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    Modelling._keep = die  # pyright: ignore[reportPrivateUsage]
+    Modelling._keep = die
     read_all(address, server, name)
 
 

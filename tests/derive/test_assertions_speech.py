@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from importlib import resources
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -127,8 +128,10 @@ def test_stand_ins_and_machines_do_not_count() -> None:
     assert not counts(message("tool", said))
     assert not counts(message("user", said, backscroll="crop"))
     for flag in ("isMeta", "isCompactSummary", "isApiErrorMessage"):
-        assert not counts(message("user", said, **{"claude-code": {"line": {flag: True}}}))
-    assert counts(message("user", said, **{"claude-code": {"line": {"isMeta": False}}}))
+        marked: dict[str, Any] = {"claude-code": {"line": {flag: True}}}
+        assert not counts(message("user", said, **marked))
+    plain: dict[str, Any] = {"claude-code": {"line": {"isMeta": False}}}
+    assert counts(message("user", said, **plain))
     hidden = Message(Ref(THREAD, 1), "user", Ref(THREAD, 1), Content((Text(said),)), "", hidden=True)
     assert not counts(hidden)
 

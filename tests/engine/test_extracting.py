@@ -263,6 +263,7 @@ def test_what_is_not_said_is_not_shown(engine: Engine) -> None:
 def test_after_two_useless_answers_rules_stand(engine: Engine, line: Line, reason: str) -> None:
     """Asked once more with the reason, then never again; both calls are counted and the failure is kept."""
     thread = talk(engine)
+    asked: Sequence[object] = ()
     for _ in range(2):
         with at_work(engine, line) as (working, server):
             told = read(working, thread)
@@ -270,7 +271,8 @@ def test_after_two_useless_answers_rules_stand(engine: Engine, line: Line, reaso
         assert told.assertions == stand_in(list(thread))
         assert reason in told.why
         assert told.tries == 2
-    assert server.asked == []  # the second time the journal answers
+        asked = server.asked
+    assert asked == []  # the second time the journal answers
     assert ledger(engine) == ["extraction", "retry"]
     found = failure(engine, thread)
     assert found is not None

@@ -128,7 +128,11 @@ def test_a_split_takes_other_names_of_the_node_along() -> None:
 
 def test_a_split_holds_whatever_the_text_ties_later() -> None:
     """The other node is found by the name it got, also when a turn calls the first one so; merging them undoes it."""
-    said = [turn(1, person("Ellie")), turn(2, has("Ellie", "race", "orc")), turn(3, alias("Ellie", "Big Ellie"))]
+    said = [
+        turn(1, person("Ellie")),
+        turn(2, has("Ellie", "race", "orc")),
+        turn(3, alias("Ellie", "Big Ellie")),
+    ]
     apart = override("split", "ellie", value="Big Ellie", turns=(ref(2),))
     graph = Graph(said, [apart])
     assert graph.ids() == ["ellie", "ellie#2"]

@@ -48,7 +48,9 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("name", "text"), [("config.yaml", YAML), ("config.yml", YAML), ("config.toml", TOML)])
+@pytest.mark.parametrize(
+    ("name", "text"), [("config.yaml", YAML), ("config.yml", YAML), ("config.toml", TOML)]
+)
 def test_tables_are_read_from_both_languages(config: Path, name: str, text: str) -> None:
     """The names of the design notes work as they stand there."""
     (config / name).write_text(text, encoding="utf-8")
@@ -79,7 +81,9 @@ def test_arguments_may_come_in_tables_too(config: Path) -> None:
 
 def test_the_whole_name_wins_over_the_table(config: Path) -> None:
     """What `config set` writes must take effect, wherever the old value stands."""
-    (config / "config.yaml").write_text("sliding_window:\n  size: 3\nsliding_window_size: 5\n", encoding="utf-8")
+    (config / "config.yaml").write_text(
+        "sliding_window:\n  size: 3\nsliding_window_size: 5\n", encoding="utf-8"
+    )
     assert load().sliding_window_size == 5
 
 

@@ -46,8 +46,17 @@ def _keys(override: Override, one: dict[str, str]) -> set[str]:
 
 def _check(graph: Graph, override: Override, later: Sequence[Override]) -> None:
     change, predicate = override.change, override.predicate
-    about = [o for o in later if o.predicate == predicate or o.change in (Change.DELETE, Change.SPLIT, Change.MERGE)]
-    if change in (Change.SET, Change.PIN) and not override.object and not about and not is_relation(predicate):
+    about = [
+        o
+        for o in later
+        if o.predicate == predicate or o.change in (Change.DELETE, Change.SPLIT, Change.MERGE)
+    ]
+    if (
+        change in (Change.SET, Change.PIN)
+        and not override.object
+        and not about
+        and not is_relation(predicate)
+    ):
         facts = [f for f in graph.node(override.node).attributes if f.predicate == predicate]
         assert [(f.value, f.rank) for f in facts] == [(override.value, Rank.PERSON)], override
     elif change is Change.SET and override.object and not later:

@@ -137,6 +137,16 @@ def without_derived(place: Path, copy: Path) -> None:
     """A copy of a store from which everything derived was dropped; accounts stay, for they are history too."""
     with closing(sqlite3.connect(place)) as source, closing(sqlite3.connect(copy)) as target:
         source.backup(target)
-        for table in ("made", "made_from", "signs", "vectors", "nodes", "progress", "tokens", "turn_marks", "turn_states"):
+        for table in (
+            "made",
+            "made_from",
+            "signs",
+            "vectors",
+            "nodes",
+            "progress",
+            "tokens",
+            "turn_marks",
+            "turn_states",
+        ):
             target.execute(f"DELETE FROM {table}")
         target.commit()

@@ -135,7 +135,10 @@ class Living(RuleBasedStateMachine):
             self.tried(lambda: thread.choose(message.id, alternative))
 
     @rule(
-        which=places, at=places, more=st.integers(0, 3), how=st.sampled_from(["delete", "delete", "restore", "hide", "unhide"])
+        which=places,
+        at=places,
+        more=st.integers(0, 3),
+        how=st.sampled_from(["delete", "delete", "restore", "hide", "unhide"]),
     )
     def flag(self, which: int, at: int, more: int, how: str) -> None:
         thread = self.thread(which)

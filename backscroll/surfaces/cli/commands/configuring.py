@@ -87,7 +87,11 @@ def _change(session: Session, name: str, value: str | None) -> None:
         typed: Any = getattr(load({name: value}), name)
         if name == "language":
             checked(str(typed))
-        line = f"{name}: {json.dumps(typed, ensure_ascii=False)}" if path.suffix in YAML else f"{name} = {_toml(typed)}"
+        line = (
+            f"{name}: {json.dumps(typed, ensure_ascii=False)}"
+            if path.suffix in YAML
+            else f"{name} = {_toml(typed)}"
+        )
     try:
         _rewrite(path, name, line)
     except OSError as error:
