@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
 from backscroll.assemble.compaction import Compaction
@@ -193,8 +194,11 @@ class Composer:
         compaction = None if frozen is None else frozen.compaction
         history = view(shown, compaction, self.lens, dead=self.dead)
         asked = [] if self.sheet.asked is None else [self._whole(self.sheet.asked, Section.HISTORY, "latest")]
-        before = [*self._marked(), *self._memory(), *self._far(frozen), *self._bound(frozen), *asked]
-        return [self._filled(block) for block in (*before, *history)]
+        # System messages at the beginning of the window come before everything that is told beside the history.
+        lead = list(takewhile(lambda block: block.role == "system", history))
+        beside = [*self._memory(), *self._far(frozen), *self._bound(frozen), *asked]
+        blocks = (*self._marked(), *lead, *beside, *history[len(lead) :])
+        return [self._filled(block) for block in blocks]
 
     def _marked(self) -> Iterable[Block]:
         """System messages and pins that stand before the window."""

@@ -90,6 +90,12 @@ class Engine:
                     self._worker.start()
             return self._worker
 
+    @property
+    def at_work(self) -> Worker | None:
+        """The worker that lives now; None where none was started. Asking starts none."""
+        worker = self._worker
+        return worker if worker is not None and worker.working else None
+
     def __enter__(self) -> Engine:
         return self
 

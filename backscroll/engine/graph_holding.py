@@ -37,7 +37,7 @@ _HELD = 16  # graphs in memory
 _SHARED = 0  # in the place of the number of an OS thread: the graph that prompts share
 _PATIENCE = 0.05  # seconds that a prompt waits for a graph that is being changed
 _SAID = 4000  # characters of a message that are looked through for names
-NAMED, SEEN = 8, 24  # nodes that a prompt asks for, and that stand around them
+NAMED, SEEN = 5, 10  # nodes that a prompt asks for, and that stand around them
 _COLD = 600  # turns whose graph is put together while the first prompt of a process waits
 _TELLING = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD})
 _ACTING = _TELLING | {Kind.LIFTED, Kind.UNDONE, Kind.REDONE}
@@ -210,26 +210,26 @@ def at_hand(thread: Thread, behind: int) -> Generator[Held | None]:
 
 def _for_prompts(thread: Thread, behind: int) -> Held | None:
     engine = thread.engine
-    worker = engine.worker()
+    worker = engine.at_work  # a rehearsal starts none
     rule = window_of(engine.settings).rule
-    held = _shared(engine, thread.id) if worker.working else held_graph(engine, thread.id)
+    held = _shared(engine, thread.id) if worker is not None else held_graph(engine, thread.id)
     told = None if held is None or held.rule != rule else held.told
     state, late, news = engine.store.read(lambda reader: _behind(engine, reader, thread, told))
     if late > behind:
         return None
-    if told is None and worker.working:
+    if told is None and worker is not None:
         worker.warm(thread.id)
         return None
     if told is None and state.turns > _COLD and _first_time(engine, state):
         return None
-    if worker.working and held is not None and all(e.kind in _QUIET for e in news):
+    if worker is not None and held is not None and all(e.kind in _QUIET for e in news):
         return held
-    if worker.working and any(e.kind is Kind.FORGOTTEN for e in news):
+    if worker is not None and any(e.kind is Kind.FORGOTTEN for e in news):
         engine.memo.shelf("graphs", _HELD).pop((thread.id, _SHARED), None)
         worker.warm(thread.id)
         return None
     catch_up(engine, thread.id)
-    return _brought_along(thread, _SHARED if worker.working else threading.get_ident())
+    return _brought_along(thread, _SHARED if worker is not None else threading.get_ident())
 
 
 def _behind(

@@ -46,8 +46,9 @@ class Rare:
     last: int = 0  # the last rare event
     touched: int = 0  # the last one that may have changed a message
     acts: tuple[Event, ...] = ()
-    bounds: frozenset[int] = frozenset()  # boundaries, and what takes them back
-    edge: Edge | None = None  # the last of these; the first event of all where there is none
+    bounds: tuple[Event, ...] = ()  # boundaries, and what takes back anything
+    edge: Edge | None = None  # the last of these that holds; the first event of all where there is none
+    first: Edge | None = None
 
 
 def rare_of(engine: Engine, view: View) -> Rare:
@@ -64,20 +65,19 @@ def rare_of(engine: Engine, view: View) -> Rare:
         return known
     acts = tuple(replace(e, body=None) for e in fresh if e.kind in _ACTS)
     harm = [e.seq for e in fresh if e.kind not in _HARMLESS]
-    bounds, edge = set(known.bounds), known.edge
-    for event in fresh:
-        if event.kind in _BOUNDARIES or bounds & set(event.head.get("of", ())):
-            bounds.add(event.seq)
-            edge = Edge(event.seq, event.at)
-        elif edge is None:
-            edge = Edge(event.seq, event.at)
+    turning = _BOUNDARIES | {Kind.UNDONE, Kind.REDONE}
+    bounds = (*known.bounds, *(replace(e, body=None, commit=b"") for e in fresh if e.kind in turning))
+    first = known.first or (Edge(fresh[0].seq, fresh[0].at) if fresh else None)
+    holding = acts_in_force(bounds, _BOUNDARIES)  # an undo brings back the section as it was
+    edge = Edge(holding[-1].seq, holding[-1].at) if holding else first
     known = Rare(
         view.as_of,
         fresh[-1].seq if fresh else known.last,
         harm[-1] if harm else known.touched,
         (*known.acts, *acts),
-        frozenset(bounds),
+        bounds,
         edge,
+        first,
     )
     shelf[view.state.id] = known
     return known

@@ -77,6 +77,7 @@ def test_prompts_share_the_graph_that_a_worker_keeps(tmp_path: Path) -> None:
         thread = _told(engine)
     with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=True)) as engine:
         thread = engine.thread(thread.id)
+        engine.worker()  # a rehearsal starts none
         assert not _has_graph(thread)
         for _ in range(200):
             if _has_graph(thread):

@@ -552,3 +552,25 @@ def test_forgetting_a_message_erases_what_people_wrote_about_it(engine: Engine) 
     assert not any(b"quokka" in (e.body or b"") for e in thread.events())
     assert "quokka" not in str(remembering.memories(thread))
     assert engine.verify().ok
+
+
+def test_memory_stands_after_the_system_prompt(tmp_path: Path) -> None:
+    """What is remembered comes after the instructions, on every wire; undoing a compaction brings the prompt back as it was."""
+    with backscroll.open(tmp_path / "order.db", background=False) as engine:
+        thread = engine.create("order")
+        thread.append("system", "You are a careful gardener.")
+        thread.append("user", "From now on always answer in rhymes.")
+        thread.append("assistant", "I will do so, that I know, with every answer row by row.")
+        before = thread.prompt(4000, reserve=0, wire="anthropic", dry_run=True).request
+        thread.compact(4000)
+        if any(e.kind.value == "compacted" for e in thread.events()):
+            thread.undo()
+        assert thread.prompt(4000, reserve=0, wire="anthropic", dry_run=True).request == before
+        thread.tasks.start("roses", keep=True)
+        thread.append("user", "Write about roses.")
+        made = thread.prompt(4000, reserve=0, wire="anthropic", dry_run=True)
+        assert "careful gardener" in str(made.system)
+        assert "answer in rhymes" in str(made.messages)
+        assert "careful gardener" not in str(made.messages)
+        chat = thread.prompt(4000, reserve=0, wire="openai-chat", dry_run=True)
+        assert chat.messages[0]["role"] == "system"
