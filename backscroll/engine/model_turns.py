@@ -55,14 +55,11 @@ def pending(
 ) -> list[Due]:
     """Turns that are due and that no model has read, newest first; imported ones only where that is asked for."""
 
-    counted = [0]
-
-    def look(reader: Reader) -> list[Due]:
+    def look(reader: Reader) -> tuple[list[Due], int]:
         marks = [m for m in reader.turn_marks(thread, window_of(engine.settings).rule) if m.due and m.key]
         marks.reverse()
         keys = [m.key for m in marks]
         read, failed = found_by_models(reader, keys), failed_extractions(reader, keys)
-        counted[0] = sum(key in read for key in keys)
         now = engine.means.now()
         out: list[Due] = []
         for mark in marks:
@@ -76,10 +73,10 @@ def pending(
             out.append(due)
             if limit is not None and len(out) >= limit:
                 break
-        return out
+        return out, sum(key in read for key in keys)
 
-    found = engine.store.read(look)
-    _note(engine, thread, counted[0])
+    found, known = engine.store.read(look)
+    _note(engine, thread, known)
     return found
 
 
