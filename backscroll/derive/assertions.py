@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from backscroll.derive import extract_code
 from backscroll.derive.assertions_language import in_tongue
-from backscroll.derive.assertions_speech import Echo, counts, folded, heard, is_somebody
+from backscroll.derive.assertions_speech import Echo, counts, folded, heard
 from backscroll.derive.assertions_storing import from_body, to_body
 from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Recipe
@@ -31,7 +31,6 @@ __all__ = ["MOST", "RECIPE", "extract", "from_body", "rule_key", "to_body"]
 RECIPE = Recipe("assertions", 1)
 #: Assertions of one turn that are kept at the most.
 MOST = 60
-_HEARD = 120  # characters by which somebody who speaks is heard
 _LONGEST = 400  # characters of a name, a value or a quote
 _Name: TypeAlias = tuple[str, ...]
 _CODED = re.compile(r"[a-z][A-Z]|\w_\w|[(){}<>=+/\\]|^[A-Z]{2,}$|\w\.\w")
@@ -60,7 +59,7 @@ def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
     told, programs = heard(messages)
     work = extract_code.at_work(messages)
     people = [one for one in told if one.role == "user"] if work else told
-    found = [] if work else _speakers(people)
+    found: list[Assertion] = []
     if spoken := in_tongue(people, "en"):
         from backscroll.derive import extract_en
 
@@ -74,24 +73,6 @@ def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
     if found and extract_code.about_code(messages, told):
         found = _without_code(found, code)
     return bounded(in_order(_standing([*found, *code], messages), messages))
-
-
-def _speakers(told: Sequence[Said]) -> list[Assertion]:
-    """Who takes part by name is somebody, even where nothing else is said of them."""
-    out: dict[str, Assertion] = {}
-    for one in told:
-        quote = next((line.strip()[:_HEARD] for line in one.text.splitlines() if line.strip()), "")
-        if quote and one.speaker not in out and is_somebody(one.speaker):
-            out[one.speaker] = Assertion(
-                Claim.NODE,
-                one.speaker,
-                type="person",
-                quote=quote,
-                source=one.source,
-                speaker=one.speaker,
-                sure=0.6,
-            )
-    return list(out.values())
 
 
 def _without_echo(found: Sequence[Assertion], told: Sequence[Said], programs: Echo) -> list[Assertion]:

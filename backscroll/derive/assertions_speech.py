@@ -306,8 +306,3 @@ class Echo:
 def _is_clause(text: str) -> bool:
     """Long enough to say something: three words, or five characters."""
     return (len(text) >= _CLAUSES and text.count(" ") >= 2) or len(_HAN.findall(text)) >= _CLAUSES // 2 - 1
-
-
-def is_somebody(author: str) -> bool:
-    """True for the name of somebody who takes part; narrators and roles are nobody."""
-    return bool(author.strip()) and author.strip().casefold() not in _table()["speakers"]["nobody"]

@@ -149,17 +149,3 @@ def test_any_turn_gives_claims_that_stand(rows: list[tuple[Role, str]]) -> None:
         assert claim.source is not None
         assert folded(claim.quote).strip() in texts[claim.source]
         assert {m.revision: m.role for m in turn}[claim.source] != "tool"
-
-
-def test_who_takes_part_by_name_is_somebody() -> None:
-    """Even where nothing else is said of them; narrators, roles and messages without an author are nobody."""
-    said = [
-        message("user", "*抖了抖伞上的雨水* 猫会说话？", author="小满", seq=1),
-        message("assistant", "Dry yourself first.", author="Marmalade", seq=2),
-        message("assistant", "The rain goes on.", author="Narrator", seq=3),
-        message("assistant", "Hm.", seq=4),
-    ]
-    nodes = {c.subject: (c.type, c.source) for c in extract(said) if c.kind is Claim.NODE}
-    assert nodes["小满"] == ("person", said[0].revision)
-    assert nodes["Marmalade"] == ("person", said[1].revision)
-    assert not {"Narrator", "assistant", "user"} & set(nodes)
