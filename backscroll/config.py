@@ -21,7 +21,7 @@ from backscroll.errors import InvalidInput
 #: A table of the file that is no setting: services with models, read by `llm/providers`.
 PROVIDERS = "providers"
 #: Tables of the file whose entries are settings.
-TABLES = ("sliding_window", "node_creation", "conflict_resolution")
+TABLES = ("sliding_window", "node_creation", "conflict_resolution", "agent", "workspace")
 #: How the names of YAML files end.
 YAML = (".yaml", ".yml")
 #: Settings that take one of a few words.
@@ -31,6 +31,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "conflict_resolution_settled_deletes": ("retract", "ignore"),
     "extractor": ("auto", "rules", "none"),
     "task_boundaries": ("off", "suggest", "act"),
+    "agent_approval": ("ask", "edits", "all"),
+    "workspace_commit": ("off", "turn", "task"),
 }
 _SWITCH = {
     "true": True,
@@ -100,6 +102,26 @@ class Settings:
     share_graph: float = 0.05  # of the budget, for what is known about what is being talked about
     share_task: float = 0.05  # … for the task at hand: plan, feedback, reminders
     task_boundaries: str = "suggest"  # off, suggest or act: when a new task seems to begin
+    # The agent: how far it may go, and what it is told.
+    agent_approval: str = (
+        "ask"  # ask before every effect; edits: files may be changed unasked; all: everything may
+    )
+    agent_max_steps: int = 60  # replies of a model in one run
+    agent_spend: float = 0.0  # US dollars one run may cost; 0: no limit
+    agent_command_seconds: float = 120.0  # a command that runs longer is ended, with everything it started
+    agent_output: int = (
+        200_000  # characters of a tool's output that are kept; what is longer loses its middle
+    )
+    agent_prompt: str = ""  # a file with the system prompt; empty: the one that is shipped
+    # The folder it works in.
+    workspace_snapshots: bool = True  # look at the files before and after every tool call
+    workspace_key_files: str = (
+        ""  # patterns of the files that count, with spaces between; empty: all that git would keep
+    )
+    workspace_largest: int = 2_000_000  # bytes of a file of which snapshots keep the content
+    workspace_commit: str = (
+        "off"  # off, turn or task: when the agent's changes are committed to your git by themselves
+    )
     # Money.
     prices: str = ""  # a table of your own prices (TOML); it wins over the built-in one
     thread_limit: float = 0.0  # US dollars a thread may cost; 0: no limit

@@ -1,0 +1,1 @@
+"""The agent: a loop that thinks, calls tools and observes; the tools; asking before acting."""

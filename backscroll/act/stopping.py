@@ -1,0 +1,61 @@
+"""Stopping: one switch that ends a run from any thread or signal handler.
+
+Owns the switch and who is told when it is thrown (an open stream is closed, a process group is killed). Before: `act/agent`.
+After: `act/loop`, `act/commands`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+
+class Stopped(Exception):
+    """The person stopped the run."""
+
+
+class Stop:
+    """Thrown once; `clear` makes it ready for the next run."""
+
+    def __init__(self) -> None:
+        self._thrown = threading.Event()
+        self._told: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+
+    @property
+    def thrown(self) -> bool:
+        """True once somebody wants to stop."""
+        return self._thrown.is_set()
+
+    def throw(self) -> None:
+        """Stop whatever is going on."""
+        with self._lock:
+            self._thrown.set()
+            told = list(self._told)
+        for work in told:
+            work()
+
+    def clear(self) -> None:
+        """Ready again."""
+        self._thrown.clear()
+
+    def check(self) -> None:
+        """Raise `Stopped` where the switch was thrown."""
+        if self._thrown.is_set():
+            raise Stopped
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep, but no longer than until the switch is thrown; True where it was."""
+        return self._thrown.wait(seconds)
+
+    @contextmanager
+    def telling(self, work: Callable[[], None]) -> Generator[None]:
+        """Call something at the moment in which the switch is thrown, as long as the block runs."""
+        with self._lock:
+            self._told.append(work)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._told.remove(work)

@@ -1,0 +1,73 @@
+"""Tools: one contract for all of them, ours and other people's.
+
+Owns what a tool is, what it gets to work with, what it hands back, and making one of a decorated function. Refuses: running
+one (`act/calling`), which there are (`act/toolbox`). Before: `act/person`. After: `act/tools`, `act/toolbox`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from backscroll.act.person import Effect, Person, Preview
+from backscroll.act.stopping import Stop
+from backscroll.vocab.part import Json, Media
+
+if TYPE_CHECKING:
+    from backscroll.act.happening import End
+    from backscroll.engine.thread import Thread
+
+
+def _none() -> Mapping[str, Json]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool hands back. `text` is recorded whole; prompts may show less of it."""
+
+    text: str
+    is_error: bool = False
+    line: str = ""  # the outcome in one line, for people; empty: made from the text
+    media: tuple[Media, ...] = ()
+    facts: Mapping[str, Json] = field(default_factory=_none)  # kept with the result, for programs
+    ends: End | None = None  # the run ends here, in this way (attempt_completion, an open question)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool gets to work with."""
+
+    thread: Thread
+    call_id: str
+    root: Path  # the folder it works in
+    person: Person
+    stop: Stop
+    show: Callable[[str], None]  # print something while at work
+    seconds: float = 120.0  # that a command may run
+    longest: int = 200_000  # characters of output that are kept
+
+
+@runtime_checkable
+class Tool(Protocol):
+    """A tool: attributes and two methods. `act/toolbox` checks them when it is registered."""
+
+    name: str  # [a-zA-Z0-9_-]{1,64}
+    description: str  # what it does and when to use it, for the model
+    parameters: Mapping[str, Json]  # JSON Schema of an object
+    effect: Effect
+
+    def preview(self, context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
+        """What exactly a call would do; nothing is done. Raises `BackscrollError` where it cannot be done at all."""
+        ...
+
+    def run(self, context: ToolContext, arguments: Mapping[str, Json]) -> ToolOutput:
+        """Do it. Arguments were checked against the schema. Errors become results by `act/calling`."""
+        ...
+
+
+#: What users may pass where tools are wanted: a tool, or a plain function with type hints and a docstring.
+ToolLike = Tool | Callable[..., object]
+Tools = Sequence[ToolLike]

@@ -1,0 +1,58 @@
+"""Changes to files, and what caused them: the nouns.
+
+A change is one comparison of two snapshots of a folder, written into the log as a `CODE_CHANGED` event. Before: `vocab/ids`.
+After: `workspace` (snapshots, blame, restoring), `engine/changing` (the log).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from backscroll.vocab.ids import Ref
+
+Action: TypeAlias = Literal["added", "changed", "deleted", "renamed"]
+#: Who changed the files: a tool call, something else in a turn, a person by hand, a program that reports it, a rewind.
+By: TypeAlias = Literal["tool", "turn", "person", "program", "rewind"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What became of one file. Hashes are of the content; empty where there is no file on that side."""
+
+    path: str  # inside the folder, with / between the parts
+    action: Action
+    before: str = ""
+    after: str = ""
+    old_path: str = ""  # where it was, for `renamed`
+    added: int = 0  # lines
+    removed: int = 0
+    binary: bool = False
+    executable: bool | None = None  # where that changed: what it is now
+    kept: bool = True  # False: too large, so only its hash and size are known
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why files changed."""
+
+    by: By
+    message: Ref | None = None  # the message with the tool call, or the user's message that opened the turn
+    call_id: str = ""  # of the tool call
+    tool: str = ""  # its name
+
+
+@dataclass(frozen=True, slots=True)
+class CodeChange:
+    """One change of the log, as it can be read back."""
+
+    id: Ref  # the event
+    at: str
+    description: str
+    files: tuple[FileChange, ...]
+    cause: Cause
+    turn: int | None = None  # the number of the turn it belongs to; None where that is gone
+    before: str = ""  # names of the snapshots; empty for changes that a program reported
+    after: str = ""
+    diff: str = ""  # unified; cut where it is very long
+    root: str = ""  # the folder
