@@ -1,0 +1,1 @@
+"""Slash commands: what can be done to a conversation from inside of it. Begin with `registry`."""

@@ -1,0 +1,112 @@
+"""Which slash commands there are, what they are called, and where they live. Imports nothing, so that completion is instant.
+
+Owns names, aliases and usages. Their help texts are in `i18n`, sections `slash_help` and `slash_family`. Before: nothing. After:
+`slash/registry`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Slash:
+    """One command: `/name usage`. Its function is `<name>_slash` in its module."""
+
+    name: str  # without the slash
+    family: str  # what it is for: a part of the help page
+    module: str  # in this folder
+    usage: str = ""  # what may follow the name
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def call(self) -> str:
+        """How it is typed."""
+        return f"/{self.name} {self.usage}".rstrip()
+
+    @property
+    def help(self) -> str:
+        """What it does, in one line of the language in use."""
+        from backscroll.surfaces.i18n import t
+
+        return t(f"slash_help.{self.name}")
+
+
+def _family(family: str, *members: tuple[str, str, str, str]) -> Iterator[Slash]:
+    for name, module, usage, aliases in members:
+        yield Slash(name, family, module, usage, tuple(aliases.split()))
+
+
+#: Every command, in the order of the help page.
+SLASHES: tuple[Slash, ...] = (
+    *_family(
+        "talk",
+        ("regenerate", "answers", "", "retry re 重答"),
+        ("swipe", "answers", "[left|right|N]", "sw 换答"),
+        ("edit", "messages", "[MESSAGE]", "e 编辑"),
+        ("delete", "messages", "MESSAGE...", "del rm 删除"),
+        ("undo", "undoing", "", "u 撤销"),
+        ("redo", "undoing", "", "重做"),
+        ("rewind", "rewinding", "[TURN|redo]", "back 回退"),
+        ("fork", "answers", "[TURN]", "branch 分支"),
+        ("turns", "reading", "[TURN]", "历史"),
+    ),
+    *_family(
+        "prompt",
+        ("context", "prompts", "[all]", "ctx 上下文"),
+        ("crop", "prompts", "top|bottom N [SUMMARY]", "裁剪"),
+        ("uncrop", "prompts", "[HANDLE]", "取消裁剪"),
+        ("compact", "prompts", "", "压缩"),
+        ("pin", "messages", "MESSAGE...", "固定"),
+        ("unpin", "messages", "[MESSAGE...]", "取消固定"),
+        ("hide", "messages", "MESSAGE...", "隐藏"),
+        ("unhide", "messages", "[MESSAGE...]", "取消隐藏"),
+        ("system", "prompts", "[TEXT]", "sys 系统"),
+    ),
+    *_family(
+        "find",
+        ("recall", "reading", "QUESTION", "r 回忆"),
+        ("search", "reading", "WORDS", "find 搜索"),
+        ("expand", "reading", "HANDLE", "x 展开"),
+        ("operations", "reading", "[N]", "ops 操作"),
+    ),
+    *_family(
+        "remember",
+        ("task", "tasks", "[start|done|not-yet|cancel|resume|list|show|title]", "t 任务"),
+        ("todos", "tasks", "", "todo 待办"),
+        ("graph", "graph", "[NAME | edit NAME | why NAME | overrides]", "g 图谱"),
+        ("world", "graph", "[FILE | drop NAME]", "世界"),
+        ("memory", "memory", "[list|add|edit|pin|unpin|forget|restore|why]", "mem m 记忆"),
+    ),
+    *_family(
+        "code",
+        ("changes", "code", "[TURN|FILE]", "改动"),
+        ("diff", "code", "[TURN]", "差异"),
+        ("blame", "code", "FILE[:LINE]", "溯源"),
+        ("commit", "code", "[MESSAGE]", "ci 提交"),
+    ),
+    *_family(
+        "agent",
+        ("model", "agent", "[PROVIDER/MODEL]", "模型"),
+        ("cost", "agent", "", "$ 花费"),
+        ("tools", "agent", "", "工具"),
+        ("permissions", "agent", "[allow|ask|deny|remove] [TOOL] [PATTERN]", "perm 权限"),
+    ),
+    *_family(
+        "threads",
+        ("threads", "threads", "[WORDS]", "ls 对话"),
+        ("new", "threads", "[TITLE]", "n 新建"),
+        ("rename", "threads", "TITLE", "title 改名"),
+        ("tag", "threads", "[NAME | -NAME]...", "标签"),
+        ("export", "threads", "[FORMAT] [FILE]", "导出"),
+    ),
+    *_family(
+        "screen",
+        ("help", "screen", "[COMMAND]", "h ? 帮助"),
+        ("unfold", "screen", "[N]", "o 展示"),
+        ("lang", "screen", "[en|zh]", "语言"),
+        ("clear", "screen", "", "cls 清屏"),
+        ("quit", "screen", "", "q exit 退出"),
+    ),
+)  # fmt: skip

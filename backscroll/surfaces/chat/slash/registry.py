@@ -1,0 +1,177 @@
+"""The door to the slash commands: which there are, running one, and what may be typed next.
+
+Owns recognising a line, saying what went wrong, near names for unknown ones, and completion. Refuses: doing anything; the
+modules beside it do, and each is loaded when it is called. Before: `slash/catalogue`, `chat/talk`. After: the terminal (`app`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from backscroll.errors import BackscrollError, NotFound
+from backscroll.surfaces.chat.slash.catalogue import SLASHES, Slash
+from backscroll.surfaces.i18n import t
+
+if TYPE_CHECKING:
+    from backscroll.surfaces.chat.talk import Talk
+
+Work = Callable[["Talk", str], None]
+#: What a command offers for the word at the cursor, given the words before it: (text, what it is).
+Offer = Callable[["Talk", list[str], str], Iterable[tuple[str, str]]]
+
+_LINE = re.compile(r"[/／]([^\s/／]*)(?:\s+(.*))?", re.DOTALL)
+_MOST = 40  # completions that are offered at once
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One way to go on: `text` replaces what stands from `start` (0 or less, counted from the cursor) on."""
+
+    text: str
+    display: str
+    meta: str = ""
+    start: int = 0
+
+
+def all() -> list[Slash]:
+    """Every command, in the order of the help page."""
+    return list(SLASHES)
+
+
+@cache
+def _by_name() -> dict[str, Slash]:
+    return {name: slash for slash in SLASHES for name in (slash.name, *slash.aliases)}
+
+
+def is_slash(text: str) -> bool:
+    """True for a line that is meant as a command: `/word …`, but neither a path (`/etc/hosts`) nor a comment (`//`)."""
+    found = _LINE.fullmatch(text.strip())
+    return found is not None and bool(found[1]) and (found[1] in _by_name() or found[1].isidentifier())
+
+
+def split(line: str) -> tuple[str, str]:
+    """The name of a command and what follows it; the name is empty where the line is none."""
+    found = _LINE.fullmatch(line.strip())
+    return (found[1].lower(), (found[2] or "").strip()) if found else ("", "")
+
+
+def find(text: str) -> Slash | None:
+    """The command that a line calls, or that has this name or alias, with or without the slash."""
+    name = split(text)[0] if text.strip()[:1] in "/／" else text.strip().lower()
+    return _by_name().get(name)
+
+
+def near(name: str) -> list[str]:
+    """Names that somebody may have meant."""
+    known = [slash.name for slash in SLASHES]
+    begins = [n for n in known if len(name) > 1 and n.startswith(name)]
+    return list(dict.fromkeys([*begins, *get_close_matches(name, known, n=3, cutoff=0.6)]))[:4]
+
+
+def run(talk: Talk, line: str) -> None:
+    """Do what a line says. What goes wrong is shown with a hint; the chat goes on."""
+    from click import ClickException
+
+    try:
+        name, rest = split(line)
+        slash = find(name)
+        if slash is None:
+            raise _unknown(name)
+        work_of(slash)(talk, rest)
+    except (BackscrollError, ClickException, OSError) as error:
+        from backscroll.surfaces.chat.slash.telling import trouble
+
+        trouble(talk, error)
+
+
+def _unknown(name: str) -> NotFound:
+    meant = ", ".join(f"/{n}" for n in near(name))
+    hint = t("slash.meant", names=meant) if meant else t("slash.see_help")
+    return NotFound(t("slash.unknown", name=name), hint=hint)
+
+
+def _part(slash: Slash, name: str) -> object:
+    module = import_module(f"backscroll.surfaces.chat.slash.{slash.module}")
+    return getattr(module, name, None)
+
+
+def work_of(slash: Slash) -> Work:
+    """The function of a command."""
+    found = _part(slash, f"{slash.name}_slash")
+    assert callable(found), slash.name
+    return cast("Work", found)
+
+
+def offer_of(slash: Slash) -> Offer | None:
+    """What a command offers for its arguments; None where nothing can be offered."""
+    found = _part(slash, f"{slash.name}_offer")
+    return cast("Offer", found) if callable(found) else None
+
+
+def complete(talk: Talk, text_before_cursor: str) -> list[Completion]:
+    """What may be typed next: names of commands, then their arguments. Never raises for what is typed or stored."""
+    text = text_before_cursor.lstrip()
+    if text[:1] not in ("/", "／"):
+        return []
+    name, gap, rest = _parted(text)
+    if not gap:
+        return list(_names(name, len(text)))[:_MOST]
+    slash = find(name)
+    if slash is None:
+        return []
+    try:
+        return list(_arguments(talk, slash, rest))
+    except (BackscrollError, OSError, ValueError, LookupError):
+        return []  # a store that cannot be read now offers nothing; running the command says why
+
+
+def _parted(text: str) -> tuple[str, str, str]:
+    found = re.fullmatch(r"[/／](\S*)(\s*)(.*)", text, re.DOTALL)
+    return ("", "", "") if found is None else (found[1].lower(), found[2], found[3])
+
+
+def _names(typed: str, length: int) -> Iterator[Completion]:
+    """Commands that begin so, then those one of whose aliases does, then those that have the letters in order."""
+    ranked: dict[str, Slash] = {}
+    tests: tuple[Callable[[Slash], bool], ...] = (
+        lambda s: s.name.startswith(typed),
+        lambda s: any(a.startswith(typed) for a in s.aliases),
+        lambda s: len(typed) > 1 and _in_order(typed, s.name),
+    )
+    for fits in tests:
+        ranked.update({s.name: s for s in SLASHES if s.name not in ranked and fits(s)})
+    for slash in ranked.values():
+        yield Completion(f"/{slash.name}", slash.call, slash.help, -length)
+
+
+def _in_order(letters: str, name: str) -> bool:
+    place = 0
+    for letter in letters:
+        place = name.find(letter, place) + 1
+        if not place:
+            return False
+    return name[:1] == letters[:1]
+
+
+def _arguments(talk: Talk, slash: Slash, rest: str) -> Iterator[Completion]:
+    from backscroll.surfaces.chat.slash.arguments import quoted, words
+
+    offer = offer_of(slash)
+    if offer is None:
+        return
+    done, current = words(rest), ""
+    if done and not rest[-1:].isspace():
+        current = rest[rest.rfind(done[-1]) :] if rest.endswith(done[-1]) else done[-1]
+        done = done[:-1]
+    typed = current.casefold()
+    seen = 0
+    for text, meta in offer(talk, done, current):
+        if typed in text.casefold() and seen < _MOST:
+            seen += 1
+            yield Completion(quoted(text), text, meta, -len(current))
