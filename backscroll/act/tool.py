@@ -54,10 +54,25 @@ class ToolContext:
 class Tool(Protocol):
     """A tool: attributes and two methods. `act/toolbox` checks them when it is registered."""
 
-    name: str  # [a-zA-Z0-9_-]{1,64}
-    description: str  # what it does and when to use it, for the model
-    parameters: Mapping[str, Json]  # JSON Schema of an object
-    effect: Effect
+    @property
+    def name(self) -> str:
+        """`[a-zA-Z0-9_-]{1,64}`; a plain attribute will do, as with the others."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What it does and when to use it, for the model."""
+        ...
+
+    @property
+    def parameters(self) -> Mapping[str, Json]:
+        """JSON Schema of an object."""
+        ...
+
+    @property
+    def effect(self) -> Effect:
+        """What it does to the world."""
+        ...
 
     def preview(self, context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
         """What exactly a call would do; nothing is done. Raises `BackscrollError` where it cannot be done at all."""

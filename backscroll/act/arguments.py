@@ -1,0 +1,338 @@
+"""Arguments of a call, checked against a tool's schema.
+
+Owns reading what a model wrote (a JSON text or a value), the gentle corrections that models need (`"3"` for 3, a JSON text for an
+object, one thing for a list of things, null for what may be left out), and saying everything that is wrong at once, in a way
+that a model can act on. Refuses: running anything. Before: `act/schema`. After: `act/toolbox`, `act/calling`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
+
+from backscroll.errors import InvalidInput
+from backscroll.vocab.part import Json
+
+_SHOWN = 6  # problems that are named at once
+_DEEPEST = 24  # levels; other people's schemas may refer to themselves
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+_NAMES = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+_LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {
+    "minimum": (operator.lt, "at least"),
+    "maximum": (operator.gt, "at most"),
+    "exclusiveMinimum": (operator.le, "more than"),
+    "exclusiveMaximum": (operator.ge, "less than"),
+}
+_TRUTH = {"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}
+
+
+class _Bad(Exception):
+    """What is wrong with a value; collected, never shown as it is."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__(*problems)
+        self.problems = problems
+
+
+def read_arguments(given: Json) -> dict[str, Json]:
+    """What a model wrote as an object; empty where it wrote nothing."""
+    value = given
+    for _ in range(2):  # some models wrap the JSON in a JSON text
+        if isinstance(value, str):
+            value = _parsed(value)
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidInput(
+            f"the arguments are {_kind(value)}, not an object", hint='write them as {"name": value}'
+        )
+    return {str(k): v for k, v in cast("Mapping[Any, Json]", value).items()}
+
+
+def _parsed(text: str) -> Json:
+    body = text.strip()
+    if not body:
+        return None
+    if body.startswith("```"):  # a fence around it
+        body = body.strip("`").removeprefix("json").strip()
+    try:
+        return json.loads(
+            body, strict=False
+        )  # real line breaks inside texts are what models write by mistake
+    except (ValueError, RecursionError) as error:
+        place = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
+        cut = " (the text seems to be cut off)" if body[-1:] not in ("}", "]", '"') else ""
+        raise InvalidInput(
+            f"the arguments are not valid JSON{place}{cut}", hint="send the whole call again, as valid JSON"
+        ) from error
+
+
+def checked(schema: Mapping[str, Json], arguments: Mapping[str, Json]) -> dict[str, Json]:
+    """The arguments as the schema wants them, defaults filled in; everything that is wrong is said at once."""
+    try:
+        done = _Check(schema).object(schema, dict(arguments), "", 0)
+    except _Bad as bad:
+        more = len(bad.problems) - _SHOWN
+        told = "; ".join(bad.problems[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+        raise InvalidInput(f"the arguments do not fit: {told}", hint=_usage(schema)) from bad
+    return done
+
+
+def fits(schema: Mapping[str, Json], value: Json) -> bool:
+    """True where a value is right as it stands."""
+    try:
+        return _Check(schema).value(schema, value, "", 0) == value
+    except _Bad:
+        return False
+
+
+def _usage(schema: Mapping[str, Json]) -> str:
+    """The parameters on one line."""
+    needed = set(cast("list[str]", schema.get("required") or ()))
+    properties = cast("Mapping[str, Json]", schema.get("properties") or {})
+    names = [name if name in needed else f"{name}?" for name in properties]
+    return f"it takes: {', '.join(names)}" if names else "it takes no arguments"
+
+
+def _kind(value: Json) -> str:
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float):
+        return "a number"
+    return next((_NAMES[name] for name, kinds in _TYPES.items() if isinstance(value, kinds)), "no JSON")
+
+
+def _near(name: str, known: Mapping[str, Json]) -> str:
+    close = difflib.get_close_matches(name, list(known), 1, 0.6)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+class _Check:
+    """One walk through a value beside its schema."""
+
+    def __init__(self, root: Mapping[str, Json]) -> None:
+        self.root = root
+
+    def object(
+        self, schema: Mapping[str, Json], value: dict[str, Json], at: str, depth: int
+    ) -> dict[str, Json]:
+        """An object: each entry by its own schema, defaults filled in."""
+        properties = cast("Mapping[str, Json]", schema.get("properties") or {})
+        needed = cast("list[str]", schema.get("required") or [])
+        rest = schema.get("additionalProperties", True)
+        out: dict[str, Json] = {}
+        problems: list[str] = []
+        for name, each in value.items():
+            where = f"{at}.{name}" if at else name
+            inner = properties.get(name, rest if isinstance(rest, Mapping) else {})
+            if name not in properties and rest is False:
+                problems.append(f"there is no argument {where!r}{_near(name, properties)}")
+            elif each is None and name not in needed and not self._allows_null(inner, depth):
+                continue  # models send null for what they leave out
+            else:
+                try:
+                    out[name] = self.value(cast("Mapping[str, Json]", inner), each, where, depth + 1)
+                except _Bad as bad:
+                    problems += bad.problems
+        problems += [
+            f"{f'{at}.{name}' if at else name!r} is missing"
+            for name in needed
+            if name not in out and name not in value
+        ]
+        if problems:
+            raise _Bad(*problems)
+        for name, inner in properties.items():
+            if name not in out and isinstance(inner, Mapping) and "default" in inner:
+                out[name] = cast("Mapping[str, Json]", inner)["default"]
+        return out
+
+    def value(self, schema: Json, value: Json, at: str, depth: int) -> Json:
+        """A value as its schema wants it."""
+        if depth > _DEEPEST or not isinstance(schema, Mapping) or not schema:
+            return value  # true, {} or too deep to tell: whoever runs it will say
+        rules = self._resolved(cast("Mapping[str, Json]", schema))
+        for several in ("anyOf", "oneOf"):
+            if isinstance(rules.get(several), list):
+                value = self._one_of(cast("list[Json]", rules[several]), value, at, depth)
+        if isinstance(rules.get("allOf"), list):
+            for each in cast("list[Json]", rules["allOf"]):
+                value = self.value(each, value, at, depth + 1)
+        kinds = self._kinds(rules)
+        if kinds:
+            value = self._typed(kinds, rules, value, at)
+        if "enum" in rules and value not in rules["enum"]:
+            value = self._chosen(cast("list[Json]", rules["enum"]), value, at)
+        if "const" in rules and value != rules["const"]:
+            raise _Bad(f"{at or 'it'} has to be {_shown(rules['const'])}")
+        problems = list(_bounds(rules, value, at))
+        if problems:
+            raise _Bad(*problems)
+        return self._inside(rules, value, at, depth)
+
+    def _inside(self, rules: Mapping[str, Json], value: Any, at: str, depth: int) -> Json:
+        """What a list or an object holds, by its own schema."""
+        done: Json = value
+        if isinstance(value, list):
+            done = self._items(rules, cast("list[Json]", value), at, depth)
+        elif isinstance(value, dict) and ("properties" in rules or "additionalProperties" in rules):
+            done = self.object(rules, cast("dict[str, Json]", value), at, depth)
+        return done
+
+    def _resolved(self, schema: Mapping[str, Json]) -> Mapping[str, Json]:
+        for _ in range(_DEEPEST):
+            link = schema.get("$ref")
+            if not isinstance(link, str) or not link.startswith("#/"):
+                return schema
+            found: Json = self.root
+            for step in link[2:].split("/"):
+                key = step.replace("~1", "/").replace("~0", "~")
+                found = cast("Mapping[str, Json]", found).get(key) if isinstance(found, Mapping) else None
+            if not isinstance(found, Mapping):
+                return {}
+            schema = cast("Mapping[str, Json]", found)
+        return {}
+
+    def _kinds(self, rules: Mapping[str, Json]) -> list[str]:
+        given = rules.get("type")
+        kinds = [given] if isinstance(given, str) else cast("list[str]", given or [])
+        return [*kinds, "null"] if kinds and rules.get("nullable") is True else kinds
+
+    def _allows_null(self, schema: Json, depth: int) -> bool:
+        try:
+            self.value(schema, None, "", depth + 1)
+        except _Bad:
+            return False
+        return True
+
+    def _one_of(self, several: list[Json], value: Json, at: str, depth: int) -> Json:
+        problems: list[str] = []
+        for exact in (True, False):  # what fits as it stands goes before what has to be corrected
+            for each in several:
+                try:
+                    done = self.value(each, value, at, depth + 1)
+                except _Bad as bad:
+                    problems += bad.problems
+                    continue
+                if not exact or (done == value and type(done) is type(value)):
+                    return done
+        raise _Bad(*dict.fromkeys(problems[:3]))
+
+    def _typed(self, kinds: list[str], rules: Mapping[str, Json], value: Json, at: str) -> Json:
+        for kind in kinds:
+            if _is(kind, value):
+                return int(value) if kind == "integer" and isinstance(value, float) else value
+        for kind in kinds:
+            changed, done = _corrected(kind, rules, value)
+            if done:
+                return changed
+        names = " or ".join(_NAMES.get(kind, kind) for kind in kinds)
+        raise _Bad(f"{at or 'it'} has to be {names}, not {_shown(value)}")
+
+    def _chosen(self, choices: list[Json], value: Json, at: str) -> Json:
+        """A choice in another case or type, where only one is meant."""
+        same = [c for c in choices if str(c).casefold() == str(value).strip().casefold()]
+        if len(same) == 1:
+            return same[0]
+        raise _Bad(f"{at or 'it'} has to be one of {', '.join(map(_shown, choices))}, not {_shown(value)}")
+
+    def _items(self, rules: Mapping[str, Json], value: list[Json], at: str, depth: int) -> list[Json]:
+        first = cast("list[Json]", rules.get("prefixItems") or [])
+        out: list[Json] = []
+        problems: list[str] = []
+        for number, each in enumerate(value):
+            inner = first[number] if number < len(first) else rules.get("items", {})
+            try:
+                out.append(self.value(inner, each, f"{at}[{number}]", depth + 1))
+            except _Bad as bad:
+                problems += bad.problems
+        if problems:
+            raise _Bad(*problems)
+        return out
+
+
+def _is(kind: str, value: Json) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if kind == "integer":
+        return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if kind == "number":
+        return isinstance(value, int | float)
+    return isinstance(value, _TYPES.get(kind, (object,)))
+
+
+def _corrected(kind: str, rules: Mapping[str, Json], value: Json) -> tuple[Json, bool]:
+    """A value that was written in the wrong type, and whether that could be put right without guessing."""
+    if kind in ("integer", "number") and isinstance(value, str):
+        return _number(value.strip(), kind)
+    if kind == "boolean" and isinstance(value, str | int) and str(value).strip().lower() in _TRUTH:
+        return _TRUTH[str(value).strip().lower()], True
+    if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
+        return json.dumps(value), True
+    if kind in ("object", "array") and isinstance(value, str):
+        try:
+            read = json.loads(value, strict=False)
+        except (ValueError, RecursionError):
+            read = None
+        if _is(kind, read):
+            return read, True
+    if kind == "array" and value is not None:
+        items = rules.get("items")
+        wanted = cast("Mapping[str, Json]", items).get("type") if isinstance(items, Mapping) else None
+        if isinstance(wanted, str) and wanted != "array" and _is(wanted, value):
+            return [value], True  # one thing where a list of such things is wanted
+    return value, False
+
+
+def _number(text: str, kind: str) -> tuple[Json, bool]:
+    try:
+        number = float(text)
+    except ValueError:
+        return text, False
+    if number != number or number in (float("inf"), float("-inf")):  # noqa: PLR0124 - not a number is not itself
+        return text, False
+    if number.is_integer() and (kind == "integer" or "." not in text):
+        return int(number), True
+    return (number, True) if kind == "number" else (text, False)
+
+
+def _bounds(rules: Mapping[str, Json], value: Json, at: str) -> Iterator[str]:
+    """What is too small, too large, too short or too long."""
+    name = at or "it"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        for key, (wrong, words) in _LIMITS.items():
+            limit = rules.get(key)
+            if isinstance(limit, int | float) and not isinstance(limit, bool) and wrong(value, limit):
+                yield f"{name} has to be {words} {limit}, not {value}"
+    size = len(cast("list[Json]", value)) if isinstance(value, str | list) else None
+    if size is not None:
+        low, high = ("minLength", "maxLength") if isinstance(value, str) else ("minItems", "maxItems")
+        unit = "characters" if isinstance(value, str) else "entries"
+        if isinstance(rules.get(low), int) and size < rules[low]:
+            yield f"{name} needs at least {rules[low]} {unit}, not {size}"
+        if isinstance(rules.get(high), int) and size > rules[high]:
+            yield f"{name} may have at most {rules[high]} {unit}, not {size}"
+
+
+def _shown(value: Json) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,0 +1,284 @@
+"""From type hints to a JSON Schema, and from checked arguments back to the values a function wants.
+
+Owns which hints are understood: text, numbers, truth values, lists, dictionaries, `Literal`, `Enum`, `Optional` and unions,
+dataclasses, `TypedDict`, `Path`, `Annotated[…, "words"]`. Refuses: a parameter without a hint, and hints that have no JSON shape,
+with the name of the parameter. Before: `act/docstrings`. After: `act/toolbox`; arguments are checked in `act/arguments`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path, PurePath
+from typing import Any, Literal, cast, get_args, get_origin, is_typeddict
+
+from backscroll.act.docstrings import described
+from backscroll.act.tool import ToolContext
+from backscroll.errors import InvalidInput
+from backscroll.vocab.part import Json
+
+_PLAIN: Mapping[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_ROWS = (list, tuple, set, frozenset, Sequence, MutableSequence, AbstractSet)
+_MAPS = (dict, Mapping, MutableMapping)
+_DEEPEST = 12  # levels of hints inside hints; a type that holds itself would never end
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a function takes, as a schema and as its own hints."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Json]
+    hints: Mapping[str, Any]
+    context: str = ""  # the parameter that is a ToolContext; it is passed in and not part of the schema
+
+    def values(self, arguments: Mapping[str, Json]) -> dict[str, Any]:
+        """Checked arguments as the values that the function wants."""
+        return {
+            name: made(self.hints[name], value) for name, value in arguments.items() if name in self.hints
+        }
+
+
+def signature_of(function: Callable[..., object], name: str = "") -> Signature:
+    """Read a function; what cannot be offered to a model is refused with the name of the parameter."""
+    called = name or getattr(function, "__name__", type(function).__name__)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"tool {called}: its parameters cannot be read", hint="wrap it in a function of your own"
+        ) from error
+    hints, words = _hints(function, called), described(inspect.getdoc(function))
+    properties: dict[str, Json] = {}
+    required: list[str] = []
+    taken: dict[str, Any] = {}
+    context = ""
+    for each in signature.parameters.values():
+        hint = hints.get(each.name, inspect.Parameter.empty)
+        if hint is ToolContext:
+            context = each.name
+            continue
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD, each.POSITIONAL_ONLY):
+            raise InvalidInput(
+                f"tool {called}: the parameter {each.name!r} cannot be given by name",
+                hint="a tool takes named parameters, each with a type",
+            )
+        if hint is inspect.Parameter.empty:
+            raise InvalidInput(
+                f"tool {called}: the parameter {each.name!r} has no type",
+                hint=f"write {each.name}: str, or whatever it is",
+            )
+        shape = schema_of(hint, f"tool {called}: the parameter {each.name!r}")
+        if told := words.parameters.get(each.name):
+            shape = {**shape, "description": told}
+        if each.default is inspect.Parameter.empty:
+            required.append(each.name)
+        elif (usual := plain(each.default)) is not None:
+            shape = {**shape, "default": usual}
+        properties[each.name] = shape
+        taken[each.name] = hint
+    schema: dict[str, Json] = {"type": "object", "properties": properties, "additionalProperties": False}
+    if required:
+        schema["required"] = required
+    return Signature(called, words.text, schema, taken, context)
+
+
+def _hints(function: Callable[..., object], called: str) -> dict[str, Any]:
+    """The hints, with names looked up where the function was written."""
+    inner = inspect.unwrap(function)
+    around: dict[str, Any] = {"ToolContext": ToolContext}  # usually imported for the type checker only
+    if inspect.isfunction(inner):
+        with contextlib.suppress(ValueError):  # a variable of the enclosing function has no value yet
+            around |= inspect.getclosurevars(inner).nonlocals
+    try:
+        return typing.get_type_hints(inner, localns=around, include_extras=True)
+    except (NameError, TypeError, AttributeError) as error:
+        raise InvalidInput(
+            f"tool {called}: a type cannot be read: {error}",
+            hint="use types that are known where the function is written",
+        ) from error
+
+
+# -- hints to schema ---------------------------------------------------------------------------------------------
+
+
+def schema_of(hint: Any, where: str, depth: int = 0) -> dict[str, Json]:
+    """The JSON Schema of a hint; `where` says in errors what it belongs to."""
+    if depth > _DEEPEST:
+        raise InvalidInput(f"{where} holds itself", hint="use a type that ends")
+    if hint in (Any, object):
+        return {}
+    if hint in (None, type(None)):
+        return {"type": "null"}
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin is typing.Annotated:
+        told = next((w for w in inside[1:] if isinstance(w, str)), "")
+        return schema_of(inside[0], where, depth) | ({"description": told} if told else {})
+    if origin in (typing.Union, types.UnionType):
+        return _union(inside, where, depth)
+    if origin is Literal:
+        return _choice(list(inside))
+    if origin in (typing.Required, typing.NotRequired):
+        return schema_of(inside[0], where, depth)
+    return _built(hint, origin or hint, inside, where, depth)
+
+
+def _built(hint: Any, kind: Any, inside: tuple[Any, ...], where: str, depth: int) -> dict[str, Json]:
+    """The schema of what holds other things."""
+    if kind in _ROWS:
+        return _row(kind, inside, where, depth)
+    if kind in _MAPS:
+        if inside and inside[0] not in (str, Any):
+            raise InvalidInput(f"{where}: keys are always text in JSON", hint="use dict[str, …]")
+        rest = schema_of(inside[1], where, depth + 1) if len(inside) == 2 else {}
+        return {"type": "object", **({"additionalProperties": rest} if rest else {})}
+    if is_typeddict(hint) or (isinstance(hint, type) and is_dataclass(hint)):
+        return _record(hint, where, depth)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return _choice([member.value for member in hint])
+    if isinstance(hint, type) and issubclass(hint, PurePath):
+        return {"type": "string"}
+    raise InvalidInput(
+        f"{where} has a type that has no shape in JSON: {hint!r}",
+        hint="use text, numbers, bool, list, dict, Literal, Enum, a dataclass or a TypedDict",
+    )
+
+
+def _union(inside: tuple[Any, ...], where: str, depth: int) -> dict[str, Json]:
+    rest = [schema_of(each, where, depth + 1) for each in inside if each is not type(None)]
+    if len(rest) == 1 and len(inside) == 2 and "enum" not in rest[0] and isinstance(rest[0].get("type"), str):
+        return {**rest[0], "type": [rest[0]["type"], "null"]}
+    return {"anyOf": [*rest, *([{"type": "null"}] if type(None) in inside else [])]}
+
+
+def _choice(values: list[Any]) -> dict[str, Json]:
+    kinds = {_PLAIN.get(type(value)) for value in values}
+    kind = {"type": kinds.pop()} if len(kinds) == 1 and None not in kinds else {}
+    return {**kind, "enum": values}
+
+
+def _row(kind: Any, inside: tuple[Any, ...], where: str, depth: int) -> dict[str, Json]:
+    several = kind is tuple and inside and inside[-1] is not Ellipsis
+    if several and len(set(inside)) > 1:
+        return {
+            "type": "array",
+            "prefixItems": [schema_of(each, where, depth + 1) for each in inside],
+            "minItems": len(inside),
+            "maxItems": len(inside),
+        }
+    out: dict[str, Json] = {
+        "type": "array",
+        "items": schema_of(inside[0], where, depth + 1) if inside else {},
+    }
+    if several:
+        out |= {"minItems": len(inside), "maxItems": len(inside)}
+    if kind in (set, frozenset, AbstractSet):
+        out["uniqueItems"] = True
+    return out
+
+
+def _record(hint: Any, where: str, depth: int) -> dict[str, Json]:
+    """A dataclass or a TypedDict: an object with named entries."""
+    words = described(inspect.getdoc(hint)).parameters
+    properties: dict[str, Json] = {}
+    required: list[str] = []
+    for name, inner, needed in _entries(hint, where):
+        shape = schema_of(inner, f"{where}, entry {name!r}", depth + 1)
+        properties[name] = {**shape, "description": words[name]} if words.get(name) else shape
+        if needed:
+            required.append(name)
+    out: dict[str, Json] = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**out, "required": required} if required else out
+
+
+def _entries(hint: Any, where: str) -> list[tuple[str, Any, bool]]:
+    try:
+        hints = typing.get_type_hints(hint, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise InvalidInput(
+            f"{where}: a type cannot be read: {error}",
+            hint="use types that are known where the function is written",
+        ) from error
+    if is_typeddict(hint):
+        needed = cast("frozenset[str]", hint.__required_keys__)
+        return [(name, inner, name in needed) for name, inner in hints.items()]
+    return [
+        (f.name, hints[f.name], f.default is MISSING and f.default_factory is MISSING)
+        for f in fields(hint)
+        if f.init
+    ]
+
+
+# -- values ------------------------------------------------------------------------------------------------------
+
+
+def made(hint: Any, value: Json) -> Any:
+    """A checked JSON value as what the hint says: an Enum member, a dataclass, a Path, a tuple."""
+    origin, inside = get_origin(hint), get_args(hint)
+    if value is None or hint in (Any, object):
+        return value
+    if origin in (typing.Annotated, typing.Required, typing.NotRequired):
+        return made(inside[0], value)
+    if origin in (typing.Union, types.UnionType):
+        return made(_fitting(inside, value), value)
+    kind = origin or hint
+    if kind in _ROWS and isinstance(value, list):
+        return _made_row(kind, inside, cast("list[Json]", value))
+    if isinstance(value, dict):
+        return _made_record(hint, kind, inside, cast("dict[str, Json]", value))
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return hint(value)
+    if isinstance(hint, type) and issubclass(hint, PurePath):
+        return (Path if hint is PurePath else hint)(str(value))
+    return float(value) if hint is float and isinstance(value, int) else value
+
+
+def _made_row(kind: Any, inside: tuple[Any, ...], value: list[Json]) -> Any:
+    if kind is tuple and inside and inside[-1] is not Ellipsis:
+        return tuple(made(hint, each) for hint, each in zip(inside, value, strict=True))
+    rows = [made(inside[0], each) for each in value] if inside else value
+    if kind is tuple:
+        return tuple(rows)
+    return frozenset(rows) if kind is frozenset else set(rows) if kind in (set, AbstractSet) else rows
+
+
+def _made_record(hint: Any, kind: Any, inside: tuple[Any, ...], value: dict[str, Json]) -> Any:
+    if kind in _MAPS:
+        return {k: made(inside[1], v) for k, v in value.items()} if len(inside) == 2 else value
+    if not (is_typeddict(hint) or (isinstance(hint, type) and is_dataclass(hint))):
+        return value
+    hints = {name: inner for name, inner, _ in _entries(hint, "")}
+    entries = {name: made(hints[name], each) for name, each in value.items() if name in hints}
+    return entries if is_typeddict(hint) else hint(**entries)
+
+
+def _fitting(inside: tuple[Any, ...], value: Json) -> Any:
+    """Which of several hints a value was meant for: the first whose schema it fits."""
+    from backscroll.act.arguments import fits
+
+    rest = [each for each in inside if each is not type(None)]
+    return next((each for each in rest if fits(schema_of(each, ""), value)), rest[0] if rest else Any)
+
+
+def plain(value: Any) -> Json:
+    """A default as JSON; None where it has no such shape, or is None."""
+    if isinstance(value, enum.Enum):
+        return plain(value.value)
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in cast("dict[Any, Any]", value).items()}
+    return None

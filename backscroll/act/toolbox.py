@@ -1,0 +1,336 @@
+"""Which tools there are: one registry, one contract, whoever wrote them.
+
+Owns making a tool of a function (`@tool`) or of a class with a typed `run`, refusing an ill-formed one at registration with what
+is missing, the list of tools as each wire wants it (in the order of registration: it is part of the cached prefix), and checking
+arguments. Refuses: running (`act/calling`). Before: `act/tool`, `act/schema`, `act/arguments`. After: `act/agent`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+import re
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import Any, cast, get_args, overload
+
+from backscroll.act.arguments import checked, read_arguments
+from backscroll.act.person import Effect, Preview
+from backscroll.act.schema import Signature, signature_of
+from backscroll.act.tool import Tool, ToolContext, ToolLike, ToolOutput, Tools
+from backscroll.errors import Conflict, InvalidInput, NotFound
+from backscroll.vocab.part import Json
+from backscroll.vocab.prompt import Wire
+
+#: What names of tools are made of, on every wire.
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+EFFECTS: tuple[str, ...] = get_args(Effect)
+_LINE = 160  # characters of a one-line preview
+_LONGEST = 4_000  # characters of a description; every prompt pays for it
+
+Previewing = Callable[[ToolContext, Mapping[str, Json]], Preview]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionTool:
+    """A tool made of a function; calling it calls the function."""
+
+    function: Callable[..., object]
+    signature: Signature
+    name: str
+    description: str
+    effect: Effect
+    seconds: float | None = None  # that it may take; None: as long as a command, 0: it keeps time itself
+    previewing: Previewing | None = None
+
+    @property
+    def parameters(self) -> Mapping[str, Json]:
+        """JSON Schema of the arguments."""
+        return self.signature.schema
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function itself, for programs."""
+        return self.function(*args, **kwargs)
+
+    def preview(self, context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
+        """What its own preview says, else the call on one line."""
+        if self.previewing is not None:
+            return self.previewing(context, arguments)
+        return plain_preview(self.name, arguments)
+
+    def run(self, context: ToolContext, arguments: Mapping[str, Json]) -> ToolOutput:
+        """Call the function; an async one is run to its end."""
+        values = self.signature.values(arguments)
+        if self.signature.context:
+            values[self.signature.context] = context
+        return output_of(finished(self.function(**values)))
+
+
+def finished(value: object) -> object:
+    """What a function gave; where that has to be waited for, what came of it."""
+    if inspect.isawaitable(value):
+        import asyncio
+
+        async def waited() -> object:
+            return await value
+
+        made: Coroutine[Any, Any, object] = waited()
+        return asyncio.run(made)
+    return value
+
+
+def output_of(value: object) -> ToolOutput:
+    """Whatever a function gives back, as a result."""
+    if isinstance(value, ToolOutput):
+        return value
+    if value is None:
+        return ToolOutput("done")
+    if isinstance(value, str):
+        return ToolOutput(value)
+    if isinstance(value, bytes | bytearray):
+        return ToolOutput(bytes(value).decode("utf-8", "replace"))
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    return ToolOutput(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def plain_preview(name: str, arguments: Mapping[str, Json]) -> Preview:
+    """A call on one line, for tools that show nothing better; the rest is the arguments in full."""
+    short = ", ".join(f"{key}={_shown(value)}" for key, value in arguments.items())
+    line = f"{name}({short})"
+    whole = json.dumps(dict(arguments), ensure_ascii=False, indent=2, default=str) if arguments else ""
+    cut = line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"
+    return Preview(" ".join(cut.split()), text=whole if len(line) > _LINE else "")
+
+
+def _shown(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+# -- making tools ------------------------------------------------------------------------------------------------
+
+
+@overload
+def tool(function: Callable[..., object], /) -> FunctionTool: ...
+@overload
+def tool(
+    *,
+    name: str = "",
+    description: str = "",
+    effect: Effect = "none",
+    seconds: float | None = None,
+    preview: Previewing | None = None,
+) -> Callable[[Callable[..., object]], FunctionTool]: ...
+def tool(
+    function: Callable[..., object] | None = None,
+    /,
+    *,
+    name: str = "",
+    description: str = "",
+    effect: Effect = "none",
+    seconds: float | None = None,
+    preview: Previewing | None = None,
+) -> FunctionTool | Callable[[Callable[..., object]], FunctionTool]:
+    """Make a tool of a function with type hints and a docstring.
+
+    `effect` says what it does to the world and so when the person is asked: a function without one runs unasked. `preview` shows
+    the person what a call would do. A parameter with the hint `ToolContext` is passed in.
+    """
+
+    def decorate(inner: Callable[..., object]) -> FunctionTool:
+        signature = signature_of(inner, name)
+        made = FunctionTool(
+            inner,
+            signature,
+            signature.name,
+            (description or signature.description).strip(),
+            effect,
+            seconds,
+            preview,
+        )
+        verify(made)
+        return made
+
+    return decorate if function is None else decorate(function)
+
+
+def as_tool(given: ToolLike | type) -> Tool:
+    """A tool of whatever a user passes: a tool, a function, a class with a typed `run`, or an object of one."""
+    if isinstance(given, FunctionTool):
+        return given
+    made = _built(given) if isinstance(given, type) else given
+    if inspect.isroutine(made) or not hasattr(made, "run"):
+        if callable(made):
+            return tool(cast("Callable[..., object]", made))
+        raise InvalidInput(
+            f"{type(made).__name__} is no tool: it cannot be called and has no `run`",
+            hint="decorate a function with @tool, or write a class with name, description and run",
+        )
+    if _has_contract(made):
+        verify(made)
+        return cast("Tool", made)
+    return _of_class(made)
+
+
+def _built(kind: type) -> object:
+    try:
+        return kind()
+    except TypeError as error:
+        raise InvalidInput(
+            f"the tool {kind.__name__} cannot be made without arguments: {error}", hint="pass an object of it"
+        ) from error
+
+
+def _has_contract(made: object) -> bool:
+    """True for what follows the protocol: its `run` takes a context and the arguments as one mapping."""
+    return hasattr(made, "parameters")
+
+
+def _of_class(made: object) -> FunctionTool:
+    """A class whose `run` has typed parameters of its own: the schema is read from them."""
+    kind = type(made)
+    name = str(getattr(made, "name", "") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower())
+    run = cast("Callable[..., object]", getattr(made, "run"))  # noqa: B009 - its type is not known
+    signature = signature_of(run, name)
+    own = inspect.getdoc(kind) if kind.__doc__ else ""
+    words = str(getattr(made, "description", "") or own or signature.description)
+    ready = FunctionTool(
+        run,
+        signature,
+        name,
+        words.strip(),
+        cast("Effect", getattr(made, "effect", "none")),
+        getattr(made, "seconds", None),
+        cast("Previewing | None", getattr(made, "preview", None)),
+    )
+    verify(ready)
+    return ready
+
+
+# -- the contract ------------------------------------------------------------------------------------------------
+
+
+def verify(made: object) -> None:
+    """Refuse what is no well-formed tool, saying everything that is missing."""
+    name = getattr(made, "name", None)
+    called = name if isinstance(name, str) and name else type(made).__name__
+    flaws = [*_flaws(made)]
+    if flaws:
+        raise InvalidInput(
+            f"the tool {called} is not well-formed: {'; '.join(flaws)}",
+            hint="a tool has name, description, parameters (JSON Schema of an object), effect, preview and run",
+        )
+
+
+def _flaws(made: object) -> Iterator[str]:
+    name, words = getattr(made, "name", None), getattr(made, "description", None)
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        yield f"its name {name!r} is not made of 1 to 64 letters, digits, _ and -"
+    if not isinstance(words, str) or not words.strip():
+        yield "it has no description: say what it does and when to use it (the docstring)"
+    elif len(words) > _LONGEST:
+        yield f"its description is longer than {_LONGEST} characters"
+    if getattr(made, "effect", None) not in EFFECTS:
+        yield f"its effect {getattr(made, 'effect', None)!r} is none of {', '.join(EFFECTS)}"
+    yield from _schema_flaws(getattr(made, "parameters", None))
+    for method in ("preview", "run"):
+        yield from _method_flaws(made, method)
+
+
+def _schema_flaws(schema: object) -> Iterator[str]:
+    if not isinstance(schema, Mapping):
+        yield "its parameters are no JSON Schema"
+        return
+    rules = cast("Mapping[str, Json]", schema)
+    if rules.get("type") != "object" or not isinstance(rules.get("properties", {}), Mapping):
+        yield 'its parameters are not the schema of an object: {"type": "object", "properties": {…}}'
+        return
+    properties = cast("Mapping[str, Json]", rules.get("properties", {}))
+    needed: Any = rules.get("required", [])
+    for key in cast("Sequence[Any]", needed if isinstance(needed, list | tuple) else ()):
+        if key not in properties:
+            yield f"it requires {key!r}, which is not among its parameters"
+    try:
+        json.dumps(dict(rules))
+    except (TypeError, ValueError) as error:
+        yield f"its schema is no JSON: {error}"
+
+
+def _method_flaws(made: object, method: str) -> Iterator[str]:
+    found = getattr(made, method, None)
+    if not callable(found):
+        yield f"it has no method {method}(context, arguments)"
+        return
+    try:
+        inspect.signature(found).bind(None, {})
+    except TypeError:
+        yield f"its method {method} does not take (context, arguments)"
+    except ValueError:  # written in C: it cannot be looked into
+        return
+
+
+# -- the registry ------------------------------------------------------------------------------------------------
+
+
+class Toolbox:
+    """The tools of an agent, in the order in which they came."""
+
+    def __init__(self, tools: Tools = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        for each in tools:
+            self.add(each)
+
+    def add(self, given: ToolLike | type) -> Tool:
+        """Register a tool; refused where it is ill-formed or its name is taken."""
+        made = as_tool(given)
+        if made.name in self._tools:
+            raise Conflict(f"there are two tools called {made.name!r}", hint="give one of them another name")
+        self._tools[made.name] = made
+        return made
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    @property
+    def names(self) -> list[str]:
+        """What they are called, in order."""
+        return list(self._tools)
+
+    def get(self, name: str) -> Tool:
+        """A tool by its name; an unknown one is answered with names that are near."""
+        found = self._tools.get(name)
+        if found is None:
+            near = difflib.get_close_matches(name, self.names, 3, 0.5)
+            hint = f"near it: {', '.join(near)}" if near else f"there are: {', '.join(self.names) or 'none'}"
+            raise NotFound(f"there is no tool called {name!r}", hint=hint)
+        return found
+
+    def check(self, name: str, arguments: Json) -> dict[str, Json]:
+        """Arguments as a tool wants them, from whatever a model wrote; else an error that says what is wrong."""
+        made = self.get(name)
+        return checked(made.parameters, read_arguments(arguments))
+
+    def specs(self, wire: Wire = "openai-chat") -> list[dict[str, Json]]:
+        """The list of tools as a wire wants it; the same bytes every time."""
+        return [spec(each, wire) for each in self]
+
+
+def spec(made: Tool, wire: Wire) -> dict[str, Json]:
+    """One tool as a wire wants it."""
+    words: dict[str, Json] = {"name": made.name, "description": made.description}
+    schema = dict(made.parameters)
+    schema.setdefault("properties", {})  # required by some servers even where nothing is taken
+    match wire:
+        case "anthropic":
+            return {**words, "input_schema": schema}
+        case "openai-responses":
+            return {"type": "function", **words, "parameters": schema, "strict": False}
+        case _:
+            return {"type": "function", "function": {**words, "parameters": schema}}
