@@ -1,0 +1,453 @@
+"""Safe files: every access of an agent to the disk goes through here and stays inside one folder.
+
+Owns reading, writing, deleting and renaming under a root. A write is atomic (a new file beside it, flushed, renamed over it):
+nobody ever sees half of it. It keeps the mode, encoding, byte order mark and line ends. Because it renames, another hard link to
+the same file keeps the old content: a write never reaches a file elsewhere through one. Refuses: paths that lead out,
+protected files (`guard`), devices and pipes (never opened), following links that are swapped in meanwhile (`walking`). Before:
+`walking`, `encoding`. After: `listing`, `searching`, `edits`, the tools of `act`.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from backscroll.config import default_store
+from backscroll.errors import Conflict, InvalidInput, NotFound
+from backscroll.workspace.encoding import Newline, decoded, encoded, is_binary, with_newlines
+from backscroll.workspace.guard import Guard, shown
+from backscroll.workspace.walking import Spot, Walker, check_new, kind_of
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_PIECE = 1 << 20
+_AFTER_FEED = re.compile(rb"(?<=\n)")
+LARGEST = 10_000_000  # bytes that are read or written in one go
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Text of a file, or some lines of it."""
+
+    path: str
+    text: str  # a plain newline after every line, whatever the file has
+    hash: str  # of the whole file: pass it to `write` as `expected`
+    size: int  # bytes of the whole file
+    first: int  # line this begins with, from 1
+    last: int  # line this ends with; smaller than `first` where there is nothing
+    lines: int  # of the whole file
+    encoding: str = "utf-8"
+    newline: Newline = "\n"
+    guessed: bool = False  # the encoding is a guess
+    executable: bool = False
+
+    @property
+    def numbered(self) -> str:
+        """Every line with its number in front."""
+        shown_lines = self.text.split("\n")
+        if self.text.endswith("\n") or not self.text:
+            shown_lines = shown_lines[:-1]
+        width = len(str(max(self.last, 1)))
+        return "\n".join(f"{n:>{width}} | {line}" for n, line in enumerate(shown_lines, self.first))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write did."""
+
+    path: str
+    hash: str
+    created: bool
+    made: tuple[str, ...] = ()  # folders, outermost first
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """All of a file, for those who will write it again."""
+
+    path: str
+    data: bytes
+    hash: str
+    mode: int
+
+
+class Files:
+    """The files of one folder.
+
+    `protected` adds patterns and whole paths to those that are protected anyway; `allowed_outside` names folders elsewhere whose
+    whole paths are accepted too; `journal` is where an unfinished set of edits is noted (not in the folder itself).
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        protected: Sequence[str] = (),
+        allowed_outside: Sequence[Path] = (),
+        largest: int = LARGEST,
+        journal: Path | None = None,
+    ) -> None:
+        if not root.is_dir():
+            raise NotFound(f"no such folder: {shown(str(root))}", hint="name a folder that exists")
+        self.root = root.resolve()
+        self.largest = largest
+        name = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:16]
+        self.journal = journal or default_store().parent / "edits" / name
+        self.guard = Guard(self.root, [*protected, str(self.journal)])
+        self.walker = Walker(root, self.guard, allowed_outside)
+
+    def resolve(self, path: str | Path) -> str:
+        """The normal form of a path inside the folder (links followed); `InvalidInput` says why there is none."""
+        with self.walker.at(path) as spot:
+            return spot.path
+
+    def kind(self, path: str | Path) -> str:
+        """`file`, `folder`, `link`, `special`; empty where there is nothing. The last part is not followed."""
+        with self.walker.at(path, follow=False) as spot:
+            return spot.kind
+
+    def exists(self, path: str | Path) -> bool:
+        """True where there is something by this name."""
+        with self.walker.at(path) as spot:
+            return spot.status is not None
+
+    def hash(self, path: str | Path) -> str:
+        """SHA-256 of the content; empty where there is no file."""
+        with self.walker.at(path) as spot:
+            if spot.status is None:
+                return ""
+            _check_file(spot)
+            with _opened(spot) as file:
+                return _hash_of(file)
+
+    def read_bytes(self, path: str | Path) -> bytes:
+        """The whole content."""
+        return self.content(path).data
+
+    def content(self, path: str | Path) -> Content:
+        """The whole content with its hash and mode."""
+        with self.walker.at(path) as spot:
+            found = self._content(spot)
+        if found is None:
+            raise NotFound(f"no such file: {shown(str(path))}", hint="look with list_files", path=str(path))
+        return found
+
+    def read_text(self, path: str | Path, first: int = 1, last: int | None = None) -> Read:
+        """Text, or the lines from `first` to `last` (both included; a negative `first` counts from the end)."""
+        if first == 0 or (last is not None and last < 1):
+            raise InvalidInput(
+                "lines are counted from 1", hint="leave `first` and `last` out for all of them"
+            )
+        with self.walker.at(path) as spot:
+            _check_file(spot)
+            with _opened(spot) as file:
+                status = os.fstat(file)
+                if status.st_size > self.largest:
+                    if first == 1 and last is None:
+                        self._too_large(spot, status.st_size, "read some lines of it: first, last")
+                    return self._part(spot, file, first, last)
+                data = _all(file, self.largest)
+        text = decoded(data)
+        if text is None:
+            self._binary(spot, len(data))
+        lines = text.text.split("\n")
+        total = len(lines) - (lines[-1] == "")
+        begin, end = _range(first, last, total)
+        body = "\n".join(lines[begin - 1 : end])
+        if end < len(lines) and end >= begin:
+            body += "\n"
+        return Read(
+            spot.path,
+            body,
+            hashlib.sha256(data).hexdigest(),
+            len(data),
+            begin,
+            end,
+            total,
+            text.encoding,
+            text.newline,
+            text.guessed,
+            bool(status.st_mode & 0o100),
+        )
+
+    def write(
+        self,
+        path: str | Path,
+        content: str | bytes,
+        *,
+        expected: str | None = None,
+        mode: int | None = None,
+    ) -> Written:
+        """Write a file as a whole, atomically, making its folders.
+
+        Text takes over the encoding, mark and line ends that the file has; bytes are written as they are. `expected` is the hash
+        of what is to be replaced; empty: there must be no file yet. `mode`: permission bits, else those the file has.
+        """
+        with self.walker.at(path, make=True) as spot:
+            if spot.kind in ("folder", "special") or not spot.name:
+                _check_file(spot)
+            check_new(spot)
+            now = self._replaced(spot, expected, content)
+            data = content if isinstance(content, bytes) else _like(content, now.data if now else None)
+            if len(data) > self.largest:
+                self._too_large(spot, len(data), "write it in parts")
+            _put(spot, data, mode)
+            return Written(spot.path, hashlib.sha256(data).hexdigest(), spot.status is None, spot.made)
+
+    def delete(self, path: str | Path, *, expected: str | None = None) -> str:
+        """Delete a file, or a link itself; gives its normal path. Folders are not deleted as a whole."""
+        with self.walker.at(path, follow=False) as spot:
+            if spot.kind != "link":
+                _check_file(spot)
+                self._replaced(spot, expected, b"")
+            os.unlink(spot.name, dir_fd=spot.folder)
+            os.fsync(spot.folder)
+            return spot.path
+
+    def rename(self, old: str | Path, new: str | Path, *, expected: str | None = None) -> Written:
+        """Give a file (or a link itself) another name, which must be free; makes the folders of the new one."""
+        with self.walker.at(old, follow=False) as here, self.walker.at(new, follow=False, make=True) as there:
+            if here.kind == "folder":
+                raise InvalidInput(
+                    f"{shown(here.path)} is a folder", hint="rename its files one by one, or with a command"
+                )
+            if here.kind != "link":
+                _check_file(here)
+                self._replaced(here, expected, b"")
+            check_new(there)
+            if there.status is not None:
+                raise Conflict(f"{shown(there.path)} is there already", hint="nothing was changed")
+            os.rename(here.name, there.name, src_dir_fd=here.folder, dst_dir_fd=there.folder)
+            os.fsync(there.folder)
+            os.fsync(here.folder)
+            return Written(there.path, "", True, there.made)
+
+    def remove_folder(self, path: str | Path) -> bool:
+        """Remove a folder where it is empty; tells whether it was."""
+        self.guard.check(str(path))
+        with self.walker.at(Path(path).parent) as spot, suppress(OSError):  # it holds something, or is gone
+            os.rmdir(Path(path).name, dir_fd=spot.folder)
+            return True
+        return False
+
+    def recover(self) -> list[str]:
+        """Put right what a crash in the middle of a set of edits left; what was done, a sentence each."""
+        from backscroll.workspace.edits_journal import recover  # built on this module
+
+        return recover(self)
+
+    def _content(self, spot: Spot) -> Content | None:
+        if spot.status is None:
+            return None
+        _check_file(spot)
+        with _opened(spot) as file:
+            status = os.fstat(file)
+            if status.st_size > self.largest:
+                self._too_large(spot, status.st_size, "only files up to the limit can be handled as a whole")
+            data = _all(file, self.largest)
+        return Content(spot.path, data, hashlib.sha256(data).hexdigest(), stat.S_IMODE(status.st_mode))
+
+    def _replaced(self, spot: Spot, expected: str | None, content: str | bytes) -> Content | None:
+        """What is about to be replaced, as far as that matters; raises where it is not what was expected."""
+        if spot.status is None:
+            if expected:
+                raise Conflict(
+                    f"{shown(spot.path)} is gone", hint="look again before writing", path=spot.path
+                )
+            return None
+        if expected == "":
+            raise Conflict(
+                f"{shown(spot.path)} is there already", hint="read it before writing", path=spot.path
+            )
+        if not spot.status.st_mode & 0o222:
+            raise InvalidInput(
+                f"{shown(spot.path)} is read-only", hint="its permissions forbid writing", path=spot.path
+            )
+        if expected is None and isinstance(content, bytes):
+            return None
+        if expected is None and spot.status.st_size > self.largest:
+            return None  # too large to look at its line ends
+        found = self._content(spot)
+        if expected is not None and (found is None or found.hash != expected):
+            raise Conflict(
+                f"{shown(spot.path)} was changed since it was read",
+                hint="nothing was written; read it again",
+                path=spot.path,
+            )
+        return found
+
+    def _part(self, spot: Spot, file: int, first: int, last: int | None) -> Read:
+        """Some lines of a file that is too large to be read as a whole."""
+        if first < 0:
+            self._too_large(spot, os.fstat(file).st_size, "count the lines from the beginning")
+        digest, number, kept, pieces, start = hashlib.sha256(), 1, 0, list[bytes](), b""
+        ends_open = False
+        while piece := os.read(file, _PIECE):
+            digest.update(piece)
+            start = start or piece
+            for line in filter(None, _AFTER_FEED.split(piece)):
+                if first <= number <= (last or number):
+                    kept += len(line)
+                    if kept > self.largest:
+                        self._too_large(spot, kept, "read fewer lines")
+                    pieces.append(line)
+                number += line.endswith(b"\n")
+                ends_open = not line.endswith(b"\n")
+        if is_binary(start[:8192]):
+            self._binary(spot, os.fstat(file).st_size)
+        total = number - (not ends_open)
+        found = decoded(b"".join(pieces))
+        text = found.text if found else b"".join(pieces).decode("utf-8", "replace")
+        begin, end = _range(first, last, total)
+        size = os.fstat(file).st_size
+        return Read(
+            spot.path, text, digest.hexdigest(), size, begin, end, total, found.encoding if found else "utf-8"
+        )
+
+    def _too_large(self, spot: Spot, size: int, hint: str) -> NoReturn:
+        raise InvalidInput(
+            f"{shown(spot.path)} is too large: {size} bytes, at most {self.largest}",
+            hint=hint,
+            path=spot.path,
+        )
+
+    def _binary(self, spot: Spot, size: int) -> NoReturn:
+        raise InvalidInput(
+            f"{shown(spot.path)} is no text ({size} bytes)", hint="only text can be read", path=spot.path
+        )
+
+
+def _check_file(spot: Spot) -> None:
+    """Only a plain file is opened: a pipe would wait for ever, a device may act on being opened."""
+    if spot.kind == "file" and spot.name:
+        return
+    if spot.status is None:
+        raise NotFound(f"no such file: {shown(spot.path)}", hint="look with list_files", path=spot.path)
+    if spot.kind == "folder":
+        raise InvalidInput(f"{shown(spot.path)} is a folder", hint="list it with list_files", path=spot.path)
+    raise InvalidInput(
+        f"{shown(spot.path)} is no plain file (a device, pipe or socket)",
+        hint="only plain files are read and written",
+        path=spot.path,
+    )
+
+
+@contextmanager
+def _opened(spot: Spot) -> Generator[int]:
+    """The file, open for reading; it is looked at again, for what stands there may have been swapped."""
+    file = os.open(spot.name, _READ, dir_fd=spot.folder)
+    try:
+        if kind_of(os.fstat(file)) != "file":
+            raise Conflict(
+                f"{shown(spot.path)} was changed by somebody else at the same moment",
+                hint="nothing was written; look again",
+            )
+        yield file
+    finally:
+        os.close(file)
+
+
+def _all(file: int, largest: int) -> bytes:
+    """Everything up to the limit, of a file that may be growing."""
+    pieces, size = list[bytes](), 0
+    while size <= largest and (piece := os.read(file, _PIECE)):
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
+
+
+def _hash_of(file: int) -> str:
+    digest = hashlib.sha256()
+    while piece := os.read(file, _PIECE):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _range(first: int, last: int | None, total: int) -> tuple[int, int]:
+    begin = max(1, total + 1 + first) if first < 0 else first
+    end = total if last is None else min(last, total)
+    return begin, max(end, begin - 1)
+
+
+def _like(text: str, before: bytes | None) -> bytes:
+    """New text in the shape of what it replaces."""
+    style = decoded(before) if before else None
+    if style is None:
+        return encoded(text, None)
+    if "\r" not in text:
+        text = with_newlines(text, style.newline)
+    # A mark that the new text brings along is not written twice.
+    return encoded(text.removeprefix("\ufeff") if style.bom else text, style)
+
+
+def _put(spot: Spot, data: bytes, mode: int | None) -> None:
+    """The new content beside the old one, then over it."""
+    beside = f".bs-{secrets.token_hex(8)}.part"
+    file = os.open(beside, _NEW, 0o666, dir_fd=spot.folder)
+    try:
+        try:
+            _fill(file, data, mode, spot.status)
+        finally:
+            os.close(file)
+        _still(spot)
+        if spot.status is not None or not _linked(beside, spot):
+            os.rename(beside, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
+            beside = ""
+    finally:
+        if beside:
+            os.unlink(beside, dir_fd=spot.folder)
+    os.fsync(spot.folder)
+
+
+def _linked(beside: str, spot: Spot) -> bool:
+    """Give the new file its name; fails where a file has appeared there meanwhile, which a rename would write over."""
+    try:
+        os.link(beside, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
+            return False  # a disk that knows no second names
+        raise
+    return True
+
+
+def _fill(file: int, data: bytes, mode: int | None, before: os.stat_result | None) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+    if before is not None and (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+        with suppress(PermissionError):  # only the administrator gives files away
+            os.fchown(file, before.st_uid, before.st_gid)
+    if mode is None and before is not None:
+        mode = stat.S_IMODE(before.st_mode)
+    if mode is not None:
+        os.fchmod(file, mode)
+    os.fsync(file)
+
+
+def _still(spot: Spot) -> None:
+    """Raise where what stands there now is not what was looked at."""
+    try:
+        now = os.lstat(spot.name, dir_fd=spot.folder)
+    except FileNotFoundError:
+        now = None
+    if _mark(now) != _mark(spot.status):
+        raise Conflict(
+            f"{shown(spot.path)} was changed by somebody else at the same moment",
+            hint="nothing was written; look again",
+            path=spot.path,
+        )
+
+
+def _mark(status: os.stat_result | None) -> tuple[int, ...]:
+    if status is None:
+        return ()
+    return status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns

@@ -1,0 +1,119 @@
+"""Which files are nobody's business: version control's own, ours, and keys.
+
+Owns the patterns (`protected.toml`, and those a caller adds) and comparing a path with them, whatever case or look-alike
+spelling it is written in. Refuses: looking at the disk (`files` asks about the path it was given and the one it came to).
+After: `files`, `listing`, `searching`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+from backscroll.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Names that follow each other in a path, and why what they fit is protected."""
+
+    parts: tuple[re.Pattern[str], ...]
+    why: str
+    anchored: bool = False  # only at the top of the folder
+
+    def fits(self, parts: Sequence[str]) -> bool:
+        """True where the path is protected by this: it, or a folder it is in."""
+        last = len(parts) - len(self.parts)
+        starts = range(min(last, 0) + 1) if self.anchored else range(last + 1)
+        return any(
+            all(p.match(parts[at + n]) for n, p in enumerate(self.parts)) for at in starts if last >= at
+        )
+
+
+class Guard:
+    """The protected files of one folder.
+
+    `protected` adds to the usual ones: patterns as in `protected.toml`, with `./` in front for the top of the folder only, or
+    whole paths (of a store, of a folder of snapshots), which protect what lies there, inside, and beside it with `-` added.
+    """
+
+    def __init__(self, root: Path, protected: Sequence[str] = ()) -> None:
+        usual, self._harmless = _shipped()
+        own = [p for given in protected if (p := _own(root, given)) is not None]
+        self._patterns = (*own, *usual)
+        self._exact = len(own)  # those in front know no exceptions
+
+    def why(self, path: str) -> str:
+        """Why a path (inside the folder, or a whole one) is protected; empty where it is not."""
+        parts = [folded(part) for part in path.split("/") if part not in ("", ".")]
+        for n, pattern in enumerate(self._patterns):
+            if pattern.fits(parts) and (n < self._exact or not self._is_harmless(pattern, parts)):
+                return pattern.why
+        return ""
+
+    def check(self, path: str) -> None:
+        """Raise `InvalidInput` for a protected path."""
+        if reason := self.why(path):
+            raise InvalidInput(
+                f"{shown(path)} is protected: {reason}",
+                hint="neither read nor written by tools; a person can open it in an editor",
+                path=path,
+            )
+
+    def _is_harmless(self, pattern: Pattern, parts: Sequence[str]) -> bool:
+        """True where the last name looks protected only to this pattern, and is known not to be."""
+        return any(h.match(parts[-1]) for h in self._harmless) and not pattern.fits(parts[:-1])
+
+
+def folded(name: str) -> str:
+    """A name as file systems that are not picky would read it: no case, no invisible characters, no dots or spaces at its end."""
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    visible = "".join(c for c in plain if unicodedata.category(c) != "Cf")
+    return unicodedata.normalize("NFC", visible.split("::")[0].rstrip(" .") or visible)
+
+
+def shown(path: str) -> str:
+    """A path as it can be shown: what a terminal would act on, and bytes that are no text, are written out."""
+    return "".join(
+        c if c.isprintable() and not "\ud800" <= c <= "\udfff" else c.encode("unicode_escape").decode("ascii")
+        for c in path
+    )
+
+
+def _own(root: Path, given: str) -> Pattern | None:
+    if not given.startswith("/"):
+        anchored = given.startswith("./")
+        parts = [part for part in given.split("/") if part not in ("", ".", "**")]
+        return Pattern(_compiled(parts), "it was named as protected", anchored) if parts else None
+    place = Path(given)
+    if place.is_relative_to(root) and place != root:
+        place = place.relative_to(root)
+    parts = [re.escape(folded(part)) for part in place.parts if part != "/"]
+    if not parts:
+        return None
+    whole = (*(f"{part}$" for part in parts[:-1]), f"{parts[-1]}(-.*)?$")
+    return Pattern(tuple(re.compile(part, re.DOTALL) for part in whole), "it belongs to Backscroll", True)
+
+
+def _compiled(parts: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(translate(folded(part))) for part in parts)
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> tuple[tuple[Pattern, ...], tuple[re.Pattern[str], ...]]:
+    text = files("backscroll.workspace").joinpath("protected.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    harmless = _compiled(data.pop("harmless")["names"])
+    patterns = tuple(
+        Pattern(_compiled(name.split("/")), str(group["why"]))
+        for group in data.values()
+        for name in group["names"]
+    )
+    return patterns, harmless

@@ -1,0 +1,317 @@
+"""The way to a file, one folder at a time, so that it cannot lead out of the folder it began in.
+
+Owns opening every folder on the way by itself, relative to the one before, never following a link (links are read and
+followed here, within the same bounds): a link that is swapped in between looking and using changes nothing. Refuses: reading
+and writing (`files`). Before: `guard`. After: `files`, `listing`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import unicodedata
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from backscroll.errors import BackscrollError, Conflict, InvalidInput, NotFound
+from backscroll.workspace.guard import Guard, shown
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LINKS = 40  # on the way to one file; more are a circle
+_STAY = "only files inside the workspace can be touched; give a path relative to it"
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a path leads: a name in an open folder. Good as long as the block runs that gave it."""
+
+    folder: int  # descriptor of the folder
+    name: str  # in it; empty: the folder itself
+    path: str  # normal: inside the root, or a whole one in an allowed folder elsewhere
+    status: os.stat_result | None  # None: there is nothing by this name
+    made: tuple[str, ...] = ()  # folders that were made on the way
+
+    @property
+    def kind(self) -> str:
+        """`file`, `folder`, `link`, `special`, or empty where there is nothing."""
+        return kind_of(self.status)
+
+
+def kind_of(status: os.stat_result | None) -> str:
+    """What a status says there is."""
+    if status is None:
+        return ""
+    if stat.S_ISREG(status.st_mode):
+        return "file"
+    if stat.S_ISDIR(status.st_mode):
+        return "folder"
+    return "link" if stat.S_ISLNK(status.st_mode) else "special"
+
+
+class Walker:
+    """Finds files under a root and, where that is allowed, under a few folders elsewhere."""
+
+    def __init__(self, root: Path, guard: Guard, outside: Sequence[Path] = ()) -> None:
+        self.guard = guard
+        # The folder as it was named and as it is: an agent may write either.
+        self._roots: dict[Path, Path] = {root.absolute(): root.resolve(), root.resolve(): root.resolve()}
+        for folder in outside:
+            self._roots.setdefault(folder.absolute(), folder.resolve())
+            self._roots.setdefault(folder.resolve(), folder.resolve())
+        self.root = root.resolve()
+
+    @contextmanager
+    def at(self, path: str | Path, *, follow: bool = True, make: bool = False) -> Generator[Spot]:
+        """The place a path leads to. `follow`: also where its last part is a link. `make`: make missing folders."""
+        asked = os.fspath(path)
+        _check_text(asked)
+        self.guard.check(self.relative(asked))
+        with ExitStack() as opened, said(asked):
+            walk = _Walk(self, asked, opened, follow=follow, make=make)
+            try:
+                yield walk.go()
+            except BaseException:
+                walk.unmake()
+                raise
+
+    def relative(self, path: str) -> str:
+        """A whole path that lies in the root, as seen from there; others as they are."""
+        if not path.startswith("/"):
+            return path
+        for named, real in self._roots.items():
+            if real == self.root and Path(path).is_relative_to(named):
+                return Path(path).relative_to(named).as_posix()
+        return path
+
+    def start(self, path: str) -> tuple[Path, list[str]]:
+        """The root a path begins in, and the names from there on."""
+        if not path.startswith("/"):
+            return self.root, path.split("/")
+        best = max(
+            (named for named in self._roots if Path(path).is_relative_to(named)),
+            key=lambda named: len(named.parts),
+            default=None,
+        )
+        if best is None:
+            raise InvalidInput(f"{shown(path)} lies outside the workspace", hint=_STAY, path=path)
+        return self._roots[best], list(Path(path).relative_to(best).parts)
+
+
+class _Walk:
+    """One walk: a pile of open folders, and the names that are still to come."""
+
+    def __init__(self, walker: Walker, asked: str, opened: ExitStack, *, follow: bool, make: bool) -> None:
+        self.walker, self.asked, self.opened, self.follow, self.make = walker, asked, opened, follow, make
+        self.links = 0
+        self.made: list[tuple[int, str, str]] = []  # where, name, path
+        base, self.names = walker.start(asked)
+        self._begin(base)
+
+    def _begin(self, base: Path) -> None:
+        self.base = base
+        self.pile: list[tuple[int, str]] = [(self._open(str(base), None), "")]
+
+    def _open(self, name: str, folder: int | None) -> int:
+        # The root itself may be reached through links of its owner; it was resolved before.
+        opened = os.open(name, _FOLDER, dir_fd=folder)
+        self.opened.callback(os.close, opened)
+        return opened
+
+    def go(self) -> Spot:
+        """Take every name in turn."""
+        while self.names:
+            name = self.names.pop(0)
+            if name in ("", "."):
+                continue
+            if name == "..":
+                self._up()
+                continue
+            spot = self._take(name)
+            if spot is not None:
+                return spot
+        folder, _ = self.pile[-1]
+        return self._spot(folder, "", os.fstat(folder))
+
+    def unmake(self) -> None:
+        """Take away the folders that were made for something that then failed."""
+        for folder, name, _ in reversed(self.made):
+            with suppress(OSError):  # somebody put something into it: then it stays
+                os.rmdir(name, dir_fd=folder)
+
+    def _up(self) -> None:
+        if len(self.pile) == 1:
+            raise InvalidInput(f"{shown(self.asked)} leads out of the workspace", hint=_STAY, path=self.asked)
+        self.pile.pop()
+
+    def _take(self, name: str) -> Spot | None:
+        """One name: a folder is entered, a link replaced by what it says; the last name is what was looked for."""
+        folder = self.pile[-1][0]
+        name, status = _seen(folder, name)
+        last = not any(part not in ("", ".") for part in self.names)
+        if status is None:
+            if last:
+                return self._missing(folder, name)
+            return self._enter_new(folder, name)
+        if stat.S_ISLNK(status.st_mode) and (self.follow or not last):
+            self._link(folder, name)
+            return None
+        if stat.S_ISDIR(status.st_mode):
+            self.pile.append((self._open(name, folder), name))
+            return None
+        if not last or (self.names and self.asked.endswith("/")):
+            here = self._path(name)
+            raise InvalidInput(f"{shown(here)} is no folder", hint="look with list_files", path=self.asked)
+        return self._spot(folder, name, status)
+
+    def _link(self, folder: int, name: str) -> None:
+        self.links += 1
+        if self.links > _LINKS:
+            raise InvalidInput(
+                f"{shown(self.asked)} is a link that leads in a circle", hint="name the file itself"
+            )
+        target = os.readlink(name, dir_fd=folder)
+        if target.startswith("/"):
+            try:
+                base, names = self.walker.start(target)
+            except InvalidInput:
+                self._leads_out(name, target)
+            self._begin(base)
+            self.names = [*names, *self.names]
+            return
+        # A relative link may not climb out: `_up` would say so, but not that a link did it.
+        depth = len(self.pile) - 1
+        for part in target.split("/"):
+            depth += -1 if part == ".." else part not in ("", ".")
+            if depth < 0:
+                self._leads_out(name, target)
+        self.names = [*target.split("/"), *self.names]
+
+    def _leads_out(self, name: str, target: str) -> NoReturn:
+        raise InvalidInput(
+            f"{shown(self._path(name))} is a link that leads out of the workspace, to {shown(target)}",
+            hint=_STAY,
+            path=self.asked,
+        )
+
+    def _missing(self, folder: int, name: str) -> Spot:
+        return self._spot(folder, unicodedata.normalize("NFC", name), None)
+
+    def _enter_new(self, folder: int, name: str) -> Spot | None:
+        name = unicodedata.normalize("NFC", name)
+        if ".." in self.names:
+            raise InvalidInput(
+                f"{shown(self.asked)} goes through a folder that is not there",
+                hint="write the path without ..",
+            )
+        if not self.make:
+            rest = "/".join([name, *(part for part in self.names if part not in ("", "."))])
+            path = self._path(rest)
+            self.walker.guard.check(path)
+            return Spot(folder, "", path, None)
+        self.walker.guard.check(self._path("/".join([name, *self.names])))
+        _check_new(name)
+        try:
+            os.mkdir(name, dir_fd=folder)
+            self.made.append((folder, name, self._path(name)))
+        except FileExistsError:
+            pass  # somebody was faster; opening it says whether it is a folder
+        self.pile.append((self._open(name, folder), name))
+        return None
+
+    def _spot(self, folder: int, name: str, status: os.stat_result | None) -> Spot:
+        path = self._path(name) if name else self._path()
+        self.walker.guard.check(path)
+        return Spot(folder, name, path, status, tuple(path for _, _, path in self.made))
+
+    def _path(self, *more: str) -> str:
+        inside = "/".join([*(name for _, name in self.pile[1:]), *more])
+        if self.base == self.walker.root:
+            return inside or "."
+        return f"{self.base.as_posix()}/{inside}".rstrip("/")
+
+
+def _seen(folder: int, name: str) -> tuple[str, os.stat_result | None]:
+    """What stands under a name, which may be written there with its accents in another form."""
+    try:
+        return name, os.lstat(name, dir_fd=folder)
+    except FileNotFoundError:
+        if name.isascii():
+            return name, None
+    wanted = unicodedata.normalize("NFC", name)
+    alike = [entry for entry in os.listdir(folder) if unicodedata.normalize("NFC", entry) == wanted]
+    if len(alike) != 1:
+        return name, None
+    return alike[0], os.lstat(alike[0], dir_fd=folder)
+
+
+def _check_text(path: str) -> None:
+    if not path or path.isspace():
+        raise InvalidInput("the path is empty", hint="give a path relative to the workspace")
+    if "\0" in path:
+        raise InvalidInput(f"{shown(path)} holds a NUL character", hint="give the path without it")
+    if path == "~" or path.startswith("~/"):
+        raise InvalidInput(f"{shown(path)} lies outside the workspace", hint=_STAY, path=path)
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            f"{shown(path)} holds half of a character (a lone surrogate)", hint="write the whole character"
+        ) from None
+
+
+def _check_new(name: str) -> None:
+    """Names that would trick a terminal or a list of lines are not made; those that are there can be used."""
+    if any(ord(c) < 0x20 or ord(c) == 0x7F or "\x80" <= c <= "\x9f" for c in name):
+        raise InvalidInput(
+            f"a new file may not have control characters in its name: {shown(name)}", hint="leave them out"
+        )
+
+
+def check_new(spot: Spot) -> None:
+    """Raise where a file that is not there yet may not be called so."""
+    if spot.status is None:
+        _check_new(spot.name)
+
+
+_REASONS = {
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.EROFS: "the disk is read-only",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the quota is used up",
+    errno.EISDIR: "it is a folder",
+    errno.ENOTEMPTY: "the folder is not empty",
+    errno.EMFILE: "too many files are open",
+    errno.ETXTBSY: "it is being executed",
+}
+_PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.EIO}
+
+
+@contextmanager
+def said(path: str) -> Generator[None]:
+    """Errors of the operating system, in words."""
+    try:
+        yield
+    except OSError as error:
+        code = error.errno or 0
+        if code == errno.ENOENT:
+            raise NotFound(f"no such file: {shown(path)}", hint="look with list_files", path=path) from error
+        if code in (errno.ELOOP, errno.ENOTDIR, errno.EEXIST, errno.ESTALE):
+            # What was looked at a moment ago is something else now.
+            raise Conflict(
+                f"{shown(path)} was changed by somebody else at the same moment",
+                hint="nothing was written; look again",
+                path=path,
+            ) from error
+        why = _REASONS.get(code) or (os.strerror(code) if code else str(error))
+        kind = BackscrollError if code in _PASSING else InvalidInput
+        raise kind(
+            f"{shown(path)}: {why}",
+            hint="nothing was changed; look at its permissions and the disk",
+            path=path,
+        ) from error
