@@ -1,0 +1,293 @@
+"""Carrying out the calls of one reply: ask the person, run what is allowed, look at the files, write every result down.
+
+Owns the order: proposals first, all of them before one question; refused ones are answered with the reason; calls that only look
+run side by side, the others one after another, with a look at the folder before and after. Every call gets exactly one result,
+whatever happens: a tool that fails, a person who stops, a crash (then the next start answers it). Refuses: turning failures into
+results (`act/calling`), rules (`act/approval`). Before: `act/toolbox`, `act/approval`. After: `act/loop`.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backscroll.act.approval import Rules, decide
+from backscroll.act.calling import call as carry_out_one
+from backscroll.act.happening import Called, Calling, End, Happening, Noted, Output
+from backscroll.act.person import Decision, Person, Proposal
+from backscroll.act.refusals import fingerprint, refusal_text, refused_before
+from backscroll.act.stopping import Stop, Stopped
+from backscroll.act.tool import ToolContext, ToolOutput
+from backscroll.act.toolbox import Toolbox
+from backscroll.engine.replying import mark_at_work, record_result
+from backscroll.errors import BackscrollError
+from backscroll.vocab.change import Cause, CodeChange
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from backscroll.engine.changing import Workroom
+    from backscroll.engine.thread import Thread
+
+#: Effects after which files may be other ones.
+_TOUCHING = frozenset({"write", "command", "network"})
+#: Effects that cannot get into each other's way.
+_LOOKING = frozenset({"none", "read"})
+_SECONDS = 0.05  # between two looks at what a tool at work has printed
+NOT_RUN = "was not run: the person stopped the run first"
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A call that is allowed, on its way."""
+
+    call: ToolCall
+    line: str
+    effect: str
+    context: ToolContext
+    arguments: Mapping[str, Json]
+
+
+@dataclass
+class Hands:
+    """What an agent acts with."""
+
+    thread: Thread
+    root: Path
+    toolbox: Toolbox
+    rules: Rules
+    person: Person
+    stop: Stop
+    workroom: Workroom | None = None
+    seconds: float = 120.0
+    longest: int = 200_000
+    result: str = ""  # of the tool that ended the run
+    notes: list[Noted] = field(default_factory=list[Noted])  # to be told at the next occasion
+
+    def context(self, call_id: str, show: object = None) -> ToolContext:
+        """What a tool gets to work with."""
+        return ToolContext(
+            self.thread,
+            call_id,
+            self.root,
+            self.person,
+            self.stop,
+            show if callable(show) else _silent,
+            self.seconds,
+            self.longest,
+        )
+
+    # -- all calls of a reply --------------------------------------------------------------------------------
+
+    def carry_out(
+        self, calls: Sequence[ToolCall], carrier: Ref | None
+    ) -> Generator[Happening, None, End | None]:
+        """Answer every call; gives how the run ends, where a tool ends it."""
+        waiting = list(calls)
+        heard: queue.SimpleQueue[Output] = queue.SimpleQueue()
+        ends: End | None = None
+        try:
+            due = yield from self._allowed(calls, waiting, heard)
+            for batch in _batches(due):
+                self.stop.check()
+                ended = yield from self._batch(batch, waiting, carrier, heard)
+                ends = ends or ended
+        except (Stopped, KeyboardInterrupt, GeneratorExit):
+            self.stop.throw()
+            for call in waiting:
+                self._record(call, ToolOutput(f"[{call.name}] {NOT_RUN}", True), {})
+            raise
+        return ends
+
+    def _allowed(
+        self, calls: Sequence[ToolCall], waiting: list[ToolCall], heard: queue.SimpleQueue[Output]
+    ) -> Generator[Happening, None, list[_Due]]:
+        """Which calls may be carried out; those that may not, or cannot, are answered here."""
+        proposals: list[Proposal] = []
+        due: dict[str, _Due] = {}
+        for call in calls:
+            context = self.context(call.id, _Shown(call.id, heard))
+            proposed = self._proposal(call, context)
+            if isinstance(proposed, ToolOutput):
+                yield self._answered(call, proposed, waiting)
+                continue
+            proposals.append(proposed)
+            due[call.id] = _Due(
+                call, proposed.preview.line, proposed.effect, context, proposed.arguments
+            )
+        decisions = decide(self.rules, self.person, proposals) if proposals else []
+        by_id = {call.id: call for call in calls}
+        for proposal, decision in zip(proposals, decisions, strict=True):
+            if not decision.allowed:
+                yield self._refused(by_id[proposal.call_id], proposal, decision, waiting)
+                del due[proposal.call_id]
+        return list(due.values())
+
+    def _proposal(self, call: ToolCall, context: ToolContext) -> Proposal | ToolOutput:
+        """What a call would do, or why it cannot be done at all."""
+        try:
+            tool = self.toolbox.get(call.name)
+            arguments = self.toolbox.check(call.name, call.arguments)
+            preview = tool.preview(context, arguments)
+        except BackscrollError:
+            # The one place for failures says it in its own way, and runs nothing: the same check fails there first.
+            return carry_out_one(self.toolbox, call, context)
+        before = refused_before(self.thread, call.name, arguments)
+        return Proposal(call.id, tool.name, tool.effect, arguments, preview, before)
+
+    def _refused(
+        self, call: ToolCall, proposal: Proposal, decision: Decision, waiting: list[ToolCall]
+    ) -> Called:
+        text = refusal_text(
+            call.name, decision.reason, proposal.refused_before, language=self.thread.info.language
+        )
+        facts = {
+            "refused": decision.reason,
+            "fingerprint": fingerprint(call.name, proposal.arguments),
+            "by": decision.by,
+        }
+        message = self._record(call, ToolOutput(text, True, line=decision.reason), facts)
+        waiting.remove(call)
+        line = proposal.preview.line
+        return Called(call.id, call.name, line, text, True, decision.reason, message)
+
+    # -- running ---------------------------------------------------------------------------------------------
+
+    def _batch(
+        self,
+        batch: Sequence[_Due],
+        waiting: list[ToolCall],
+        carrier: Ref | None,
+        heard: queue.SimpleQueue[Output],
+    ) -> Generator[Happening, None, End | None]:
+        """Calls that run side by side; one alone where it may change something."""
+        ends: End | None = None
+        for due in batch:
+            yield Calling(due.call.id, due.call.name, due.line, due.arguments)
+        first = batch[0]
+        touching = first.effect in _TOUCHING
+        before = self._looked() if touching else ""
+        if first.effect not in _LOOKING:
+            mark_at_work(self.thread, first.call, before)
+        if first.effect == "ask":
+            # The person is asked where the run is, not in a thread beside it.
+            outputs = [carry_out_one(self.toolbox, first.call, first.context)]
+        else:
+            outputs = yield from self._side_by_side(batch, heard)
+        for due, output in zip(batch, outputs, strict=True):
+            change = self._changed(before, due, carrier) if touching else None
+            yield self._answered(due.call, output, waiting, change)
+            if output.ends is not None:
+                ends, self.result = output.ends, str(output.facts.get("result", output.text))
+        yield from self._told()
+        return ends
+
+    def _side_by_side(
+        self, batch: Sequence[_Due], heard: queue.SimpleQueue[Output]
+    ) -> Generator[Happening, None, list[ToolOutput]]:
+        """Run calls in threads of their own and hand on what they print; a stop is waited out, so that each has its result."""
+        outputs: dict[str, ToolOutput] = {}
+
+        def work(due: _Due) -> None:
+            outputs[due.call.id] = carry_out_one(self.toolbox, due.call, due.context)
+
+        threads = [threading.Thread(target=work, args=(due,), daemon=True) for due in batch]
+        for thread in threads:
+            thread.start()
+        while any(t.is_alive() for t in threads):
+            try:
+                yield from _printed(heard, _SECONDS)
+            except KeyboardInterrupt:
+                self.stop.throw()
+        yield from _printed(heard, 0)
+        return [
+            outputs.get(d.call.id) or ToolOutput(f"[{d.call.name}] ended without a result", True)
+            for d in batch
+        ]
+
+    # -- writing down ----------------------------------------------------------------------------------------
+
+    def _answered(
+        self, call: ToolCall, output: ToolOutput, waiting: list[ToolCall], change: CodeChange | None = None
+    ) -> Called:
+        line = output.line or _first_line(output.text)
+        facts: dict[str, Json] = {"line": line}
+        if output.facts:
+            facts["facts"] = dict(output.facts)
+        message = self._record(call, output, facts)
+        waiting.remove(call)
+        return Called(call.id, call.name, line, output.text, output.is_error, None, message, change)
+
+    def _record(self, call: ToolCall, output: ToolOutput, facts: Mapping[str, Json]) -> Ref:
+        result = ToolResult(call.id, (Text(output.text), *output.media), output.is_error, call.name)
+        return record_result(self.thread, result, facts)
+
+    # -- the folder ------------------------------------------------------------------------------------------
+
+    def _looked(self) -> str:
+        """A snapshot before a call; what people changed by hand since the last one is written down as theirs."""
+        if self.workroom is None:
+            return ""
+        try:
+            return self.workroom.look()
+        except BackscrollError as error:
+            self.notes.append(Noted("snapshot", error.message))
+            return ""
+
+    def _changed(self, before: str, due: _Due, carrier: Ref | None) -> CodeChange | None:
+        if self.workroom is None or not before:
+            return None
+        try:
+            return self.workroom.looked(before, Cause("tool", carrier, due.call.id, due.call.name))
+        except BackscrollError as error:
+            self.notes.append(Noted("snapshot", error.message))
+            return None
+
+    def _told(self) -> Generator[Happening]:
+        yield from self.notes
+        self.notes.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Where the output of one call goes while it runs."""
+
+    call_id: str
+    heard: queue.SimpleQueue[Output]
+
+    def __call__(self, text: str) -> None:
+        self.heard.put(Output(self.call_id, text))
+
+
+def _silent(_text: str) -> None:
+    """Nobody watches."""
+
+
+def _batches(due: Sequence[_Due]) -> list[list[_Due]]:
+    """Neighbours that only look run together; whatever may change something runs alone, in its turn."""
+    out: list[list[_Due]] = []
+    for one in due:
+        if out and one.effect in _LOOKING and out[-1][0].effect in _LOOKING:
+            out[-1].append(one)
+        else:
+            out.append([one])
+    return out
+
+
+def _printed(heard: queue.SimpleQueue[Output], seconds: float) -> Generator[Output]:
+    """What has been printed; waits a moment for the first of it."""
+    try:
+        yield heard.get(timeout=seconds) if seconds else heard.get_nowait()
+        while True:
+            yield heard.get_nowait()
+    except queue.Empty:
+        return
+
+
+def _first_line(text: str) -> str:
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= 120 else f"{line[:119]}…"

@@ -1,0 +1,332 @@
+"""The agent that users hold: a thread, a model, tools, and a person to ask.
+
+Owns putting the parts together (which model, which tools, which rules, which folder), the ways to run it (as an iterator of
+happenings, to the end, asynchronously) and what a person does beside talking (stop, resume, regenerate, a command of their own).
+Refuses: the loop itself (`act/loop`). After: `surfaces`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, cast
+
+from backscroll.act.acting import Hands
+from backscroll.act.asking import Asker
+from backscroll.act.happening import Counted, Finished, Happening
+from backscroll.act.instructing import instruct, system_text
+from backscroll.act.loop import Limits, Loop
+from backscroll.act.person import Nobody, Person
+from backscroll.act.stopping import Stop
+from backscroll.act.tool import Tools
+from backscroll.act.toolbox import Toolbox
+from backscroll.engine.replying import AGENT, at_work, unanswered
+from backscroll.errors import InvalidInput
+from backscroll.llm.client import Client
+from backscroll.llm.providers import Provider, chosen, client_for
+from backscroll.vocab.message import Content, ContentLike, Message
+from backscroll.vocab.part import Json, Text, ToolCall
+
+if TYPE_CHECKING:
+    from backscroll.act.approval import Rules
+    from backscroll.engine.changing import Workroom
+    from backscroll.engine.thread import Thread
+
+OFFLINE = "offline"
+_WINDOW = 32_000  # tokens of a prompt where nobody says how large it may be
+_BY_PERSON = "The person ran this command:"
+
+
+class Agent:
+    """Who answers in a thread. Use it in a `with`, or close it."""
+
+    def __init__(
+        self,
+        thread: Thread,
+        tools: Tools = (),
+        *,
+        provider: str | Provider | None = None,
+        client: Client | None = None,
+        model: str = "",
+        root: str | Path | None = None,
+        person: Person | None = None,
+        rules: Rules | None = None,
+        standard: bool = True,
+        max_steps: int | None = None,
+        spend: float | None = None,
+        budget: int | None = None,
+        system: str | None = None,
+    ) -> None:
+        from backscroll.act.approval import Rules as OwnRules
+        from backscroll.act.tools import standard_tools
+
+        settings = thread.engine.settings
+        self.thread = thread
+        self.root = _folder(thread, root)
+        self.person: Person = person or Nobody()
+        self.stopping = Stop()
+        self.budget = budget
+        self.limits = Limits(
+            settings.agent_max_steps if max_steps is None else max_steps,
+            settings.agent_spend if spend is None else spend,
+        )
+        self.toolbox = Toolbox([*(standard_tools(self.root) if standard else ()), *tools])
+        self.rules: Rules = rules or OwnRules.load(self.root, settings)
+        self.workroom = _workroom(thread, self.root) if settings.workspace_snapshots else None
+        self._system = system
+        self._client = client
+        self._provider = _provider(thread, provider) if client is None else None
+        self._model = model
+        self._given = client is not None
+
+    def __enter__(self) -> Agent:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- who answers -----------------------------------------------------------------------------------------
+
+    @property
+    def offline(self) -> bool:
+        """True where no model is configured: the companion answers from the record."""
+        return not self._given and self._provider is None
+
+    @property
+    def provider_name(self) -> str:
+        """The service that is asked."""
+        if self._client is not None:
+            return self._client.provider
+        return OFFLINE if self._provider is None else self._provider.name
+
+    @property
+    def model(self) -> str:
+        """The model that answers; empty for the companion."""
+        return self._model or ("" if self._provider is None else self._provider.model)
+
+    def use(self, provider: str = "", model: str = "") -> None:
+        """Ask another service or another model from now on."""
+        if provider:
+            self._provider = _provider(self.thread, provider)
+            self._given, self._model = False, ""
+        if model:
+            self._model = model
+        self._let_go()
+
+    def client(self) -> Client:
+        """The client of the service, opened when first used."""
+        if self._client is None:
+            if self._provider is None:
+                from backscroll.act.companion import Companion
+
+                self._client = Companion(self.thread)
+            else:
+                self._client = client_for(self._provider)
+        return self._client
+
+    def close(self) -> None:
+        """Let go of connections and of what tools hold."""
+        self._let_go()
+        for tool in self.toolbox:
+            close = getattr(tool, "close", None)
+            if callable(close):
+                close()
+
+    def _let_go(self) -> None:
+        if self._client is not None and not self._given:
+            self._client.close()
+            self._client = None
+
+    # -- running ---------------------------------------------------------------------------------------------
+
+    def events(self, content: ContentLike | None = None) -> Iterator[Happening]:
+        """Say something, and get everything that happens as it happens. Without content: go on where it stopped."""
+        self.stopping.clear()
+        return self._loop().events(content)
+
+    def run(self, content: ContentLike, on: Callable[[Happening], None] | None = None) -> Finished:
+        """Say something, and wait for the end; `on` hears of everything meanwhile."""
+        return _ended(self.events(content), on)
+
+    def resume(self) -> Iterator[Happening]:
+        """Go on where a crash or an interrupt ended the last run."""
+        return self.events(None)
+
+    async def stream(self, content: ContentLike | None = None) -> AsyncIterator[Happening]:
+        """The same for asynchronous programs; leaving the loop early stops the run."""
+        loop = asyncio.get_running_loop()
+        heard: asyncio.Queue[Happening | BaseException | None] = asyncio.Queue()
+
+        def tell(what: Happening | BaseException | None) -> None:
+            loop.call_soon_threadsafe(heard.put_nowait, what)
+
+        def work() -> None:
+            try:
+                for happening in self.events(content):
+                    tell(happening)
+            except BaseException as error:  # noqa: BLE001 - the boundary of a thread: whatever it is goes to whoever waits
+                tell(error)
+            else:
+                tell(None)
+
+        thread = threading.Thread(target=work, name="backscroll-agent", daemon=True)
+        thread.start()
+        try:
+            while (told := await heard.get()) is not None:
+                if isinstance(told, BaseException):
+                    raise told
+                yield told
+        finally:
+            if thread.is_alive():
+                self.stop()
+                await asyncio.to_thread(thread.join)
+
+    def regenerate(self) -> Iterator[Happening]:
+        """Answer the last message of the person once more. The answer before stays: as an alternative where it was one message."""
+        turn = next(iter(self.thread.recent_turns(1)), None)
+        replies = [] if turn is None else [m for m in turn.messages if m.role != "user"]
+        if turn is None or not replies:
+            raise InvalidInput("there is no answer to make again", hint="say something first")
+        alone = replies[0] if len(replies) == 1 and replies[0].role == "assistant" else None
+        pen = self.thread if alone is None else self.thread.as_actor(AGENT)
+        pen.delete(*(m.id for m in replies))
+        return self._again(alone)
+
+    def _again(self, old: Message | None) -> Iterator[Happening]:
+        finished: Finished | None = None
+        for happening in self.events(None):
+            if isinstance(happening, Finished):
+                finished = happening
+            else:
+                yield happening
+        new = None if finished is None else finished.message
+        if old is not None and (new is None or new == old.id):
+            self.thread.as_actor(AGENT).restore(old.id)  # nothing came: the answer before stands again
+        elif old is not None and finished is not None and new is not None and finished.steps == 1:
+            content = self.thread.message(new).content
+            pen = self.thread.as_actor(AGENT)
+            pen.delete(new)
+            pen.restore(old.id)
+            self.thread.regenerate(old.id, content)
+        if finished is not None:
+            yield finished
+
+    def command(self, line: str) -> Iterator[Happening]:
+        """A command of the person's own: carried out unasked, recorded, and seen by the model at its next step."""
+        from backscroll.act.approval import Rules as OwnRules
+
+        self.stopping.clear()
+        call = ToolCall(f"person_{self.thread.head + 1}", "run_command", {"command": line})
+        content = Content((Text(_BY_PERSON), call), metadata={"act": {"by": "person"}})
+        carrier = self.thread.as_actor(AGENT).append("assistant", content).id
+        yield from self._hands(OwnRules.unasked()).carry_out([call], carrier)
+
+    def stop(self) -> None:
+        """Stop what is going on, from any thread or signal handler; what was said and done so far is kept."""
+        self.stopping.throw()
+
+    # -- how things stand ------------------------------------------------------------------------------------
+
+    @property
+    def unfinished(self) -> str:
+        """What a crash or an interrupt left open, in a few words; empty where nothing is."""
+        _, calls = unanswered(self.thread)
+        begun = at_work(self.thread)
+        if begun is not None and any(c.id == begun.call_id for c in calls):
+            return f"{begun.tool} was at work"
+        if calls:
+            return ", ".join(dict.fromkeys(c.name for c in calls))
+        newest = next(iter(self.thread.messages(0, 1, newest_first=True)), None)
+        if newest is None:
+            return ""
+        about = cast("dict[str, Json]", newest.content.metadata.get("act") or {})
+        if newest.role in ("user", "tool") or about.get("interrupted"):
+            return "the answer"
+        return ""
+
+    def counted(self) -> Counted:
+        """Tokens and money of the whole thread so far, background work included."""
+        from backscroll.engine.costing import spending, summed
+
+        total = summed(spending(self.thread.engine, thread=self.thread))
+        nano = None if total.calls and total.unpriced == total.calls else total.nano
+        return Counted(total.input, total.cached, total.output, nano, total.calls)
+
+    # -- parts -----------------------------------------------------------------------------------------------
+
+    def _loop(self) -> Loop:
+        settings = self.thread.engine.settings
+        client = self.client()
+        language = self.thread.info.language or settings.language
+        if self._system is None:
+            instruct(self.thread, system_text(settings.agent_prompt, language, self.root))
+        elif self._system:
+            instruct(self.thread, self._system)
+        asker = Asker(
+            self.thread,
+            client,
+            model=self.model,
+            stop=self.stopping,
+            budget=self._budget(),
+            tries=4 if self._provider is None else self._provider.tries,
+            offline=self.offline,
+            cache_key=self._provider is not None and not self._provider.base_url and client.wire != "anthropic",
+        )
+        return Loop(self.thread, asker, self._hands(), self.toolbox.specs(client.wire), self.limits)
+
+    def _budget(self) -> int | None:
+        settings = self.thread.engine.settings
+        if self.budget or settings.budget:
+            return self.budget or settings.budget
+        return None if self.model else _WINDOW
+
+    def _hands(self, rules: Rules | None = None) -> Hands:
+        settings = self.thread.engine.settings
+        return Hands(
+            self.thread,
+            self.root,
+            self.toolbox,
+            rules or self.rules,
+            self.person,
+            self.stopping,
+            self.workroom,
+            settings.agent_command_seconds,
+            settings.agent_output,
+        )
+
+
+def _ended(happenings: Iterator[Happening], on: Callable[[Happening], None] | None) -> Finished:
+    finished: Finished | None = None
+    for happening in happenings:
+        if on is not None:
+            on(happening)
+        if isinstance(happening, Finished):
+            finished = happening
+    assert finished is not None, "a run ends with Finished"
+    return finished
+
+
+def _folder(thread: Thread, root: str | Path | None) -> Path:
+    """The folder of the thread: what is asked for, what the thread says, or where we are."""
+    known = thread.info.metadata.get("workspace")
+    where = Path(root) if root is not None else Path(str(known)) if known else Path.cwd()
+    if not where.is_dir():
+        raise InvalidInput(f"not a folder: {where}", hint="name the folder the agent is to work in")
+    return where.resolve()
+
+
+def _workroom(thread: Thread, root: Path) -> Workroom:
+    from backscroll.engine.changing import Workroom
+
+    return Workroom(thread, root)
+
+
+def _provider(thread: Thread, provider: str | Provider | None) -> Provider | None:
+    if isinstance(provider, Provider):
+        return provider
+    return chosen(provider if provider is not None else thread.engine.settings.provider)

@@ -1,0 +1,102 @@
+"""What an agent is told at the beginning: a file with placeholders, filled in, as the first message of the thread.
+
+Owns the placeholders (`{workspace}`, `{project_instructions}`, `{language}`; `{recent_operations}` is filled in by the engine at
+every prompt), the project's own instructions (AGENTS.md and its kin), and keeping the message up to date: the text changes only
+where a file changed, so that a provider's cache goes on hitting. Refuses: what else is in a prompt (`engine/prompting`). After:
+`act/agent`.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from backscroll.engine.replying import AGENT
+from backscroll.errors import BackscrollError, InvalidInput
+from backscroll.vocab.message import Content, Message
+from backscroll.vocab.part import Json, Text
+from backscroll.workspace.files import Files
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+#: Files in which a project tells agents how to work; all that exist are read, each text once.
+INSTRUCTIONS = (
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    ".github/copilot-instructions.md",
+    ".cursorrules",
+    ".clinerules",
+)
+_LONGEST = 24_000  # characters of all of them together
+_LANGUAGES = {"zh": "中文"}
+
+
+def template(path: str, language: str) -> str:
+    """The text of the system prompt with its placeholders: a person's own file, or the one that is shipped."""
+    if path:
+        try:
+            return Path(path).expanduser().read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInput(
+                f"cannot read the system prompt {path}: {error}", hint="check the setting agent.prompt"
+            ) from error
+    name = "system.zh.md" if language.startswith("zh") else "system.en.md"
+    return resources.files("backscroll.act").joinpath("prompts", name).read_text(encoding="utf-8")
+
+
+def system_text(path: str, language: str, root: Path | None) -> str:
+    """The system prompt, filled in; only known placeholders are replaced, other braces stay."""
+    filled = template(path, language)
+    values = {
+        "{workspace}": str(root) if root is not None else "-",
+        "{project_instructions}": "" if root is None else project_instructions(root),
+        "{language}": _LANGUAGES.get(language[:2], "English"),
+    }
+    for name, value in values.items():
+        filled = filled.replace(name, value)
+    return filled.strip()
+
+
+def project_instructions(root: Path) -> str:
+    """What the project tells agents, each file under its name; empty where it says nothing."""
+    files, told, left = Files(root), dict[str, str](), _LONGEST
+    for name in INSTRUCTIONS:
+        if not (root / name).is_file():
+            continue
+        try:
+            text = files.read_text(name).text.strip()
+        except BackscrollError:
+            continue  # not readable as text, or it leads out of the folder: then it is no instruction
+        if text and text not in told.values() and left > 0:
+            told[name] = text[:left]
+            left -= len(text)
+    return "\n\n".join(
+        f'<instructions file="{name}">\n{text}\n</instructions>' for name, text in told.items()
+    )
+
+
+def instruct(thread: Thread, text: str) -> None:
+    """Make this the system message of a thread: said first, changed where it says something else, left alone otherwise."""
+    ours = _ours(thread)
+    if ours is not None and ours.text == text:
+        return
+    content = Content((Text(text),), metadata={"act": {"system": True}})
+    pen = thread.as_actor(AGENT)
+    if ours is not None:
+        pen.edit(ours.id, content)
+    elif text and thread.info.messages:
+        pen.insert("system", content)
+    elif text:
+        pen.append("system", content)
+
+
+def _ours(thread: Thread) -> Message | None:
+    """The system message that an agent wrote; it stands at the very beginning."""
+    for message in thread.messages(0, 3):
+        about = cast("dict[str, Json]", message.content.metadata.get("act") or {})
+        if message.role == "system" and about.get("system"):
+            return message
+    return None

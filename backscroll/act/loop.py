@@ -1,0 +1,204 @@
+"""The loop: think, call tools, observe, until there is an answer.
+
+Owns the shape of a run: what the person said goes into the log first, then step after step a reply and the results of its calls,
+each durable before the next begins. So whatever ends a run (an answer, a limit, the person, a crash) leaves a thread that is valid
+and can go on. Refuses: talking to the model (`act/asking`), carrying out calls (`act/acting`). After: `act/agent`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from backscroll.act.acting import Hands
+from backscroll.act.asking import Answer, Asker
+from backscroll.act.happening import Began, End, Finished, Happening, Noted, Step
+from backscroll.act.stopping import Stopped
+from backscroll.engine.replying import at_work, record_result, unanswered
+from backscroll.errors import BackscrollError, BudgetExceeded
+from backscroll.vocab.change import Cause
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import ContentLike
+from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+_SILENT = 2  # replies without a word after which a run is given up
+LEFT_BEHIND = "was not run: the person went on with something else"
+CRASHED = "was running when the program ended; whether and how far it took effect is not known"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far one run may go."""
+
+    steps: int = 60
+    spend: float = 0.0  # US dollars; 0: no limit
+
+
+class Loop:
+    """One run: from what the person says to the end of what follows from it."""
+
+    def __init__(
+        self,
+        thread: Thread,
+        asker: Asker,
+        hands: Hands,
+        tools: Sequence[Mapping[str, Json]],
+        limits: Limits,
+    ) -> None:
+        self.thread, self.asker, self.hands, self.tools, self.limits = thread, asker, hands, tools, limits
+        self.steps = 0
+        self.last: Ref | None = None
+        self.said = ""
+
+    # -- a run -----------------------------------------------------------------------------------------------
+
+    def events(self, content: ContentLike | None) -> Iterator[Happening]:
+        """Everything that happens, the last of it `Finished`. Without content: go on where it stopped."""
+        try:
+            ended = yield from (self._begun(content) if content is not None else self._resumed())
+            if ended is None:
+                ended = yield from self._stepping()
+            yield from self._closing()
+            yield self._finished(ended)
+        except (Stopped, KeyboardInterrupt):
+            yield self._finished("stopped")
+        except BudgetExceeded as error:
+            yield self._finished("limit", error)
+        except BackscrollError as error:
+            yield self._finished("failed", error)
+
+    def _begun(self, content: ContentLike) -> Generator[Happening, None, End | None]:
+        yield from self._answer_the_rest(LEFT_BEHIND)
+        self._look()
+        self.last = self.thread.append("user", content).id
+        self._where()
+        yield Began(self.last)
+        return None
+
+    def _resumed(self) -> Generator[Happening, None, End | None]:
+        """What a crash or an interrupt left: calls that had begun are answered as such, the others are carried out now."""
+        newest = next(iter(self.thread.messages(0, 1, newest_first=True)), None)
+        self._where()
+        yield Began(None, resumed=True)
+        if newest is None:
+            return "answered"
+        begun = at_work(self.thread)
+        carrier, calls = unanswered(self.thread)
+        if begun is not None and any(c.id == begun.call_id for c in calls):
+            yield from self._crashed(next(c for c in calls if c.id == begun.call_id), begun.snapshot, carrier)
+            calls = [c for c in calls if c.id != begun.call_id]
+        if calls:
+            yield Noted("resumed", ", ".join(c.name for c in calls))
+            return (yield from self.hands.carry_out(calls, carrier))
+        interrupted = "interrupted" in (newest.content.metadata.get("act") or {})
+        if newest.role == "assistant" and not interrupted and carrier is None:
+            self.last, self.said = newest.id, newest.text
+            return "answered"  # nothing was left open
+        return None
+
+    def _crashed(self, call: ToolCall, snapshot: str, carrier: Ref | None) -> Iterator[Happening]:
+        """Answer a call in the middle of which the program ended, with what it did to the files as far as can be seen."""
+        text = f"[{call.name}] {CRASHED}"
+        workroom = self.hands.workroom
+        if workroom is not None and snapshot:
+            change = workroom.looked(snapshot, Cause("tool", carrier, call.id, call.name))
+            text += "\nFiles that changed meanwhile: " + (
+                ", ".join(f.path for f in change.files) if change is not None else "none"
+            )
+        self._close(call, text)
+        yield Noted("crashed", text)
+
+    def _answer_the_rest(self, why: str) -> Iterator[Happening]:
+        """Calls that nobody answered get a result, so that the next prompt is valid."""
+        _, calls = unanswered(self.thread)
+        for call in calls:
+            self._close(call, f"[{call.name}] {why}")
+        if calls:
+            yield Noted("left", ", ".join(c.name for c in calls))
+
+    def _close(self, call: ToolCall, text: str) -> None:
+        result = ToolResult(call.id, (Text(text),), True, call.name)
+        record_result(self.thread, result, {"line": text})
+
+    # -- steps -----------------------------------------------------------------------------------------------
+
+    def _stepping(self) -> Generator[Happening, None, End]:
+        silent = 0
+        while True:
+            self.asker.stop.check()
+            over = self._over()
+            if over:
+                yield Noted("limit", over)
+                return "limit"
+            self.steps += 1
+            answer = yield from self.asker.step(self.steps, self.tools)
+            if answer.recorded is None:
+                silent += 1
+                yield Noted("silent", answer.finish)
+                if silent >= _SILENT:
+                    return "answered"
+                continue
+            silent = 0
+            ended = yield from self._observed(answer)
+            if ended is not None:
+                return ended
+
+    def _observed(self, answer: Answer) -> Generator[Happening, None, End | None]:
+        """Carry out what a reply asks for; without calls, it is the answer."""
+        assert answer.recorded is not None
+        recorded = answer.recorded
+        self.last, self.said = recorded.messages[-1], answer.text
+        yield Step(self.steps, self.last, answer.text, len(recorded.calls), answer.counted)
+        if not recorded.calls:
+            return "answered"
+        ended = yield from self.hands.carry_out(recorded.calls, recorded.carrier)
+        self.said = self.hands.result if ended is not None else self.said
+        return ended
+
+    def _over(self) -> str:
+        """Which limit is reached; empty: none."""
+        if self.steps >= self.limits.steps:
+            return f"steps: {self.limits.steps}"
+        spent = self.asker.spent.nano or 0
+        if self.limits.spend and spent >= self.limits.spend * 1e9:
+            return f"spend: {self.limits.spend:g}"
+        return ""
+
+    # -- around it -------------------------------------------------------------------------------------------
+
+    def _where(self) -> None:
+        """Turn and task, for the ledger."""
+        self.asker.turn = self.thread.info.turns or None
+        task = self.thread.tasks.current()
+        self.asker.task = None if task is None else task.id
+
+    def _look(self) -> None:
+        """What people changed by hand since the last run is theirs, not the agent's."""
+        workroom = self.hands.workroom
+        if workroom is not None:
+            try:
+                workroom.look()
+            except BackscrollError as error:
+                self.hands.notes.append(Noted("snapshot", error.message))
+
+    def _closing(self) -> Iterator[Happening]:
+        """At the end of a turn: what else changed in the folder while it went on."""
+        self._look()
+        yield from self.hands.notes
+        self.hands.notes.clear()
+
+    def _finished(self, end: End, error: BackscrollError | None = None) -> Finished:
+        return Finished(
+            end,
+            self.said,
+            self.steps,
+            self.asker.spent,
+            "" if error is None else error.message,
+            "" if error is None else error.hint,
+            self.last,
+            0 if error is None else error.exit_code,
+        )

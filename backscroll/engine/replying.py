@@ -1,0 +1,251 @@
+"""A model's answer into the log: the words exactly as the vendor sent them, and what they cost, in one transaction.
+
+Owns: turning an answer on any wire into messages that can be sent back unchanged (signatures, encrypted reasoning, order of the
+items), giving calls without a usable id one, recording the results of tools, and the mark of a call that is at work (so that
+the next start knows what a crash left). What was paid for is never recorded without its charge, nor charged and lost. Before:
+`llm/client`. After: `act/asking`, `surfaces/wrapping`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from backscroll.engine import operations
+from backscroll.engine.checking import checked_content
+from backscroll.engine.costing import record_call
+from backscroll.engine.pen import Pen
+from backscroll.errors import FormatError
+from backscroll.formats.anthropic_message import message_from_anthropic
+from backscroll.formats.json_text import dumps
+from backscroll.formats.openai_message import message_from_openai
+from backscroll.formats.openai_responses_item import messages_from_responses
+from backscroll.record.chain import from_bytes
+from backscroll.record.derived import Charge
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Content, Role
+from backscroll.vocab.part import Json, Part, Reasoning, Text, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+    from backscroll.llm.client import Reply
+    from backscroll.llm.ledger import Tokens
+    from backscroll.record.ports import Writer
+    from backscroll.vocab.prompt import Wire
+
+#: Who writes answers and results into the log.
+AGENT = "agent"
+ANSWER = "answer"  # the purpose of such a call on the ledger
+_AT_WORK = "act:at work:"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An answer as it stands in the log."""
+
+    messages: tuple[Ref, ...]
+    calls: tuple[ToolCall, ...]  # with ids that are unique in the thread
+    carrier: Ref | None  # the message that holds the last call; None where there is none
+    charge: Charge
+
+
+@dataclass(frozen=True, slots=True)
+class AtWork:
+    """A call that had begun when this was written; still there after a crash."""
+
+    call_id: str
+    tool: str
+    snapshot: str  # of the files, before it began; empty where none was taken
+
+
+def said_in(reply: Reply, wire: Wire, fresh: str) -> list[Content]:
+    """What an answer says, as contents of assistant messages; `fresh` begins the ids of calls that have none of their own."""
+    raw, calls = _named(reply, wire, fresh)
+    try:
+        found = _read(raw, wire)
+    except (FormatError, KeyError, TypeError, ValueError):
+        found = []  # an answer that nobody can read as the wire it came by still has its words
+    got = [p for c in found for p in c.parts if isinstance(p, ToolCall)]
+    mute = bool(reply.text.strip()) and not any(c.text.strip() for c in found)
+    if mute or [(c.id, c.name) for c in got] != [(c.id, c.name) for c in calls]:
+        found = [_plain(reply, calls)]
+    return [c for c in found if c.parts]
+
+
+def _read(raw: Json, wire: Wire) -> list[Content]:
+    if wire == "anthropic":
+        return [c for _, c in message_from_anthropic({"role": "assistant", "content": raw})]
+    if wire == "openai-responses":
+        return [m.content for m in messages_from_responses(cast("list[Json]", raw))]
+    return [message_from_openai({**cast("dict[str, Json]", raw), "role": "assistant"})[1]]
+
+
+def _plain(reply: Reply, calls: Sequence[ToolCall]) -> Content:
+    parts: list[Part] = []
+    if reply.reasoning:
+        parts.append(Reasoning(reply.reasoning))
+    if reply.text:
+        parts.append(Text(reply.text))
+    return Content((*parts, *calls))
+
+
+def _named(reply: Reply, wire: Wire, fresh: str) -> tuple[Json, tuple[ToolCall, ...]]:
+    """The answer with an id on every call: some services send none, or the same one twice."""
+    seen: set[str] = set()
+    calls: list[ToolCall] = []
+    for number, call in enumerate(reply.tool_calls):
+        usable = call.id and call.id not in seen
+        seen.add(call.id)
+        calls.append(call if usable else replace(call, id=f"{fresh}_{number}"))
+    if tuple(calls) == reply.tool_calls:
+        return reply.raw, reply.tool_calls
+    return _with_ids(reply.raw, wire, [c.id for c in calls]), tuple(calls)
+
+
+def _with_ids(raw: Json, wire: Wire, ids: Sequence[str]) -> Json:
+    """What the vendor sent, with these ids on its calls, in order."""
+    left = list(ids)
+    if wire == "openai-chat":
+        message = dict(cast("Mapping[str, Json]", raw))
+        told = cast("list[Mapping[str, Json]]", message.get("tool_calls") or [])
+        message["tool_calls"] = [{**c, "id": left.pop(0)} if left else c for c in told]
+        return message
+    kind, name = ("tool_use", "id") if wire == "anthropic" else ("function_call", "call_id")
+    items = cast("list[Mapping[str, Json]]", raw)
+    return [{**i, name: left.pop(0)} if i.get("type") == kind and left else i for i in items]
+
+
+def record_reply(
+    thread: Thread,
+    reply: Reply,
+    wire: Wire,
+    *,
+    provider: str,
+    model: str,
+    counted: int | None = None,
+    turn: int | None = None,
+    task: str | None = None,
+    facts: Mapping[str, Json] | None = None,
+    usage: Tokens | None = None,
+    paid: bool = True,
+) -> Recorded:
+    """Write an answer and its charge down. `usage` is what counts where the vendor reported nothing; `facts` are kept with it.
+
+    With `paid` False (nobody was asked over the network) nothing goes on the ledger.
+    """
+    contents = said_in(reply, wire, f"call_{thread.head}")
+    about: dict[str, Json] = {"model": model, **({"provider": provider} if provider else {})}
+    if facts:
+        about["act"] = dict(facts)
+    signed = [checked_content(replace(c, metadata={**c.metadata, **about}), None) for c in contents]
+    written: list[Ref] = []
+
+    def also(tx: Writer) -> None:
+        pen = Pen(tx, thread.id, thread.engine.means, AGENT)
+        written.clear()
+        written.extend(operations.append(pen, "assistant", c).id for c in signed)
+        pen.save()
+
+    charge = _charged(thread, reply, usage, provider, model, counted, turn, task, also, paid=paid)
+    thread.engine.changed(thread)
+    calls = tuple(p for c in signed for p in c.parts if isinstance(p, ToolCall))
+    carriers = [
+        ref for ref, c in zip(written, signed, strict=True) if any(isinstance(p, ToolCall) for p in c.parts)
+    ]
+    return Recorded(tuple(written), calls, carriers[-1] if carriers else None, charge)
+
+
+def _charged(
+    thread: Thread,
+    reply: Reply,
+    usage: Tokens | None,
+    provider: str,
+    model: str,
+    counted: int | None,
+    turn: int | None,
+    task: str | None,
+    also: Callable[[Writer], None],
+    *,
+    paid: bool,
+) -> Charge:
+    if not paid:
+        thread.store.write(also)
+        return Charge("", "", 0, model, ANSWER, nano=0, provider=provider, thread=thread.id)
+    return record_call(
+        thread.engine,
+        model=model,
+        usage=usage if usage is not None else reply.usage,
+        purpose=ANSWER,
+        thread=thread,
+        task=task,
+        turn=turn,
+        provider=provider,
+        counted=counted,
+        also=also,
+    )
+
+
+# -- results -----------------------------------------------------------------------------------------------------
+
+
+def record_result(
+    thread: Thread, result: ToolResult, facts: Mapping[str, Json], *, at_work: bool = True
+) -> Ref:
+    """Write the result of a call down; the mark that it was at work goes in the same moment."""
+    content = checked_content(Content((result,), metadata={"act": dict(facts)}), None)
+
+    def work(tx: Writer) -> Ref:
+        pen = Pen(tx, thread.id, thread.engine.means, AGENT)
+        event = operations.append(pen, "tool", content)
+        pen.save()
+        if at_work:
+            tx.set_meta(_AT_WORK + thread.id, "")
+        return event.id
+
+    done = thread.store.write(work)
+    thread.engine.changed(thread)
+    return done
+
+
+def record_as(thread: Thread, role: Role, content: Content) -> Ref:
+    """Append a message in the name of the agent."""
+    return thread.as_actor(AGENT).append(role, content).id
+
+
+def mark_at_work(thread: Thread, call: ToolCall, snapshot: str) -> None:
+    """Write down, before it begins, that a call is about to be carried out."""
+    told = dumps({"call": call.id, "tool": call.name, "snapshot": snapshot})
+    thread.store.write(lambda tx: tx.set_meta(_AT_WORK + thread.id, told))
+
+
+def at_work(thread: Thread) -> AtWork | None:
+    """The call that was begun and never answered; None where the last run ended in order."""
+    raw = thread.store.read(lambda reader: reader.meta(_AT_WORK + thread.id))
+    if not raw:
+        return None
+    told = from_bytes(raw.encode())
+    return AtWork(str(told["call"]), str(told["tool"]), str(told["snapshot"]))
+
+
+def unanswered(thread: Thread) -> tuple[Ref | None, list[ToolCall]]:
+    """The calls at the end of the history that have no result yet, and the message that carries them."""
+    answered: set[str] = set()
+    waiting: list[ToolCall] = []
+    carrier: Ref | None = None
+    called = False
+    for message in thread.messages(newest_first=True):
+        if message.role == "tool":
+            if called:
+                break  # the results of the step before
+            answered |= {p.call_id for p in message.parts if isinstance(p, ToolResult)}
+            continue
+        calls = [p for p in message.parts if isinstance(p, ToolCall)]
+        if message.role != "assistant" or (not calls and waiting):
+            break
+        if not calls and not any(isinstance(p, Reasoning) for p in message.parts):
+            break
+        called = called or bool(calls)
+        carrier = carrier or (message.id if calls else None)
+        waiting = [c for c in calls if c.id not in answered] + waiting
+    return (carrier if waiting else None), waiting
