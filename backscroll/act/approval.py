@@ -1,0 +1,237 @@
+"""Whether a call may go ahead: by rules, by the mode, or by asking the person.
+
+In this order: what a rule denies is refused; of the rules that allow and those that ask, the more exact one holds (asking, where
+they are equal); then the mode (`agent.approval`: `ask`, `edits`, `all`) says. Looking at files inside the folder, thinking and asking
+the person need no permission. A broken file of permissions allows nothing: then everything is asked. Owns that order and the asking.
+Refuses: drawing the question (`surfaces`), the words of a refusal (`act/refusals`). Before: `act/approval_rules`, `act/permissions`,
+`act/person`. After: `act/loop`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from backscroll.act import permissions
+from backscroll.act.approval_rules import (
+    Matter,
+    Rank,
+    Rule,
+    Verdict,
+    catches,
+    covers,
+    covers_whole,
+    names_tool,
+    rule_of,
+    rules_for,
+    suggested,
+)
+from backscroll.act.approval_shell import Simple, harmless
+from backscroll.act.person import Decision, Person, Proposal
+from backscroll.config import CHOICES, permissions_file
+from backscroll.errors import BackscrollError, InvalidInput
+
+if TYPE_CHECKING:
+    from backscroll.config import Settings
+
+__all__ = ["Mode", "Rules", "decide", "suggested"]
+
+Mode: TypeAlias = Literal["ask", "edits", "all"]
+#: Effects that need no permission of their own, and those that still need none where the file of rules cannot be read.
+_FREE = frozenset({"none", "read", "ask"})
+_FREE_ANYWAY = frozenset({"none", "ask"})
+_HARMLESS: Rank = (0, 0)
+_NO_FOLDER = ("", ".", "./", None)
+UNDECIDED = "no decision was made on this call"
+OWN_FILE = "the file of permissions is the person's own; ask them to change it"
+
+
+class Rules:
+    """What may be done unasked in one folder. Rules of the file are read again when it changes."""
+
+    def __init__(
+        self,
+        mode: str = "ask",
+        *,
+        root: str | Path | None = None,
+        allow: Iterable[str] = (),
+        deny: Iterable[str] = (),
+        ask: Iterable[str] = (),
+        file: Path | None = None,
+    ) -> None:
+        self.mode = mode
+        self.root = None if root is None else Path(root).expanduser().resolve()
+        self.file = permissions_file() if file is None else file
+        given: tuple[tuple[Verdict, Iterable[str]], ...] = (("allow", allow), ("deny", deny), ("ask", ask))
+        self._own = [rule_of(text, verdict, "flag") for verdict, texts in given for text in texts]
+        self._kept: list[Rule] = []
+        self._seen: tuple[int, ...] | None = None
+        self._trouble = ""
+        self._read_again()
+
+    @classmethod
+    def of(cls, settings: Settings, root: str | Path | None = None) -> Rules:
+        """The rules that the settings and the file of permissions make for a folder."""
+        return cls(settings.agent_approval, root=root)
+
+    @property
+    def mode(self) -> Mode:
+        """What happens to calls of which no rule speaks."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: str) -> None:
+        if mode not in CHOICES["agent_approval"]:
+            raise InvalidInput(
+                f"unknown way of approval: {mode!r}",
+                hint=f"use one of {', '.join(CHOICES['agent_approval'])}",
+            )
+        self._mode: Mode = cast("Mode", mode)
+
+    @property
+    def trouble(self) -> str:
+        """Why the file of permissions cannot be used; empty where it can. Nothing is allowed unasked meanwhile."""
+        self._read_again()
+        return self._trouble
+
+    def listed(self) -> list[Rule]:
+        """Every rule in force: given, made in this run, from the file."""
+        self._read_again()
+        return [*self._own, *self._kept]
+
+    # -- deciding --------------------------------------------------------------------------------------------
+
+    def verdict(self, proposal: Proposal) -> Decision | None:
+        """What is decided without asking; None: the person is to be asked."""
+        rules = self.listed()
+        matter = Matter(proposal, self.root)
+        for rule in rules:
+            if rule.verdict == "deny" and catches(rule, matter):
+                return Decision(False, f"a rule forbids this: {rule.text}", by="rule")
+        if self._own_file(matter):
+            return Decision(False, OWN_FILE, by="policy")
+        if self._trouble:
+            return Decision(True, by="policy") if proposal.effect in _FREE_ANYWAY else None
+        asks = max((r.rank for r in rules if r.verdict == "ask" and catches(r, matter)), default=None)
+        found = self._allowed(matter, [r for r in rules if r.verdict == "allow"])
+        if found is not None and (asks is None or found > asks):
+            return Decision(True, by="policy" if found == _HARMLESS else "rule")
+        return None if asks is not None else self._by_mode(matter, rules)
+
+    def _allowed(self, matter: Matter, rules: Sequence[Rule]) -> Rank | None:
+        """How exactly a call is allowed, by its least exactly allowed part; None where some part of it is not."""
+        whole = max((r.rank for r in rules if covers_whole(r, matter)), default=None)
+        units = matter.units()
+        if matter.doubt or not units:
+            return whole
+        parts: list[Rank] = []
+        for unit in units:
+            ranks = [r.rank for r in rules if covers(r, matter, unit)]
+            ranks += [whole] if whole is not None else []
+            ranks += [_HARMLESS] if self._is_harmless(matter, unit) else []
+            if not ranks:
+                return None
+            parts.append(max(ranks))
+        return min(parts)
+
+    def _is_harmless(self, matter: Matter, unit: Simple | str) -> bool:
+        if self.mode != "edits" or not isinstance(unit, Simple) or matter.proposal.refused_before is not None:
+            return False
+        return harmless(unit) and matter.proposal.arguments.get("folder") in _NO_FOLDER
+
+    def _by_mode(self, matter: Matter, rules: Sequence[Rule]) -> Decision | None:
+        proposal = matter.proposal
+        if proposal.effect in _FREE:
+            return Decision(True, by="policy")
+        if self.mode == "all":
+            # Who forbids some commands wants to be asked where it cannot be told whether a line holds one of them.
+            unsure = matter.doubt and any(
+                r.verdict != "allow" and r.pattern is not None and names_tool(r, matter) for r in rules
+            )
+            return None if unsure else Decision(True, by="policy")
+        unheard = proposal.refused_before is None and not proposal.preview.warnings and not matter.doubt
+        if self.mode == "edits" and proposal.effect == "write" and unheard:
+            return Decision(True, by="policy")
+        return None
+
+    def _own_file(self, matter: Matter) -> bool:
+        if matter.proposal.effect != "write" or self.root is None:
+            return False
+        folder = self.file.parent.resolve()
+        touched = ((self.root / path).resolve() for path in matter.paths)
+        return any(path in (folder, self.file.resolve()) or folder in path.parents for path in touched)
+
+    # -- remembering -----------------------------------------------------------------------------------------
+
+    def remember(self, proposal: Proposal, decision: Decision) -> list[Rule]:
+        """Keep a decision for as long as it was meant; gives the rules that were made of it."""
+        if decision.span == "once":
+            return []
+        verdict: Verdict = "allow" if decision.allowed else "deny"
+        rules = rules_for(proposal, decision.pattern, verdict, decision.span)
+        if decision.span == "session":
+            self._own += [rule for rule in rules if rule not in self._own]
+            return rules
+        root = self.root if decision.span == "project" else None
+        if decision.span == "project" and root is None:
+            raise InvalidInput(
+                "there is no folder for which this could be remembered",
+                hint="allow it for this session, or always",
+            )
+        for rule in rules:
+            permissions.add(rule, root, self.file)
+        return rules
+
+    def allow(self, text: str, verdict: Verdict = "allow") -> Rule:
+        """Add a rule for this run of the program."""
+        rule = rule_of(text, verdict)
+        self._own.append(rule)
+        return rule
+
+    def _read_again(self) -> None:
+        seen = _stamp(self.file)
+        if seen == self._seen:
+            return
+        self._seen = seen
+        try:
+            self._kept, self._trouble = permissions.rules_in_force(self.root, self.file), ""
+        except InvalidInput as error:
+            self._kept, self._trouble = [], error.message
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+# -- asking ------------------------------------------------------------------------------------------------------
+
+
+def decide(rules: Rules, person: Person, proposals: Sequence[Proposal]) -> list[Decision]:
+    """A decision for each call of one reply. What the rules leave open is put before the person at once, each on its own."""
+    out = [rules.verdict(proposal) for proposal in proposals]
+    open_ones = [n for n, decision in enumerate(out) if decision is None]
+    if open_ones:
+        answers = list(person.approve([proposals[n] for n in open_ones]))
+        answers += [Decision(False, UNDECIDED, by="policy")] * (len(open_ones) - len(answers))
+        for n, answer in zip(open_ones, answers, strict=False):
+            out[n] = _remembered(rules, proposals[n], answer)
+    return [decision or Decision(False, UNDECIDED, by="policy") for decision in out]
+
+
+def _remembered(rules: Rules, proposal: Proposal, answer: Decision) -> Decision:
+    """The decision holds even if it cannot be written down; then only for this run."""
+    try:
+        rules.remember(proposal, answer)
+    except BackscrollError:
+        session = Decision(answer.allowed, answer.reason, "session", answer.pattern, answer.by)
+        try:
+            rules.remember(proposal, session)
+        except BackscrollError:
+            return Decision(answer.allowed, answer.reason, by=answer.by)
+        return session
+    return answer

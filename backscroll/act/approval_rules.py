@@ -1,0 +1,315 @@
+"""One rule on one kind of call: `run_command(git status *)`, `write_file(docs/**)`, `recall`.
+
+Owns how rules are written, what they are compared with and which of two is the more exact. A pattern for commands is compared
+word by word with every simple command of a line; one for files with every path; anything else with the subject as a whole.
+`=` in front means: exactly this. Refuses: files of rules (`act/permissions`), deciding (`act/approval`). Before:
+`act/approval_shell`. After: `act/approval`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path, PurePosixPath
+from posixpath import basename, normpath
+from typing import Literal, TypeAlias, get_args
+from unicodedata import normalize
+
+from backscroll.act.approval_shell import Line, Simple, read, scanned
+from backscroll.act.approval_shell import suggested as suggested_command
+from backscroll.act.person import Proposal
+from backscroll.errors import InvalidInput
+
+Verdict: TypeAlias = Literal["allow", "deny", "ask"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+#: How exact a rule is; the greater of two wins.
+Rank: TypeAlias = tuple[int, int]
+
+_WRITTEN = re.compile(r"(?P<tool>[A-Za-z0-9_*-]{1,64})(?:\((?P<pattern>.*)\))?", re.DOTALL)
+_EXACTLY = "="
+_ANYTHING = ("*", "**")
+_LONGEST = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is to happen to calls of a tool (its name may hold `*`), all of them or those that fit a pattern."""
+
+    verdict: Verdict
+    tool: str
+    pattern: str | None = None  # None: whatever the call is about
+    source: str = "session"  # session, flag, project, always
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return self.tool if self.pattern is None else f"{self.tool}({self.pattern})"
+
+    @property
+    def rank(self) -> Rank:
+        """How exact it is: the very words, then patterns by how much they fix, then a tool, then many tools."""
+        if self.pattern is None:
+            return (0 if "*" in self.tool else 1, len(self.tool))
+        if self.pattern.startswith(_EXACTLY):
+            return (3, len(self.pattern))
+        return (2, sum(c not in "*?" for c in self.pattern))
+
+
+def rule_of(text: str, verdict: Verdict, source: str = "session") -> Rule:
+    """A rule as somebody wrote it, or a clear error."""
+    found = _WRITTEN.fullmatch(text.strip())
+    if found is None:
+        raise InvalidInput(
+            f"not a rule: {text[:80]!r}",
+            hint="write the name of a tool and a pattern: run_command(git status *), write_file(docs/**)",
+        )
+    pattern = found["pattern"]
+    if pattern is not None:
+        pattern = pattern.strip()
+        if not pattern or pattern == _EXACTLY:
+            raise InvalidInput(
+                f"the rule {text[:80]!r} has an empty pattern",
+                hint="leave the brackets out to mean every call of the tool",
+            )
+        if len(pattern) > _LONGEST:
+            raise InvalidInput(
+                f"the pattern of a rule has {len(pattern)} characters", hint=f"at the most {_LONGEST}"
+            )
+    return Rule(verdict, found["tool"], pattern, source)
+
+
+# -- what a rule is compared with --------------------------------------------------------------------------------
+
+
+class Matter:
+    """A proposal, taken apart for comparing it with rules; `root` is the folder that paths are told from."""
+
+    def __init__(self, proposal: Proposal, root: Path | None = None) -> None:
+        self.proposal = proposal
+        self._root = root
+
+    @property
+    def is_command(self) -> bool:
+        """True where the subject is a command line."""
+        return self.proposal.effect == "command"
+
+    @property
+    def is_about_files(self) -> bool:
+        """True where the subject is a path."""
+        return self.proposal.effect in ("read", "write")
+
+    @cached_property
+    def line(self) -> Line:
+        """The command line, read."""
+        return read(self.subject)
+
+    @property
+    def subject(self) -> str:
+        """What the call is about: a command, a path, or nothing."""
+        return self.proposal.preview.command or self.proposal.preview.subject
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """The files it touches, told from the root; what leads out of it keeps its `..` or `/` in front."""
+        given = self.proposal.preview.paths or ((self.subject,) if self.subject else ())
+        return tuple(dict.fromkeys(_told(path, self._root) for path in given))
+
+    @property
+    def doubt(self) -> str:
+        """Why no pattern may allow it; empty where one may."""
+        if self.is_command:
+            return self.line.doubt
+        if self.is_about_files and any(_outside(path) for path in self.paths):
+            return "outside"
+        return ""
+
+    def units(self) -> list[Simple | str]:
+        """The things that all have to be covered: every simple command, every path, or the subject as a whole."""
+        if self.is_command:
+            return list(self.line.commands)
+        return list(self.paths) if self.is_about_files else [self.subject]
+
+
+def _told(path: str, root: Path | None) -> str:
+    text = normalize("NFC", path.replace("\\", "/") if "/" not in path else path)
+    if root is not None and text.startswith("/"):
+        try:
+            text = str(PurePosixPath(text).relative_to(root.as_posix()))
+        except ValueError:
+            return normpath(text)
+    return normpath(text)
+
+
+def _outside(path: str) -> bool:
+    return path.startswith(("/", "~", "../")) or path == ".."
+
+
+# -- comparing ---------------------------------------------------------------------------------------------------
+
+
+def names_tool(rule: Rule, matter: Matter) -> bool:
+    """True where the rule speaks of this tool at all."""
+    return wild(rule.tool, matter.proposal.tool)
+
+
+def covers_whole(rule: Rule, matter: Matter) -> bool:
+    """True where a rule speaks of the call as it is: of every call of the tool, or of exactly this one."""
+    if not names_tool(rule, matter):
+        return False
+    if rule.pattern is None:
+        return True
+    if rule.pattern.startswith(_EXACTLY):
+        wanted = _spaced(rule.pattern[1:])
+        return wanted == _spaced(matter.subject) or (
+            matter.is_about_files and [normpath(wanted)] == list(matter.paths)
+        )
+    return not matter.subject and not matter.paths and rule.pattern in _ANYTHING
+
+
+def covers(rule: Rule, matter: Matter, unit: Simple | str) -> bool:
+    """True where the pattern of a rule allows one of the things a call consists of; narrow: in doubt it does not."""
+    if not names_tool(rule, matter) or rule.pattern is None or rule.pattern.startswith(_EXACTLY):
+        return False
+    if isinstance(unit, Simple):
+        return any(_fits(words, unit.words, unit.open) for words in _pattern_words(rule.pattern))
+    if matter.is_about_files:
+        return fits_path(rule.pattern, unit)
+    return wild(rule.pattern, unit)
+
+
+def catches(rule: Rule, matter: Matter) -> bool:
+    """True where a rule that forbids (or asks) speaks of any part of a call; wide: in doubt it does."""
+    if covers_whole(rule, matter):
+        return True
+    if not names_tool(rule, matter) or rule.pattern is None:
+        return False
+    if matter.is_command:
+        return _catches_command(rule.pattern, matter)
+    if matter.is_about_files:
+        return any(fits_path(rule.pattern.casefold(), path.casefold()) for path in matter.paths)
+    return wild(rule.pattern, matter.subject)
+
+
+def _catches_command(pattern: str, matter: Matter) -> bool:
+    runs = [(command.name, *command.words[1:]) for command in matter.line.commands]
+    runs += [command.words for command in matter.line.commands]
+    if matter.line.doubt:
+        runs += scanned(matter.subject)
+    if pattern.startswith(_EXACTLY):
+        wanted = tuple(pattern[1:].split())
+        return any(run == wanted for run in runs)
+    return any(_fits(words, run, frozenset()) for words in _pattern_words(pattern) for run in runs)
+
+
+def _fits(pattern: Sequence[str], words: Sequence[str], opened: frozenset[int]) -> bool:
+    """Word for word; a last word that ends in `*` covers all that follow, a last `*` none as well."""
+    if not pattern:
+        return False
+    last = len(pattern) - 1
+    for place, piece in enumerate(pattern):
+        if place == last and piece in _ANYTHING:
+            return True
+        if place >= len(words):
+            return False
+        if place in opened:
+            # What the shell will put here is not known: only the very same word means the same.
+            if piece != words[place] and piece not in _ANYTHING:
+                return False
+        elif not wild(piece, words[place]):
+            return False
+    return len(words) == len(pattern) or pattern[last].endswith("*")
+
+
+@lru_cache(maxsize=1024)
+def _pattern_words(pattern: str) -> tuple[tuple[str, ...], ...]:
+    """The words of a pattern; quotes keep blanks together, `&&` stands between several."""
+    line = read(pattern)
+    if line.commands and line.doubt in ("", "name", "carrier"):
+        return tuple(command.words for command in line.commands)
+    return (tuple(pattern.split()),)
+
+
+def fits_path(pattern: str, path: str) -> bool:
+    """Patterns as in ignore files: `docs/**`, `*.md` in any folder, `/setup.py` at the top only, `src/` for all below."""
+    pattern = normalize("NFC", pattern).removeprefix("./")
+    if pattern.endswith("/"):
+        pattern += "**"
+    if "/" not in pattern and pattern != "**":
+        return wild(pattern, basename(path))
+    return _fits_parts(pattern.removeprefix("/").split("/"), path.split("/"))
+
+
+def _fits_parts(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+    reached: set[int] = {0}  # numbers of parts that the pattern so far can have used up
+    for piece in pattern:
+        if piece == "**":
+            reached = set(range(min(reached, default=len(parts) + 1), len(parts) + 1))
+        else:
+            reached = {n + 1 for n in reached if n < len(parts) and wild(piece, parts[n])}
+    return len(parts) in reached
+
+
+def wild(pattern: str, text: str) -> bool:
+    """`*` stands for anything, `?` for one character; in time that grows with the product of both at the most."""
+    at = start = 0
+    star, again = -1, 0
+    while at < len(text):
+        if start < len(pattern) and pattern[start] == "*":
+            star, again = start, at
+            start += 1
+        elif start < len(pattern) and pattern[start] in ("?", text[at]):
+            start += 1
+            at += 1
+        elif star >= 0:
+            again += 1
+            start, at = star + 1, again
+        else:
+            return False
+    return all(c == "*" for c in pattern[start:])
+
+
+def _spaced(text: str) -> str:
+    return text.strip(" \t\n")
+
+
+# -- suggesting --------------------------------------------------------------------------------------------------
+
+
+def suggested(proposal: Proposal) -> str:
+    """What else an "always" could cover: `git status *`, the folder of a file; empty: exactly this call."""
+    matter = Matter(proposal)
+    if matter.is_command:
+        return suggested_command(matter.subject)
+    if not matter.is_about_files or not matter.paths or matter.doubt:
+        return ""
+    folders = {str(PurePosixPath(path).parent) for path in matter.paths}
+    return f"{folders.pop()}/**" if len(folders) == 1 and folders != {"."} else ""
+
+
+def rules_for(proposal: Proposal, pattern: str, verdict: Verdict, source: str) -> list[Rule]:
+    """The rules that a decision on a proposal amounts to; without a pattern: exactly this call."""
+    matter = Matter(proposal)
+    if not pattern.strip():
+        subject = _spaced(matter.subject)
+        exact = f"{_EXACTLY}{subject}" if subject else None
+        return [Rule(verdict, proposal.tool, exact, source)]
+    whole = _WRITTEN.fullmatch(pattern.strip())
+    if whole is not None and whole["pattern"] is not None and whole["tool"] == proposal.tool:
+        pattern = whole["pattern"]  # somebody wrote the name of the tool as well
+    if matter.is_command:
+        return [
+            rule_of(f"{proposal.tool}({_written(words)})", verdict, source)
+            for words in _pattern_words(pattern.strip())
+        ]
+    return [rule_of(f"{proposal.tool}({pattern})", verdict, source)]
+
+
+def _written(words: Sequence[str]) -> str:
+    return " ".join(word if word and not re.search(r"[\s'\"]", word) else _quoted(word) for word in words)
+
+
+def _quoted(word: str) -> str:
+    mark = '"' if "'" in word else "'"
+    return f"{mark}{word}{mark}"

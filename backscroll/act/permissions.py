@@ -1,0 +1,263 @@
+"""Rules that outlive the program: `permissions.toml` in the user's configuration folder.
+
+A table for each folder, and one (`always`) for all; one rule to a line, so that it can be read, written and commented by hand:
+
+    [always]
+    "run_command(git status *)" = "allow"
+
+    ["/home/ada/engine"]
+    "write_file(docs/**)" = "allow"
+
+Owns the file: what is not understood in it is refused with its line, changes keep comments and are atomic. It never lies in a
+folder that an agent works in, since whoever may write it may do anything. Refuses: deciding (`act/approval`). Before:
+`act/approval_rules`. After: `act/approval`, the command `permissions`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import tomllib
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+from backscroll.act.approval_rules import VERDICTS, Rule, Verdict, rule_of
+from backscroll.config import permissions_file
+from backscroll.errors import InvalidInput, NotFound, StoreError
+from backscroll.vocab.part import Json
+
+ALWAYS = "always"
+#: Rules by table, then by how they are written.
+Tables = dict[str, dict[str, str]]
+_HEAD = (
+    "# What an agent may do without asking, must not do, or has to ask about: allow, deny, ask.\n"
+    "# `backscroll permissions` lists and changes it. [always] holds everywhere, a folder in that folder.\n"
+)
+
+
+def table_for(root: Path | None) -> str:
+    """The table of a folder, or of everything."""
+    return ALWAYS if root is None else str(root)
+
+
+def rules_in_force(root: Path | None, path: Path | None = None) -> list[Rule]:
+    """The rules for everything and, where a folder is named, those for it and for the folders it lies in."""
+    out: list[Rule] = []
+    for table, entries in read_tables(path).items():
+        if table == ALWAYS:
+            source = ALWAYS
+        elif root is not None and (root == Path(table) or Path(table) in root.parents):
+            source = "project"
+        else:
+            continue
+        out += [rule_of(text, cast("Verdict", verdict), source) for text, verdict in entries.items()]
+    return out
+
+
+def read_tables(path: Path | None = None) -> Tables:
+    """All that the file says; empty where there is none."""
+    return _tables_in(_text(path or permissions_file()), path or permissions_file())
+
+
+def add(rule: Rule, root: Path | None, path: Path | None = None) -> bool:
+    """Write a rule down for a folder or for everything; False where it stands there already. Another verdict is replaced."""
+    table = table_for(root)
+    rule_of(rule.text, rule.verdict)
+
+    def change(text: str, tables: Tables) -> str | None:
+        if tables.get(table, {}).get(rule.text) == rule.verdict:
+            return None
+        if rule.text in tables.get(table, {}):
+            text = _without(text, table, rule.text)
+        return _with(text, table, rule)
+
+    return _changed(change, path or permissions_file())
+
+
+def remove(text: str, root: Path | None, path: Path | None = None) -> None:
+    """Take a rule out again, or say that it is not there."""
+    table, wanted = table_for(root), text.strip()
+
+    def change(content: str, tables: Tables) -> str:
+        if wanted not in tables.get(table, {}):
+            raise NotFound(
+                f"there is no rule {wanted!r} for {table}",
+                hint="`backscroll permissions list --all` shows them",
+            )
+        return _without(content, table, wanted)
+
+    _changed(change, path or permissions_file())
+
+
+# -- reading -----------------------------------------------------------------------------------------------------
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise _broken(path, str(error)) from error
+
+
+def _broken(path: Path, why: str) -> InvalidInput:
+    return InvalidInput(
+        f"the permissions in {path} cannot be used: {why}",
+        hint="correct the file, or remove it; until then everything is asked",
+    )
+
+
+def _tables_in(text: str, path: Path) -> Tables:
+    try:
+        data = tomllib.loads(text)
+    except ValueError as error:
+        raise _broken(path, str(error)) from error
+    for table, entries in data.items():
+        if table != ALWAYS and not Path(table).is_absolute():
+            raise _broken(path, f"line {_line_of(text, table)}: {table!r} is neither always nor a whole path")
+        if not isinstance(entries, dict):
+            raise _broken(path, f"line {_line_of(text, table)}: {table!r} is not a table")
+        _check(text, cast("Mapping[str, Json]", entries), path)
+    return cast("Tables", data)
+
+
+def _check(text: str, entries: Mapping[str, Json], path: Path) -> None:
+    for written, verdict in entries.items():
+        line = _line_of(text, written)
+        if verdict not in VERDICTS:
+            raise _broken(path, f"line {line}: {verdict!r} is none of allow, deny, ask")
+        try:
+            rule_of(written, verdict)
+        except InvalidInput as error:
+            raise _broken(path, f"line {line}: {error.message}") from error
+
+
+def _line_of(text: str, written: str) -> int:
+    """The line in which something stands, however it is quoted; 1 where that cannot be told."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if written in line or _quoted(written) in line:
+            return number
+    return 1
+
+
+# -- writing -----------------------------------------------------------------------------------------------------
+
+
+def _quoted(text: str) -> str:
+    """A TOML string; JSON's escapes are TOML's, but for the delete character and halves of characters."""
+    return json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _header(table: str) -> str:
+    return f"[{table}]" if table == ALWAYS else f"[{_quoted(table)}]"
+
+
+def _table_at(lines: list[str], table: str) -> tuple[int, int] | None:
+    """The lines between the head of a table and the next one."""
+    start = next((n for n, line in enumerate(lines) if _is_head(line, table)), None)
+    if start is None:
+        return None
+    after = (n for n in range(start + 1, len(lines)) if lines[n].lstrip().startswith("["))
+    return start + 1, next(after, len(lines))
+
+
+def _is_head(line: str, table: str) -> bool:
+    if not line.lstrip().startswith("["):
+        return False
+    try:
+        return list(tomllib.loads(line)) == [table]
+    except ValueError:
+        return False
+
+
+def _with(text: str, table: str, rule: Rule) -> str:
+    lines = (text or _HEAD).splitlines()
+    added = f"{_quoted(rule.text)} = {_quoted(rule.verdict)}"
+    place = _table_at(lines, table)
+    if place is None:
+        lines += ["", _header(table), added]
+    else:
+        end = place[1]
+        while end > place[0] and not lines[end - 1].strip():
+            end -= 1
+        lines.insert(end, added)
+    return "\n".join(lines) + "\n"
+
+
+def _without(text: str, table: str, written: str) -> str:
+    lines = text.splitlines()
+    place = _table_at(lines, table)
+    for number in range(*(place or (0, 0))):
+        try:
+            entry = tomllib.loads(lines[number])
+        except ValueError:
+            continue
+        if list(entry) == [written]:
+            del lines[number]
+            break
+    return "\n".join(lines) + "\n"
+
+
+def _changed(change: Callable[[str, Tables], str | None], path: Path) -> bool:
+    """Read, change and write as one step. What could not be read is not overwritten."""
+    with _alone(path.parent):
+        text = _text(path)
+        before = _tables_in(text, path)
+        after = change(text, before)
+        if after is None:
+            return False
+        if _tables_in(after, path) == before:
+            raise InvalidInput(
+                f"the permissions in {path} are written in a way that only a person can change",
+                hint="change the line by hand, or put one rule to a line",
+            )
+        _write(path, after)
+        return True
+
+
+def _write(path: Path, text: str) -> None:
+    place = path.resolve()  # a link to a file kept elsewhere stays one
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(place)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"cannot write the permissions {path}: {error.strerror or error}",
+        hint="check the folder and its rights",
+    )
+
+
+@contextmanager
+def _alone(folder: Path) -> Generator[None]:
+    """Nobody else changes the file meanwhile, where the system can promise that."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    try:
+        from fcntl import LOCK_EX, flock
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        flock(handle, LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

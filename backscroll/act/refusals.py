@@ -1,0 +1,168 @@
+"""What was refused: how a call is recognised when it comes again, and what the model is told.
+
+Owns fingerprints of calls, finding an earlier refusal in the record, and the words of a refusal. A refusal is a message of role
+`tool` whose `Content.metadata["act"]` says `refused` (the reason) and `fingerprint`; one that was deleted or undone is none any more.
+Refuses: asking (`act/approval`). Before: `act/approval_shell`. After: `act/loop`.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, cast
+from weakref import WeakKeyDictionary
+
+from backscroll.engine.reading import message_of
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.lineage import View
+    from backscroll.engine.thread import Thread
+
+#: Where a message about a call keeps what only the agent reads.
+ACT = "act"
+_COMMAND = "command"
+_PAGE = 200
+_PAGES = 5  # older refusals are forgotten: a person would have forgotten them too
+_CARRIERS = ("sudo", "command", "env", "nohup", "time", "exec")
+_MARK = b'"refused"'
+
+
+# -- recognising -------------------------------------------------------------------------------------------------
+
+
+def fingerprint(tool: str, arguments: Mapping[str, Json] | str) -> str:
+    """A short name of a call. The part before the dot is the call to the letter (but for blanks in a command), the part behind
+    it, where there is one, all commands like it: the same words in the same order, whatever the options."""
+    known = _arguments(arguments)
+    exact = _hash([tool, {key: _calm(key, value) for key, value in known.items()}])[:16]
+    alike = _alike(known.get(_COMMAND))
+    return f"{exact}.{_hash([tool, alike])[:12]}" if alike else exact
+
+
+def same(one: str, other: str) -> bool:
+    """True where two fingerprints are of the same call, or of commands that are nearly the same."""
+    if not one or not other:
+        return False
+    (exact, _, alike), (exact_other, _, alike_other) = one.partition("."), other.partition(".")
+    return exact == exact_other or (bool(alike) and alike == alike_other)
+
+
+def _arguments(given: Mapping[str, Json] | str) -> Mapping[str, Json]:
+    if not isinstance(given, str):
+        return given
+    try:
+        read: Json = json.loads(given)
+    except ValueError:
+        return {"": given}
+    return cast("Mapping[str, Json]", read) if isinstance(read, dict) else {"": read}
+
+
+def _calm(key: str, value: Json) -> Json:
+    return " ".join(value.split()) if key == _COMMAND and isinstance(value, str) else value
+
+
+def _alike(command: Json) -> list[str]:
+    """The words of a command without its options; nothing where there are too few to tell two commands apart."""
+    if not isinstance(command, str):
+        return []
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    plain = [word for word in words if not word.startswith("-")]
+    while plain and plain[0] in _CARRIERS:
+        plain.pop(0)
+    return plain if len(plain) > 1 else []
+
+
+def _hash(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"), default=str)
+    return sha256(text.encode()).hexdigest()
+
+
+# -- finding -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    fingerprint: str
+    reason: str
+
+
+#: What was found at the head of a thread: it is asked for at every call, and changes only with the head.
+_FOUND: WeakKeyDictionary[Engine, dict[str, tuple[int, tuple[_Refused, ...]]]] = WeakKeyDictionary()
+
+
+def refused_before(thread: Thread, tool: str, arguments: Mapping[str, Json] | str) -> str | None:
+    """The reason that was given when the same call (or a command nearly the same) was refused before; None: it was not.
+
+    Looks at the last thousand messages that stand in the history.
+    """
+    wanted = fingerprint(tool, arguments)
+    return next((r.reason for r in _refusals(thread) if same(r.fingerprint, wanted)), None)
+
+
+def _refusals(thread: Thread) -> tuple[_Refused, ...]:
+    known = _FOUND.setdefault(thread.engine, {})
+    head = thread.head
+    if thread.id not in known or known[thread.id][0] != head:
+        known[thread.id] = (head, thread.reading(_read))
+    return known[thread.id][1]
+
+
+def _read(view: View) -> tuple[_Refused, ...]:
+    """Refusals, the newest first."""
+    out: list[_Refused] = []
+    before: bytes | None = None
+    for _ in range(_PAGES):
+        rows = view.page(_PAGE, before=before, newest_first=True)
+        for entry, spoken in rows:
+            # Looking for the word in the bytes spares taking every message apart.
+            if entry.role == "tool" and spoken.body is not None and _MARK in spoken.body:
+                found = _refused(message_of(entry, spoken).content.metadata)
+                out += [found] if found is not None else []
+        if len(rows) < _PAGE:
+            break
+        before = rows[-1][0].position
+    return tuple(out)
+
+
+def _refused(metadata: Mapping[str, Json]) -> _Refused | None:
+    facts: Json = metadata.get(ACT)
+    if not isinstance(facts, dict):
+        return None
+    told = cast("dict[str, Json]", facts)
+    reason, print_ = told.get("refused"), told.get("fingerprint")
+    return _Refused(print_, reason) if isinstance(reason, str) and isinstance(print_, str) else None
+
+
+# -- telling -----------------------------------------------------------------------------------------------------
+
+
+def refusal_text(
+    tool: str, reason: str = "", before: str | None = None, *, language: str = "en", by: str = "person"
+) -> str:
+    """What a refused call gets as its result, in the language of the conversation; `by` is that of the decision."""
+    words = _words()["zh" if language.startswith("zh") else "en"]
+    reason = " ".join(reason.split())
+    kind = "rule" if by != "person" and reason else "reason" if reason else "plain"
+    said = [words[kind].format(reason=reason)]
+    if before is not None:
+        said.append(
+            words["before" if before.strip() else "before_plain"].format(before=" ".join(before.split()))
+        )
+    said.append(words["next"])
+    return f"[{tool}] " + "\n".join(said)
+
+
+@cache
+def _words() -> dict[str, dict[str, str]]:
+    return tomllib.loads((files("backscroll.act") / "refusals.toml").read_text(encoding="utf-8"))
