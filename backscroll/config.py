@@ -20,6 +20,8 @@ from backscroll.errors import InvalidInput
 
 #: A table of the file that is no setting: services with models, read by `llm/providers`.
 PROVIDERS = "providers"
+#: Another one: programs with tools (Model Context Protocol), read by `act`.
+MCP = "mcp"
 #: Tables of the file whose entries are settings.
 TABLES = ("sliding_window", "node_creation", "conflict_resolution", "agent", "workspace")
 #: How the names of YAML files end.
@@ -168,6 +170,11 @@ def default_store() -> Path:
     return _folder("XDG_DATA_HOME", ".local/share") / "backscroll.db"
 
 
+def permissions_file() -> Path:
+    """Where it is kept what an agent may do unasked: always here, even if the settings are elsewhere, so that no agent can reach it."""
+    return _folder("XDG_CONFIG_HOME", ".config") / "permissions.toml"
+
+
 def _folder(variable: str, usual: str) -> Path:
     """Our folder where this system keeps such things."""
     if sys.platform == "win32":
@@ -247,8 +254,8 @@ def _flattened(data: Mapping[str, Any], path: str) -> dict[str, Any]:
 
 
 def _settings_in(path: Path) -> dict[str, Any]:
-    """What the file says about settings; services with models are no settings."""
-    return _flattened({k: v for k, v in _read(path).items() if k != PROVIDERS}, str(path))
+    """What the file says about settings; services with models and programs with tools are none."""
+    return _flattened({k: v for k, v in _read(path).items() if k not in (PROVIDERS, MCP)}, str(path))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -295,6 +302,15 @@ def providers_table() -> dict[str, Any]:
         raise InvalidInput(
             f"{path}: providers is not a table", hint="write one table for each service: [providers.NAME]"
         )
+    return cast("dict[str, Any]", table)
+
+
+def mcp_table() -> dict[str, Any]:
+    """What the file says about programs with tools (`[mcp.NAME]`), by their names; empty where it says nothing."""
+    path = config_file()
+    table = _read(path).get(MCP, {})
+    if not isinstance(table, dict):
+        raise InvalidInput(f"{path}: mcp is not a table", hint="write one table for each program: [mcp.NAME]")
     return cast("dict[str, Any]", table)
 
 
