@@ -1,0 +1,314 @@
+"""Running a tool: the one place where everything that can go wrong becomes a result.
+
+Owns looking the tool up, reading and checking its arguments, time limits, stopping, cleaning the output, and turning every
+failure into words with the tool's name in front (`[run_command] …`). No exception of a tool gets past here; only
+`KeyboardInterrupt` does, which is the person's. Output is kept whole for the record, up to `cleaning.HARDEST`; prompts show less of
+it by themselves. Refuses: asking whether a call is allowed (`act/approval`). Before: `act/toolbox`. After: `act/loop`.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from backscroll.act.cleaning import HARDEST, one_line, readable, shortened
+from backscroll.act.marking import marked
+from backscroll.act.person import Preview, Proposal
+from backscroll.act.stopping import Stop, Stopped
+from backscroll.act.tool import Tool, ToolContext, ToolOutput
+from backscroll.act.toolbox import Toolbox
+from backscroll.errors import BackscrollError
+from backscroll.vocab.part import Json, ToolCall
+
+_GRACE = 3.0  # seconds that a tool has to end by itself once it is told to stop
+_TICK = 0.05
+_WORKERS = 8
+#: Tools with these effects may run side by side.
+_APART = frozenset({"none", "read"})
+
+
+_NOTHING = Preview("")
+
+
+def _none() -> Mapping[str, Json]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that was looked at, and nothing done yet."""
+
+    call: ToolCall
+    tool: Tool | None = None
+    arguments: Mapping[str, Json] = field(default_factory=_none)
+    preview: Preview = _NOTHING
+    failure: ToolOutput | None = None  # why it cannot be run at all; it needs no approval
+
+    def proposal(self, refused_before: str | None = None) -> Proposal:
+        """The call as a person is asked about it."""
+        effect = "none" if self.tool is None else self.tool.effect
+        return Proposal(self.call.id, self.call.name, effect, self.arguments, self.preview, refused_before)
+
+
+def prepare(toolbox: Toolbox, call: ToolCall, context: ToolContext) -> Prepared:
+    """Look a call up, check its arguments and see what it would do; whatever is wrong is in `failure`."""
+    looked = _looked_up(toolbox, call)
+    if looked.tool is None or looked.failure is not None:
+        return looked
+    tool = looked.tool
+    try:
+        preview = tool.preview(context, looked.arguments)
+    except BackscrollError as error:
+        return replace(looked, failure=failure(call.name, str(error)))
+    except Exception as error:  # noqa: BLE001 - a preview is somebody else's code too
+        return replace(looked, failure=_broken(call.name, error, "its preview failed"))
+    return replace(looked, preview=_shown(preview))
+
+
+def _looked_up(toolbox: Toolbox, call: ToolCall) -> Prepared:
+    try:
+        tool = toolbox.get(call.name)
+        return Prepared(call, tool, toolbox.check(call.name, call.arguments))
+    except BackscrollError as error:
+        return Prepared(call, failure=failure(call.name, str(error)), preview=Preview(readable(call.name)))
+
+
+def _shown(preview: Preview) -> Preview:
+    """A preview that a terminal can print: nothing in it moves the cursor or hides what will happen."""
+    return replace(
+        preview,
+        line=one_line(readable(preview.line), 400),
+        command=_visible(preview.command),
+        diff=_visible(preview.diff),
+        text=_visible(preview.text),
+        warnings=tuple(readable(each) for each in preview.warnings),
+    )
+
+
+def _visible(text: str) -> str:
+    """Control characters spelled out: a person must see that they are there, not only be safe from them."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c
+        if c in "\n\t" or (c.isprintable() and not 0xD800 <= ord(c) <= 0xDFFF) or c in "\u3000\u00a0"
+        else _spelled(c)
+        for c in text
+    )
+
+
+def _spelled(character: str) -> str:
+    if character == "\r":
+        return ""  # line ends of other systems are no trick
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def call(toolbox: Toolbox, wanted: ToolCall, context: ToolContext) -> ToolOutput:
+    """Run a call that was allowed; always gives a result."""
+    return run(_looked_up(toolbox, wanted), context)
+
+
+def run(prepared: Prepared, context: ToolContext) -> ToolOutput:
+    """Run a call that was looked at before; always gives a result."""
+    if prepared.failure is not None or prepared.tool is None:
+        return prepared.failure or failure(prepared.call.name, "it cannot be run")
+    tool = prepared.tool
+    try:
+        if (
+            tool.effect == "ask"
+        ):  # the person is asked in the thread that holds the terminal, and takes their time
+            output = tool.run(context, prepared.arguments)
+        else:
+            output = _watched(tool, prepared.arguments, context)
+    except BackscrollError as error:
+        return failure(tool.name, str(error))
+    except Stopped:
+        return failure(tool.name, "stopped by the person before it was done")
+    except _Late as late:
+        return failure(
+            tool.name,
+            f"did not finish within {late.seconds:g} seconds and was given up; it may still be at work",
+        )
+    except SystemExit as error:  # a tool that wants to leave does not take us along
+        return _broken(tool.name, error, "it tried to end the program")
+    except Exception as error:  # noqa: BLE001 - the boundary between other people's code and the loop
+        return _broken(tool.name, error, "it failed")
+    return _clean(tool, output)
+
+
+def batches(prepared: Sequence[Prepared]) -> Iterator[list[int]]:
+    """Which calls of one reply may run side by side: those that only look; all others one by one, in order."""
+    together: list[int] = []
+    for number, each in enumerate(prepared):
+        if each.failure is not None or (each.tool is not None and each.tool.effect in _APART):
+            together.append(number)
+            continue
+        if together:
+            yield together
+            together = []
+        yield [number]
+    if together:
+        yield together
+
+
+def call_all(
+    toolbox: Toolbox,
+    calls: Sequence[ToolCall],
+    context: Callable[[ToolCall], ToolContext],
+) -> list[ToolOutput]:
+    """Run the calls of one reply that were all allowed; results in the order of the calls."""
+    return run_all([_looked_up(toolbox, each) for each in calls], [context(each) for each in calls])
+
+
+def run_all(prepared: Sequence[Prepared], contexts: Sequence[ToolContext]) -> list[ToolOutput]:
+    """The same for calls that were looked at before."""
+    out: dict[int, ToolOutput] = {}
+    for batch in batches(prepared):
+        if len(batch) == 1:
+            out[batch[0]] = run(prepared[batch[0]], contexts[batch[0]])
+            continue
+        with ThreadPoolExecutor(min(_WORKERS, len(batch)), "tool") as pool:
+            waiting = {
+                n: pool.submit(contextvars.copy_context().run, run, prepared[n], contexts[n]) for n in batch
+            }
+            out.update({n: each.result() for n, each in waiting.items()})
+    return [out[n] for n in range(len(prepared))]
+
+
+# -- results -----------------------------------------------------------------------------------------------------
+
+
+def failure(name: str, words: str) -> ToolOutput:
+    """What went wrong, with the tool's name in front."""
+    told = readable(words).strip() or "it failed"
+    return ToolOutput(f"[{readable(name)[:64]}] {told}", is_error=True, line=one_line(told))
+
+
+def _broken(name: str, error: BaseException, what: str) -> ToolOutput:
+    words = str(error).strip()
+    return failure(name, f"{what}: {type(error).__name__}{f': {words}' if words else ''}"[:4000])
+
+
+def _clean(tool: Tool, output: object) -> ToolOutput:
+    """A result that can be recorded, shown and sent."""
+    if not isinstance(output, ToolOutput):
+        return failure(tool.name, f"its `run` gave {type(output).__name__} instead of a ToolOutput")
+    text = shortened(readable(str(output.text)), HARDEST)
+    if output.is_error and not text.startswith(f"[{tool.name}]"):
+        text = f"[{tool.name}] {text}"
+    if not text.strip() and not output.media:
+        text = "(no output)"  # an empty result is refused on some wires
+    line = one_line(readable(output.line or text))
+    if tool.effect != "ask":  # what the person says is no data
+        text = marked(tool.name, text)
+    return replace(output, text=text, line=line)
+
+
+# -- watching ----------------------------------------------------------------------------------------------------
+
+
+class _Late(Exception):
+    """A tool took too long."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+class Linked(Stop):
+    """A switch that is thrown with another one, or on its own: for a call that is given up while the run goes on."""
+
+    def __init__(self, outer: Stop) -> None:
+        super().__init__()
+        self.outer = outer
+
+    @property
+    def thrown(self) -> bool:
+        """True once either was thrown."""
+        return super().thrown or self.outer.thrown
+
+    def check(self) -> None:
+        """Raise `Stopped` where either was thrown."""
+        if self.thrown:
+            raise Stopped
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep, but no longer than until either is thrown."""
+        end = time.monotonic() + seconds
+        while not self.thrown:
+            rest = end - time.monotonic()
+            if rest <= 0:
+                return False
+            self.outer.wait(min(rest, _TICK))
+        return True
+
+    @contextmanager
+    def telling(self, work: Callable[[], None]) -> Generator[None]:
+        """Call something when either is thrown."""
+        with super().telling(work), self.outer.telling(work):
+            yield
+
+
+class _Work(threading.Thread):
+    """A tool at work. A thread cannot be killed: one that does not listen is left behind, and nothing it says is heard."""
+
+    def __init__(self, tool: Tool, arguments: Mapping[str, Json], context: ToolContext) -> None:
+        super().__init__(name=f"tool {tool.name}", daemon=True)
+        self.done = threading.Event()
+        self.output: object = None
+        self.error: BaseException | None = None
+        self._around = contextvars.copy_context()
+        self._work = lambda: tool.run(context, arguments)
+
+    def run(self) -> None:
+        """Do it, and keep what came of it."""
+        try:
+            self.output = self._around.run(self._work)
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            self.error = error
+        finally:
+            self.done.set()
+
+
+def _watched(tool: Tool, arguments: Mapping[str, Json], context: ToolContext) -> object:
+    """Run a tool beside us, so that it can be given up when it hangs or the person stops."""
+    limit = getattr(tool, "seconds", None)
+    seconds = context.seconds if limit is None else float(limit)  # 0: it keeps time itself
+    stop = Linked(context.stop)
+    heard = threading.Event()
+
+    def show(text: str) -> None:
+        if not heard.is_set():
+            context.show(readable(text))
+
+    work = _Work(tool, arguments, replace(context, stop=stop, show=show))
+    work.start()
+    end = time.monotonic() + seconds if seconds > 0 else None
+    try:
+        while not work.done.wait(_TICK):
+            if context.stop.thrown:
+                break
+            if end is not None and time.monotonic() > end:
+                stop.throw()
+                break
+    except BaseException:  # the person's Ctrl-C comes here: what runs is ended first
+        stop.throw()
+        work.done.wait(_GRACE)
+        heard.set()
+        raise
+    late = not work.done.is_set() and not context.stop.thrown
+    if not work.done.wait(_GRACE if not work.done.is_set() else 0):
+        heard.set()
+        raise _Late(seconds) if late else Stopped
+    heard.set()
+    if late and isinstance(work.error, Stopped):
+        raise _Late(seconds)
+    if work.error is not None:
+        raise work.error
+    return work.output
