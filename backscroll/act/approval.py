@@ -9,6 +9,7 @@ Refuses: drawing the question (`surfaces`), the words of a refusal (`act/refusal
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
@@ -71,9 +72,14 @@ class Rules:
         self._read_again()
 
     @classmethod
-    def of(cls, settings: Settings, root: str | Path | None = None) -> Rules:
+    def load(cls, root: str | Path | None, settings: Settings) -> Rules:
         """The rules that the settings and the file of permissions make for a folder."""
         return cls(settings.agent_approval, root=root)
+
+    @classmethod
+    def unasked(cls) -> Rules:
+        """Everything goes ahead: for what the person does with their own hands."""
+        return cls("all", file=Path(os.devnull))
 
     @property
     def mode(self) -> Mode:

@@ -140,6 +140,8 @@ def _refused(metadata: Mapping[str, Json]) -> _Refused | None:
     if not isinstance(facts, dict):
         return None
     told = cast("dict[str, Json]", facts)
+    if told.get("by", "person") != "person":
+        return None  # a rule, or that nobody was there: no opinion of the person's
     reason, print_ = told.get("refused"), told.get("fingerprint")
     return _Refused(print_, reason) if isinstance(reason, str) and isinstance(print_, str) else None
 
