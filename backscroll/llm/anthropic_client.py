@@ -15,6 +15,7 @@ from backscroll.errors import CutShort, MissingExtra
 from backscroll.llm.anthropic_client_events import Heard, reply_of, server_sent
 from backscroll.llm.client import Done, Reply, Request, StreamEvent, sendable
 from backscroll.llm.client_faults import refused, timed_out
+from backscroll.llm.connections import Connections
 from backscroll.llm.openai_client import cut_short, unreachable
 from backscroll.llm.providers import Provider
 from backscroll.vocab.part import Json
@@ -38,7 +39,10 @@ class AnthropicClient:
                 "talking to a model needs the package openai", hint="pip install 'backscroll[openai]'"
             ) from error
         headers = {"anthropic-version": _VERSION, **({"x-api-key": key} if key else {})}
-        self._http = httpx2.Client(headers=headers, timeout=provider.timeout)
+        self._connections = Connections()
+        self._http = httpx2.Client(
+            headers=headers, timeout=provider.timeout, event_hooks={"request": [self._connections.hook]}
+        )
 
     @property
     def wire(self) -> Wire:
@@ -81,6 +85,10 @@ class AnthropicClient:
         if not heard.ended:
             raise cut_short(self._provider)
         yield Done(reply_of(heard.message(), body["model"]))
+
+    def abort(self) -> None:
+        """End what is going on, from any thread."""
+        self._connections.abort()
 
     def close(self) -> None:
         """Let go of connections."""

@@ -91,7 +91,18 @@ class Done:
     reply: Reply
 
 
-StreamEvent: TypeAlias = TextDelta | ReasoningDelta | CallDelta | Done
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A stream failed and is asked for once more: whatever came of the answer so far is void. Only from `retrying`."""
+
+    reason: str  # in the words of the error
+    attempt: int  # that failed: 1, 2, …
+    wait: float  # seconds until the next one begins
+    dropped: bool = False  # some of the answer had come already
+    error: str = ""  # the kind of error: ModelBusy, CutShort, Unreachable
+
+
+StreamEvent: TypeAlias = TextDelta | ReasoningDelta | CallDelta | Again | Done
 
 
 class Client(Protocol):
@@ -113,6 +124,10 @@ class Client(Protocol):
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
         """Ask and hand on the answer as it comes; the last event is `Done`, or an error is raised."""
+        ...
+
+    def abort(self) -> None:
+        """End what is going on, from any thread or signal handler: whoever waits gets `CutShort`. Does nothing in between calls."""
         ...
 
     def close(self) -> None:

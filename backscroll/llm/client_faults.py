@@ -16,6 +16,7 @@ from typing import cast
 from backscroll.errors import (
     BackscrollError,
     ContextOverflow,
+    CutShort,
     InvalidInput,
     KeyRefused,
     ModelBusy,
@@ -89,6 +90,13 @@ def timed_out(provider: str, seconds: float) -> ModelError:
     return ModelBusy(
         f"{provider} did not answer within {seconds:g} seconds",
         hint="try again later, or raise timeout of the provider",
+    )
+
+
+def stopped(provider: str) -> ModelError:
+    """The error for an answer that somebody here did not want to wait for any longer; it is not asked for again."""
+    return CutShort(
+        f"the answer of {provider} was stopped", hint="ask again to get a whole one", aborted=True
     )
 
 

@@ -21,7 +21,7 @@ from backscroll.llm.client import (
     Usage,
     sendable,
 )
-from backscroll.llm.client_faults import in_stream
+from backscroll.llm.client_faults import in_stream, stopped
 from backscroll.llm.openai_client import SdkClient, cut_short, number, our_errors, plain
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
@@ -46,7 +46,7 @@ class ChatClient(SdkClient):
     def complete(self, request: Request) -> Reply:
         """Ask and wait for the whole answer."""
         body = self._body(request)
-        with our_errors(self._provider, body["model"]):
+        with self._connections.call() as call, our_errors(self._provider, body["model"], call):
             told = plain(cast("Any", self._sdk.chat.completions).create(**body))
         choices = told.get("choices")
         if not choices or not isinstance(choices[0].get("message"), Mapping):
@@ -61,14 +61,15 @@ class ChatClient(SdkClient):
             "stream_options": {"include_usage": True},
         }
         heard = _Heard()
-        with our_errors(self._provider, body["model"]):
-            stream = cast("Any", self._sdk.chat.completions).create(**body)
-        # Closed on every way out, so that no connection is left when the reader stops early.
-        with our_errors(self._provider, body["model"], streaming=True), stream as chunks:
-            for chunk in chunks:
-                yield from heard.take(plain(chunk))
+        with self._connections.call() as call:
+            with our_errors(self._provider, body["model"], call):
+                stream = cast("Any", self._sdk.chat.completions).create(**body)
+            # Closed on every way out, so that no connection is left when the reader stops early.
+            with our_errors(self._provider, body["model"], call, streaming=True), stream as chunks:
+                for chunk in chunks:
+                    yield from heard.take(plain(chunk))
         if not heard.finish:
-            raise cut_short(self._provider)
+            raise stopped(self.provider) if call.aborted else cut_short(self._provider)
         yield Done(_reply(heard.message(), heard.finish, heard.told, body["model"]))
 
     def _body(self, request: Request) -> dict[str, Json]:

@@ -21,7 +21,7 @@ from backscroll.llm.client import (
     Usage,
     sendable,
 )
-from backscroll.llm.client_faults import in_stream
+from backscroll.llm.client_faults import in_stream, stopped
 from backscroll.llm.openai_client import SdkClient, cut_short, mappings, number, our_errors, plain
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
@@ -40,7 +40,7 @@ class ResponsesClient(SdkClient):
     def complete(self, request: Request) -> Reply:
         """Ask and wait for the whole answer."""
         body = self._body(request)
-        with our_errors(self._provider, body["model"]):
+        with self._connections.call() as call, our_errors(self._provider, body["model"], call):
             told = plain(cast("Any", self._sdk.responses).create(**body))
         return self._reply(told, body["model"])
 
@@ -49,19 +49,20 @@ class ResponsesClient(SdkClient):
         body: dict[str, Json] = {**self._body(request), "stream": True}
         last: dict[str, Json] | None = None
         names: dict[int, tuple[str, str]] = {}
-        with our_errors(self._provider, body["model"]):
-            stream = cast("Any", self._sdk.responses).create(**body)
-        with our_errors(self._provider, body["model"], streaming=True), stream as events:
-            for heard in events:
-                event = cast("dict[str, Json]", plain(heard))
-                if event.get("type") in _LAST:
-                    last = event["response"]
-                elif event.get("type") == "error":
-                    raise in_stream(event, provider=self.provider, model=body["model"])
-                else:
-                    yield from _deltas(event, names)
+        with self._connections.call() as call:
+            with our_errors(self._provider, body["model"], call):
+                stream = cast("Any", self._sdk.responses).create(**body)
+            with our_errors(self._provider, body["model"], call, streaming=True), stream as events:
+                for heard in events:
+                    event = cast("dict[str, Json]", plain(heard))
+                    if event.get("type") in _LAST:
+                        last = event["response"]
+                    elif event.get("type") == "error":
+                        raise in_stream(event, provider=self.provider, model=body["model"])
+                    else:
+                        yield from _deltas(event, names)
         if last is None:
-            raise cut_short(self._provider)
+            raise stopped(self.provider) if call.aborted else cut_short(self._provider)
         yield Done(self._reply(last, body["model"]))
 
     def _body(self, request: Request) -> dict[str, Json]:

@@ -2,7 +2,8 @@
 
 Owns the policy: busy services, faults over there, cut streams and refused connections are tried again after a growing pause, or
 after the one that the service asked for; a wrong key, an unknown model or an overflow never are. Every failed attempt is
-told to the caller, who puts it on the ledger. Refuses: a clock of its own (sleeping and chance are passed in). Before:
+told to the caller, who puts it on the ledger. A stream that broke off is asked for as a whole again, and `Again` tells the reader to
+drop what came of it. Refuses: a clock of its own (sleeping and chance are passed in). Before:
 `client`. After: `engine/modelling`.
 """
 
@@ -10,11 +11,13 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 from backscroll.errors import CutShort, ModelBusy, ModelError, Unreachable
+from backscroll.llm.client import Again, Client, Done, Request, StreamEvent
 
 T = TypeVar("T")
 
@@ -39,7 +42,7 @@ class Patience:
 
     def pause(self, error: ModelError, attempt: int) -> float | None:
         """Seconds to wait after this failure of attempt 1, 2, …; None: give up."""
-        if attempt >= self.tries or not isinstance(error, PASSING):
+        if attempt >= self.tries or not isinstance(error, PASSING) or error.facts.get("aborted"):
             return None
         asked = error.facts.get("retry_after")
         if isinstance(asked, int | float) and asked >= 0:
@@ -65,3 +68,48 @@ def with_retries(
                 raise
             patience.sleep(wait)
             attempt += 1
+
+
+def stream_with_retries(
+    client: Client,
+    request: Request,
+    patience: Patience | None = None,
+    on_failure: Callable[[ModelError, int], None] = _quiet,
+) -> Iterator[StreamEvent]:
+    """A stream until it is whole, or the last error is worth no further try.
+
+    Before every pause comes `Again`: what was read so far is void, the answer begins anew. The pause is `patience.sleep`, so that
+    whoever passes one that can be woken (or that raises) can end the waiting. Closing this generator closes the connection.
+    """
+    patience = patience or Patience()
+    attempt = 1
+    while True:
+        begun = False
+        try:
+            with _closed(client.stream(request)) as events:
+                for event in events:
+                    begun = True
+                    yield event
+                    if isinstance(event, Done):
+                        return
+            raise CutShort(f"the answer of {client.provider} broke off", hint="try again")
+        except ModelError as error:
+            on_failure(error, attempt)
+            wait = patience.pause(error, attempt)
+            if wait is None:
+                raise
+            told = Again(error.message, attempt, wait, begun, type(error).__name__)
+        yield told
+        patience.sleep(wait)
+        attempt += 1
+
+
+@contextmanager
+def _closed(events: Iterator[StreamEvent]) -> Generator[Iterator[StreamEvent]]:
+    """A stream whose connection is closed on every way out."""
+    try:
+        yield events
+    finally:
+        close = getattr(events, "close", None)
+        if close is not None:
+            close()

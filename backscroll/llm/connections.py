@@ -1,0 +1,85 @@
+"""The connections of one client, so that a call can be ended from outside while it waits.
+
+Owns the sockets that a client opened and the calls that are going on. A thread that waits for bytes is not woken by closing the
+response from another thread, only by shutting down the socket beneath it. Refuses: what to say about it (`client_faults`).
+Before: the HTTP library tells of every connection that it makes. After: `Client.abort`.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import weakref
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import httpx2
+
+#: Seconds to wait for a connection, at the most; an answer may take longer than that.
+CONNECTING = 15.0
+_MADE = ("connect_tcp.complete", "connect_unix_socket.complete", "start_tls.complete")
+
+
+class Call:
+    """One call that is going on."""
+
+    def __init__(self) -> None:
+        self.aborted = False
+
+
+class Connections:
+    """What a client holds open. Safe for several threads and for signal handlers."""
+
+    def __init__(self) -> None:
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        self._calls: list[Call] = []
+        # Entered again by a signal handler that aborts while its own thread is inside.
+        self._guard = threading.RLock()
+
+    @contextmanager
+    def call(self) -> Generator[Call]:
+        """A call, from asking to the last word of the answer."""
+        call = Call()
+        with self._guard:
+            self._calls.append(call)
+        try:
+            yield call
+        finally:
+            with self._guard:
+                self._calls.remove(call)
+
+    def abort(self) -> bool:
+        """End every call that is going on; False where there is none, and then nothing happens."""
+        with self._guard:
+            calls, sockets = list(self._calls), list(self._sockets)
+            for call in calls:
+                call.aborted = True
+        if calls:
+            for each in sockets:
+                _shut(each)
+        return bool(calls)
+
+    def hook(self, request: httpx2.Request) -> None:
+        """For the HTTP library: hear of the connections that are made for a request."""
+        request.extensions = {**request.extensions, "trace": self._heard}
+
+    def _heard(self, name: str, info: Mapping[str, Any]) -> None:
+        if not name.endswith(_MADE):
+            return
+        made: object = info["return_value"].get_extra_info("socket")
+        if isinstance(made, socket.socket):
+            with self._guard:
+                self._sockets.add(made)
+                # Whoever aborted while the connection was being made means this one too.
+                late = bool(self._calls) and all(call.aborted for call in self._calls)
+            if late:
+                _shut(made)
+
+
+def _shut(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # gone already
