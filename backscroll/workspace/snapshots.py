@@ -8,10 +8,31 @@ theirs) and `hashed` (no git on this machine: contents by their hash). Refuses: 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from backscroll.vocab.change import FileChange
+
+#: What a path is: a plain file, one that may be run, a symbolic link (its content is where it points).
+Kind: TypeAlias = Literal["file", "exec", "link"]
+#: Why the content of a file was not kept.
+Why: TypeAlias = Literal["", "large", "secret", "unreadable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file in a snapshot."""
+
+    hash: str  # of the content; salted for secrets
+    kind: Kind = "file"
+    size: int = 0
+    why: Why = ""  # empty: the content was kept
+
+    @property
+    def kept(self) -> bool:
+        """True where the content can be read back."""
+        return not self.why
 
 
 class Snapshots(Protocol):
@@ -43,10 +64,35 @@ class Snapshots(Protocol):
         """Every path of a snapshot with the hash of its content."""
         ...
 
+    def entries(self, snapshot: str) -> dict[str, Entry]:
+        """Every path of a snapshot, with what is known of it."""
+        ...
+
+    def now(self) -> dict[str, Entry]:
+        """Every file of the folder as it is at this moment, in the same terms; no snapshot is taken and nothing is kept."""
+        ...
+
+    def ignores(self, path: str) -> bool:
+        """True for a path that snapshots leave alone: ignored, not among the key files, or not inside the folder."""
+        ...
+
     def read(self, snapshot: str, path: str) -> bytes | None:
         """The content of a file in a snapshot; None where there is no such file, or its content was too large to keep."""
         ...
 
     def has(self, snapshot: str) -> bool:
         """True where this keeper still knows the snapshot."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What happened to the keeper that a person should know: that it had to begin anew, for one."""
+        ...
+
+    def tidy(self) -> None:
+        """Make what is kept smaller; drops nothing. Worth it now and then, never needed."""
+        ...
+
+    def forget(self) -> None:
+        """Drop every snapshot of this folder; the next one begins anew."""
         ...

@@ -1,0 +1,244 @@
+"""Comparing the files of two snapshots without git, and what both keepers have in common there.
+
+Owns renames by equal content and by likeness, counted lines, unified diffs, and what is said of files whose content was not
+kept. Refuses: reading contents by itself (they are passed in). Before: `workspace/line_history`. After: `workspace/shadow`,
+`workspace/hashed`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from backscroll.vocab.change import FileChange
+from backscroll.workspace.line_history import counted, hunks, split_lines
+from backscroll.workspace.snapshots import Entry
+
+_LOOKED_AT = 8000  # bytes in which a zero byte means that it is no text, as in git
+_ALIKE = 0.5
+_MOST_PAIRS = 40_000
+
+Reader = Callable[[str], bytes | None]
+
+
+def is_binary(data: bytes) -> bool:
+    """True for what is no text."""
+    return b"\0" in data[:_LOOKED_AT]
+
+
+def text_lines(data: bytes) -> list[str]:
+    """The lines of a content; bytes that are no UTF-8 survive as marks of their own, so that nothing looks equal that is not."""
+    return split_lines(data.decode("utf-8", "surrogateescape"))
+
+
+def compare_entries(
+    before: Mapping[str, Entry], after: Mapping[str, Entry], read_before: Reader, read_after: Reader
+) -> list[FileChange]:
+    """What changed between two lists of files, renames found, in the order of the paths."""
+    gone = {path: entry for path, entry in before.items() if path not in after}
+    new = {path: entry for path, entry in after.items() if path not in before}
+    renames = _same_content(gone, new)
+    left_gone = {path: entry for path, entry in gone.items() if path not in renames.values()}
+    left_new = {path: entry for path, entry in new.items() if path not in renames}
+    renames |= _alike(left_gone, left_new, read_before, read_after)
+    moved = set(renames.values())
+    changes: list[FileChange] = []
+    for path in sorted({*before, *after}):
+        old_path = renames.get(path, path)
+        old, now = before.get(old_path), after.get(path)
+        if path in moved or (old == now and old_path == path):
+            continue
+        changes.append(_change(path, old_path, old, now, read_before, read_after))
+    return changes
+
+
+def _change(
+    path: str, old_path: str, old: Entry | None, now: Entry | None, read_before: Reader, read_after: Reader
+) -> FileChange:
+    change = change_of(path, old, now, old_path=old_path if old_path != path else "")
+    if not change.kept or change.before == change.after:
+        return change
+    data_before = read_before(old_path) or b"" if old else b""
+    data_after = read_after(path) or b"" if now else b""
+    if is_binary(data_before) or is_binary(data_after):
+        return replace(change, binary=True)
+    added, removed = counted(text_lines(data_before), text_lines(data_after))
+    return replace(change, added=added, removed=removed)
+
+
+def change_of(path: str, old: Entry | None, now: Entry | None, *, old_path: str = "") -> FileChange:
+    """The change from one entry to another, without counted lines."""
+    ran, runs = (old is not None and old.kind == "exec"), (now is not None and now.kind == "exec")
+    return FileChange(
+        path=path,
+        action="renamed" if old_path else "added" if old is None else "deleted" if now is None else "changed",
+        before=old.hash if old else "",
+        after=now.hash if now else "",
+        old_path=old_path,
+        executable=runs if now is not None and runs != ran else None,
+        kept=all(entry is None or entry.kept for entry in (old, now)),
+    )
+
+
+def _same_content(gone: Mapping[str, Entry], new: Mapping[str, Entry]) -> dict[str, str]:
+    """New path -> old path, where the content is the same; a file of the same name is preferred."""
+    by_hash: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
+    for path, entry in sorted(gone.items()):
+        if entry.size:  # empty files are all the same
+            by_hash[entry.hash, entry.kind == "link"].append(path)
+    found: dict[str, str] = {}
+    for path, entry in sorted(new.items()):
+        candidates = by_hash.get((entry.hash, entry.kind == "link"))
+        if candidates:
+            best = min(candidates, key=lambda old: (_name(old) != _name(path), old))
+            candidates.remove(best)
+            found[path] = best
+    return found
+
+
+def _alike(
+    gone: Mapping[str, Entry], new: Mapping[str, Entry], read_before: Reader, read_after: Reader
+) -> dict[str, str]:
+    """New path -> old path, where most lines are the same."""
+    olds = [path for path, entry in gone.items() if entry.kept and entry.kind != "link" and entry.size]
+    news = [path for path, entry in new.items() if entry.kept and entry.kind != "link" and entry.size]
+    if not olds or not news or len(olds) * len(news) > _MOST_PAIRS:
+        return {}
+    bags_before = {path: _bag(read_before(path)) for path in olds}
+    bags_after = {path: _bag(read_after(path)) for path in news}
+    scored = sorted(
+        (-score, _name(old) != _name(path), path, old)
+        for path in news
+        for old in olds
+        if (score := _likeness(bags_before[old], bags_after[path])) >= _ALIKE
+    )
+    found: dict[str, str] = {}
+    for _, _, path, old in scored:
+        if path not in found and old not in found.values():
+            found[path] = old
+    return found
+
+
+def _bag(data: bytes | None) -> Counter[str]:
+    return Counter() if data is None or is_binary(data) else Counter(text_lines(data))
+
+
+def _likeness(before: Counter[str], after: Counter[str]) -> float:
+    """The share of the larger one, in characters, that both have."""
+    larger = max(_weight(before), _weight(after))
+    if not larger or min(_weight(before), _weight(after)) < larger * _ALIKE:
+        return 0.0
+    return _weight(before & after) / larger
+
+
+def _weight(bag: Counter[str]) -> int:
+    return sum(len(line) * count for line, count in bag.items())
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def merge_unkept(
+    changes: Iterable[FileChange], before: Mapping[str, Entry], after: Mapping[str, Entry]
+) -> list[FileChange]:
+    """Changes of the files whose content was kept, and of the others, as one list.
+
+    `before` and `after` hold the files whose content was not kept. A file may be kept on one side only: it grew too large.
+    """
+    out: dict[str, FileChange] = {}
+    for change in changes:
+        if change.action == "renamed" and (change.old_path in after or change.path in before):
+            # Half of it is no rename: the file is still there, only no longer kept, or was there before.
+            out[change.old_path] = FileChange(change.old_path, "deleted", before=change.before)
+            out[change.path] = FileChange(change.path, "added", after=change.after)
+        else:
+            out[change.path] = change
+    gone = {path: entry for path, entry in before.items() if path not in after and path not in out}
+    new = {path: entry for path, entry in after.items() if path not in before and path not in out}
+    renames = _same_content(gone, new)
+    for path in sorted({*before, *after}):
+        old, now = before.get(path), after.get(path)
+        if old == now or path in renames.values():
+            continue
+        if path in renames:
+            out[path] = change_of(path, before[renames[path]], now, old_path=renames[path])
+            continue
+        kept = out.get(path)
+        made = change_of(path, old, now)
+        if kept is not None:  # kept on the other side
+            made = replace(
+                made, action="changed", before=made.before or kept.before, after=made.after or kept.after
+            )
+        out[path] = made
+    return [out[path] for path in sorted(out)]
+
+
+def unified(change: FileChange, before: bytes, after: bytes) -> str:
+    """The unified diff of one change, in git's manner."""
+    old_path = change.old_path or change.path
+    head = [f"diff --git a/{old_path} b/{change.path}\n"]
+    if change.action == "renamed":
+        head += [f"rename from {old_path}\n", f"rename to {change.path}\n"]
+    head += _modes(change)
+    if not change.kept:
+        return "".join(head) + unkept_line(change)
+    if change.binary:
+        return (
+            "".join(head)
+            + f"Binary files {_side('a', change.before, old_path)} and {_side('b', change.after, change.path)} differ\n"
+        )
+    body = "".join(hunks(_shown(before), _shown(after)))
+    if not body:
+        return "".join(head)
+    return (
+        "".join(head)
+        + f"--- {_side('a', change.before, old_path)}\n+++ {_side('b', change.after, change.path)}\n"
+        + body
+    )
+
+
+def _modes(change: FileChange) -> list[str]:
+    mode = "100755" if change.executable else "100644"
+    if change.action == "added":
+        return [f"new file mode {mode}\n"]
+    if change.action == "deleted":
+        return ["deleted file mode 100644\n"]
+    if change.executable is None:
+        return []
+    return [f"old mode {'100644' if change.executable else '100755'}\n", f"new mode {mode}\n"]
+
+
+def unkept_line(change: FileChange) -> str:
+    """What stands in a diff for a file whose content was not kept."""
+    return f"Content of {change.path} was not kept ({change.action})\n"
+
+
+def _shown(data: bytes) -> list[str]:
+    return split_lines(data.decode("utf-8", "replace"))
+
+
+def _side(letter: str, name: str, path: str) -> str:
+    return f"{letter}/{path}" if name else "/dev/null"
+
+
+def wanted_paths(changes: Sequence[FileChange], paths: Sequence[str]) -> list[FileChange]:
+    """The changes of the paths, and of whatever is in them where they are folders."""
+    if not paths:
+        return list(changes)
+    roots = tuple(path.rstrip("/") + "/" for path in paths)
+    return [
+        change
+        for change in changes
+        if any(f"{one}/".startswith(roots) for one in (change.path, change.old_path) if one)
+    ]
+
+
+def cut_diff(text: str, longest: int, *, more: bool = False) -> str:
+    """A diff that is not longer than that, cut at the end of a line, and saying so. `more`: it was cut before."""
+    if len(text) <= longest and not more:
+        return text
+    kept = text[:longest]
+    kept = kept[: kept.rfind("\n") + 1]
+    return kept + "[the diff goes on; the rest is not shown]\n"

@@ -1,0 +1,87 @@
+"""Reaching files inside a folder without ever being led out of it.
+
+Owns opening and looking at a path component by component, following no symbolic link. Refuses: deciding what to do with a file
+(`workspace/looking`, `workspace/restoring`). A path checked first and opened afterwards can be swapped in between; a
+folder that is already open cannot. Before: nothing. After: `workspace/looking`, `workspace/restoring`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Generator
+from pathlib import Path
+
+from backscroll.errors import InvalidInput
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+#: What a path that is gone, or leads through something that is no folder, is answered with.
+ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+
+
+def checked(path: str) -> str:
+    """The path, where it is one inside a folder: relative, normal, no `..`, nothing of git's own."""
+    parts = path.split("/")
+    if (
+        not path
+        or "\0" in path
+        or any(part in {"", ".", ".."} for part in parts)
+        or any(part.lower() == ".git" for part in parts)
+    ):
+        raise InvalidInput(f"not a path inside the folder: {path!r}", path=path)
+    return path
+
+
+@contextlib.contextmanager
+def opened_root(root: Path) -> Generator[int]:
+    """The folder itself, open. The way to it may lead over links; only what is below may not."""
+    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def parent_of(root_fd: int, path: str) -> Generator[tuple[int, str]]:
+    """The open folder that a path is in, and the last part of the path. Raises `OSError` where there is none."""
+    *folders, name = checked(path).split("/")
+    fd = os.dup(root_fd)
+    try:
+        for part in folders:
+            inner = os.open(part, _FOLDER, dir_fd=fd)
+            os.close(fd)
+            fd = inner
+        yield fd, name
+    finally:
+        os.close(fd)
+
+
+def status(root_fd: int, path: str) -> os.stat_result | None:
+    """What is at a path, links not followed; None where nothing is."""
+    try:
+        with parent_of(root_fd, path) as (fd, name):
+            return os.stat(name, dir_fd=fd, follow_symlinks=False)
+    except OSError as error:
+        if error.errno in ABSENT:
+            return None
+        raise
+
+
+def open_file(root_fd: int, path: str) -> int:
+    """A plain file, open for reading. Raises `OSError` for anything else; a pipe is not waited for."""
+    with parent_of(root_fd, path) as (fd, name):
+        opened = os.open(name, _FILE, dir_fd=fd)
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
+    return opened
+
+
+def link_target(root_fd: int, path: str) -> bytes:
+    """Where a symbolic link points."""
+    with parent_of(root_fd, path) as (fd, name):
+        return os.fsencode(os.readlink(name, dir_fd=fd))

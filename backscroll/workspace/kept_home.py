@@ -1,0 +1,153 @@
+"""The folder in which a keeper keeps what it knows of one root.
+
+Owns where that is, its salt, the memory of what was read (`looking`), and noticing that it was damaged or deleted. Refuses: contents
+(the keepers). Nothing here is needed for being right: the memory is believed only where a file's times and size agree, and
+without it everything is read again. Before: `workspace/looking`. After: `workspace/shadow`, `workspace/hashed`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from backscroll.errors import StoreError
+from backscroll.vocab.part import Json
+from backscroll.workspace.looking import Looker, Seen
+from backscroll.workspace.shadow_objects import write_whole
+from backscroll.workspace.snapshots import Entry
+
+_VERSION = 1
+
+
+def home_of(root: Path, home: Path) -> Path:
+    """The folder for one root, below the folder for all of them."""
+    name = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+    return home / name
+
+
+@dataclass(slots=True)
+class KeptHome:
+    """One keeper's folder."""
+
+    folder: Path
+    root: Path
+    kind: str  # `git` or `hashes`: each keeper has a folder of its own inside
+    notes: list[str] = field(default_factory=list[str])
+    salt: bytes = b""
+    identity: str = ""
+
+    @property
+    def place(self) -> Path:
+        """Where the keeper puts its own things."""
+        return self.folder / self.kind
+
+    def open(self) -> None:
+        """Make what is missing; a folder that was there and is damaged is put aside and begun anew, and a note says so."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not (self.folder / "root").exists():
+                write_whole(self.folder / "root", os.fsencode(self.root) + b"\n")
+            self.salt = self._drawn("salt")
+            self.identity = self._drawn("identity", inside=True).hex()
+        except OSError as error:
+            raise StoreError(
+                f"snapshots cannot be kept in {self.folder}: {error.strerror}",
+                hint="is the disk full, or the folder read-only?",
+                path=str(self.folder),
+            ) from error
+
+    def _drawn(self, name: str, *, inside: bool = False) -> bytes:
+        """Random bytes, drawn once. Two processes that begin at once agree: the first to link its file wins."""
+        path = (self.place if inside else self.folder) / name
+        for _ in range(3):
+            try:
+                found = path.read_bytes()
+            except FileNotFoundError:
+                found = b""
+            if len(found) == 32:
+                return found
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            temporary = path.with_name(f"{name}.{os.getpid()}.{secrets.token_hex(4)}")
+            temporary.write_bytes(secrets.token_bytes(32))
+            if found:
+                path.unlink(missing_ok=True)
+            try:
+                path.hardlink_to(temporary)
+            except FileExistsError:
+                continue
+            finally:
+                temporary.unlink(missing_ok=True)
+        return path.read_bytes()
+
+    def put_aside(self, why: str) -> None:
+        """What is there cannot be used: keep it under another name, and begin anew."""
+        aside = self.folder / f"{self.kind}.damaged-{time.time_ns()}"
+        try:
+            if self.place.exists():
+                self.place.rename(aside)
+            (self.folder / f"{self.kind}.seen.json").unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"damaged snapshots cannot be put aside: {error.strerror}",
+                hint=f"delete {self.place} yourself",
+            ) from error
+        self.notes.append(
+            f"the snapshots of this folder were damaged ({why}) and are begun anew; earlier ones are lost"
+        )
+
+    def forget(self) -> None:
+        """Delete everything, the damaged and the sound."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def remember(self, looker: Looker) -> None:
+        """Write down what was read, where enough of it is new to be worth the writing."""
+        if looker.fresh <= max(20, len(looker.memory) // 50):
+            return
+        document = {
+            "version": _VERSION,
+            "identity": self.identity,
+            "settings": _settings(looker),
+            "files": [
+                [path, *seen, entry.hash, entry.kind, entry.size, entry.why]
+                for path, (seen, entry) in looker.memory.items()
+            ],
+        }
+        try:
+            write_whole(self._memory, json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode())
+        except OSError:
+            self.notes.append(
+                "what was read of the folder could not be written down; the next look takes longer"
+            )
+        looker.fresh = 0
+
+    def recall(self, looker: Looker) -> None:
+        """Fill a looker with what is written down, where it belongs to these contents and settings."""
+        try:
+            document: Json = json.loads(self._memory.read_bytes())
+            if document["identity"] != self.identity or document["settings"] != _settings(looker):
+                return
+            looker.memory = {
+                path: (_as_seen(facts[:5]), Entry(*facts[5:])) for path, *facts in document["files"]
+            }
+        except (OSError, ValueError, KeyError, TypeError):
+            looker.memory = {}  # not there, or half of it: everything is read again
+
+    @property
+    def _memory(self) -> Path:
+        return self.folder / f"{self.kind}.seen.json"
+
+
+def _as_seen(values: Json) -> Seen:
+    size, changed, noted, number, mode = (int(value) for value in values)
+    return size, changed, noted, number, mode
+
+
+def _settings(looker: Looker) -> list[Json]:
+    """What an entry depends on besides the file."""
+    return [_VERSION, looker.largest, hashlib.sha256(repr(looker.counting.secret).encode()).hexdigest()]

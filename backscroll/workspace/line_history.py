@@ -1,0 +1,165 @@
+"""Which lines of one text are those of another: the matching behind blame, diffs and counts.
+
+Owns matching two lists of lines. Unique lines that both have are anchors (as in patience diff), what lies between is matched
+line by line where it is small; so the work stays near the number of lines, whatever the texts are. Refuses: files, versions
+(`workspace/blame`). Before: nothing. After: `workspace/blame`, `workspace/comparing`.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from difflib import SequenceMatcher
+
+_SMALL = 250_000  # cells of a table that is still quick to fill
+_CONTEXT = 3
+
+#: A run of equal lines: where it begins before, where after, how long it is.
+Run = tuple[int, int, int]
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text with their ends. Only line feeds end a line, as everywhere in git: form feeds and their kin do not."""
+    if not text:
+        return []
+    lines = text.split("\n")
+    last = lines.pop()
+    whole = [line + "\n" for line in lines]
+    return [*whole, last] if last else whole
+
+
+def matched(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Run]:
+    """The runs of lines that both have, in order, none overlapping another."""
+    runs: list[Run] = []
+    work = [(0, len(before), 0, len(after))]
+    while work:
+        low, high, left, right = work.pop()
+        start = low
+        while low < high and left < right and before[low] == after[left]:
+            low, left = low + 1, left + 1
+        if low > start:
+            runs.append((start, left - (low - start), low - start))
+        end = high
+        while low < high and left < right and before[high - 1] == after[right - 1]:
+            high, right = high - 1, right - 1
+        if end > high:
+            runs.append((high, right, end - high))
+        if low == high or left == right:
+            continue
+        anchors = _anchors(before, after, low, high, left, right)
+        if anchors:
+            work.extend(_between(anchors, low, high, left, right))
+        elif (high - low) * (right - left) <= _SMALL:
+            matcher = SequenceMatcher(None, before[low:high], after[left:right], autojunk=False)
+            runs.extend((low + a, left + b, n) for a, b, n in matcher.get_matching_blocks() if n)
+    return _joined(sorted(runs))
+
+
+def _anchors(
+    before: Sequence[Hashable], after: Sequence[Hashable], low: int, high: int, left: int, right: int
+) -> list[tuple[int, int]]:
+    """Lines that stand once on either side, the longest chain of them that keeps its order."""
+    old, new = Counter(before[low:high]), Counter(after[left:right])
+    places = {after[n]: n for n in range(left, right) if new[after[n]] == 1}
+    pairs = [(n, places[before[n]]) for n in range(low, high) if old[before[n]] == 1 and before[n] in places]
+    tails: list[int] = []  # the smallest last place of a chain of each length
+    ends: list[int] = []  # which pair that is
+    previous: list[int] = []
+    for number, (_, place) in enumerate(pairs):
+        length = bisect.bisect_left(tails, place)
+        previous.append(ends[length - 1] if length else -1)
+        if length == len(tails):
+            tails.append(place)
+            ends.append(number)
+        else:
+            tails[length], ends[length] = place, number
+    chain: list[tuple[int, int]] = []
+    at = ends[-1] if ends else -1
+    while at >= 0:
+        chain.append(pairs[at])
+        at = previous[at]
+    return chain[::-1]
+
+
+def _between(
+    anchors: list[tuple[int, int]], low: int, high: int, left: int, right: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """The parts from one anchor to the next; each begins with its anchor, so that every part gets smaller."""
+    starts = [(low, left), *anchors]
+    stops = [*anchors, (high, right)]
+    for (from_old, from_new), (to_old, to_new) in zip(starts, stops, strict=True):
+        if to_old > from_old or to_new > from_new:
+            yield from_old, to_old, from_new, to_new
+
+
+def _joined(runs: list[Run]) -> list[Run]:
+    """Neighbouring runs as one."""
+    out: list[Run] = []
+    for old, new, count in runs:
+        if out and out[-1][0] + out[-1][2] == old and out[-1][1] + out[-1][2] == new:
+            out[-1] = (out[-1][0], out[-1][1], out[-1][2] + count)
+        else:
+            out.append((old, new, count))
+    return out
+
+
+def counted(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
+    """How many lines came and how many went."""
+    same = sum(count for _, _, count in matched(before, after))
+    return len(after) - same, len(before) - same
+
+
+def hunks(before: Sequence[str], after: Sequence[str], context: int = _CONTEXT) -> Iterator[str]:
+    """The lines of a unified diff below the names of the files."""
+    for group in _grouped(matched(before, after), len(before), len(after), context):
+        first, last = group[0], group[-1]
+        yield f"@@ -{_span(first[1], last[2])} +{_span(first[3], last[4])} @@\n"
+        for tag, a, b, c, d in group:
+            if tag == "=":
+                yield from (_marked(" ", line) for line in before[a:b])
+            else:
+                yield from (_marked("-", line) for line in before[a:b])
+                yield from (_marked("+", line) for line in after[c:d])
+
+
+def _marked(sign: str, line: str) -> str:
+    return sign + line if line.endswith("\n") else f"{sign}{line}\n\\ No newline at end of file\n"
+
+
+def _span(start: int, stop: int) -> str:
+    count = stop - start
+    at = start + 1 if count else start
+    return str(at) if count == 1 else f"{at},{count}"
+
+
+Piece = tuple[str, int, int, int, int]
+
+
+def _grouped(runs: list[Run], olds: int, news: int, context: int) -> Iterator[list[Piece]]:
+    """What changed, with a few equal lines around it; changes that are near each other share a group."""
+    pieces: list[Piece] = []
+    a = c = 0
+    for old, new, count in [*runs, (olds, news, 0)]:
+        if old > a or new > c:
+            pieces.append(("!", a, old, c, new))
+        if count:
+            pieces.append(("=", old, old + count, new, new + count))
+        a, c = old + count, new + count
+    group: list[Piece] = []
+    for number, (tag, i, j, k, m) in enumerate(pieces):
+        if tag == "!":
+            group.append((tag, i, j, k, m))
+            continue
+        first, last = number == 0, number == len(pieces) - 1
+        if not first and not last and j - i <= 2 * context:
+            group.append((tag, i, j, k, m))
+            continue
+        if not first:
+            group.append((tag, i, min(j, i + context), k, min(m, k + context)))
+            yield group
+            group = []
+        if not last:
+            group = [(tag, max(i, j - context), j, max(k, m - context), m)]
+    if any(piece[0] == "!" for piece in group):
+        yield group

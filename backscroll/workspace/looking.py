@@ -1,0 +1,345 @@
+"""Looking at a folder: every file that counts, with the hash of its content.
+
+Owns the walk, the ignore files on the way, what is read and what only hashed, and the memory of what was read before, so that
+an unchanged folder is not read again. Refuses: keeping contents (a keeper does, through `Contents`). Links are not followed,
+`.git` is never entered, the files of repositories inside the folder count as plain files. Before: `workspace/ignoring`,
+`workspace/inside`. After: `workspace/shadow`, `workspace/hashed`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.workspace.ignoring import Rules, matches, parse_rules, rules_of
+from backscroll.workspace.inside import ABSENT, link_target, open_file, opened_root, status
+from backscroll.workspace.snapshots import Entry, Kind, Why
+
+MOST_FILES = 100_000
+_LARGEST_IGNORE_FILE = 1_000_000
+_WHOLE_HASH = 64_000_000  # bytes; larger files are hashed in samples, with their time of change
+_PIECE = 1 << 20
+_SAMPLES = 64
+_STEADY_NS = 2_000_000_000  # as coarse as the clock of any file system
+_TRIES = 3
+_DEEPEST = 200  # folders inside each other: nothing but an accident is deeper
+
+#: What is compared to tell whether a file is still as it was read.
+Seen = tuple[int, int, int, int, int]
+
+
+class Contents(Protocol):
+    """Where contents go; a keeper's own way of naming and storing them."""
+
+    def put(self, data: bytes) -> str:
+        """Keep a content; gives its hash."""
+        ...
+
+    def name(self, data: bytes) -> str:
+        """Its hash, without keeping it."""
+        ...
+
+    def hasher(self, size: int) -> Hasher:
+        """For a content too large to hold in memory: the same hash, piece by piece."""
+        ...
+
+
+class Hasher(Protocol):
+    """As those of `hashlib`."""
+
+    def update(self, data: bytes, /) -> None:
+        """One more piece."""
+        ...
+
+    def hexdigest(self) -> str:
+        """The hash of all pieces."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """Which files count."""
+
+    ignored: Rules  # weakest: what is ignored unless an ignore file says otherwise
+    secret: Rules
+    key_files: Rules
+    above: tuple[
+        tuple[str, Rules], ...
+    ] = ()  # ignore files of folders above, with the way from there to here
+    left_out: frozenset[str] = frozenset()  # paths of folders and files that are ours, not the user's
+
+
+def no_paths() -> Iterable[str]:
+    """No path."""
+    return ()
+
+
+@dataclass(slots=True)
+class Looker:
+    """Looks at one folder again and again."""
+
+    root: Path
+    counting: Counting
+    contents: Contents
+    salt: bytes
+    largest: int
+    forced: Callable[[], Iterable[str]] = no_paths  # what git tracks although it is ignored
+    memory: dict[str, tuple[Seen, Entry]] = field(default_factory=dict[str, tuple[Seen, Entry]])
+    fresh: int = 0  # entries of the memory that are new since somebody looked at this number
+    _keep: bool = True
+
+    def look(self, *, keep: bool = True) -> dict[str, Entry]:
+        """Every file that counts, in the order of the paths. With `keep` their contents are handed to the keeper."""
+        started = time.time_ns()
+        self._keep = keep
+        found: dict[str, Entry] = {}
+        memory: dict[str, tuple[Seen, Entry]] = {}
+        try:
+            with opened_root(self.root) as root_fd:
+                for path, seen in self._walk_all(root_fd):
+                    entry = self._entry(root_fd, path, seen, started, memory)
+                    if entry is not None:
+                        found[path] = entry
+        except OSError as error:
+            raise NotFound(
+                f"the folder cannot be read: {self.root}: {error.strerror}",
+                hint="does it still exist?",
+                path=str(self.root),
+            ) from error
+        if keep:
+            self.fresh += sum(1 for path in memory if path not in self.memory)
+            self.memory = memory
+        return dict(sorted(found.items()))
+
+    def ignores(self, path: str) -> bool:
+        """True for a path that a look would not show even if a file were there."""
+        parts = path.split("/")
+        if any(part in {"", ".", "..", ".git"} for part in parts):
+            return True
+        if path in self.forced():
+            return not self._counts(path)
+        levels = [*self.counting.above]
+        with opened_root(self.root) as root_fd:
+            for n, part in enumerate(parts):
+                prefix = "/".join(parts[:n]) + ("/" if n else "")
+                levels = _with_ignore_file(root_fd, prefix, levels)
+                last = n == len(parts) - 1
+                if self._ignored(prefix, part, folder=not last, levels=levels):
+                    return True
+        return not self._counts(path)
+
+    def _walk_all(self, root_fd: int) -> Iterator[tuple[str, os.stat_result]]:
+        walked: set[str] = set()
+        forced = set(self.forced())
+        for count, (path, seen) in enumerate(self._walk(root_fd, "", [*self.counting.above])):
+            if forced:
+                walked.add(path)
+            if count >= MOST_FILES:
+                raise InvalidInput(
+                    f"more than {MOST_FILES} files in {self.root}",
+                    hint="name the files that count in the setting workspace_key_files, or add an ignore file",
+                )
+            yield path, seen
+        for path in sorted(forced - walked):
+            if self._counts(path) and (seen := status(root_fd, path)) is not None:
+                yield path, seen
+
+    def _walk(
+        self, folder_fd: int, prefix: str, levels: list[tuple[str, Rules]]
+    ) -> Iterator[tuple[str, os.stat_result]]:
+        try:
+            with os.scandir(folder_fd) as entries:
+                here = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            return  # a folder that may not be read, or is gone, has no files that anybody could tell
+        if any(entry.name == ".gitignore" for entry in here):
+            levels = _with_ignore_file(folder_fd, prefix, levels, relative="")
+        for entry in here:
+            name = entry.name
+            if name == ".git":
+                continue
+            try:
+                seen = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue  # gone between the listing and the look
+            folder = stat.S_ISDIR(seen.st_mode)
+            if not folder and not stat.S_ISREG(seen.st_mode) and not stat.S_ISLNK(seen.st_mode):
+                continue
+            if self._ignored(prefix, name, folder=folder, levels=levels):
+                continue
+            path = prefix + name
+            if not folder:
+                if self._counts(path):
+                    yield path, seen
+                continue
+            if prefix.count("/") >= _DEEPEST:
+                continue
+            try:
+                inner = os.open(
+                    name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder_fd
+                )
+            except OSError:
+                continue
+            try:
+                yield from self._walk(inner, path + "/", levels)
+            finally:
+                os.close(inner)
+
+    def _ignored(self, prefix: str, name: str, *, folder: bool, levels: list[tuple[str, Rules]]) -> bool:
+        path = prefix + name
+        if path in self.counting.left_out:
+            return True
+        if folder:
+            name += "/"
+            path += "/"
+        for base, rules in reversed(levels):
+            # A level of our own folder is named by where it stands; one above by the way from there to here, after `^`.
+            inner = base[1:] + path if base.startswith("^") else path[len(base) :]
+            said = rules.verdict(inner, name)
+            if said is not None:
+                return said
+        return bool(self.counting.ignored.verdict(path, name))
+
+    def _counts(self, path: str) -> bool:
+        return not self.counting.key_files or matches(self.counting.key_files, path)
+
+    def _entry(
+        self,
+        root_fd: int,
+        path: str,
+        found: os.stat_result,
+        started: int,
+        memory: dict[str, tuple[Seen, Entry]],
+    ) -> Entry | None:
+        seen = _seen(found)
+        known = self.memory.get(path)
+        if known is not None and known[0] == seen:
+            memory[path] = known
+            return known[1]
+        try:
+            entry, seen_now = self._read(root_fd, path, found)
+        except OSError as error:
+            if error.errno in ABSENT:
+                return None  # gone meanwhile
+            return Entry(
+                _digest(b"unreadable", self.salt, repr(seen).encode()),
+                _kind(found),
+                found.st_size,
+                "unreadable",
+            )
+        # A file changed a moment ago may change again without showing it in its times: it is read again next time.
+        if max(found.st_mtime_ns, found.st_ctime_ns) < started - _STEADY_NS and seen_now == seen:
+            memory[path] = (seen, entry)
+        return entry
+
+    def _read(self, root_fd: int, path: str, found: os.stat_result) -> tuple[Entry, Seen]:
+        if stat.S_ISLNK(found.st_mode):
+            target = link_target(root_fd, path)
+            return Entry(self._store(target), "link", len(target)), _seen(found)
+        secret = matches(self.counting.secret, path)
+        for attempt in range(_TRIES):
+            fd = open_file(root_fd, path)
+            with os.fdopen(fd, "rb") as file:
+                before = os.fstat(fd)
+                if secret:
+                    hashed = hashlib.sha256(b"secret" + self.salt)
+                    self._feed(file.read, before.st_size, hashed)
+                    entry = Entry(hashed.hexdigest(), _kind(before), before.st_size, "secret")
+                elif before.st_size > self.largest:
+                    entry = self._large(fd, before)
+                else:
+                    data = file.read(self.largest + 1)
+                    if len(data) > self.largest:
+                        continue  # grew while it was read
+                    entry = Entry(self._store(data), _kind(before), len(data))
+                after = os.fstat(fd)
+            if _seen(after) == _seen(before) or attempt == _TRIES - 1:
+                return entry, _seen(after) if _seen(after) == _seen(before) else (-1, 0, 0, 0, 0)
+        return Entry(
+            _digest(b"moving", self.salt, path.encode("utf-8", "surrogateescape")),
+            "file",
+            found.st_size,
+            "unreadable",
+        ), (-1, 0, 0, 0, 0)
+
+    def _store(self, data: bytes) -> str:
+        return self.contents.put(data) if self._keep else self.contents.name(data)
+
+    def _large(self, fd: int, found: os.stat_result) -> Entry:
+        why: Why = "large"
+        if found.st_size <= _WHOLE_HASH:
+            hashed = self.contents.hasher(found.st_size)
+            os.lseek(fd, 0, os.SEEK_SET)
+            self._feed(lambda n: os.read(fd, n), found.st_size, hashed)
+            return Entry(hashed.hexdigest(), _kind(found), found.st_size, why)
+        sampled = hashlib.sha256(f"sampled {found.st_size} {found.st_mtime_ns}".encode())
+        for n in range(_SAMPLES):
+            sampled.update(os.pread(fd, 1 << 16, (found.st_size - (1 << 16)) * n // (_SAMPLES - 1)))
+        return Entry(sampled.hexdigest(), _kind(found), found.st_size, why)
+
+    @staticmethod
+    def _feed(read: Callable[[int], bytes], size: int, hashed: Hasher) -> None:
+        """At most `size` bytes: a file that grows without end must not hold us."""
+        left = size
+        while left > 0 and (piece := read(min(left, _PIECE))):
+            hashed.update(piece)
+            left -= len(piece)
+
+
+def _with_ignore_file(
+    fd: int, prefix: str, levels: list[tuple[str, Rules]], relative: str | None = None
+) -> list[tuple[str, Rules]]:
+    """The levels with the ignore file of one more folder, where it has one. `fd` is that folder, or the root."""
+    name = (prefix if relative is None else relative) + ".gitignore"
+    text = _ignore_text(fd, name)
+    rules = parse_rules(text) if text else None
+    return [*levels, (prefix, rules)] if rules else levels
+
+
+def _ignore_text(fd: int, path: str) -> str:
+    try:
+        opened = open_file(fd, path)
+    except OSError:
+        return ""  # git reads no ignore file that is a link, and none that it may not read
+    with os.fdopen(opened, "rb") as file:
+        return file.read(_LARGEST_IGNORE_FILE).decode("utf-8", "surrogateescape")
+
+
+def ignore_files_above(root: Path, top: Path) -> list[tuple[str, Rules]]:
+    """The ignore files of the folders from the top of the user's repository down to, not including, the root."""
+    levels: list[tuple[str, Rules]] = []
+    for folder in [*reversed(root.parents)]:
+        if folder != top and top not in folder.parents:
+            continue
+        rules = rules_in(folder / ".gitignore")
+        if rules:
+            levels.append(("^" + root.relative_to(folder).as_posix() + "/", rules))
+    return levels
+
+
+def rules_in(path: Path) -> Rules:
+    """The rules of an ignore file somewhere; none where it cannot be read."""
+    try:
+        data = path.read_bytes()[:_LARGEST_IGNORE_FILE]
+    except OSError:
+        return rules_of(())
+    return parse_rules(data.decode("utf-8", "surrogateescape"))
+
+
+def _kind(found: os.stat_result) -> Kind:
+    return "exec" if found.st_mode & stat.S_IXUSR else "file"
+
+
+def _seen(found: os.stat_result) -> Seen:
+    return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_mode)
+
+
+def _digest(*pieces: bytes) -> str:
+    return hashlib.sha256(b"\0".join(pieces)).hexdigest()

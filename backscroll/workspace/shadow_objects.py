@@ -1,0 +1,141 @@
+"""The objects of our own git repository, written and read without starting git.
+
+Owns contents and trees as git stores them: one compressed file for each, named by its hash. Refuses: comparing (git does that,
+`workspace/shadow`). Writing them here means that a file is read once, by us, following no link and through no filter or line end
+conversion, and that two processes never wait for each other: an object is a file that appears whole under its own name.
+Before: `workspace/git`. After: `workspace/shadow`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from backscroll.workspace.git import GitFailed, run_git
+from backscroll.workspace.looking import Hasher
+from backscroll.workspace.snapshots import Entry, Kind
+
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+_MODES: dict[Kind, bytes] = {"file": b"100644", "exec": b"100755", "link": b"120000"}
+KINDS: dict[str, Kind] = {mode.decode(): kind for kind, mode in _MODES.items()}
+
+
+@dataclass(slots=True)
+class Objects:
+    """The objects of one bare repository."""
+
+    folder: Path  # the repository
+    written: set[str] = field(default_factory=set[str])
+
+    def put(self, data: bytes) -> str:
+        """Keep a content; gives its hash."""
+        return self._put(b"blob", data)
+
+    def name(self, data: bytes) -> str:
+        """The hash of a content."""
+        return _sha1(b"blob %d\0" % len(data), data).hexdigest()
+
+    def hasher(self, size: int) -> Hasher:
+        """The same hash piece by piece."""
+        return _sha1(b"blob %d\0" % size)
+
+    def put_tree(self, entries: Mapping[str, tuple[bytes, str]]) -> str:
+        """Keep a tree of paths, each with its mode and hash; gives the hash of the whole."""
+        folders: dict[str, dict[bytes, tuple[bytes, str]]] = {"": {}}
+        for path, (mode, name) in entries.items():
+            folder, _, last = path.rpartition("/")
+            _folder(folders, folder)[os.fsencode(last)] = (mode, name)
+        # The deepest first, so that a folder's hash is known when the one above is written.
+        for folder in sorted(folders, key=lambda one: one.count("/") + bool(one), reverse=True):
+            if folder:
+                above, _, last = folder.rpartition("/")
+                folders[above][os.fsencode(last)] = (b"40000", self._put_folder(folders[folder]))
+        return self._put_folder(folders[""])
+
+    def _put_folder(self, entries: Mapping[bytes, tuple[bytes, str]]) -> str:
+        # Git sorts a folder as if its name ended with a slash.
+        ordered = sorted(entries.items(), key=lambda one: one[0] + (b"/" if one[1][0] == b"40000" else b""))
+        return self._put(
+            b"tree",
+            b"".join(b"%s %s\0%s" % (mode, key, bytes.fromhex(name)) for key, (mode, name) in ordered),
+        )
+
+    def _put(self, kind: bytes, data: bytes) -> str:
+        header = b"%s %d\0" % (kind, len(data))
+        name = _sha1(header, data).hexdigest()
+        if name in self.written:
+            return name
+        target = self._place(name)
+        if not (target.exists() and target.stat().st_size):
+            write_whole(target, zlib.compress(header + data, 1))
+        self.written.add(name)
+        return name
+
+    def _place(self, name: str) -> Path:
+        return self.folder / "objects" / name[:2] / name[2:]
+
+    def read(self, name: str) -> bytes | None:
+        """A content by its hash; None where it is not here, or damaged."""
+        try:
+            whole = zlib.decompress(self._place(name).read_bytes())
+        except (OSError, zlib.error):
+            return self._packed(name)
+        header, _, data = whole.partition(b"\0")
+        if not header.startswith(b"blob ") or _sha1(whole).hexdigest() != name:
+            return self._packed(name)
+        return data
+
+    def _packed(self, name: str) -> bytes | None:
+        try:
+            ran = run_git(["cat-file", "blob", name], cwd=self.folder, git_dir=self.folder, check=False)
+        except GitFailed:
+            return None
+        return ran.out if ran.code == 0 else None
+
+    def drop_damaged(self, name: str) -> None:
+        """Make room for a sound copy of an object that cannot be read."""
+        self.written.discard(name)
+        with contextlib.suppress(OSError):
+            self._place(name).unlink()
+
+
+def mode_of(entry: Entry) -> bytes:
+    """Git's mode of a file."""
+    return _MODES[entry.kind]
+
+
+def write_whole(target: Path, data: bytes) -> None:
+    """A file that is there whole or not at all, also when two processes write it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fd, temporary = tempfile.mkstemp(dir=target.parent, prefix="tmp_")
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+        Path(temporary).replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+        raise
+
+
+def _folder(folders: dict[str, dict[bytes, tuple[bytes, str]]], path: str) -> dict[bytes, tuple[bytes, str]]:
+    """The folder at a path, made with all that are above it."""
+    found = folders.get(path)
+    if found is None:
+        found = folders[path] = {}
+        if path:
+            _folder(folders, path.rpartition("/")[0])
+    return found
+
+
+def _sha1(*pieces: bytes) -> Hasher:
+    made = hashlib.sha1(usedforsecurity=False)
+    for piece in pieces:
+        made.update(piece)
+    return made

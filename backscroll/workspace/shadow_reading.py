@@ -1,0 +1,89 @@
+"""What git prints about two trees, read; and the few lines that stand for a file whose content was not kept.
+
+Owns the parsing of `diff-tree` and `ls-tree` with their zero-separated output. Refuses: running git. Before: `workspace/snapshots`.
+After: `workspace/shadow`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from backscroll.vocab.change import FileChange
+from backscroll.workspace.shadow_objects import KINDS
+from backscroll.workspace.snapshots import Entry, Why
+
+_WHYS: dict[str, Why] = {"large": "large", "secret": "secret", "unreadable": "unreadable"}
+
+
+def pointer(entry: Entry) -> bytes:
+    """The lines that are kept instead of a content."""
+    return f"content not kept: {entry.why}\nhash {entry.hash}\nsize {entry.size}\n".encode()
+
+
+def parse_pointer(data: bytes, entry: Entry) -> Entry:
+    """The entry behind such lines; `entry` is that of the lines themselves."""
+    why, hashed, size = (line.rpartition(" ")[2] for line in data.decode("ascii").splitlines())
+    return Entry(hashed, entry.kind, int(size), _WHYS[why])
+
+
+def parse_tree(out: bytes) -> dict[str, Entry]:
+    """`ls-tree -r -z`, with or without sizes."""
+    entries: dict[str, Entry] = {}
+    for record in out.split(b"\0"):
+        if not record:
+            continue
+        facts, _, path = record.partition(b"\t")
+        mode, _, name, *size = facts.decode("ascii").split()
+        kind = KINDS.get(mode)
+        if kind is not None:
+            entries[os.fsdecode(path)] = Entry(name, kind, int(size[0]) if size else 0)
+    return entries
+
+
+def parse_changes(out: bytes) -> list[FileChange]:
+    """`diff-tree -r -M -z --raw --numstat`: first all the changes, then the counted lines of each."""
+    pieces = out.split(b"\0")
+    changes: dict[str, FileChange] = {}
+    at = 0
+    while at < len(pieces) - 1:
+        head = pieces[at]
+        if head.startswith(b":"):
+            change, at = _raw(pieces, at)
+            changes[change.path] = change
+            continue
+        added, removed, path = head.split(b"\t", 2)
+        at += 1
+        if not path:  # a rename: both names follow
+            path, at = pieces[at + 1], at + 2
+        found = os.fsdecode(path)
+        if found in changes:
+            binary = added == b"-"
+            changes[found] = replace(
+                changes[found],
+                added=0 if binary else int(added),
+                removed=0 if binary else int(removed),
+                binary=binary,
+            )
+    return [changes[path] for path in sorted(changes)]
+
+
+def _raw(pieces: list[bytes], at: int) -> tuple[FileChange, int]:
+    old_mode, new_mode, before, after, status = pieces[at][1:].decode("ascii").split()
+    ran, runs = old_mode == "100755", new_mode == "100755"
+    before, after = ("" if not name.strip("0") else name for name in (before, after))
+    first = os.fsdecode(pieces[at + 1])
+    if status[0] in "RC":
+        second = os.fsdecode(pieces[at + 2])
+        return FileChange(
+            second, "renamed", before, after, first, executable=runs if ran != runs else None
+        ), at + 3
+    action = {"A": "added", "D": "deleted"}.get(status[0], "changed")
+    assert action in {"added", "deleted", "changed"}
+    return FileChange(
+        first,
+        "added" if action == "added" else "deleted" if action == "deleted" else "changed",
+        before,
+        after,
+        executable=runs if after and ran != runs else None,
+    ), at + 2
