@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from backscroll.act.agent import Agent
     from backscroll.assemble.validity import check, repair
     from backscroll.engine.engine import Engine
     from backscroll.engine.opening import open
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "act.agent": ("Agent",),
     "assemble.validity": ("check", "repair"),
     "engine.engine": ("Engine",),
     "engine.opening": ("open",),
@@ -60,6 +62,7 @@ _HOME = {
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "Agent",
     "BackscrollError",
     "Conflict",
     "Content",

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backscroll.act.approval import Rules, decide
-from backscroll.act.calling import call as carry_out_one
+from backscroll.act.calling import Prepared, prepare, run
 from backscroll.act.happening import Called, Calling, End, Happening, Noted, Output
 from backscroll.act.person import Decision, Person, Proposal
 from backscroll.act.refusals import fingerprint, refusal_text, refused_before
@@ -45,11 +45,18 @@ NOT_RUN = "was not run: the person stopped the run first"
 class _Due:
     """A call that is allowed, on its way."""
 
-    call: ToolCall
-    line: str
-    effect: str
+    prepared: Prepared
     context: ToolContext
-    arguments: Mapping[str, Json]
+
+    @property
+    def call(self) -> ToolCall:
+        """The call."""
+        return self.prepared.call
+
+    @property
+    def effect(self) -> str:
+        """What its tool does to the world."""
+        return "none" if self.prepared.tool is None else self.prepared.tool.effect
 
 
 @dataclass
@@ -65,10 +72,11 @@ class Hands:
     workroom: Workroom | None = None
     seconds: float = 120.0
     longest: int = 200_000
+    unasked: bool = False  # the person gave the order themselves
     result: str = ""  # of the tool that ended the run
     notes: list[Noted] = field(default_factory=list[Noted])  # to be told at the next occasion
 
-    def context(self, call_id: str, show: object = None) -> ToolContext:
+    def context(self, call_id: str, show: Callable[[str], None]) -> ToolContext:
         """What a tool gets to work with."""
         return ToolContext(
             self.thread,
@@ -76,7 +84,7 @@ class Hands:
             self.root,
             self.person,
             self.stop,
-            show if callable(show) else _silent,
+            show,
             self.seconds,
             self.longest,
         )
@@ -111,33 +119,21 @@ class Hands:
         due: dict[str, _Due] = {}
         for call in calls:
             context = self.context(call.id, _Shown(call.id, heard))
-            proposed = self._proposal(call, context)
-            if isinstance(proposed, ToolOutput):
-                yield self._answered(call, proposed, waiting)
+            prepared = prepare(self.toolbox, call, context)
+            if prepared.failure is not None:
+                yield self._answered(call, prepared.failure, waiting)
                 continue
-            proposals.append(proposed)
-            due[call.id] = _Due(
-                call, proposed.preview.line, proposed.effect, context, proposed.arguments
-            )
-        decisions = decide(self.rules, self.person, proposals) if proposals else []
+            proposals.append(prepared.proposal(refused_before(self.thread, call.name, prepared.arguments)))
+            due[call.id] = _Due(prepared, context)
+        decisions = (
+            [Decision(True)] * len(proposals) if self.unasked else decide(self.rules, self.person, proposals)
+        )
         by_id = {call.id: call for call in calls}
         for proposal, decision in zip(proposals, decisions, strict=True):
             if not decision.allowed:
                 yield self._refused(by_id[proposal.call_id], proposal, decision, waiting)
                 del due[proposal.call_id]
         return list(due.values())
-
-    def _proposal(self, call: ToolCall, context: ToolContext) -> Proposal | ToolOutput:
-        """What a call would do, or why it cannot be done at all."""
-        try:
-            tool = self.toolbox.get(call.name)
-            arguments = self.toolbox.check(call.name, call.arguments)
-            preview = tool.preview(context, arguments)
-        except BackscrollError:
-            # The one place for failures says it in its own way, and runs nothing: the same check fails there first.
-            return carry_out_one(self.toolbox, call, context)
-        before = refused_before(self.thread, call.name, arguments)
-        return Proposal(call.id, tool.name, tool.effect, arguments, preview, before)
 
     def _refused(
         self, call: ToolCall, proposal: Proposal, decision: Decision, waiting: list[ToolCall]
@@ -167,7 +163,7 @@ class Hands:
         """Calls that run side by side; one alone where it may change something."""
         ends: End | None = None
         for due in batch:
-            yield Calling(due.call.id, due.call.name, due.line, due.arguments)
+            yield Calling(due.call.id, due.call.name, due.prepared.preview.line, due.prepared.arguments)
         first = batch[0]
         touching = first.effect in _TOUCHING
         before = self._looked() if touching else ""
@@ -175,7 +171,7 @@ class Hands:
             mark_at_work(self.thread, first.call, before)
         if first.effect == "ask":
             # The person is asked where the run is, not in a thread beside it.
-            outputs = [carry_out_one(self.toolbox, first.call, first.context)]
+            outputs = [run(first.prepared, first.context)]
         else:
             outputs = yield from self._side_by_side(batch, heard)
         for due, output in zip(batch, outputs, strict=True):
@@ -193,7 +189,7 @@ class Hands:
         outputs: dict[str, ToolOutput] = {}
 
         def work(due: _Due) -> None:
-            outputs[due.call.id] = carry_out_one(self.toolbox, due.call, due.context)
+            outputs[due.call.id] = run(due.prepared, due.context)
 
         threads = [threading.Thread(target=work, args=(due,), daemon=True) for due in batch]
         for thread in threads:
@@ -261,10 +257,6 @@ class _Shown:
 
     def __call__(self, text: str) -> None:
         self.heard.put(Output(self.call_id, text))
-
-
-def _silent(_text: str) -> None:
-    """Nobody watches."""
 
 
 def _batches(due: Sequence[_Due]) -> list[list[_Due]]:

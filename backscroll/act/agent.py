@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
 from backscroll.act.acting import Hands
+from backscroll.act.approval import Rules
 from backscroll.act.asking import Asker
 from backscroll.act.happening import Counted, Finished, Happening
 from backscroll.act.instructing import instruct, system_text
@@ -31,7 +32,6 @@ from backscroll.vocab.message import Content, ContentLike, Message
 from backscroll.vocab.part import Json, Text, ToolCall
 
 if TYPE_CHECKING:
-    from backscroll.act.approval import Rules
     from backscroll.engine.changing import Workroom
     from backscroll.engine.thread import Thread
 
@@ -60,9 +60,6 @@ class Agent:
         budget: int | None = None,
         system: str | None = None,
     ) -> None:
-        from backscroll.act.approval import Rules as OwnRules
-        from backscroll.act.tools import standard_tools
-
         settings = thread.engine.settings
         self.thread = thread
         self.root = _folder(thread, root)
@@ -73,8 +70,8 @@ class Agent:
             settings.agent_max_steps if max_steps is None else max_steps,
             settings.agent_spend if spend is None else spend,
         )
-        self.toolbox = Toolbox([*(standard_tools(self.root) if standard else ()), *tools])
-        self.rules: Rules = rules or OwnRules.load(self.root, settings)
+        self.toolbox = Toolbox([*(_standard(self.root) if standard else ()), *tools])
+        self.rules = rules or Rules.load(self.root, settings)
         self.workroom = _workroom(thread, self.root) if settings.workspace_snapshots else None
         self._system = system
         self._client = client
@@ -218,13 +215,11 @@ class Agent:
 
     def command(self, line: str) -> Iterator[Happening]:
         """A command of the person's own: carried out unasked, recorded, and seen by the model at its next step."""
-        from backscroll.act.approval import Rules as OwnRules
-
         self.stopping.clear()
         call = ToolCall(f"person_{self.thread.head + 1}", "run_command", {"command": line})
         content = Content((Text(_BY_PERSON), call), metadata={"act": {"by": "person"}})
         carrier = self.thread.as_actor(AGENT).append("assistant", content).id
-        yield from self._hands(OwnRules.unasked()).carry_out([call], carrier)
+        yield from self._hands(unasked=True).carry_out([call], carrier)
 
     def stop(self) -> None:
         """Stop what is going on, from any thread or signal handler; what was said and done so far is kept."""
@@ -275,7 +270,9 @@ class Agent:
             budget=self._budget(),
             tries=4 if self._provider is None else self._provider.tries,
             offline=self.offline,
-            cache_key=self._provider is not None and not self._provider.base_url and client.wire != "anthropic",
+            cache_key=self._provider is not None
+            and not self._provider.base_url
+            and client.wire != "anthropic",
         )
         return Loop(self.thread, asker, self._hands(), self.toolbox.specs(client.wire), self.limits)
 
@@ -285,18 +282,19 @@ class Agent:
             return self.budget or settings.budget
         return None if self.model else _WINDOW
 
-    def _hands(self, rules: Rules | None = None) -> Hands:
+    def _hands(self, *, unasked: bool = False) -> Hands:
         settings = self.thread.engine.settings
         return Hands(
             self.thread,
             self.root,
             self.toolbox,
-            rules or self.rules,
+            self.rules,
             self.person,
             self.stopping,
             self.workroom,
             settings.agent_command_seconds,
             settings.agent_output,
+            unasked,
         )
 
 
@@ -318,6 +316,12 @@ def _folder(thread: Thread, root: str | Path | None) -> Path:
     if not where.is_dir():
         raise InvalidInput(f"not a folder: {where}", hint="name the folder the agent is to work in")
     return where.resolve()
+
+
+def _standard(root: Path) -> Tools:
+    from backscroll.act.tools import standard_tools
+
+    return standard_tools(root)
 
 
 def _workroom(thread: Thread, root: Path) -> Workroom:

@@ -52,6 +52,7 @@ class Loop:
         self.thread, self.asker, self.hands, self.tools, self.limits = thread, asker, hands, tools, limits
         self.steps = 0
         self.last: Ref | None = None
+        self.opening: Ref | None = None  # what the person said
         self.said = ""
 
     # -- a run -----------------------------------------------------------------------------------------------
@@ -74,7 +75,7 @@ class Loop:
     def _begun(self, content: ContentLike) -> Generator[Happening, None, End | None]:
         yield from self._answer_the_rest(LEFT_BEHIND)
         self._look()
-        self.last = self.thread.append("user", content).id
+        self.last = self.opening = self.thread.append("user", content).id
         self._where()
         yield Began(self.last)
         return None
@@ -187,7 +188,12 @@ class Loop:
 
     def _closing(self) -> Iterator[Happening]:
         """At the end of a turn: what else changed in the folder while it went on."""
-        self._look()
+        workroom = self.hands.workroom
+        if workroom is not None:
+            try:
+                workroom.looked("", Cause("turn", self.opening))
+            except BackscrollError as error:
+                yield Noted("snapshot", error.message)
         yield from self.hands.notes
         self.hands.notes.clear()
 

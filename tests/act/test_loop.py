@@ -1,0 +1,349 @@
+"""The loop against a scripted model over real HTTP, on all three wires."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import backscroll
+from backscroll.act.happening import (
+    Asked,
+    Began,
+    Called,
+    Calling,
+    Finished,
+    Forming,
+    Noted,
+    Output,
+    Said,
+    Step,
+    to_json,
+)
+from backscroll.act.person import Decision, Nobody
+from backscroll.act.tool import ToolContext, ToolOutput
+from backscroll.act.toolbox import tool
+from backscroll.engine.replying import mark_at_work, unanswered
+from backscroll.llm.scripted import Line
+from backscroll.llm.scripted.scenario import Fault
+from backscroll.vocab.part import ToolResult
+from tests.act.scripted_agent import KINDS, Stage, Told, call, stage
+
+
+@tool(effect="read")
+def look(what: str) -> str:
+    """Look at something.
+
+    Args:
+        what: the thing
+    """
+    return f"there is a {what}"
+
+
+@tool(effect="command")
+def shake(context: ToolContext, what: str) -> str:
+    """Shake something, loudly.
+
+    Args:
+        what: the thing
+    """
+    context.show(f"shaking {what}\n")
+    (context.root / f"{what}.txt").write_text("shaken\n", encoding="utf-8")
+    return "shaken"
+
+
+@tool(effect="command")
+def wait_for_stop(context: ToolContext) -> str:
+    """Work until the person stops it."""
+    context.show("at work\n")
+    context.stop.wait(30)
+    context.stop.check()
+    return "never stopped"
+
+
+@tool
+def explode() -> str:
+    """Fail."""
+    raise RuntimeError("boom")
+
+
+TOOLS = (look, shake, wait_for_stop, explode)
+
+
+def results(thread: Any) -> list[str]:
+    """The words of every tool result, in order."""
+    parts = [p for m in thread.messages() if m.role == "tool" for p in m.parts]
+    return [str(p.content[0].text) for p in parts if isinstance(p, ToolResult)]  # type: ignore[union-attr]
+
+
+def valid(happy: Stage, wire: str) -> None:
+    """The next prompt breaks no rule of its wire, and every call has its result."""
+    prompt = happy.thread.prompt(30_000, model="gpt-4o", wire=wire, tools=happy.agent.toolbox.specs(wire))
+    assert not backscroll.check(prompt.messages, wire=wire, system=prompt.system, tools=prompt.tools)
+    assert not unanswered(happy.thread)[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_think_call_observe_answer(tmp_path: Path, kind: str) -> None:
+    answers = (Line(text="I look.", calls=(call("look", what="tree"),), times=1), "It is a tree.")
+    with stage(tmp_path, *answers, kind=kind, tools=TOOLS, standard=False) as on:
+        seen = on.say("what is there?")
+        assert isinstance(seen[0], Began)
+        assert [type(s).__name__ for s in seen if isinstance(s, Asked | Calling | Called | Step | Finished)] == [
+            "Asked", "Step", "Calling", "Called", "Asked", "Step", "Finished",
+        ]  # fmt: skip
+        assert "".join(s.text for s in seen if isinstance(s, Said)) == "I look.It is a tree."
+        end = seen[-1]
+        assert isinstance(end, Finished)
+        assert (end.end, end.text, end.steps) == ("answered", "It is a tree.", 2)
+        assert any("there is a tree" in r for r in results(on.thread))
+        assert "there is a tree" in on.sent()
+        valid(on, on.agent.client().wire)
+        for happening in seen:
+            assert to_json(happening)["type"]
+
+
+def test_what_the_server_counted_is_what_the_ledger_says(tmp_path: Path) -> None:
+    usage = {"input": 1000, "cached": 600, "output": 50}
+    answers = (
+        Line(calls=(call("look", what="a"),), times=1, usage=usage),
+        Line(text="ok", times=1, usage=usage),
+    )
+    with stage(tmp_path, *answers, tools=TOOLS, standard=False) as on:
+        end = on.end("go")
+        assert (end.counted.input, end.counted.cached, end.counted.output) == (2000, 1200, 100)
+        assert on.agent.counted() == end.counted
+        assert end.counted.nano
+
+
+def test_parallel_calls_each_get_their_own_answer(tmp_path: Path) -> None:
+    """Two allowed, one refused with a reason, one that cannot be: four results, and the reason reaches the model."""
+
+    def decide(proposal: Any) -> Decision:
+        bad = proposal.arguments.get("what") == "bush"
+        return Decision(not bad, "the bush is asleep" if bad else "")
+
+    calls = [
+        call("look", what="tree"),
+        call("shake", what="bush"),
+        call("nothing_like_it"),
+        call("shake", what="tree"),
+    ]
+    with stage(tmp_path, calls, "done", person=Told(decide), tools=TOOLS, standard=False) as on:
+        seen = on.say("go")
+        told = results(on.thread)
+        assert len(told) == 4
+        assert "the bush is asleep" in on.sent()
+        assert any(r.startswith("[nothing_like_it]") for r in told)
+        assert not (on.root / "bush.txt").exists()
+        assert (on.root / "tree.txt").exists()
+        assert len(on.person.asked) == 1
+        assert [p.tool for p in on.person.asked[0]] == ["shake", "shake"]
+        refused = [s for s in seen if isinstance(s, Called) and s.refused is not None]
+        assert [r.refused for r in refused] == ["the bush is asleep"]
+        valid(on, "openai-chat")
+
+
+def test_what_was_refused_is_marked_when_it_comes_again(tmp_path: Path) -> None:
+    never = Told(lambda _: Decision(False, "not today"))
+    answers = (call("shake", what="tree"), call("shake", what="tree"), "I stop.")
+    with stage(tmp_path, *answers, person=never, tools=TOOLS, standard=False) as on:
+        on.say("go")
+        assert [p.refused_before for batch in never.asked for p in batch] == [None, "not today"]
+
+
+def test_nobody_there_means_refused(tmp_path: Path) -> None:
+    with stage(tmp_path, call("shake", what="x"), "no", tools=TOOLS, standard=False) as on:
+        on.agent.person = Nobody()
+        on.say("go")
+        assert not (on.root / "x.txt").exists()
+
+
+def test_a_tool_that_fails_does_not_end_the_run(tmp_path: Path) -> None:
+    with stage(tmp_path, call("explode"), "so be it", tools=TOOLS, standard=False) as on:
+        assert on.end("go").end == "answered"
+        assert results(on.thread)[0].startswith("[explode]")
+        assert "boom" in on.sent()
+
+
+def test_output_comes_while_a_tool_works_and_its_change_is_linked(tmp_path: Path) -> None:
+    with stage(tmp_path, call("shake", what="tree"), "ok", tools=TOOLS, standard=False) as on:
+        seen = on.say("go")
+        kinds = [type(s).__name__ for s in seen]
+        assert kinds.index("Calling") < kinds.index("Output") < kinds.index("Called")
+        change = next(s.change for s in seen if isinstance(s, Called))
+        assert change is not None
+        assert [f.path for f in change.files] == ["tree.txt"]
+        assert (change.cause.by, change.cause.tool) == ("tool", "shake")
+
+
+def test_steps_and_money_are_limited(tmp_path: Path) -> None:
+    forever = Line(calls=(call("look", what="x"),))
+    with stage(tmp_path, forever, tools=TOOLS, standard=False, max_steps=3) as on:
+        end = on.end("go")
+        assert (end.end, end.steps) == ("limit", 3)
+        valid(on, "openai-chat")
+    dear = Line(calls=(call("look", what="x"),), usage={"input": 1_000_000, "output": 10})
+    other = tmp_path / "b"
+    other.mkdir()
+    with stage(other, dear, tools=TOOLS, standard=False, spend=3.0) as on:
+        end = on.end("go")
+        assert end.end == "limit"
+        assert end.steps == 2  # 2.5 dollars each: the second passes the limit, there is no third
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_stopping_in_the_middle_of_an_answer_keeps_what_was_said(tmp_path: Path, kind: str) -> None:
+    long = Line(text="word " * 400, chunk=5, times=1)
+    with stage(tmp_path, long, "after", kind=kind, tools=TOOLS, standard=False) as on:
+        seen: list[Any] = []
+        for happening in on.agent.events("go"):
+            seen.append(happening)
+            if sum(isinstance(s, Said) for s in seen) == 3:
+                on.agent.stop()
+        end = seen[-1]
+        assert (end.end, end.error) == ("stopped", "")
+        kept = on.thread.recent(1)[0]
+        assert kept.role == "assistant"
+        assert 0 < len(kept.text) < 1000
+        assert kept.content.metadata["act"]["interrupted"] == "stopped"
+        assert on.agent.unfinished
+        assert on.end("and now?").text == "after"
+        valid(on, on.agent.client().wire)
+
+
+def test_stopping_a_tool_answers_every_call(tmp_path: Path) -> None:
+    calls = [call("wait_for_stop"), call("shake", what="tree")]
+    with stage(tmp_path, calls, "after", tools=TOOLS, standard=False) as on:
+        seen: list[Any] = []
+        for happening in on.agent.events("go"):
+            seen.append(happening)
+            if isinstance(happening, Output):
+                threading.Thread(target=on.agent.stop).start()
+        assert seen[-1].end == "stopped"
+        told = results(on.thread)
+        assert len(told) == 2
+        assert "not run" in told[1]
+        assert not (on.root / "tree.txt").exists()
+        assert on.end("go on").text == "after"
+
+
+def test_leaving_the_iterator_early_leaves_a_valid_thread(tmp_path: Path) -> None:
+    with stage(tmp_path, Line(text="abc " * 50, chunk=4, times=1), "ok", tools=TOOLS, standard=False) as on:
+        run = on.agent.events("go")
+        for happening in run:
+            if isinstance(happening, Said):
+                break
+        run.close()  # type: ignore[attr-defined]
+        assert on.thread.recent(1)[0].content.metadata["act"]["interrupted"]
+        assert on.end("again").end == "answered"
+
+
+def test_a_busy_service_and_a_cut_stream_are_asked_again(tmp_path: Path) -> None:
+    busy = Line(fault=Fault(429, "slow down", retry_after=0.01), times=1)
+    cut = Line(text="half of an answer that is cut", chunk=4, cut_after=3, times=1)
+    with stage(tmp_path, busy, cut, "whole", tools=TOOLS, standard=False) as on:
+        seen = on.say("go")
+        assert [s.kind for s in seen if isinstance(s, Noted)] == ["again", "again"]
+        end = seen[-1]
+        assert isinstance(end, Finished)
+        assert end.text == "whole"
+        spoken = [m.text for m in on.thread.messages() if m.role == "assistant"]
+        assert spoken == ["whole"]
+        assert end.counted.calls == 3  # the failed ones are on the ledger too
+
+
+def test_an_overflow_is_compacted_and_asked_once_more(tmp_path: Path) -> None:
+    over = Line(fault=Fault(400, "maximum context length exceeded", code="context_length_exceeded"), times=1)
+    with stage(tmp_path, over, "fits now", tools=TOOLS, standard=False) as on:
+        for n in range(40):
+            on.thread.append("user", f"question {n}: " + "words " * 120)
+            on.thread.append("assistant", f"answer {n}: " + "more " * 120)
+        seen = on.say("go")
+        asked = [s for s in seen if isinstance(s, Asked)]
+        assert [s.kind for s in seen if isinstance(s, Noted)] == ["overflow"]
+        assert asked[1].tokens < asked[0].tokens
+        assert seen[-1].end == "answered"  # type: ignore[union-attr]
+
+
+def test_what_a_service_says_no_to_ends_the_run_with_a_hint(tmp_path: Path) -> None:
+    with stage(tmp_path, "x", scenario={"models": ("other",)}, tools=TOOLS, standard=False) as on:
+        end = on.end("go")
+        assert (end.end, end.exit_code) == ("failed", 12)
+        assert end.hint
+        assert on.thread.recent(1)[0].text == "go"
+
+
+def test_a_crash_in_a_tool_is_told_and_the_rest_is_done(tmp_path: Path) -> None:
+    """As after a kill: the first call had begun, the second had not. The first is answered as unknown, the second carried out."""
+    calls = [call("wait_for_stop"), call("shake", what="tree")]
+    with stage(tmp_path, calls, "after the crash", tools=TOOLS, standard=False) as on:
+        on.thread.append("user", "go")
+        on.agent.stopping.clear()
+        loop = on.agent._loop()
+        answer = None
+        step = loop.asker.step(1, loop.tools)
+        while answer is None:
+            try:
+                next(step)
+            except StopIteration as stop:
+                answer = stop.value
+        mark_at_work(on.thread, answer.recorded.calls[0], "")
+        assert "wait_for_stop" in on.agent.unfinished
+        seen = list(on.agent.resume())
+        assert isinstance(seen[0], Began)
+        assert seen[0].resumed
+        told = results(on.thread)
+        assert "was running when the program ended" in told[0]
+        assert (on.root / "tree.txt").exists()
+        assert seen[-1].text == "after the crash"  # type: ignore[union-attr]
+        assert on.agent.unfinished == ""
+
+
+def test_going_on_where_nothing_is_open_asks_nobody(tmp_path: Path) -> None:
+    with stage(tmp_path, "fine", tools=TOOLS, standard=False) as on:
+        on.say("go")
+        before = len(on.server.asked)
+        assert on.say(None)[-1].end == "answered"  # type: ignore[union-attr]
+        assert len(on.server.asked) == before
+
+
+def test_saying_something_else_closes_what_was_left_open(tmp_path: Path) -> None:
+    with stage(tmp_path, "ok", tools=TOOLS, standard=False) as on:
+        on.thread.append("user", "go")
+        made = backscroll.ToolCall("c9", "shake", {"what": "x"})
+        on.thread.append("assistant", made)
+        assert on.end("never mind").end == "answered"
+        assert "went on with something else" in results(on.thread)[0]
+        valid(on, "openai-chat")
+
+
+def test_a_silent_model_is_given_up(tmp_path: Path) -> None:
+    with stage(tmp_path, Line(text=""), tools=TOOLS, standard=False) as on:
+        end = on.end("go")
+        assert end.steps == 2
+        assert not [m for m in on.thread.messages() if m.role == "assistant"]
+
+
+def test_calls_form_on_the_screen(tmp_path: Path) -> None:
+    with stage(tmp_path, call("look", what="a very long thing"), "ok", tools=TOOLS, standard=False) as on:
+        forming = [s for s in on.say("go") if isinstance(s, Forming)]
+        assert forming[-1].name == "look"
+        assert "a very long thing" in forming[-1].arguments
+
+
+def test_a_tool_may_end_the_run(tmp_path: Path) -> None:
+    @tool(effect="none")
+    def finish(result: str) -> ToolOutput:
+        """Say that it is done.
+
+        Args:
+            result: what came of it
+        """
+        return ToolOutput(result, ends="completed", facts={"result": result})
+
+    with stage(tmp_path, call("finish", result="all green"), tools=(finish,), standard=False) as on:
+        end = on.end("go")
+        assert (end.end, end.text) == ("completed", "all green")
