@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 from backscroll.act.acting import Hands
 from backscroll.act.approval import Rules
 from backscroll.act.asking import Asker
-from backscroll.act.happening import Counted, Finished, Happening
+from backscroll.act.happening import Began, Counted, Finished, Happening
 from backscroll.act.instructing import instruct, system_text
 from backscroll.act.loop import Limits, Loop
 from backscroll.act.person import Nobody, Person
@@ -25,7 +25,7 @@ from backscroll.act.stopping import Stop
 from backscroll.act.tool import Tools
 from backscroll.act.toolbox import Toolbox
 from backscroll.engine.replying import AGENT, at_work, unanswered
-from backscroll.errors import InvalidInput
+from backscroll.errors import BackscrollError, InvalidInput
 from backscroll.llm.client import Client
 from backscroll.llm.providers import Provider, chosen, client_for
 from backscroll.vocab.message import Content, ContentLike, Message
@@ -144,7 +144,16 @@ class Agent:
     def events(self, content: ContentLike | None = None) -> Iterator[Happening]:
         """Say something, and get everything that happens as it happens. Without content: go on where it stopped."""
         self.stopping.clear()
-        return self._loop().events(content)
+        try:
+            loop = self._loop()
+        except BackscrollError as error:  # no key, say: what was said is kept all the same
+            said = None if content is None else self.thread.append("user", content).id
+            yield Began(said, resumed=content is None)
+            yield Finished(
+                "failed", error=error.message, hint=error.hint, message=said, exit_code=error.exit_code
+            )
+            return
+        yield from loop.events(content)
 
     def run(self, content: ContentLike, on: Callable[[Happening], None] | None = None) -> Finished:
         """Say something, and wait for the end; `on` hears of everything meanwhile."""

@@ -126,8 +126,10 @@ def test_a_prompt_of_ones_own(tmp_path: Path) -> None:
         assert f"Be a pirate in {on.root}" in first.text
         assert "{unknown}" in first.text
     with stage(tmp_path, "x", settings={"agent_prompt": str(tmp_path / "none.md")}) as on:
-        with pytest.raises(InvalidInput, match="system prompt"):
-            on.agent.events("hi")
+        end = on.end("hi")
+        assert end.end == "failed"
+        assert "system prompt" in end.error
+        assert on.thread.recent(1)[0].text == "hi"  # nothing that was said is lost
 
 
 def test_no_model_means_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
