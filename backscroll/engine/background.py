@@ -146,6 +146,11 @@ class Worker:
         """True while there is a thread of its own."""
         return self._thread is not None
 
+    @property
+    def busy(self) -> int:
+        """How many threads of the store it works on at this moment."""
+        return len(self._held)
+
     def _live(self) -> None:
         while not self._stop.is_set():
             self._wake.clear()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 #: The commands by what they are for, in the order of the help page.
 SECTIONS: Mapping[str, Sequence[str]] = {
+    "act": ("chat",),
     "read": ("threads", "show", "search", "recall", "log", "revisions", "diff", "summary", "tools"),
     "bring": ("import", "export", "sync", "new", "append"),
     "change": (
@@ -20,6 +21,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
 
 #: The module in `commands/` that holds a command.
 MODULES: Mapping[str, str] = {
+    "chat": "chat",
     "threads": "threads",
     "summary": "summary",
     "learned": "learned",

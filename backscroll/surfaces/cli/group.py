@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 
 import click
@@ -52,12 +53,19 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 
 def _begin(*, version: bool = False) -> None:  # noqa: ARG001 - handled by its callback
-    """Without a command: a friendly overview."""
+    """Without a command: the chat, or a friendly overview where nobody sits at a terminal."""
     ctx = click.get_current_context()
-    if ctx.invoked_subcommand is None:
+    if ctx.invoked_subcommand is not None:
+        return
+    session = session_of(ctx)
+    if sys.stdin.isatty() and sys.stdout.isatty() and not session.as_json:
+        from backscroll.surfaces.cli.commands.chat import chat
+
+        chat(session)
+    else:
         from backscroll.surfaces.cli.overview import overview
 
-        overview(session_of(ctx))
+        overview(session)
 
 
 def program() -> Program:

@@ -1,0 +1,344 @@
+"""The conversation in a terminal: what is typed becomes a message, a slash command or a command of the shell; what happens is drawn.
+
+Owns the `Talk` of this terminal and its loop. Inline, never full-screen: everything that was said stays in the scrollback.
+Before: `starting` (which thread). After: `player` draws, `person` asks, `slash` does what commands say. Refuses: the agent's
+work (`act`), and every decision on what is stored.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from backscroll.errors import BackscrollError
+from backscroll.surfaces.chat import asking, composing, heading, taskbar
+from backscroll.surfaces.chat.drawing import Region
+from backscroll.surfaces.chat.first_minute import FirstMinute
+from backscroll.surfaces.chat.interrupting import Interrupts
+from backscroll.surfaces.chat.keys import Aside
+from backscroll.surfaces.chat.line_input import LineInput
+from backscroll.surfaces.chat.pasting import clipboard_image
+from backscroll.surfaces.chat.person import TerminalPerson
+from backscroll.surfaces.chat.player import Player
+from backscroll.surfaces.chat.starting import title_from
+from backscroll.surfaces.chat.status import Figures, counted, status_line
+from backscroll.surfaces.chat.tool_lines import Folds, unfolded
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n.said import say
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from backscroll.act.agent import Agent
+    from backscroll.act.happening import Finished, Happening
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.thread import Thread
+    from backscroll.vocab.message import ContentLike
+    from backscroll.vocab.task import Task
+
+#: Makes the agent of a thread; the person is ours.
+MakeAgent = Callable[["Thread", TerminalPerson], "Agent"]
+
+
+class Chat:
+    """One conversation in one terminal."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        thread: Thread,
+        make_agent: MakeAgent,
+        console: Console,
+        *,
+        first_minute: FirstMinute | None = None,
+    ) -> None:
+        self._engine = engine
+        self._console = console
+        self._make_agent = make_agent
+        self._region = Region(console)
+        self._folds = Folds()
+        self._interrupts = Interrupts(self._unfold_running)
+        self._person = TerminalPerson(self)
+        self._hints = first_minute or FirstMinute(new=False)
+        self._attachments = composing.Attachments()
+        self._player: Player | None = None
+        self._figures = Figures()
+        self._task: Task | None = None
+        self._left = False
+        self._primed = False  # one more Ctrl-C leaves
+        self._thread = thread
+        self._agent = make_agent(thread, self._person)
+        self._input: LineInput | None = None
+        self._refresh()
+
+    # -- Talk ------------------------------------------------------------------------------------------------
+
+    @property
+    def engine(self) -> Engine:
+        """The store."""
+        return self._engine
+
+    @property
+    def thread(self) -> Thread:
+        """The conversation at hand."""
+        return self._thread
+
+    @property
+    def agent(self) -> Agent:
+        """Who answers in it."""
+        return self._agent
+
+    @property
+    def root(self) -> Path:
+        """The folder it works in."""
+        return self._agent.root
+
+    @property
+    def console(self) -> Console:
+        """Where things are printed."""
+        return self._console
+
+    @property
+    def width(self) -> int:
+        """Cells of a line."""
+        return self._console.size.width
+
+    def show(self, *what: RenderableType) -> None:
+        """Print something between the turns; words are made safe, drawings are taken as they are."""
+        for each in what:
+            self._region.print(Text(safe(each)) if isinstance(each, str) else each)
+
+    def ask(self, question: str, *, initial: str = "", lines: bool = False) -> str | None:
+        """A line (or, with `lines`, several) from the person; None where they turned away."""
+        with self.asking(bell=False):
+            return asking.ask(question, initial=initial, lines=lines)
+
+    def choose(self, title: str, options: Sequence[str], *, initial: int = 0) -> int | None:
+        """One of a few, by arrow keys or number; a long list narrows as one types. None where they turned away."""
+        with self.asking(bell=False):
+            return asking.choose(title, options, initial=initial, filtering=len(options) > 9)
+
+    def confirm(self, question: str, *, usual: bool = False) -> bool:
+        """Yes or no; Enter means what is usual, turning away means no."""
+        with self.asking(bell=False):
+            words = f"{question} {t('chat.yes_usual') if usual else t('chat.no_usual')} "
+            key = asking.press(words, ["y", "n", "\r"])
+        yes = key == "y" or (key == "\r" and usual)
+        self.show(Text(f"{safe(question)} {t('chat.yes') if yes else t('chat.no')}", style="dim"))
+        return yes
+
+    def play(self, happenings: Iterable[Happening]) -> Finished | None:
+        """Draw what an agent does as it happens, until it is finished or stopped."""
+        player = Player(self._region, self._folds, self._figures, self._counted)
+        self._player = player
+
+        def stopping() -> None:
+            player.stopping = True
+
+        try:
+            with self._interrupts.watching(self._agent.stop, stopping):
+                player.play(happenings)
+        except BackscrollError as error:
+            self._trouble(error)
+        except KeyboardInterrupt:
+            self.show(Text(t("chat.ended_stopped"), style="yellow"))
+            self._interrupts.count = max(1, self._interrupts.count)
+        finally:
+            self._player = None
+            self._figures = player.figures
+            self._refresh()
+        self._primed = self._interrupts.count > 0
+        if self._interrupts.count > 1:
+            self._left = True
+        return player.finished
+
+    def say(self, text: str) -> Finished | None:
+        """Send a message as if the person had typed it."""
+        try:
+            content = composing.message(self, text, self._attachments)
+        except BackscrollError as error:
+            self._trouble(error)
+            return None
+        return self._say(content, text)
+
+    def _say(self, content: ContentLike, text: str) -> Finished | None:
+        if not self._thread.info.title:
+            self._thread.rename(title_from(text))
+        try:
+            happenings = self._agent.events(content)
+        except BackscrollError as error:
+            self._trouble(error)
+            return None
+        self.show("")
+        done = self.play(happenings)
+        self.show("")
+        return done
+
+    def switch(self, thread: Thread) -> None:
+        """Go on in another conversation."""
+        agent = self._make_agent(thread, self._person)
+        self._agent.close()
+        self._thread, self._agent, self._input = thread, agent, None
+        self._figures = Figures()
+        self._refresh()
+        self.show(*heading.header(self))
+        self._offer_to_go_on()
+
+    def leave(self) -> None:
+        """End the program after this command."""
+        self._left = True
+
+    def unfold(self, number: int | None = None) -> None:
+        """Show what is behind a folded line, by its number or the last one."""
+        fold = self._folds.get(number)
+        if fold is None:
+            self.show(
+                Text(t("chat.no_fold") if number is None else t("chat.no_such_fold", n=number), style="dim")
+            )
+            return
+        self.show(*unfolded(fold))
+
+    # -- questions -------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def asking(self, *, bell: bool = True) -> Generator[None]:
+        """The terminal for a question: the drawing away, keys typed before it put aside."""
+        with self._region.paused(), self._interrupts.paused():
+            if bell and self._console.is_terminal:
+                self._console.file.write("\a")
+                self._console.file.flush()
+            yield
+
+    # -- the loop --------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Talk until the person leaves."""
+        self.show(*heading.header(self))
+        self.show(*(Text(line, style="cyan") for line in self._hints.welcome(offline=self._agent.offline)))
+        try:
+            self._offer_to_go_on()
+            text, cursor = "", None
+            while not self._left:
+                try:
+                    typed = self._read(text + self._interrupts.typed(), cursor)
+                except KeyboardInterrupt:
+                    text, cursor = "", None
+                    if self._primed:
+                        break
+                    self._primed = True
+                    continue
+                except EOFError:
+                    break
+                self._primed = False
+                text, cursor = "", None
+                if isinstance(typed, Aside):
+                    text, cursor = self._aside(typed)
+                else:
+                    self.take(typed)
+        finally:
+            self._agent.close()
+        self.show(Text(t("chat.goodbye", thread=self._thread.id[:8]), style="dim"))
+
+    def take(self, typed: str) -> None:
+        """What the person typed: a command of ours, one of the shell, or a message."""
+        from backscroll.surfaces.chat.slash import registry
+
+        words = typed.strip()
+        if not words:
+            return
+        if registry.is_slash(words):
+            registry.run(self, words)
+            self._refresh()
+            return
+        if words[0] in "!！" and words[1:].strip():
+            self.play(self._agent.command(words[1:].strip()))
+            return
+        done = self.say(typed.strip("\n"))
+        hint = self._hints.after_turn() if done is not None and done.end != "failed" else ""
+        if hint:
+            self.show(Text(hint, style="cyan"), "")
+
+    def _read(self, text: str, cursor: int | None) -> str | Aside:
+        if self._input is None:
+            self._input = LineInput(self, self._bars, self._attachments.add)
+        return self._input.read(text, cursor)
+
+    def _aside(self, key: Aside) -> tuple[str, int]:
+        """A key that needs the screen; gives the text to go on with."""
+        text, cursor = key.text, key.cursor
+        try:
+            match key.act:
+                case "unfold":
+                    self.unfold()
+                case "clipboard":
+                    mark = f"{self._attachments.add(clipboard_image())} "
+                    text, cursor = text[:cursor] + mark + text[cursor:], cursor + len(mark)
+                case "task_start":
+                    taskbar.start_task(self)
+                case "task_complete":
+                    taskbar.complete_task(self)
+                case "task_incomplete":
+                    taskbar.return_task(self)
+        except BackscrollError as error:
+            self._trouble(error)
+        self._refresh()
+        return text, cursor
+
+    def _offer_to_go_on(self) -> None:
+        left = self._agent.unfinished
+        if left and self.confirm(t("chat.unfinished", what=one_line(say(left))), usual=True):
+            self.play(self._agent.resume())
+
+    # -- figures ---------------------------------------------------------------------------------------------
+
+    def _counted(self, figures: Figures) -> Figures:
+        worker = self._engine.at_work
+        figures = counted(figures, self._agent.counted())
+        return replace(figures, works=0 if worker is None else worker.busy)
+
+    def _refresh(self) -> None:
+        """Look at what may have changed between the turns."""
+        agent = self._agent
+        self._figures = self._counted(
+            replace(self._figures, offline=agent.offline, provider=agent.provider_name, model=agent.model)
+        )
+        self._task = self._thread.tasks.current()
+
+    def _bars(self, room: int) -> list[str]:
+        """The two lines below the input."""
+        line = status_line(self._figures, room)
+        if self._primed:
+            line = t("chat.once_more")
+        return [taskbar.task_line(self._task, room), line]
+
+    def _unfold_running(self) -> None:
+        """Ctrl-O while an agent works."""
+        with self._region.lock:
+            self.unfold()
+
+    def _trouble(self, error: Exception) -> None:
+        from backscroll.surfaces.chat.slash.telling import trouble
+
+        trouble(self, error)
+
+
+def make_console() -> Console:
+    """The console of a chat: nothing in a text is taken for a command of the drawing."""
+    from rich.console import Console
+    from rich.theme import Theme
+
+    looks = Theme(
+        {"markdown.code": "bold cyan", "markdown.code_block": "none", "markdown.item.number": "cyan"}
+    )
+    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return Console(
+        file=sys.stdout, theme=looks, markup=False, emoji=False, highlight=False, no_color=plain or None
+    )

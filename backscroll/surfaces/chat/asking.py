@@ -1,0 +1,227 @@
+"""Small questions at the lower end of the terminal: one key, one line, one of a few.
+
+Owns asking and nothing else: every question takes its lines away again when it is answered, so that what remains on the screen
+is what the asker prints. Escape and Ctrl-C turn away. Refuses: what the answers mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from backscroll.surfaces.cli.cells import cut, wrap
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.i18n import t
+
+if TYPE_CHECKING:
+    from prompt_toolkit.application import Application
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+#: What people press who write with an input method: the full-width letter, or the word itself.
+SAME_KEY: Mapping[str, str] = {"是": "y", "否": "n", "？": "?"}
+_ROWS = 12  # of a list that are shown at once
+_PREVIEW = 6
+
+
+def press(words: str, keys: Sequence[str]) -> str:
+    """One of these keys; empty where the person turned away."""
+    bindings = _bindings()
+
+    def any_key(event: KeyPressEvent) -> None:
+        typed = plain_key(event.data)
+        if typed in keys:
+            event.app.exit(result=typed)
+
+    from prompt_toolkit.keys import Keys
+
+    bindings.add(Keys.Any)(any_key)
+    if "\r" in keys:
+        bindings.add("enter")(lambda event: event.app.exit(result="\r"))
+    _turning_away(bindings, "")
+    return _run(lambda: [("bold", safe(words))], bindings) or ""
+
+
+def plain_key(typed: str) -> str:
+    """A key without regard to case, width or input method."""
+    if len(typed) == 1 and 0xFF01 <= ord(typed) <= 0xFF5E:
+        typed = chr(ord(typed) - 0xFEE0)
+    return SAME_KEY.get(typed, typed).lower() if len(typed) == 1 else typed
+
+
+def ask(question: str, *, initial: str = "", lines: bool = False) -> str | None:
+    """A line, or several; None where the person turned away."""
+    from prompt_toolkit import PromptSession
+
+    bindings = _bindings()
+    _turning_away(bindings, None)
+    bindings.add("c-d")(_leave_empty)
+    bindings.add("enter")(lambda event: event.current_buffer.validate_and_handle())
+    newline = lambda event: event.current_buffer.insert_text("\n")  # noqa: E731 - one line says it
+    if lines:
+        bindings.add("escape", "enter")(newline)
+        bindings.add("c-j")(newline)
+    session: PromptSession[str | None] = PromptSession(
+        message=[("bold", safe(question)), ("", "\n" if lines else " ")],
+        multiline=lines,
+        key_bindings=bindings,
+        bottom_toolbar=t("chat.ask_lines_help") if lines else None,
+        prompt_continuation="",
+    )
+    session.app.ttimeoutlen = 0.1
+    return session.prompt(default=initial, handle_sigint=False)
+
+
+def choose(
+    title: str,
+    options: Sequence[str],
+    *,
+    initial: int = 0,
+    preview: Callable[[int], str] | None = None,
+    filtering: bool = False,
+) -> int | None:
+    """One of a few, by arrow keys or number; with `filtering`, typing narrows the list. None: turned away."""
+    if not options:
+        return None
+    chooser = Chooser(title, options, initial, preview, filtering=filtering)
+    return _run(chooser.fragments, chooser.bindings())
+
+
+class Chooser:
+    """A list in which one entry is marked."""
+
+    def __init__(
+        self,
+        title: str,
+        options: Sequence[str],
+        initial: int = 0,
+        preview: Callable[[int], str] | None = None,
+        *,
+        filtering: bool = False,
+    ) -> None:
+        self.title = title
+        self.options = [one_line(option) for option in options]
+        self.preview = preview
+        self.filtering = filtering
+        self.typed = ""
+        self.mark = min(max(0, initial), len(options) - 1)  # in what is shown
+
+    @property
+    def shown(self) -> list[int]:
+        """The options that fit what was typed: every word of it, in any order."""
+        words = self.typed.casefold().split()
+        return [n for n, o in enumerate(self.options) if all(w in o.casefold() for w in words)]
+
+    @property
+    def chosen(self) -> int | None:
+        """The option that is marked."""
+        shown = self.shown
+        return shown[min(self.mark, len(shown) - 1)] if shown else None
+
+    def move(self, by: int) -> None:
+        """Mark another one; the ends meet."""
+        size = len(self.shown)
+        self.mark = (min(self.mark, size - 1) + by) % size if size else 0
+
+    def type(self, text: str) -> int | None:
+        """A key that is no arrow: a number chooses at once, letters narrow the list."""
+        if self.filtering:
+            self.typed, self.mark = self.typed + text, 0
+            return None
+        number = plain_key(text)
+        if number.isdecimal() and number.isascii() and 1 <= int(number) <= len(self.options):
+            return int(number) - 1
+        return None
+
+    def bindings(self) -> KeyBindings:
+        """The keys."""
+        from prompt_toolkit.keys import Keys
+
+        bindings = _bindings()
+        steps = {"up": -1, "c-p": -1, "down": 1, "c-n": 1, "pageup": -_ROWS, "pagedown": _ROWS, "tab": 1}
+        for key, by in steps.items():
+            bindings.add(key)(lambda _event, by=by: self.move(by))
+
+        def enter(event: KeyPressEvent) -> None:
+            if self.chosen is not None:
+                event.app.exit(result=self.chosen)
+
+        def letter(event: KeyPressEvent) -> None:
+            found = self.type(event.data) if event.data.isprintable() else None
+            if found is not None:
+                event.app.exit(result=found)
+
+        def back(_event: KeyPressEvent) -> None:
+            self.typed, self.mark = self.typed[:-1], 0
+
+        bindings.add("enter")(enter)
+        bindings.add("backspace")(back)
+        bindings.add(Keys.Any)(letter)
+        _turning_away(bindings, None)
+        return bindings
+
+    def fragments(self) -> StyleAndTextTuples:
+        """What is drawn: title, the entries around the mark, a preview."""
+        from prompt_toolkit.application import get_app
+
+        size = get_app().output.get_size()
+        room, rows = max(20, size.columns - 1), max(3, min(_ROWS, size.rows - _PREVIEW - 4))
+        out: StyleAndTextTuples = [("bold", cut(safe(self.title), room))]
+        if self.filtering:
+            out.append(("", f"  {cut(safe(self.typed), room // 2)}▏"))
+        shown, chosen = self.shown, self.chosen
+        place = shown.index(chosen) if chosen is not None else 0
+        first = max(0, min(place - rows // 2, len(shown) - rows))
+        for index in shown[first : first + rows]:
+            marked = index == chosen
+            number = "" if self.filtering else f"{index + 1}. "
+            text = cut(f"{'❯' if marked else ' '} {number}{self.options[index]}", room)
+            out += [("", "\n"), ("bold fg:ansicyan" if marked else "", text)]
+        if not shown:
+            out += [("", "\n"), ("fg:ansibrightblack", f"  {t('chat.nothing_fits')}")]
+        if len(shown) > rows:
+            out += [("", "\n"), ("fg:ansibrightblack", f"  {place + 1}/{len(shown)}")]
+        if self.preview is not None and chosen is not None:
+            for line in list(wrap(safe(self.preview(chosen)), room - 4))[:_PREVIEW]:
+                out += [("", "\n"), ("fg:ansibrightblack", f"  │ {line}")]
+        help_line = t("chat.choose_filter_help") if self.filtering else t("chat.choose_help")
+        out += [("", "\n"), ("fg:ansibrightblack", cut(help_line, room))]
+        return out
+
+
+# -- the small applications --------------------------------------------------------------------------------------
+
+
+def _bindings() -> KeyBindings:
+    from prompt_toolkit.key_binding import KeyBindings
+
+    return KeyBindings()
+
+
+def _turning_away(bindings: KeyBindings, result: str | None) -> None:
+    def away(event: KeyPressEvent) -> None:
+        event.app.exit(result=result)
+
+    bindings.add("c-c")(away)
+    bindings.add("escape", eager=False)(away)
+
+
+def _leave_empty(event: KeyPressEvent) -> None:
+    """Ctrl-D turns away from an empty line; in a line it deletes, as everywhere."""
+    if event.current_buffer.text:
+        event.current_buffer.delete()
+    else:
+        event.app.exit(result=None)
+
+
+def _run(fragments: Callable[[], StyleAndTextTuples], bindings: KeyBindings) -> Any:
+    from prompt_toolkit.application import Application
+    from prompt_toolkit.layout import FormattedTextControl, Layout, Window
+
+    control = FormattedTextControl(fragments, focusable=True, show_cursor=False)
+    window = Window(control, dont_extend_height=True, wrap_lines=True, always_hide_cursor=True)
+    app: Application[Any] = Application(
+        Layout(window), key_bindings=bindings, erase_when_done=True, full_screen=False
+    )
+    app.ttimeoutlen = 0.1
+    return app.run(handle_sigint=False)

@@ -1,0 +1,39 @@
+"""A message from what was typed: the text as it is, with the pictures that were pasted and the files that it mentions.
+
+Owns the marks of pasted pictures in the text: a picture goes along as long as its mark stands there. Before: `pasting`. After:
+`mention` and `attaching` make the content.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from backscroll.surfaces.chat.talk import Talk
+    from backscroll.vocab.message import ContentLike
+
+
+class Attachments:
+    """Pictures that wait for their message."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, Path] = {}
+
+    def add(self, path: Path) -> str:
+        """Keep a picture; gives the mark that stands for it in the text."""
+        mark = f"[#{len(self._files) + 1} {path.name}]"
+        self._files[mark] = path
+        return mark
+
+    def taken(self, text: str) -> list[Path]:
+        """The pictures whose marks stand in a text; the others were taken back by deleting theirs."""
+        found = [path for mark, path in self._files.items() if mark in text]
+        self._files.clear()
+        return found
+
+
+def message(talk: Talk, text: str, attachments: Attachments) -> ContentLike:
+    """What is sent."""
+    attachments.taken(text)
+    return text

@@ -1,0 +1,149 @@
+"""The lower end of the terminal while an agent works: what is done is printed for good, what still moves is drawn again below it.
+
+Owns the live lines (an open block, a running tool, the status line), their erasing and redrawing, and the clock that turns the
+spinner. What was printed scrolls away like any other output; nothing takes the whole screen. Without a terminal there are no
+live lines at all. Refuses: deciding what to draw (`player`) and reading keys (`interrupting`).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+#: A terminal that knows it shows everything between these two at once; others ignore them.
+_TOGETHER, _SHOWN = "\x1b[?2026h", "\x1b[?2026l"
+_HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
+_TICK = 0.1  # seconds between two pictures of the spinner
+_SOFT = 0.04  # seconds in which several pieces of an answer are drawn together
+#: A picture that took long to make (a very long block) is made more seldom: at the most this share of the time is drawing.
+_SHARE = 4
+#: Lines of the screen that live lines leave to what was printed before.
+_LEFT = 4
+
+
+class Region:
+    """Printing above, live lines below."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self.console = console
+        self.lock = threading.RLock()
+        self._clock = clock
+        self._lines: Callable[[], Sequence[Text]] | None = None
+        self._drawn: list[int] = []  # cells of the live lines that stand on the screen
+        self._last = 0.0
+        self._cost = 0.0
+        self._paused = 0
+
+    @property
+    def live(self) -> bool:
+        """True where there is a terminal to draw on."""
+        return self.console.is_terminal
+
+    @property
+    def room(self) -> int:
+        """How many live lines there may be."""
+        return max(2, self.console.size.height - _LEFT)
+
+    @contextmanager
+    def drawing(self, lines: Callable[[], Sequence[Text]]) -> Generator[None]:
+        """Draw these lines, again and again, as long as the block runs."""
+        if not self.live:
+            yield
+            return
+        stop = threading.Event()
+        clock = threading.Thread(target=self._tick, args=(stop,), name="chat-spinner", daemon=True)
+        with self.lock:
+            self._lines = lines
+            self._write(_HIDE)
+        clock.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            clock.join()
+            with self.lock:
+                self._write(self._erasing() + _SHOW)
+                self._lines = None
+
+    @contextmanager
+    def paused(self) -> Generator[None]:
+        """Take the live lines away, so that somebody can be asked."""
+        with self.lock:
+            self._paused += 1
+            if self._lines is not None:
+                self._write(self._erasing() + _SHOW)
+        try:
+            yield
+        finally:
+            with self.lock:
+                self._paused -= 1
+                if self._lines is not None and not self._paused:
+                    self._write(_HIDE)
+                    self._draw()
+
+    def print(self, *what: RenderableType, end: str = "\n") -> None:
+        """Print for good, above the live lines."""
+        with self.lock:
+            if not self._drawn:
+                self.console.print(*what, end=end)
+                return
+            with self.console.capture() as caught:
+                self.console.print(*what, end=end)
+            self._write(_TOGETHER + self._erasing() + caught.get() + self._picture() + _SHOWN)
+
+    def touch(self) -> None:
+        """Something has changed: draw it soon."""
+        if not self.live:
+            return
+        with self.lock:
+            if self._clock() - self._last >= max(_SOFT, self._cost * _SHARE):
+                self._draw()
+
+    def _tick(self, stop: threading.Event) -> None:
+        while not stop.wait(max(_TICK, self._cost * _SHARE)):
+            with self.lock:
+                if not stop.is_set():
+                    self._draw()
+
+    def _draw(self) -> None:
+        if self._paused or self._lines is None:
+            return
+        began = self._clock()
+        self._write(_TOGETHER + self._erasing() + self._picture() + _SHOWN)
+        self._last = self._clock()
+        self._cost = self._last - began
+
+    def _picture(self) -> str:
+        """The live lines as they are written; each is cut so that no terminal wraps it."""
+        if self._lines is None or self._paused:
+            return ""
+        width = max(8, self.console.size.width - 1)
+        lines = [line.copy() for line in list(self._lines())[-self.room :]]
+        for line in lines:
+            line.truncate(width, overflow="ellipsis")
+        with self.console.capture() as caught:
+            for index, line in enumerate(lines):
+                self.console.print(line, end="\n" if index < len(lines) - 1 else "", soft_wrap=True)
+        self._drawn = [line.cell_len for line in lines]
+        return caught.get()
+
+    def _erasing(self) -> str:
+        """What takes the live lines away. A terminal that was made narrower has wrapped them meanwhile."""
+        before, self._drawn = self._drawn, []
+        if not before:
+            return ""
+        width = max(1, self.console.size.width)
+        rows = sum(max(1, -(-cells // width)) for cells in before)
+        up = f"\x1b[{rows - 1}A" if rows > 1 else ""
+        return f"\r{up}\x1b[J"
+
+    def _write(self, text: str) -> None:
+        self.console.file.write(text)
+        self.console.file.flush()

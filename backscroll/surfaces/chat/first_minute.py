@@ -1,0 +1,30 @@
+"""The first minute: a few hints, one at a time, for somebody whose store is still empty.
+
+Owns which hint comes when: one at the beginning, one after each of the first turns, then never again. Nothing has to be done to
+go on, and nothing is shown twice. Refuses: everything that is not a hint.
+"""
+
+from __future__ import annotations
+
+from backscroll.surfaces.i18n import t
+
+#: After the welcome: one hint after every turn.
+HINTS = ("context", "command", "mention", "task", "more")
+
+
+class FirstMinute:
+    """What is still to be told."""
+
+    def __init__(self, *, new: bool) -> None:
+        self._left = list(HINTS) if new else []
+        self._new = new
+
+    def welcome(self, *, offline: bool) -> list[str]:
+        """What is said at the beginning."""
+        if not self._new:
+            return []
+        return [t("chat.first_welcome"), t("chat.first_offline") if offline else t("chat.first_ask")]
+
+    def after_turn(self) -> str:
+        """The next hint; empty when all were given."""
+        return t(f"chat.first_{self._left.pop(0)}") if self._left else ""

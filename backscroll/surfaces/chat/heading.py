@@ -1,0 +1,56 @@
+"""The first lines of a chat: what, where, who answers, how to get help.
+
+Owns those lines. Everything in them that somebody else wrote (titles, folders) is made safe.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from backscroll.surfaces.cli.cells import cut
+from backscroll.surfaces.cli.conversation import title_of
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.surfaces.chat.talk import Talk
+
+_LAST = 2  # messages that are shown of a thread that goes on
+
+
+def header(talk: Talk) -> list[Text]:
+    """The header, and the last words of a thread that is older than this chat."""
+    agent, info = talk.agent, talk.thread.info
+    room = max(20, talk.console.size.width - 1)
+    who = t("chat.offline_header") if agent.offline else _who(agent.provider_name, agent.model)
+    out = [
+        Text.assemble(("Backscroll", "bold"), "  ", (cut(_folder(talk.root), max(8, room - 12)), "cyan")),
+        Text(cut(who, room), style="yellow" if agent.offline else "green"),
+    ]
+    if agent.offline:
+        out.append(Text(cut(t("chat.offline_how"), room), style="dim"))
+    out.append(Text(cut(t("chat.header_help"), room), style="dim"))
+    if agent.rules.trouble:
+        out.append(Text(cut(one_line(agent.rules.trouble), room), style="red"))
+    if info.messages:
+        about = f"{title_of(info)} · {count('words.messages', info.messages)} · {info.id[:8]}"
+        out += [Text(""), Text(cut(one_line(about), room), style="bold")]
+        for message in talk.thread.recent(_LAST):
+            words = one_line(message.text[:500])
+            if words and message.role in {"user", "assistant"}:
+                out.append(Text(cut(f"  {t(f'roles.{message.role}')}: {words}", room), style="dim"))
+    return [*out, Text("")]
+
+
+def _who(provider: str, model: str) -> str:
+    return one_line(" · ".join(part for part in (model, provider) if part))
+
+
+def _folder(root: Path) -> str:
+    home = Path.home()
+    return one_line(
+        f"~/{root.relative_to(home)}" if root.is_relative_to(home) and root != home else str(root)
+    )

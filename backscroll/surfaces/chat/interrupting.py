@@ -1,0 +1,155 @@
+"""Keys while an agent works: Ctrl-C stops it, what is typed ahead is kept for the next message.
+
+Owns the signal handlers and the state of the terminal during a run: no echo, so that typing does not tear the drawing. Ctrl-C
+stops the answer; a second one leaves the chat; a third does not wait any longer. Refuses: drawing, and deciding for the person:
+keys that were pressed before a question stood there are never its answer.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from types import FrameType
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+CTRL_O = b"\x0f"
+
+
+class Interrupts:
+    """How often the person wanted to stop, and what they typed meanwhile."""
+
+    def __init__(self, on_unfold: Callable[[], None] = lambda: None) -> None:
+        self.count = 0
+        self._typed = b""
+        self._on_unfold = on_unfold
+        self._listener: _Listener | None = None
+
+    def typed(self) -> str:
+        """What was typed ahead, without keys that are no text; asked for once."""
+        text = self._typed.decode("utf-8", "ignore").replace("\r", "\n")
+        self._typed = b""
+        return _CONTROL.sub("", _ESCAPES.sub("", text))
+
+    @contextmanager
+    def watching(self, stop: Callable[[], None], on_stop: Callable[[], None]) -> Generator[None]:
+        """As long as the block runs, Ctrl-C stops instead of raising."""
+        self.count = 0
+
+        def interrupted(_signal: int, _frame: FrameType | None) -> None:
+            self.count += 1
+            if self.count > 2:
+                raise KeyboardInterrupt  # whatever it waits for, the person does not
+            on_stop()
+            # Not from here: whoever is told may take locks that the interrupted code holds.
+            threading.Thread(target=stop, name="chat-stop", daemon=True).start()
+
+        if threading.current_thread() is not threading.main_thread():
+            yield  # signals belong to the main thread; programs that embed us stop by themselves
+            return
+        before = signal.signal(signal.SIGINT, interrupted)
+        try:
+            with self._listening():
+                yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @contextmanager
+    def _listening(self) -> Generator[None]:
+        if not _has_terminal():
+            yield
+            return
+        self._listener = _Listener(sys.stdin.fileno(), self._heard)
+        self._listener.begin()
+        try:
+            yield
+        finally:
+            self._listener.end()
+            self._listener = None
+
+    @contextmanager
+    def paused(self) -> Generator[None]:
+        """The terminal as it was, for a question; nothing typed before reaches it."""
+        listener = self._listener
+        if listener is None:
+            yield
+            return
+        listener.end()
+        try:
+            yield
+        finally:
+            listener.begin()
+
+    def _heard(self, data: bytes) -> None:
+        if CTRL_O in data:
+            self._on_unfold()
+        self._typed += data.replace(CTRL_O, b"")
+
+
+class _Listener:
+    """Reads keys in a thread of its own, with echo off."""
+
+    def __init__(self, handle: int, heard: Callable[[bytes], None]) -> None:
+        self._handle = handle
+        self._heard = heard
+        self._thread: threading.Thread | None = None
+        self._modes: list[object] | None = None
+        self._wake = (-1, -1)
+
+    def begin(self) -> None:
+        """Take the keyboard."""
+        import termios
+
+        modes = termios.tcgetattr(self._handle)
+        self._modes = list(modes)
+        quiet = list(modes)
+        quiet[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)  # signals stay: Ctrl-C is one
+        termios.tcsetattr(self._handle, termios.TCSANOW, quiet)
+        self._wake = os.pipe()
+        self._thread = threading.Thread(target=self._read, name="chat-keys", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Give the keyboard back, with what lies in it taken up."""
+        import termios
+
+        if self._thread is None:
+            return
+        os.write(self._wake[1], b".")
+        self._thread.join()
+        self._thread = None
+        os.close(self._wake[0])
+        os.close(self._wake[1])
+        termios.tcsetattr(self._handle, termios.TCSANOW, self._modes)  # pyright: ignore[reportArgumentType] - as it was given
+
+    def _read(self) -> None:
+        wake = self._wake[0]
+        while True:
+            ready, _, _ = select.select([self._handle, wake], [], [])
+            if self._handle in ready:
+                try:
+                    data = os.read(self._handle, 4096)
+                except OSError:
+                    return  # the terminal is gone
+                if not data:
+                    return
+                self._heard(data)
+                continue  # everything that was typed before the end belongs to us
+            if wake in ready:
+                return
+
+
+def _has_terminal() -> bool:
+    if sys.platform == "win32" or not sys.stdin.isatty():
+        return False
+    try:
+        os.tcgetpgrp(sys.stdin.fileno())
+    except OSError:
+        return False
+    return True

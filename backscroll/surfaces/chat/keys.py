@@ -1,0 +1,102 @@
+"""The keys of the input line, in one table, and what they are bound to.
+
+Owns which key does what while somebody types; the guide (`docs/chat.md`) lists the same. Keys that need the whole screen (a task
+is started, a fold is opened) end the input for a moment with what was typed kept aside. Refuses: doing those things (`app`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+Act: TypeAlias = Literal["task_start", "task_complete", "task_incomplete", "unfold", "clipboard"]
+
+#: What ends the input for a moment: the act, and its keys as prompt_toolkit names them.
+ACTS: tuple[tuple[Act, tuple[tuple[str, ...], ...]], ...] = (
+    ("task_start", (("f2",), ("escape", "n"))),
+    ("task_complete", (("f3",), ("escape", "c"))),
+    ("task_incomplete", (("f4",), ("escape", "i"))),
+    ("unfold", (("c-o",),)),
+    ("clipboard", (("c-v",),)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A key that needs the screen, and the text as it stands."""
+
+    act: Act
+    text: str
+    cursor: int
+
+
+def bindings(paste: Callable[[str], str]) -> KeyBindings:
+    """The keys. `paste` makes the words of a paste."""
+    from prompt_toolkit.key_binding import KeyBindings
+    from prompt_toolkit.keys import Keys
+
+    keys = KeyBindings()
+    for act, sequences in ACTS:
+        for sequence in sequences:
+            keys.add(*sequence)(_leaving(act))
+    keys.add("enter")(_enter)
+    keys.add("escape", "enter")(_newline)
+    keys.add("c-j")(_newline)
+    keys.add("c-c")(_interrupt)
+    keys.add("c-d")(_end)
+
+    def put(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(paste(event.data))
+
+    keys.add(Keys.BracketedPaste)(put)
+    return keys
+
+
+def _leaving(act: Act) -> Callable[[KeyPressEvent], None]:
+    def leave(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        event.app.erase_when_done = True
+        event.app.exit(result=Aside(act, buffer.text, buffer.cursor_position))
+
+    return leave
+
+
+def _enter(event: KeyPressEvent) -> None:
+    """Send; behind a backslash, a new line instead. A completion that is marked is taken first."""
+    buffer = event.current_buffer
+    state = buffer.complete_state
+    if state is not None and state.current_completion is not None:
+        buffer.complete_state = None
+        return
+    if buffer.document.text_before_cursor.endswith("\\"):
+        buffer.delete_before_cursor(1)
+        buffer.insert_text("\n")
+        return
+    if buffer.text.strip():
+        buffer.validate_and_handle()
+
+
+def _newline(event: KeyPressEvent) -> None:
+    event.current_buffer.insert_text("\n")
+
+
+def _interrupt(event: KeyPressEvent) -> None:
+    """Ctrl-C clears a line; on an empty one it is for the chat."""
+    if event.current_buffer.text:
+        event.current_buffer.reset()
+    else:
+        event.app.erase_when_done = True
+        event.app.exit(exception=KeyboardInterrupt)
+
+
+def _end(event: KeyPressEvent) -> None:
+    buffer = event.current_buffer
+    if buffer.text:
+        buffer.delete()
+    else:
+        event.app.exit(exception=EOFError)

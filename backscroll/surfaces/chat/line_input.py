@@ -1,0 +1,101 @@
+"""The line in which a person types: several lines, history, completion, the bars below it.
+
+Owns the input session. It lives as long as the chat; every message is one call. Before: `keys`, `history_file`, `pasting`.
+After: `app` decides what the words mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.styles import Style
+
+from backscroll.surfaces.chat.history_file import FolderHistory, history_path
+from backscroll.surfaces.chat.keys import Aside, bindings
+from backscroll.surfaces.chat.pasting import pasted
+
+if TYPE_CHECKING:
+    from backscroll.surfaces.chat.talk import Talk
+
+#: No ground of its own below the input: bars are dim text, readable on dark and on light.
+_STYLE = Style.from_dict(
+    {
+        "bottom-toolbar": "noreverse fg:ansibrightblack bg:default",
+        "bottom-toolbar.text": "noreverse fg:ansibrightblack bg:default",
+        "prompt": "bold fg:ansicyan",
+    }
+)
+PROMPT = "› "
+
+
+class LineInput:
+    """Reads what the person types next."""
+
+    def __init__(self, talk: Talk, bars: Callable[[int], list[str]], on_image: Callable[[Path], str]) -> None:
+        self._talk = talk
+        self._bars = bars
+        self._on_image = on_image
+        self.session: PromptSession[str | Aside] = PromptSession(
+            message=[("class:prompt", PROMPT)],
+            multiline=True,
+            key_bindings=bindings(self._paste),
+            history=FolderHistory(history_path(talk.root)),
+            completer=_Completions(talk),
+            complete_while_typing=True,
+            enable_history_search=False,
+            enable_open_in_editor=True,
+            enable_suspend=True,
+            tempfile_suffix=".md",
+            prompt_continuation=" " * len(PROMPT),
+            bottom_toolbar=self._toolbar,
+            style=_STYLE,
+            reserve_space_for_menu=6,
+        )
+        self.session.app.ttimeoutlen = 0.1
+        self.session.app.timeoutlen = 0.5
+
+    def read(self, text: str = "", cursor: int | None = None) -> str | Aside:
+        """The next message, or a key that needs the screen. Ctrl-C raises `KeyboardInterrupt`, Ctrl-D `EOFError`."""
+        self.session.app.erase_when_done = False
+        start = Document(text, len(text) if cursor is None else min(cursor, len(text)))
+        return self.session.prompt(default=start, handle_sigint=False)
+
+    def _paste(self, data: str) -> str:
+        found = pasted(data, self._talk.root)
+        marks = [self._on_image(path) for path in found.images]
+        return found.text + "".join(f"{mark} " for mark in marks)
+
+    def _toolbar(self) -> StyleAndTextTuples:
+        room = max(10, self.session.app.output.get_size().columns - 1)
+        return [("", "\n".join(line for line in self._bars(room) if line))]
+
+
+class _Completions(Completer):
+    """Slash commands and their arguments, files after `@`."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """What may come next."""
+        text = document.text_before_cursor
+        if text.startswith(("/", "／")):
+            from backscroll.surfaces.chat.slash import registry
+
+            found = registry.complete(self._talk, text)
+        elif "@" in text.rpartition("\n")[2]:
+            from backscroll.surfaces.chat import mention
+
+            found = mention.complete(self._talk, text)
+        else:
+            return
+        for each in found:
+            yield Completion(
+                each.text, start_position=each.start, display=each.display, display_meta=each.meta
+            )

@@ -1,0 +1,126 @@
+"""How Markdown looks in the terminal: paragraphs that wrap between Chinese characters, plain headings, code in the terminal's own colours.
+
+Owns rendering one block to lines. Text must be safe already (`surfaces/cli/plain`). Addresses are written out, never hidden
+behind words: what one reads is where a link goes. Refuses: cutting a stream into blocks (`markdown_stream`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich import markdown as rich_markdown
+from rich.segment import Segment
+from rich.syntax import Syntax
+from rich.text import Text
+
+from backscroll.surfaces.cli.cells import width, wrap
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.markdown import MarkdownElement
+
+#: A theme made of the sixteen colours that a terminal's user has chosen: readable on dark and on light ground.
+_THEME = "ansi_dark"
+Lines = list[list[Segment]]
+
+
+class _Paragraph(rich_markdown.Paragraph):
+    """A paragraph whose lines are broken by the rules of Chinese typesetting too."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in folded(self.text, options.max_width):
+            yield line
+
+
+class _Heading(rich_markdown.Heading):
+    """A heading on the left, whatever its level."""
+
+    LEVEL_ALIGN: ClassVar[dict[str, rich_markdown.JustifyMethod]] = {}
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        text = self.text.copy()
+        text.stylize("bold cyan" if self.tag in {"h1", "h2"} else "bold")
+        for line in folded(text, options.max_width):
+            yield line
+
+
+class _Code(rich_markdown.CodeBlock):
+    """Code, two cells in, without a ground of its own, so that it can be copied."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        room = max(8, options.max_width - 2)
+        code = Syntax(
+            str(self.text).rstrip("\n"),
+            self.lexer_name,
+            theme=_THEME,
+            background_color="default",
+            word_wrap=True,
+            code_width=room,
+        )
+        for line in console.render_lines(code, options.update(width=room), pad=False):
+            yield Segment("  ")
+            yield from _trimmed(line)
+            yield Segment.line()
+
+
+class Look(rich_markdown.Markdown):
+    """Markdown as we draw it."""
+
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **rich_markdown.Markdown.elements,
+        "paragraph_open": _Paragraph,
+        "heading_open": _Heading,
+        "fence": _Code,
+        "code_block": _Code,
+    }
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source, code_theme=_THEME, hyperlinks=False)
+
+
+def block_lines(console: Console, source: str, room: int) -> Lines:
+    """A block as lines of segments, without blank lines around it."""
+    options = console.options.update(width=max(8, room), height=None)
+    lines = [_trimmed(line) for line in console.render_lines(Look(source), options, pad=False)]
+    while lines and not _said(lines[0]):
+        lines.pop(0)
+    while lines and not _said(lines[-1]):
+        lines.pop()
+    return lines
+
+
+def as_texts(lines: Lines) -> list[Text]:
+    """Lines as texts, for the live part of the screen or for printing one by one."""
+    return [Text.assemble(*((s.text, s.style or "") for s in line if not s.control)) for line in lines]
+
+
+def folded(text: Text, room: int) -> list[Text]:
+    """A text in lines that fit; styles go along."""
+    out: list[Text] = []
+    for line in text.split("\n", allow_blank=True):
+        plain = line.plain
+        if width(plain) <= room:
+            out.append(line)
+            continue
+        start = 0
+        for piece in wrap(plain, room):
+            body = piece.lstrip(" ") if start else piece
+            found = plain.find(body, start)
+            found = start if found < 0 else found
+            out.append(line[found : found + len(body)])
+            start = found + len(body)
+    return out
+
+
+def _trimmed(line: list[Segment]) -> list[Segment]:
+    """Without the spaces at the end, which a narrower window would wrap."""
+    out = [s for s in line if not s.control]
+    while out and not out[-1].text.strip(" ") and not (out[-1].style and out[-1].style.bgcolor):
+        out.pop()
+    if out and out[-1].text.endswith(" "):
+        out[-1] = Segment(out[-1].text.rstrip(" "), out[-1].style)
+    return out
+
+
+def _said(line: list[Segment]) -> bool:
+    return any(s.text.strip() for s in line)

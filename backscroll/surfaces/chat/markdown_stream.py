@@ -1,0 +1,121 @@
+"""Markdown that arrives in pieces, cut into blocks that will not change any more and one that still may.
+
+Owns the cutting. A block is done when another one has begun on a whole line after it; an item of a list when the next one has.
+So what was printed for good never has to be taken back, and only the last block is drawn again. Text is made safe for a
+terminal on the way in. Refuses: drawing (`markdown_look`, `player`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from backscroll.surfaces.cli.plain import safe
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_FENCE = re.compile(r"\s*(```|~~~)[^`\n]*\n")
+_LISTS = {"bullet_list_open", "ordered_list_open"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block of Markdown that is whole. `close`: it follows the one before without a blank line (items of a list)."""
+
+    source: str
+    close: bool = False
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt().enable("strikethrough").enable("table")
+
+
+class MarkdownStream:
+    """Takes pieces of an answer, gives blocks."""
+
+    def __init__(self) -> None:
+        self._text = ""  # what is not given away as a block yet
+        self._held = ""  # a carriage return at the end of a piece: its line feed may be in the next
+        self._close = False
+
+    @property
+    def open(self) -> Block | None:
+        """The block that still may change; None where there is nothing."""
+        return Block(self._text, self._close) if self._text.strip() else None
+
+    @property
+    def is_table(self) -> bool:
+        """True where the open block is a table: each new row may change the width of all."""
+        lines = self._text.lstrip("\n").split("\n", 2)
+        return len(lines) > 1 and "|" in lines[0] and set(lines[1]) <= set("|-: ") and "-" in lines[1]
+
+    def feed(self, piece: str) -> list[Block]:
+        """More of the text; gives the blocks that are whole now."""
+        piece = self._held + piece
+        self._held = "\r" if piece.endswith("\r") else ""
+        piece = safe(piece.removesuffix("\r"))
+        line = self._text[self._text.rfind("\n") + 1 :]  # the end of the line before may complete a fence
+        self._text += piece
+        return self._cut() if "\n" in piece and not self._inside_code(line + piece) else []
+
+    def finish(self) -> list[Block]:
+        """Nothing more comes: the rest, as blocks."""
+        self._text += safe(self._held) + "\n"
+        self._held = ""
+        done = self._cut()
+        last = self.open
+        self._text, self._close = "", False
+        return [*done, *([last] if last else [])]
+
+    def drop(self) -> None:
+        """What came is not valid any more: begin again with nothing."""
+        self._text, self._held, self._close = "", "", False
+
+    def _inside_code(self, news: str) -> bool:
+        """True where a fence is open and nothing new can close it: long code is not parsed again for every line."""
+        began = _FENCE.match(self._text)
+        return began is not None and began[1] not in news
+
+    def _cut(self) -> list[Block]:
+        """Take away what is whole. The last line counts only when it has ended: `#` may become a word with a hash."""
+        whole = self._text[: self._text.rfind("\n") + 1]
+        starts = _starts(_parser().parse(whole))
+        if len(starts) < 2:
+            return []
+        lines = whole.splitlines(keepends=True)
+        out: list[Block] = []
+        close = self._close
+        for (first, _), (after, item) in zip(starts, starts[1:], strict=False):
+            source = "".join(lines[first:after])
+            out.append(Block(source, close))
+            close = item and not source.endswith("\n\n")
+        end = starts[-1][0]
+        self._text = "".join(lines[end:]) + self._text[len(whole) :]
+        self._close = close
+        return out
+
+
+def _starts(tokens: list[Token]) -> list[tuple[int, bool]]:
+    """Where blocks begin: the line, and whether it is a further item of the same list."""
+    out: list[tuple[int, bool]] = []
+    items = 0
+    for token in tokens:
+        if token.map is None:
+            continue
+        if token.level == 0 and token.nesting >= 0:
+            if token.type in _LISTS:
+                items = 0
+            else:
+                out.append((token.map[0], False))
+        elif token.level == 1 and token.type == "list_item_open":
+            out.append((token.map[0], items > 0))
+            items += 1
+    # What stands before the first block (blank lines, definitions of links) goes with it.
+    return [(0, False), *out[1:]] if out else []

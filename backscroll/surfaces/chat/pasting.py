@@ -1,0 +1,121 @@
+"""What comes by pasting: text as it is, files and pictures as attachments, a picture from the clipboard.
+
+Owns telling a dropped file from a text that mentions one, and asking the clipboard. A terminal hands a dropped file over as its
+path, quoted or escaped in the manner of shells, or as a `file://` address. Refuses: reading the files (`attaching`).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from backscroll.errors import NotFound
+from backscroll.surfaces.i18n import t
+
+IMAGES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
+_LONGEST = 4000  # characters: nobody drops so many files at once
+_SECONDS = 5.0
+_LARGEST = 20_000_000
+#: Programs that hand over a picture from the clipboard as PNG, and when they can be used.
+_CLIPBOARDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("WAYLAND_DISPLAY", ("wl-paste", "--no-newline", "--type", "image/png")),
+    ("DISPLAY", ("xclip", "-selection", "clipboard", "-target", "image/png", "-out")),
+    ("", ("pngpaste", "-")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pasted:
+    """A paste: words for the line, and files that go along with the message."""
+
+    text: str
+    images: tuple[Path, ...] = ()
+
+
+def pasted(data: str, root: Path) -> Pasted:
+    """What a paste means. Pictures go along; other dropped files are mentioned with `@`; everything else is text."""
+    data = data.replace("\r\n", "\n").replace("\r", "\n")
+    files = dropped(data)
+    if not files:
+        return Pasted(data)
+    images = tuple(f for f in files if f.suffix.lower() in IMAGES)
+    others = [mention(f, root) for f in files if f not in images]
+    return Pasted(" ".join(others) + (" " if others else ""), images)
+
+
+def dropped(data: str) -> list[Path]:
+    """The files that a paste consists of; empty where it is anything else."""
+    text = data.strip()
+    if not text or len(text) > _LONGEST or not text.startswith(("/", "~/", "file://", "'", '"')):
+        return []
+    whole = Path(text).expanduser() if text.startswith(("/", "~/")) else None
+    if whole is not None and _is_file(whole):  # a path with spaces that nobody quoted
+        return [whole]
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return []
+    found = [_path(word) for word in words]
+    files = [f for f in found if f is not None and f.is_absolute() and _is_file(f)]
+    return files if len(files) == len(words) else []
+
+
+def mention(path: Path, root: Path) -> str:
+    """A file as it is mentioned in a message: from the folder on, in quotes where a space would end it."""
+    shown = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+    return f'@"{shown}"' if any(c.isspace() for c in shown) else f"@{shown}"
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _path(word: str) -> Path | None:
+    if word.startswith("file://"):
+        address = urlsplit(word)
+        return Path(unquote(address.path)) if address.netloc in {"", "localhost"} else None
+    return Path(word).expanduser() if word.startswith(("/", "~/")) else None
+
+
+def clipboard_image() -> Path:
+    """The picture on the clipboard, in a file of its own; says what is missing where there is none."""
+    tried: list[str] = []
+    for variable, command in _CLIPBOARDS:
+        if variable and not os.environ.get(variable):
+            continue
+        if shutil.which(command[0]) is None:
+            tried.append(command[0])
+            continue
+        data = _output(command)
+        if data.startswith(b"\x89PNG"):
+            return _kept(data)
+        raise NotFound(t("chat.clipboard_empty"), hint=t("chat.clipboard_empty_hint"))
+    names = ", ".join(tried or ["wl-paste", "xclip", "pngpaste"])
+    raise NotFound(t("chat.no_clipboard"), hint=t("chat.no_clipboard_hint", names=names))
+
+
+def _output(command: tuple[str, ...]) -> bytes:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return b""
+    return done.stdout if done.returncode == 0 and len(done.stdout) <= _LARGEST else b""
+
+
+def _kept(data: bytes) -> Path:
+    """Only until the message is sent: the record keeps the picture itself."""
+    handle, name = tempfile.mkstemp(prefix="backscroll-clipboard-", suffix=".png")
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+    return Path(name)

@@ -1,0 +1,264 @@
+"""The person at this terminal: approves, refuses with a reason, judges results, answers questions.
+
+Owns what is shown before a decision (the command to the letter, the diff, warnings, that it was refused before) and the keys of
+it. A key that was pressed before the question stood there decides nothing. Escape and Ctrl-C stop the run. Before: `act/person`.
+After: `asking`. Refuses: rules (`act/approval`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from rich.text import Text
+
+from backscroll.act.person import Decision, Judgement, Proposal, Span
+from backscroll.surfaces.chat import asking
+from backscroll.surfaces.chat.diffs import BRIEF, diff_lines
+from backscroll.surfaces.chat.markdown_look import as_texts, block_lines
+from backscroll.surfaces.cli.cells import cut, wrap
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.i18n.said import say
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_SPANS: tuple[Span, ...] = ("once", "session", "project", "always")
+_TEXT = 30  # lines of a preview's text that are shown at once
+
+
+class Place(Protocol):
+    """Where questions are shown: the live lines are away, nothing typed ahead is left, and the bell has rung."""
+
+    def asking(self) -> AbstractContextManager[None]:
+        """For the time of a question."""
+        ...
+
+    def show(self, *what: RenderableType) -> None:
+        """Print something."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """Cells of a line."""
+        ...
+
+
+class TerminalPerson:
+    """Asks whoever sits at the terminal."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    # -- approval --------------------------------------------------------------------------------------------
+
+    def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
+        """One decision for each, one by one or all at once."""
+        with self._place.asking():
+            if len(proposals) > 1:
+                self._list(proposals)
+            out: list[Decision] = []
+            for number, proposal in enumerate(proposals, 1):
+                rest = proposals[number - 1 :]
+                decision, all_of_them = self._one(proposal, number, len(proposals))
+                out.append(decision)
+                self._place.show(_outcome(proposal, decision))
+                if all_of_them:
+                    out += [decision] * (len(rest) - 1)
+                    break
+            return out
+
+    def _list(self, proposals: Sequence[Proposal]) -> None:
+        self._place.show("", Text(count("chat.several", len(proposals)), style="bold"))
+        for number, proposal in enumerate(proposals, 1):
+            line = f"  {number}. {one_line(proposal.tool)}  {one_line(say(proposal.preview.line))}"
+            self._place.show(Text(cut(line, self._place.width - 1)))
+
+    def _one(self, proposal: Proposal, number: int, of: int) -> tuple[Decision, bool]:
+        """A decision, and whether it is meant for all that follow."""
+        self._place.show("", *proposal_lines(proposal, number, of, self._place.width))
+        keys = ["y", "n", "a", "s", "e", "d"]
+        words = t("chat.approve_keys")
+        if of > 1 and number < of:
+            keys += ["+", "-"]
+            words += " · " + t("chat.approve_all_keys")
+        if not _more(proposal):
+            keys.remove("d")
+        else:
+            words += " · " + t("chat.approve_more_key")
+        words += " · " + t("chat.approve_stop_key")
+        pattern = suggested(proposal)
+        while True:
+            match asking.press(words, keys):
+                case "y":
+                    return Decision(True), False
+                case "+":
+                    return Decision(True), True
+                case "n" | "-" as key:
+                    reason = asking.ask(t("chat.why_not"))
+                    if reason is not None:
+                        return Decision(False, reason.strip()), key == "-"
+                case "s":
+                    return Decision(True, span="session", pattern=pattern), False
+                case "a":
+                    decision = self._for_longer(pattern)
+                    if decision is not None:
+                        return decision, False
+                case "e":
+                    edited = asking.ask(t("chat.edit_pattern"), initial=pattern)
+                    decision = self._for_longer(edited.strip()) if edited is not None else None
+                    if decision is not None:
+                        return decision, False
+                case "d":
+                    self._place.show(*whole_preview(proposal))
+                case _:
+                    raise KeyboardInterrupt
+
+    def _for_longer(self, pattern: str) -> Decision | None:
+        """For how long; None where the person came back from here."""
+        shown = one_line(pattern) or t("chat.exactly_this")
+        found = asking.choose(
+            t("chat.for_how_long", pattern=shown), [t(f"chat.span_{span}") for span in _SPANS], initial=1
+        )
+        if found is None:
+            return None
+        span = _SPANS[found]
+        return Decision(True, span=span, pattern="" if span == "once" else pattern)
+
+    # -- results and questions -------------------------------------------------------------------------------
+
+    def judge(self, result: str, command: str = "") -> Judgement:
+        """Is it done? Not yet takes feedback, and pictures by their paths."""
+        with self._place.asking():
+            self._place.show("", Text(t("chat.result_title"), style="bold green"))
+            self._place.show(*_markdown(self._place, result))
+            if command:
+                self._place.show(
+                    Text.assemble((t("chat.result_command"), "dim"), " ", (safe(command), "bold"))
+                )
+            while True:
+                match asking.press(t("chat.judge_keys"), ["y", "n", "l", "\r"]):
+                    case "y":
+                        self._place.show(Text(f"✓ {t('chat.accepted')}", style="green"))
+                        return Judgement(True)
+                    case "n":
+                        judgement = self._not_yet()
+                        if judgement is not None:
+                            return judgement
+                    case "l":
+                        self._place.show(Text(t("chat.left_open"), style="dim"))
+                        return Judgement(None)
+                    case "\r":
+                        continue  # a return that was meant for something else accepts nothing
+                    case _:
+                        raise KeyboardInterrupt
+
+    def _not_yet(self) -> Judgement | None:
+        feedback = asking.ask(t("chat.what_is_missing"), lines=True)
+        if feedback is None:
+            return None
+        images: list[str] = []
+        while (given := asking.ask(t("chat.add_image"))) and given.strip():
+            path = Path(given.strip().strip("'\"")).expanduser()
+            if path.is_file():
+                images.append(str(path))
+            else:
+                self._place.show(Text(t("chat.no_such_file", path=one_line(str(path))), style="yellow"))
+        self._place.show(Text(f"↺ {t('chat.not_yet', feedback=one_line(feedback) or '–')}", style="yellow"))
+        return Judgement(False, feedback.strip(), tuple(images))
+
+    def answer(self, question: str, options: Sequence[str] = ()) -> str | None:
+        """One of the options, or an answer of one's own; None leaves the question open."""
+        with self._place.asking():
+            self._place.show("", Text(t("chat.question_title"), style="bold cyan"))
+            self._place.show(*_markdown(self._place, question))
+            given = self._chosen(options)
+            if given is None:
+                self._place.show(Text(t("chat.left_open"), style="dim"))
+            else:
+                self._place.show(Text.assemble(("› ", "cyan"), safe(given)))
+            return given
+
+    def _chosen(self, options: Sequence[str]) -> str | None:
+        if options:
+            found = asking.choose(t("chat.answer_choose"), [*options, t("chat.answer_own")])
+            if found is None:
+                return None
+            if found < len(options):
+                return options[found]
+        given = asking.ask(t("chat.answer_free"), lines=True)
+        return given.strip() if given is not None and given.strip() else None
+
+
+# -- what is shown -----------------------------------------------------------------------------------------------
+
+
+def proposal_lines(proposal: Proposal, number: int, of: int, width: int) -> list[Text]:
+    """A proposal as one decides on it."""
+    preview = proposal.preview
+    place = f" ({number}/{of})" if of > 1 else ""
+    title = t(f"chat.wants_{proposal.effect}", tool=one_line(proposal.tool))
+    out = [Text(f"▲ {title}{place}", style="bold yellow")]
+    if proposal.refused_before is not None:
+        reason = one_line(proposal.refused_before)
+        said = t("chat.refused_before_with", reason=reason) if reason else t("chat.refused_before")
+        out.append(Text(f"  ⟲ {said}", style="bold red"))
+    out += [Text(f"  ! {one_line(say(warning))}", style="bold red") for warning in preview.warnings]
+    if preview.command:
+        lines = safe(preview.command).split("\n")
+        out += [Text(f"  {'$ ' if n == 0 else '  '}{line}", style="bold") for n, line in enumerate(lines)]
+    elif preview.line:
+        out += [Text(f"  {line}") for line in wrap(one_line(say(preview.line)), max(20, width - 3))]
+    if preview.text:
+        out += [Text(f"  {line}") for line in _bounded(preview.text)]
+    if preview.diff:
+        out += diff_lines(preview.diff, BRIEF)
+    return out
+
+
+def whole_preview(proposal: Proposal) -> list[Text]:
+    """Everything there is to see, however long."""
+    out = [Text(f"  {line}") for line in safe(proposal.preview.text).rstrip("\n").split("\n") if line]
+    return [*out, *diff_lines(proposal.preview.diff, None)]
+
+
+def suggested(proposal: Proposal) -> str:
+    """What else a lasting decision might cover, as the rules would write it."""
+    from backscroll.act import approval_rules
+
+    return approval_rules.suggested(proposal)
+
+
+def _more(proposal: Proposal) -> bool:
+    preview = proposal.preview
+    return preview.diff.count("\n") > BRIEF or preview.text.count("\n") >= _TEXT
+
+
+def _bounded(text: str) -> list[str]:
+    lines = safe(text).rstrip("\n").split("\n")
+    left = len(lines) - _TEXT
+    return lines if left <= 0 else [*lines[:_TEXT], t("chat.diff_more", n=left)]
+
+
+def _outcome(proposal: Proposal, decision: Decision) -> Text:
+    tool = one_line(proposal.tool)
+    if not decision.allowed:
+        reason = one_line(decision.reason)
+        said = t("chat.refused_with", reason=reason) if reason else t("chat.refused")
+        return Text(f"✗ {tool}: {said}", style="yellow")
+    if decision.span == "once":
+        return Text(f"✓ {tool}: {t('chat.allowed')}", style="green")
+    pattern = one_line(decision.pattern) or t("chat.exactly_this")
+    said = t("chat.allowed_for", span=t(f"chat.span_{decision.span}"), pattern=pattern)
+    return Text(f"✓ {tool}: {said}", style="green")
+
+
+def _markdown(place: Place, source: str) -> list[Text]:
+    from rich.console import Console
+
+    room = max(20, place.width - 3)
+    lines = as_texts(block_lines(Console(width=room, force_terminal=True), safe(source), room))
+    return [Text.assemble("  ", line) for line in lines]

@@ -1,0 +1,75 @@
+"""Choosing a past conversation: a list that narrows as one types, with the last words of the one that is marked.
+
+Owns what such a list says about a thread. Only as many threads are read as anybody would look through, and a preview is read when
+its thread is marked. Refuses: what to do with the choice (`starting`, `/threads`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backscroll.surfaces.chat import asking
+from backscroll.surfaces.cli.conversation import project_name, title_of
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from backscroll.engine.engine import Engine
+    from backscroll.vocab.thread import ThreadInfo
+
+_MOST = 500  # threads that are offered
+_LAST = 3  # messages of a preview
+_EXCERPT = 300
+
+
+def pick_thread(engine: Engine, root: Path | None = None) -> ThreadInfo | None:
+    """A past thread, those of this folder first; None where there is none, or the person turned away."""
+    infos = offered(engine, root)
+    seen: dict[int, str] = {}
+
+    def preview(index: int) -> str:
+        if index not in seen:
+            seen[index] = preview_of(engine, infos[index])
+        return seen[index]
+
+    found = asking.choose(
+        t("chat.pick_thread"), [label(info) for info in infos], preview=preview, filtering=True
+    )
+    return None if found is None else infos[found]
+
+
+def offered(engine: Engine, root: Path | None = None) -> Sequence[ThreadInfo]:
+    """The threads with something in them, newest first; those of a folder before the others."""
+    infos = [i for i in engine.threads(limit=_MOST) if i.messages and not i.forgotten]
+    return sorted(infos, key=lambda info: not (root is not None and of_folder(info, root)))
+
+
+def of_folder(info: ThreadInfo, root: Path) -> bool:
+    """True for a thread that works in a folder."""
+    return info.metadata.get("workspace") == str(root)
+
+
+def label(info: ThreadInfo) -> str:
+    """A thread in one line."""
+    facts = [
+        one_line(title_of(info)),
+        count("words.messages", info.messages),
+        shown(info.updated_at, short=True),
+        project_name(info.project),
+        info.id[:8],
+    ]
+    return " · ".join(fact for fact in facts if fact)
+
+
+def preview_of(engine: Engine, info: ThreadInfo) -> str:
+    """The last words of a thread."""
+    lines: list[str] = []
+    for message in engine.thread(info.id).recent(_LAST):
+        words = one_line(message.text[:_EXCERPT])
+        if words:
+            lines.append(f"{t(f'roles.{message.role}')}: {words}")
+    return "\n".join(lines)

@@ -1,0 +1,265 @@
+"""Draws what an agent does, as it happens.
+
+Owns the order of things on the screen: whole blocks of the answer printed for good, the open one below them, thinking while it
+lasts and then folded, tool calls as lines, the status line at the end. Before: `act/loop` (happenings). After: `drawing` (the
+screen). Refuses: reading keys, asking the person.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from backscroll.act.happening import (
+    Asked,
+    Began,
+    Called,
+    Calling,
+    Finished,
+    Forming,
+    Happening,
+    Noted,
+    Output,
+    Said,
+    Step,
+    Thought,
+)
+from backscroll.surfaces.chat.markdown_look import as_texts, block_lines
+from backscroll.surfaces.chat.markdown_stream import Block, MarkdownStream
+from backscroll.surfaces.chat.status import Figures, asked, status_line
+from backscroll.surfaces.chat.tool_lines import (
+    Fold,
+    Folds,
+    Running,
+    forming_line,
+    running_line,
+)
+from backscroll.surfaces.cli.cells import wrap
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.i18n.said import say
+
+if TYPE_CHECKING:
+    from backscroll.surfaces.chat.drawing import Region
+
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_THINKING = 3  # lines of thinking that are shown while it lasts
+_WIDEST = 110  # cells of running text: longer lines are hard to read
+#: What came of an answer is not valid any more, and comes again from the beginning.
+_AGAIN = {"retry", "cut", "overflow"}
+
+
+class Player:
+    """Draws one run."""
+
+    def __init__(
+        self,
+        region: Region,
+        folds: Folds,
+        figures: Figures,
+        counted: Callable[[Figures], Figures] = lambda figures: figures,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.region = region
+        self.figures = figures
+        self.finished: Finished | None = None
+        self.stopping = False  # the person wants to stop; it may take a moment
+        self._folds = folds
+        self._counted = counted
+        self._clock = clock
+        self._began = clock()
+        self._stream = MarkdownStream()
+        self._committed = 0  # lines of the open block that are printed already
+        self._width = 0  # … and at which width
+        self._thinking = ""
+        self._thought_at = 0.0
+        self._forming: dict[int, Forming] = {}
+        self._running: dict[str, Running] = {}
+        self._before = ""  # what was printed last: text, fold, note
+        self._spoke = False
+
+    # -- taking ----------------------------------------------------------------------------------------------
+
+    def play(self, happenings: Iterable[Happening]) -> Finished | None:
+        """Draw until the end; gives how the run ended, None where it was left."""
+        with self.region.drawing(self.lines):
+            for happening in happenings:
+                with self.region.lock:
+                    self.take(happening)
+                self.region.touch()
+            with self.region.lock:
+                self._end_text()  # a run that ends without saying so loses nothing of what it said
+        return self.finished
+
+    def take(self, happening: Happening) -> None:
+        """Draw one thing."""
+        match happening:
+            case Said(text):
+                self._end_thinking()
+                self._spoke = self._spoke or bool(text.strip())
+                self._blocks(self._stream.feed(text))
+                self._relieve()
+            case Thought(text):
+                self._thought_at = self._thought_at or self._clock()
+                self._thinking += text
+            case Forming():
+                self._forming[happening.index] = happening
+            case Step():
+                self._end_text()
+                self._forming.clear()
+                self.figures = self._counted(self.figures)
+            case Asked():
+                self._asked(happening)
+            case Began(resumed=resumed):
+                if resumed:
+                    self._note(t("chat.goes_on"))
+            case Calling():
+                self._end_text()
+                self._forming.clear()
+                self._running[happening.call_id] = Running(
+                    one_line(happening.tool), say(happening.line), happening.arguments, self._clock()
+                )
+            case Output(call_id, text):
+                if call_id in self._running:
+                    self._running[call_id].add(text)
+            case Called():
+                self._end_text()
+                self._fold(
+                    self._folds.called(happening, self._running.pop(happening.call_id, None), self._room)
+                )
+            case Noted(kind, text):
+                self._noted(kind, text)
+            case Finished():
+                self._finish(happening)
+
+    def _asked(self, happening: Asked) -> None:
+        self.figures = asked(self.figures, happening)
+        if happening.compacted:
+            self._note(t("chat.compacted", why=one_line(say(happening.compacted))))
+        if happening.recalled:
+            self._note(count("chat.recalled", happening.recalled))
+
+    def _noted(self, kind: str, text: str) -> None:
+        if kind in _AGAIN and self._stream.open is not None:
+            self._stream.drop()
+            self._committed = 0
+        self._end_text()
+        self._note(one_line(say(text)), "yellow" if kind in {*_AGAIN, "limit"} else "dim")
+
+    def _finish(self, done: Finished) -> None:
+        self._end_text()
+        self._running.clear()
+        self._forming.clear()
+        self.figures = self._counted(self.figures)
+        self.finished = done
+        if done.end == "answered" and done.text.strip() and not self._spoke:
+            stream = MarkdownStream()
+            self._blocks([*stream.feed(done.text), *stream.finish()])
+        style = {"failed": "red", "completed": "green"}.get(done.end, "yellow")
+        if done.end == "failed":
+            self._note(t("chat.failed", error=one_line(say(done.error))), style)
+            if done.hint:
+                self._note(one_line(say(done.hint)))
+        elif done.end != "answered":
+            self._note(t(f"chat.ended_{done.end}"), style)
+            if done.end == "limit" and done.error:
+                self._note(one_line(say(done.error)))
+
+    # -- printing for good -----------------------------------------------------------------------------------
+
+    @property
+    def _room(self) -> int:
+        return max(20, self.region.console.size.width - 1)
+
+    def _gap(self, kind: str, *, close: bool = False) -> None:
+        if self._before and not close and (kind != self._before or kind == "text"):
+            self.region.print("")
+        self._before = kind
+
+    def _note(self, text: str, style: str = "dim") -> None:
+        self._gap("note")
+        for line in wrap(safe(text), self._room - 2):
+            self.region.print(Text.assemble(("· ", style), (line, style)))
+
+    def _fold(self, fold: Fold) -> None:
+        self._gap("fold")
+        self.region.print(fold.line)
+
+    def _blocks(self, blocks: Iterable[Block]) -> None:
+        for block in blocks:
+            lines = self._drawn(block)
+            if not self._committed:
+                self._gap("text", close=block.close)
+            for line in lines[self._committed :]:
+                self.region.print(line, end="\n")
+            self._committed, self._width = 0, 0
+
+    def _drawn(self, block: Block) -> list[Text]:
+        room = self._width or min(self._room, _WIDEST)
+        return as_texts(block_lines(self.region.console, block.source, room))
+
+    def _relieve(self) -> None:
+        """An open block that is taller than the screen: its upper lines are printed for good; what follows cannot change them.
+
+        A table is the exception: its next row may change every width, so it waits (and the screen shows its end).
+        """
+        block = self._stream.open
+        if block is None or not self.region.live or self._stream.is_table:
+            return
+        tall = max(4, self.region.room - 4)
+        if block.source.count("\n") + len(block.source) // self._room < tall + self._committed:
+            return
+        lines = self._drawn(block)
+        if len(lines) - self._committed <= tall:
+            return
+        if not self._committed:
+            self._gap("text", close=block.close)
+            self._width = min(self._room, _WIDEST)
+        last = len(lines) - tall // 2
+        for line in lines[self._committed : last]:
+            self.region.print(line)
+        self._committed = last
+
+    def _end_text(self) -> None:
+        self._end_thinking()
+        self._blocks(self._stream.finish())
+
+    def _end_thinking(self) -> None:
+        if self._thinking.strip():
+            self._fold(self._folds.thought(self._thinking, self._clock() - self._thought_at))
+        self._thinking, self._thought_at = "", 0.0
+
+    # -- live lines ------------------------------------------------------------------------------------------
+
+    def lines(self) -> list[Text]:
+        """What moves: the open block, thinking, calls at work, and the status line."""
+        now = self._clock()
+        spinner = _SPINNER[int(now * 10) % len(_SPINNER)]
+        out: list[Text] = []
+        if self._thinking.strip():
+            last = list(wrap(safe(self._thinking[-2000:]).rstrip(), self._room - 2))[-_THINKING:]
+            out += [Text(f"  {line}", style="dim italic") for line in last]
+        block = self._stream.open
+        if block is not None:
+            out += self._drawn(block)[self._committed :]
+        for forming in self._forming.values():
+            out.append(forming_line(forming.name, forming.arguments, spinner, self._room))
+        for running in self._running.values():
+            out.append(running_line(running, now - running.began, spinner, self._room))
+            out += [Text(f"  │ {line}", style="dim") for line in running.tail()]
+        if out:
+            out = [Text(""), *out] if self._before and not self._committed else out
+            out.append(Text(""))
+        return [*out, self._status(spinner, now)]
+
+    def _status(self, spinner: str, now: float) -> Text:
+        seconds = int(now - self._began)
+        clock = f"{seconds // 60}:{seconds % 60:02d}" if seconds >= 60 else f"{seconds}s"
+        key = t("chat.stopping") if self.stopping else t("chat.ctrl_c_stops")
+        head = f"{spinner} {clock}"
+        tail = f" · {key}" if self._room >= 60 else ""
+        line = status_line(self.figures, self._room - len(head) - 1 - len(tail))
+        return Text.assemble((head, "cyan"), (f" {line}{tail}", "dim"))

@@ -1,0 +1,82 @@
+"""Beginning a chat: which thread, in which folder.
+
+Owns finding the newest thread of a folder, making a new one, and that an empty one is used again instead of leaving a trail of
+empty threads. Refuses: opening the store and drawing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.surfaces.chat.picker import of_folder, pick_thread
+from backscroll.surfaces.i18n import spoken, t
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.thread import Thread
+    from backscroll.vocab.thread import ThreadInfo
+
+_LOOKED = 300  # newest threads among which one of this folder is looked for
+_TITLE = 60
+
+
+def folder(given: str | None) -> Path:
+    """The folder to work in, where it exists."""
+    path = Path(given).expanduser() if given else Path.cwd()
+    if not path.is_dir():
+        raise NotFound(t("chat.no_folder", path=str(path)), hint=t("chat.no_folder_hint"))
+    return path.resolve()
+
+
+def newest_of(engine: Engine, root: Path) -> ThreadInfo | None:
+    """The thread of a folder that was last written to."""
+    return next((i for i in engine.threads(limit=_LOOKED) if of_folder(i, root) and not i.forgotten), None)
+
+
+def new_thread(engine: Engine, root: Path, title: str = "") -> Thread:
+    """A thread for a folder: the newest one where it is still empty, else a new one."""
+    newest = newest_of(engine, root)
+    if newest is not None and not newest.messages and not newest.title and not title:
+        return engine.thread(newest.id)
+    return engine.create(
+        title, project=str(root), kind="agent", language=spoken(), metadata={"workspace": str(root)}
+    )
+
+
+def thread_for(
+    engine: Engine,
+    root: Path,
+    *,
+    name: str | None = None,
+    last: bool = False,
+    pick: bool = False,
+    new: bool = False,
+) -> Thread | None:
+    """The thread that is asked for; None where the person turned away from choosing one."""
+    if [name is not None, last, pick, new].count(True) > 1:
+        raise InvalidInput(t("chat.one_way"), hint=t("chat.one_way_hint"))
+    if name is not None:
+        from backscroll.surfaces.cli.addressing import thread_named
+
+        return thread_named(engine, name)
+    if pick:
+        found = pick_thread(engine, root)
+        return None if found is None else engine.thread(found.id)
+    if last:
+        newest = newest_of(engine, root)
+        if newest is None:
+            raise NotFound(
+                t("chat.nothing_to_continue", path=str(root)), hint=t("chat.nothing_to_continue_hint")
+            )
+        return engine.thread(newest.id)
+    return new_thread(engine, root)
+
+
+def title_from(text: str) -> str:
+    """A title from the first words that were said."""
+    from backscroll.surfaces.cli.cells import cut
+    from backscroll.surfaces.cli.plain import one_line
+
+    return cut(one_line(text), _TITLE)

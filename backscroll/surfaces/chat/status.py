@@ -1,0 +1,132 @@
+"""The status line: context use, tokens, cached share, money, who answers.
+
+Owns the figures of one conversation as they stand, and how they are told in the room there is: a narrow terminal gets the ones
+that matter most. Refuses: counting (the agent counts) and drawing (`player`, `line_input`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from backscroll.surfaces.cli.cells import cut, width
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.act.happening import Asked, Counted
+
+_BETWEEN = " · "
+_TEN_THOUSAND = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What the status line knows."""
+
+    tokens: int = 0  # of the newest prompt
+    budget: int = 0
+    input: int = 0  # of the whole thread
+    cached: int = 0
+    output: int = 0
+    nano: int | None = None  # US dollars × 10⁹
+    calls: int = 0
+    model: str = ""
+    provider: str = ""
+    offline: bool = False
+    works: int = 0  # in the background
+
+    @property
+    def share(self) -> int:
+        """Percent of the budget that the newest prompt takes."""
+        return round(100 * self.tokens / self.budget) if self.budget else 0
+
+    @property
+    def cached_share(self) -> int:
+        """Percent of what was sent that the service knew already."""
+        return round(100 * self.cached / self.input) if self.input else 0
+
+
+def asked(figures: Figures, happening: Asked) -> Figures:
+    """After a prompt was sent."""
+    from dataclasses import replace
+
+    return replace(
+        figures,
+        tokens=happening.tokens,
+        budget=happening.budget,
+        model=happening.model or figures.model,
+    )
+
+
+def counted(figures: Figures, sums: Counted) -> Figures:
+    """With the sums of the whole thread."""
+    from dataclasses import replace
+
+    return replace(
+        figures, input=sums.input, cached=sums.cached, output=sums.output, nano=sums.nano, calls=sums.calls
+    )
+
+
+def status_line(figures: Figures, room: int) -> str:
+    """Everything that fits, the most important first to stay."""
+    parts = _parts(figures)
+    # What is dropped first when there is too little room; the figures of context and money stay to the end.
+    for dropped in ("works", "service", "tokens", "cached", "model", "budget"):
+        line = _BETWEEN.join(words for name, words in parts if words and not _hidden(name, parts))
+        if width(line) <= room:
+            return line
+        parts = [(name, words) for name, words in parts if name != dropped]
+        if dropped == "budget":
+            parts = [(n, w if n != "context" else f"{figures.share}%") for n, w in parts]
+    return cut(_BETWEEN.join(words for _, words in parts if words), room)
+
+
+def _hidden(name: str, parts: Sequence[tuple[str, str]]) -> bool:
+    """`context` says the same as `budget`, shorter: it stands in where that had to go."""
+    return name == "context" and any(n == "budget" for n, _ in parts)
+
+
+def _parts(figures: Figures) -> list[tuple[str, str]]:
+    service = "" if figures.offline or not figures.provider else one_line(figures.provider)
+    model = t("chat.offline") if figures.offline else one_line(figures.model)
+    budget = ""
+    if figures.budget:
+        budget = t(
+            "chat.context_use",
+            used=short(figures.tokens),
+            budget=short(figures.budget),
+            share=figures.share,
+        )
+    spent = figures.calls or figures.input or figures.output
+    return [
+        ("model", model),
+        ("service", service if service != model else ""),
+        ("budget", budget),
+        ("context", f"{figures.share}%" if figures.budget else ""),
+        ("tokens", f"↑{short(figures.input)} ↓{short(figures.output)}" if spent else ""),
+        ("cached", t("chat.cached_share", share=figures.cached_share) if figures.cached else ""),
+        ("cost", money(figures.nano) if spent else ""),
+        ("works", count("chat.works", figures.works) if figures.works else ""),
+    ]
+
+
+def short(number: int) -> str:
+    """A number of tokens in a few cells: 912, 4.1k, 120k, 1.2M."""
+    if number < 1000:
+        return str(number)
+    if number < _TEN_THOUSAND:
+        return f"{number / 1000:.1f}k"
+    if number < 1_000_000:
+        return f"{number // 1000}k"
+    return f"{number / 1_000_000:.1f}M"
+
+
+def money(nano: int | None) -> str:
+    """Dollars; a question mark where nobody knows the price."""
+    if nano is None:
+        return "$?"
+    from backscroll.llm.limits import dollars
+
+    return dollars(nano)

@@ -1,0 +1,176 @@
+"""Tool calls as one line each, and what is behind the line when it is unfolded.
+
+Owns how calls, results and thinking are folded, their numbers, and unfolding them. A fold is kept as long as the program runs;
+what it shows is in the record anyway. Everything is made safe for a terminal. Refuses: when to draw (`player`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from backscroll.surfaces.chat.diffs import diff_lines
+from backscroll.surfaces.cli.cells import cut
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.i18n.said import say
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from backscroll.act.happening import Called, Calling
+    from backscroll.vocab.part import Json
+
+#: How many folds are kept: the older ones are in the record (`backscroll show`, `/expand`).
+_KEPT = 500
+#: Lines of a running command's output that are shown while it runs.
+TAIL = 5
+_LONGEST = 200_000  # characters of one output that are unfolded
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Something that is shown as one line."""
+
+    number: int
+    line: Text
+    title: str
+    details: tuple[tuple[str, str], ...] = ()  # what, and its words
+    diff: str = ""
+
+
+@dataclass(slots=True)
+class Running:
+    """A tool at work."""
+
+    name: str
+    line: str
+    arguments: Mapping[str, Json]
+    began: float
+    output: list[str] = field(default_factory=list[str])
+
+    def add(self, text: str) -> None:
+        """It has printed something; only the end is kept for the eye."""
+        whole = (self.output.pop() if self.output else "") + text
+        self.output.extend(whole.replace("\r\n", "\n").split("\n"))
+        del self.output[: -4 * TAIL]
+
+    def tail(self) -> list[str]:
+        """The last lines; of a line that was written over (progress bars), what stands there now."""
+        lines = [line.rstrip("\r").rpartition("\r")[2] for line in self.output]
+        return [safe(line) for line in lines if line.strip()][-TAIL:]
+
+
+class Folds:
+    """What was folded so far, by number."""
+
+    def __init__(self) -> None:
+        self._folds: list[Fold] = []
+        self._next = 1
+
+    def __len__(self) -> int:
+        return len(self._folds)
+
+    def get(self, number: int | None = None) -> Fold | None:
+        """A fold by its number, or the last one."""
+        if number is None:
+            return self._folds[-1] if self._folds else None
+        return next((f for f in self._folds if f.number == number), None)
+
+    def _keep(self, fold: Fold) -> Fold:
+        self._folds.append(fold)
+        del self._folds[:-_KEPT]
+        self._next += 1
+        return fold
+
+    def thought(self, text: str, seconds: float) -> Fold:
+        """Thinking that is over."""
+        what = count("chat.thought", max(1, round(seconds)))
+        line = Text.assemble((f"◇ {what}", "dim italic"), (f"  [{self._next}]", "dim"))
+        return self._keep(Fold(self._next, line, what, (("", text),)))
+
+    def called(self, done: Called, began: Calling | Running | None, room: int) -> Fold:
+        """A call that is over, or was refused."""
+        begun = began.line if began is not None else ""
+        arguments: Mapping[str, Json] = began.arguments if began is not None else {}
+        line = call_line(done, begun, self._next, room)
+        details = [(t("chat.arguments"), _arguments(arguments))] if arguments else []
+        details.append((t("chat.result"), done.text))
+        diff = done.change.diff if done.change is not None else ""
+        return self._keep(Fold(self._next, line, f"{done.tool} {begun}".strip(), tuple(details), diff))
+
+
+def call_line(done: Called, begun: str, number: int, room: int) -> Text:
+    """`● run_command git status  ✓ 3 lines  [2]`, in the room there is."""
+    if done.refused is not None:
+        reason = one_line(done.refused)
+        mark, style = "✗", "yellow"
+        outcome = t("chat.refused_with", reason=reason) if reason else t("chat.refused")
+    else:
+        mark, style = ("✗", "red") if done.is_error else ("✓", "green")
+        outcome = one_line(say(done.line)) or count("chat.lines", len(done.text.splitlines()))
+    tail = f"  [{number}]"
+    free = max(12, room - len(tail) - len(done.tool) - 8)
+    about = cut(_about(begun, done.tool), max(6, free // 2))
+    outcome = cut(outcome, max(6, free - len(about)))
+    return Text.assemble(
+        ("● ", style),
+        (done.tool, "bold"),
+        f" {about}" if about else "",
+        "  ",
+        (f"{mark} {outcome}", style),
+        (tail, "dim"),
+    )
+
+
+def running_line(running: Running, seconds: float, spinner: str, room: int) -> Text:
+    """The same for a call that is at work."""
+    about = cut(_about(running.line, running.name), max(6, room - len(running.name) - 12))
+    return Text.assemble(
+        (f"{spinner} ", "cyan"),
+        (running.name, "bold"),
+        f" {about}" if about else "",
+        (f"  {seconds:.0f}s", "dim"),
+    )
+
+
+def forming_line(name: str, arguments: str, spinner: str, room: int) -> Text:
+    """A call that is still being written."""
+    about = cut(one_line(arguments[:400]), max(6, room - len(name) - 6))
+    return Text.assemble((f"{spinner} ", "cyan"), (one_line(name), "bold"), (f" {about}", "dim"))
+
+
+def unfolded(fold: Fold) -> Sequence[RenderableType]:
+    """Everything behind a line."""
+    out: list[Text] = [Text.assemble((f"[{fold.number}] ", "dim"), (one_line(fold.title), "bold"))]
+    for what, words in fold.details:
+        if what:
+            out.append(Text(what, style="dim"))
+        shown = safe(words[:_LONGEST]).rstrip("\n")
+        out += [Text(f"  {line}") for line in shown.split("\n")]
+        if len(words) > _LONGEST:
+            out.append(Text(t("chat.too_long", n=len(words) - _LONGEST), style="dim"))
+    if fold.diff:
+        out.append(Text(t("chat.diff"), style="dim"))
+        out += diff_lines(fold.diff, None)
+    return out
+
+
+def _about(line: str, tool: str) -> str:
+    """What a call does, without the tool's name in front, which stands there already."""
+    words = one_line(line)
+    for head in (f"{tool}: ", f"{tool} "):
+        words = words.removeprefix(head)
+    return words
+
+
+def _arguments(arguments: Mapping[str, Json]) -> str:
+    out: list[str] = []
+    for name, value in arguments.items():
+        words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        out.append(f"{name}: {words}" if "\n" not in words else f"{name}:\n{words}")
+    return "\n".join(out)

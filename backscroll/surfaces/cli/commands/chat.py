@@ -1,0 +1,103 @@
+"""`chat`: talk with the agent in this terminal; also what `backscroll` alone does in one."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.config import CHOICES
+from backscroll.errors import InvalidInput
+from backscroll.surfaces.cli.command import command, flag, option, thread_argument
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.i18n import t
+
+if TYPE_CHECKING:
+    from backscroll.act.agent import Agent
+    from backscroll.engine.thread import Thread
+    from backscroll.surfaces.chat.person import TerminalPerson
+
+
+@command(
+    "chat",
+    thread_argument(required=False),
+    flag("--continue", "-c", "last"),
+    flag("--new", "new"),
+    flag("--pick", "pick"),
+    option("--provider", metavar="NAME"),
+    option("--model", metavar="MODEL"),
+    option("--root", metavar="DIR"),
+    option("--approve", metavar="MODE", type=click.Choice(CHOICES["agent_approval"])),
+)
+def chat_command(
+    session: Session,
+    thread: str | None,
+    last: bool,
+    new: bool,
+    pick: bool,
+    provider: str | None,
+    model: str | None,
+    root: str | None,
+    approve: str | None,
+) -> None:
+    """Talk with the agent in this terminal."""
+    chat(
+        session,
+        thread,
+        last=last,
+        new=new,
+        pick=pick,
+        provider=provider,
+        model=model,
+        root=root,
+        approve=approve,
+    )
+
+
+def chat(
+    session: Session,
+    thread: str | None = None,
+    *,
+    last: bool = False,
+    new: bool = False,
+    pick: bool = False,
+    provider: str | None = None,
+    model: str | None = None,
+    root: str | None = None,
+    approve: str | None = None,
+) -> None:
+    """Open the store, find the thread, and talk until the person leaves."""
+    if session.as_json or not in_terminal():
+        raise InvalidInput(t("chat.needs_terminal"), hint=t("chat.needs_terminal_hint"))
+    from backscroll.surfaces.chat.app import Chat, make_console
+    from backscroll.surfaces.chat.first_minute import FirstMinute
+    from backscroll.surfaces.chat.starting import folder, thread_for
+
+    given = folder(root) if root is not None or thread is None else None
+    with session.engine(make=True) as engine:
+        fresh = next(iter(engine.threads(limit=1)), None) is None
+        found = thread_for(engine, given or folder(None), name=thread, last=last, pick=pick, new=new)
+        if found is None:
+            return
+
+        def make_agent(thread: Thread, person: TerminalPerson) -> Agent:
+            from backscroll.act.agent import Agent as Made
+
+            made = Made(
+                thread,
+                provider=provider,
+                model=model or "",
+                root=given if root is not None else None,
+                person=person,
+            )
+            if approve is not None:
+                made.rules.mode = approve
+            return made
+
+        Chat(engine, found, make_agent, make_console(), first_minute=FirstMinute(new=fresh)).run()
+
+
+def in_terminal() -> bool:
+    """True where somebody sits at both ends."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
