@@ -1,30 +1,48 @@
-"""Messages: Anthropic's wire, spoken directly over HTTP.
+"""Messages: Anthropic's wire, through the vendor's SDK.
 
-Owns requests and answers of that wire, streamed or whole. The vendor's SDK is not needed: the wire is small, and its HTTP library
-comes with the one of OpenAI. Before: `providers`, `anthropic_client_events`. After: `client.Reply`.
+Owns opening it (lazily: loading it takes a second or two), requests and answers of that wire, streamed or whole. Everything but the
+three fields that the SDK insists on goes through it untouched, so that blocks newer than the SDK arrive. Its retries and its own
+looking for keys are off. Before: `providers`, `sdk`, `anthropic_client_events`. After: `client.Reply`.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.errors import CutShort, MissingExtra
-from backscroll.llm.anthropic_client_events import Heard, reply_of, server_sent
+from backscroll.errors import MissingExtra
+from backscroll.llm.anthropic_client_events import Heard, reply_of
 from backscroll.llm.client import Done, Reply, Request, StreamEvent, sendable
-from backscroll.llm.client_faults import refused, timed_out
-from backscroll.llm.connections import Connections
-from backscroll.llm.openai_client import cut_short, unreachable
+from backscroll.llm.client_faults import stopped
+from backscroll.llm.connections import Call, Connections
 from backscroll.llm.providers import Provider
+from backscroll.llm.sdk import cut_short, nonsense, our_errors, plain, waits_of
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 
 if TYPE_CHECKING:
-    import httpx2
+    from anthropic import Anthropic
 
-_VERSION = "2023-06-01"
+
+def _open_sdk(provider: Provider, key: str, connections: Connections) -> Anthropic:
+    try:
+        from anthropic import Anthropic, DefaultHttpxClient
+    except ImportError as error:
+        raise MissingExtra(
+            "talking to this kind of service needs the package anthropic",
+            hint="pip install 'backscroll[anthropic]'",
+        ) from error
+    waits = waits_of(provider)
+    return Anthropic(
+        # Without one the SDK would look for a key by itself, and a server of one's own would get the vendor's.
+        api_key=key or "none",
+        # The SDK adds this part of the address itself.
+        base_url=provider.address.rstrip("/").removesuffix("/v1"),
+        timeout=waits,
+        max_retries=0,
+        http_client=DefaultHttpxClient(timeout=waits, event_hooks={"request": [connections.hook]}),
+    )
 
 
 class AnthropicClient:
@@ -32,17 +50,8 @@ class AnthropicClient:
 
     def __init__(self, provider: Provider, key: str) -> None:
         self._provider = provider
-        try:
-            import httpx2
-        except ImportError as error:
-            raise MissingExtra(
-                "talking to a model needs the package openai", hint="pip install 'backscroll[openai]'"
-            ) from error
-        headers = {"anthropic-version": _VERSION, **({"x-api-key": key} if key else {})}
         self._connections = Connections()
-        self._http = httpx2.Client(
-            headers=headers, timeout=provider.timeout, event_hooks={"request": [self._connections.hook]}
-        )
+        self._sdk = _open_sdk(provider, key, self._connections)
 
     @property
     def wire(self) -> Wire:
@@ -57,33 +66,27 @@ class AnthropicClient:
     def complete(self, request: Request) -> Reply:
         """Ask and wait for the whole answer."""
         body = self._body(request)
-        with self._our_errors():
-            answer = self._http.post(self._address, content=_bytes(body), headers=_JSON)
-        told = self._checked(answer, body["model"])
+        with self._connections.call() as call, self._faults(body["model"], call):
+            told: Json = plain(cast("Any", self._sdk.messages).create(**body))
         if not isinstance(told.get("content"), list):
-            raise CutShort(
-                f"what {self.provider} sent is no answer of a model",
-                hint="check kind and base_url of the provider",
-            )
+            raise nonsense(self._provider)
         return reply_of(told, body["model"])
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
         """Ask and hand on the answer as it comes."""
         body: dict[str, Json] = {**self._body(request), "stream": True}
         heard = Heard(self.provider, body["model"])
-        with (
-            self._our_errors(streaming=True),
-            self._http.stream("POST", self._address, content=_bytes(body), headers=_JSON) as answer,
-        ):
-            if answer.status_code >= 400:
-                answer.read()
-                self._checked(answer, body["model"])
-            for event in server_sent(answer.iter_lines()):
-                yield from heard.take(event)
-                if heard.ended:
-                    break
+        with self._connections.call() as call:
+            with self._faults(body["model"], call):
+                stream = cast("Any", self._sdk.messages).create(**body)
+            # Closed on every way out, so that no connection is left when the reader stops early.
+            with self._faults(body["model"], call, streaming=True), stream as events:
+                for event in events:
+                    yield from heard.take(plain(event))
+                    if heard.ended:
+                        break
         if not heard.ended:
-            raise cut_short(self._provider)
+            raise stopped(self.provider) if call.aborted else cut_short(self._provider)
         yield Done(reply_of(heard.message(), body["model"]))
 
     def abort(self) -> None:
@@ -92,54 +95,30 @@ class AnthropicClient:
 
     def close(self) -> None:
         """Let go of connections."""
-        self._http.close()
-
-    @property
-    def _address(self) -> str:
-        root = self._provider.address.rstrip("/")
-        return f"{root}/messages" if root.endswith("/v1") else f"{root}/v1/messages"
+        self._sdk.close()
 
     def _body(self, request: Request) -> dict[str, Json]:
-        body: dict[str, Json] = {
+        more: dict[str, Json] = {}
+        if request.system:
+            more["system"] = sendable(request.system)
+        if request.tools:
+            more["tools"] = sendable([dict(t) for t in request.tools])
+        if request.temperature is not None:
+            more["temperature"] = request.temperature
+        if request.schema is not None and self._provider.structured:
+            more["output_config"] = {"format": {"type": "json_schema", "schema": dict(request.schema)}}
+        return {
             "model": request.model or self._provider.model,
             "max_tokens": request.max_tokens,
-            "messages": [dict(m) for m in request.messages],
+            "messages": sendable([dict(m) for m in request.messages]),
+            "timeout": waits_of(self._provider),
+            "extra_body": {**more, **request.more},
         }
-        if request.system:
-            body["system"] = request.system
-        if request.tools:
-            body["tools"] = [dict(t) for t in request.tools]
-        if request.temperature is not None:
-            body["temperature"] = request.temperature
-        if request.schema is not None and self._provider.structured:
-            body["output_config"] = {"format": {"type": "json_schema", "schema": dict(request.schema)}}
-        return {**body, **request.more}
-
-    def _checked(self, answer: httpx2.Response, model: str) -> dict[str, Json]:
-        try:
-            told: Json = answer.json()
-        except ValueError:
-            told = answer.text
-        if answer.status_code >= 400:
-            raise refused(answer.status_code, told, dict(answer.headers), provider=self.provider, model=model)
-        return cast("dict[str, Json]", told) if isinstance(told, dict) else {}
 
     @contextmanager
-    def _our_errors(self, *, streaming: bool = False) -> Generator[None]:
-        import httpx2
+    def _faults(self, model: str, call: Call, *, streaming: bool = False) -> Generator[None]:
+        """Whatever goes wrong inside, in our words."""
+        import anthropic
 
-        try:
+        with our_errors(anthropic, self._provider, model, call, streaming=streaming):
             yield
-        except httpx2.TimeoutException as error:
-            raise timed_out(self.provider, self._provider.timeout) from error
-        except (httpx2.ConnectError, httpx2.UnsupportedProtocol) as error:
-            raise unreachable(self._provider) from error
-        except httpx2.HTTPError as error:
-            raise (cut_short(self._provider) if streaming else unreachable(self._provider)) from error
-
-
-_JSON: Mapping[str, str] = {"content-type": "application/json"}
-
-
-def _bytes(body: Mapping[str, Json]) -> bytes:
-    return json.dumps(sendable(dict(body)), ensure_ascii=False).encode()

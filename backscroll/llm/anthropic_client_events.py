@@ -1,19 +1,19 @@
 """What Anthropic's wire sends: events of a stream, and whole messages.
 
-Owns splitting server-sent events and putting a streamed message together as it would have come in one, signatures of thinking
-included. Pure. Before: the bytes that `anthropic_client` reads. After: `client.Reply`.
+Owns putting a streamed message together as it would have come in one, signatures of thinking included. Pure. Before: the events
+that the SDK hands to `anthropic_client`. After: `client.Reply`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from backscroll.errors import CutShort
 from backscroll.llm.client import CallDelta, Finish, ReasoningDelta, Reply, StreamEvent, TextDelta, Usage
 from backscroll.llm.client_faults import in_stream
-from backscroll.llm.openai_client import mappings, number
+from backscroll.llm.sdk import mappings, number
 from backscroll.vocab.part import Json, ToolCall
 
 _FINISH: Mapping[str, Finish] = {
@@ -24,24 +24,6 @@ _FINISH: Mapping[str, Finish] = {
     "tool_use": "tools",
     "refusal": "refused",
 }
-
-
-def server_sent(lines: Iterable[str]) -> Iterator[dict[str, Json]]:
-    """The JSON of every server-sent event; comments and keep-alives fall away."""
-    data: list[str] = []
-    for line in lines:
-        if line.startswith("data:"):
-            data.append(line[5:].removeprefix(" "))
-        elif not line and data:
-            text, data = "\n".join(data), []
-            if text.strip() == "[DONE]":
-                return
-            try:
-                event: Json = json.loads(text)
-            except ValueError as error:
-                raise CutShort("the answer broke off in the middle of an event", hint="try again") from error
-            if isinstance(event, dict):
-                yield cast("dict[str, Json]", event)
 
 
 class Heard:

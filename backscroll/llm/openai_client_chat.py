@@ -22,7 +22,8 @@ from backscroll.llm.client import (
     sendable,
 )
 from backscroll.llm.client_faults import in_stream, stopped
-from backscroll.llm.openai_client import SdkClient, cut_short, number, our_errors, plain
+from backscroll.llm.openai_client import SdkClient
+from backscroll.llm.sdk import cut_short, number, plain
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 
@@ -46,7 +47,7 @@ class ChatClient(SdkClient):
     def complete(self, request: Request) -> Reply:
         """Ask and wait for the whole answer."""
         body = self._body(request)
-        with self._connections.call() as call, our_errors(self._provider, body["model"], call):
+        with self._connections.call() as call, self._faults(body["model"], call):
             told = plain(cast("Any", self._sdk.chat.completions).create(**body))
         choices = told.get("choices")
         if not choices or not isinstance(choices[0].get("message"), Mapping):
@@ -62,10 +63,10 @@ class ChatClient(SdkClient):
         }
         heard = _Heard()
         with self._connections.call() as call:
-            with our_errors(self._provider, body["model"], call):
+            with self._faults(body["model"], call):
                 stream = cast("Any", self._sdk.chat.completions).create(**body)
             # Closed on every way out, so that no connection is left when the reader stops early.
-            with our_errors(self._provider, body["model"], call, streaming=True), stream as chunks:
+            with self._faults(body["model"], call, streaming=True), stream as chunks:
                 for chunk in chunks:
                     yield from heard.take(plain(chunk))
         if not heard.finish:

@@ -22,7 +22,8 @@ from backscroll.llm.client import (
     sendable,
 )
 from backscroll.llm.client_faults import in_stream, stopped
-from backscroll.llm.openai_client import SdkClient, cut_short, mappings, number, our_errors, plain
+from backscroll.llm.openai_client import SdkClient
+from backscroll.llm.sdk import cut_short, mappings, number, plain
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 
@@ -40,7 +41,7 @@ class ResponsesClient(SdkClient):
     def complete(self, request: Request) -> Reply:
         """Ask and wait for the whole answer."""
         body = self._body(request)
-        with self._connections.call() as call, our_errors(self._provider, body["model"], call):
+        with self._connections.call() as call, self._faults(body["model"], call):
             told = plain(cast("Any", self._sdk.responses).create(**body))
         return self._reply(told, body["model"])
 
@@ -50,9 +51,9 @@ class ResponsesClient(SdkClient):
         last: dict[str, Json] | None = None
         names: dict[int, tuple[str, str]] = {}
         with self._connections.call() as call:
-            with our_errors(self._provider, body["model"], call):
+            with self._faults(body["model"], call):
                 stream = cast("Any", self._sdk.responses).create(**body)
-            with our_errors(self._provider, body["model"], call, streaming=True), stream as events:
+            with self._faults(body["model"], call, streaming=True), stream as events:
                 for heard in events:
                     event = cast("dict[str, Json]", plain(heard))
                     if event.get("type") in _LAST:

@@ -72,7 +72,7 @@ def hanging(said: str | None) -> Iterator[Hanging]:
 @every_kind
 def test_a_stream_that_waits_is_ended_from_another_thread(kind: Kind) -> None:
     """The blocked reader gets `CutShort` at once, and the connection is closed."""
-    with hanging(_CHUNKS[kind]) as server, client_at(server.url, kind, timeout=60.0) as client:
+    with hanging(_CHUNKS[kind]) as server, client_at(server.url, kind, timeout=20.0) as client:
         stream = client.stream(ask())
         assert next(stream) == TextDelta("begun")
         threading.Thread(target=client.abort).start()
@@ -85,7 +85,7 @@ def test_a_stream_that_waits_is_ended_from_another_thread(kind: Kind) -> None:
 @pytest.mark.parametrize("way", ["stream", "complete"])
 def test_waiting_for_the_first_word_is_ended_too(kind: Kind, way: str) -> None:
     """Also before any header came."""
-    with hanging(None) as server, client_at(server.url, kind, timeout=60.0) as client:
+    with hanging(None) as server, client_at(server.url, kind, timeout=20.0) as client:
 
         def end() -> None:
             server.waiting.wait(10)
@@ -100,7 +100,7 @@ def test_waiting_for_the_first_word_is_ended_too(kind: Kind, way: str) -> None:
 @every_kind
 def test_a_stream_that_is_closed_early_hangs_up(kind: Kind) -> None:
     """`close` of the generator ends the connection; the service notices."""
-    with hanging(_CHUNKS[kind]) as server, client_at(server.url, kind, timeout=60.0) as client:
+    with hanging(_CHUNKS[kind]) as server, client_at(server.url, kind, timeout=20.0) as client:
         stream = client.stream(ask())
         next(stream)
         stream.close()  # type: ignore[attr-defined]
@@ -110,7 +110,7 @@ def test_a_stream_that_is_closed_early_hangs_up(kind: Kind) -> None:
 @every_kind
 def test_what_was_stopped_is_not_asked_again(kind: Kind) -> None:
     """Retries are for faults, not for people who changed their mind."""
-    with hanging(_CHUNKS[kind]) as server, client_at(server.url, kind, timeout=60.0) as client:
+    with hanging(_CHUNKS[kind]) as server, client_at(server.url, kind, timeout=20.0) as client:
         slept: list[float] = []
         stream = stream_with_retries(client, ask(), Patience(sleep=slept.append))
         next(stream)
@@ -134,7 +134,7 @@ def test_in_between_calls_it_does_nothing(kind: Kind) -> None:
 def test_a_client_works_on_after_an_abort(kind: Kind) -> None:
     """The next call makes a connection of its own."""
     lines = (Line(text="word " * 20, times=1, hang=60.0), Line(text="fine"))
-    with ScriptedServer(None, *lines) as server, client_at(server.url, kind, timeout=60.0) as client:
+    with ScriptedServer(None, *lines) as server, client_at(server.url, kind, timeout=20.0) as client:
 
         def end() -> None:
             while not server.asked:
@@ -156,7 +156,7 @@ class Playing:
         self.plays = list(plays)
         self.closed = 0
 
-    def stream(self, request: Request) -> Iterator[StreamEvent]:  # noqa: ARG002 - the protocol's signature
+    def stream(self, request: Request) -> Iterator[StreamEvent]:
         try:
             for event in self.plays.pop(0):
                 if isinstance(event, Exception):

@@ -1,0 +1,113 @@
+"""What the official SDKs of the vendors have in common: they are built alike, on one HTTP library, with errors of the same names.
+
+Owns turning their errors into ours, their objects into the JSON that was sent, and how long they may wait. Refuses: wires
+(`openai_client*`, `anthropic_client*`), trying again (`retrying`). Before: `client_faults`, `connections`. After: the clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from backscroll.errors import BackscrollError, CutShort, Unreachable
+from backscroll.llm.client_faults import in_stream, refused, stopped, timed_out
+from backscroll.llm.connections import CONNECTING, Call
+from backscroll.llm.providers import Provider
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    import httpx2
+
+_REFUSED = 400  # a status from here on
+
+
+def waits_of(provider: Provider) -> httpx2.Timeout:
+    """How long a service is waited for: briefly for a connection, as long as was set for an answer."""
+    import httpx2
+
+    return httpx2.Timeout(provider.timeout, connect=min(CONNECTING, provider.timeout))
+
+
+@contextmanager
+def our_errors(
+    sdk: Any, provider: Provider, model: str, call: Call, *, streaming: bool = False
+) -> Generator[None]:
+    """Whatever goes wrong inside, in our words; `sdk` is the module whose errors it raises, `streaming` once an answer has begun."""
+    import httpx2
+
+    try:
+        yield
+    except (sdk.APIError, httpx2.HTTPError, httpx2.StreamError, ValueError, OSError) as error:
+        if call.aborted:
+            raise stopped(provider.name) from error
+        raise _in_our_words(sdk, error, provider, model, streaming=streaming) from error
+
+
+def _in_our_words(
+    sdk: Any, error: Exception, provider: Provider, model: str, *, streaming: bool
+) -> BackscrollError:
+    import httpx2
+
+    told = cast("Any", error)
+    if isinstance(error, (sdk.APITimeoutError, httpx2.TimeoutException)):
+        return _late(error, provider)
+    if isinstance(error, sdk.APIStatusError) and told.status_code >= _REFUSED:
+        body: Json = told.body if told.body is not None else told.response.text
+        headers = dict(told.response.headers)
+        return refused(told.status_code, body, headers, provider=provider.name, model=model)
+    if isinstance(error, (sdk.APIConnectionError, httpx2.HTTPError, httpx2.StreamError, OSError)):
+        return cut_short(provider) if streaming else unreachable(provider)
+    if isinstance(error, sdk.APIError) and not isinstance(error, sdk.APIResponseValidationError):
+        # Told in the middle of a stream, or an answer that is none.
+        code = getattr(error, "code", None)
+        body = told.body if told.body is not None else {"message": told.message, "code": code}
+        return in_stream(body, provider=provider.name, model=model)
+    # JSON that does not parse: half a line at the end of a stream, or no such service at all.
+    return cut_short(provider) if streaming else nonsense(provider)
+
+
+def _late(error: Exception, provider: Provider) -> BackscrollError:
+    """The error for a service that takes too long: to be reached, or to answer."""
+    import httpx2
+
+    if isinstance(error, httpx2.ConnectTimeout) or isinstance(error.__cause__, httpx2.ConnectTimeout):
+        return unreachable(provider)
+    return timed_out(provider.name, provider.timeout)
+
+
+def unreachable(provider: Provider) -> Unreachable:
+    """The error for an address where nobody answers."""
+    return Unreachable(
+        f"{provider.name} cannot be reached at {provider.address}",
+        hint="check base_url of the provider and the network",
+    )
+
+
+def cut_short(provider: Provider) -> CutShort:
+    """The error for an answer that broke off."""
+    return CutShort(f"the answer of {provider.name} broke off", hint="try again")
+
+
+def nonsense(provider: Provider) -> CutShort:
+    """The error for an answer that is none."""
+    return CutShort(
+        f"what {provider.name} sent is no answer of a model", hint="check kind and base_url of the provider"
+    )
+
+
+def plain(thing: Any) -> Json:
+    """An object of the SDK as the JSON that was sent, fields of others included and absent ones left out."""
+    # Services that imitate others send what the SDK's types do not foresee; that is no reason to warn people.
+    return thing.model_dump(mode="json", exclude_unset=True, warnings=False)
+
+
+def number(value: Json) -> int:
+    """A count in a vendor's usage; missing or odd ones are 0."""
+    return int(value) if isinstance(value, int | float) and value > 0 else 0
+
+
+def mappings(value: Json) -> list[Mapping[str, Json]]:
+    """The objects in a list of a vendor; whatever else it holds, or is, falls away."""
+    found = cast("list[Json]", value) if isinstance(value, list) else []
+    return [cast("Mapping[str, Json]", entry) for entry in found if isinstance(entry, Mapping)]
