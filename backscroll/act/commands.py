@@ -1,0 +1,378 @@
+"""Running a command of a shell: bounded in time and output, and nothing of it left behind.
+
+Owns starting it under a warden (`act/warden`), reading what it prints as it comes, the limits, stopping, and the environment it gets
+(no keys). Standard output and errors come in the order in which they were printed. Of endless output only head and tail are kept, and
+it is ended at a hard bound. Processes that it leaves in the background are ended with it, whatever session they are in.
+Refuses: asking (`act/approval`). Before: `act/cleaning`, `act/stopping`. After: `act/tools/run_command`, `act/agent`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from backscroll.act.cleaning import decoded, readable
+from backscroll.act.stopping import Stop
+from backscroll.errors import InvalidInput, NotFound
+
+#: Bytes of output that are kept, half of them from the end, and after how many a command is ended.
+LONGEST, FLOOD = 16_000_000, 256_000_000
+_SHOWN = 200_000  # characters that are shown while it runs; all that is kept is in the result
+_TICK = 0.05
+_LINGER = 0.25  # seconds in which output may still come once the command has ended
+_PIECE = 65536
+_MARK = "BACKSCROLL_COMMAND"
+_WARDEN = str(Path(__file__).with_name("warden.py"))
+#: Variables whose names look like secrets: a command does not get them.
+_SECRET = re.compile(
+    r"(?i)(?:^|_)(?:api_?key|key_?id|apikey|token|secret|secrets|passwo?r?d|passwd|passphrase|credentials?|"
+    r"private_?key|access_?key|auth|cookie|session|dsn)(?:_|$)|secret|password"
+)
+#: Names that look like secrets and are none.
+_HARMLESS = frozenset(
+    {
+        "SSH_AUTH_SOCK",
+        "XDG_SESSION_ID",
+        "XDG_SESSION_TYPE",
+        "XDG_SESSION_CLASS",
+        "XDG_SESSION_DESKTOP",
+        "DESKTOP_SESSION",
+    }
+)
+#: What a program without a person in front of it should know.
+_QUIET: Mapping[str, str] = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "DEBIAN_FRONTEND": "noninteractive",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """What became of a command."""
+
+    code: int | None  # negative: the signal that ended it; None: it could not be told
+    output: str  # readable: no escape sequences, no control characters
+    timed_out: bool = False
+    stopped: bool = False
+    flooded: bool = False  # ended because it printed without end
+    truncated: int = 0  # bytes from the middle that were not kept
+    bytes: int = 0  # that it printed
+    left: int = 0  # processes in the background that were ended with it
+    seconds: float = 0.0  # that it ran
+    limit: float = 0.0  # seconds that it might have run
+    note: str = ""  # about output that was no text
+
+    @property
+    def ok(self) -> bool:
+        """True where it ended by itself and says that all went well."""
+        return self.code == 0 and not (self.timed_out or self.stopped or self.flooded)
+
+    @property
+    def ending(self) -> str:
+        """How it ended, in words."""
+        if self.stopped:
+            return "stopped by the person"
+        if self.timed_out:
+            return f"ended: it ran longer than {self.limit:g} seconds"
+        if self.flooded:
+            return f"ended after {self.bytes:,} bytes of output: it seemed to go on without end"
+        if self.code is None:
+            return "ended; its exit code is not known"
+        if self.code < 0:
+            return f"ended by signal {-self.code} ({signal_name(-self.code)})"
+        return f"exit code {self.code}"
+
+    @property
+    def told(self) -> str:
+        """The whole result for a model: output, then everything one should know about it."""
+        notes = [self.note] if self.note else []
+        if self.left:
+            plural = "processes" if self.left > 1 else "process"
+            notes.append(f"{self.left} {plural} left in the background ended with it")
+        body = self.output.rstrip("\n")
+        tail = "; ".join([self.ending, *notes])
+        return f"{body}\n[{tail}]" if body else f"[{tail}]"
+
+
+def signal_name(number: int) -> str:
+    """The name of a signal, and what it usually means."""
+    words = {
+        signal.SIGSEGV: "it crashed",
+        signal.SIGABRT: "it gave up",
+        signal.SIGKILL: "killed, perhaps for want of memory",
+        signal.SIGPIPE: "nobody read its output",
+    }
+    try:
+        known = signal.Signals(number)
+    except ValueError:
+        return "unknown"
+    return f"{known.name}, {words[known]}" if known in words else known.name
+
+
+def clean_environment(
+    given: Mapping[str, str] | None = None, *, keep: Collection[str] = ()
+) -> dict[str, str]:
+    """The variables that a command gets: no keys and tokens but those in `keep`, no pager, no colours."""
+    source = os.environ if given is None else given
+    kept = {
+        name: value
+        for name, value in source.items()
+        if name in keep or name in _HARMLESS or not (_SECRET.search(name) or name in ("BASH_ENV", "ENV"))
+    }
+    return {**kept, **_QUIET}
+
+
+def shell() -> list[str]:
+    """The shell that reads command lines, without anybody's start-up files."""
+    bash = shutil.which("bash")
+    return [bash, "--noprofile", "--norc", "-c"] if bash else ["/bin/sh", "-c"]
+
+
+def run(
+    command: str,
+    cwd: str | Path,
+    *,
+    seconds: float = 120.0,
+    longest: int = LONGEST,
+    stop: Stop | None = None,
+    show: Callable[[str], None] | None = None,
+    env: Mapping[str, str] | None = None,
+    keep: Collection[str] = (),
+    flood: int = FLOOD,
+) -> CommandResult:
+    """Run a command line of a shell to its end, or to a limit; `keep` names variables it may have although they look secret."""
+    if "\x00" in command:
+        raise InvalidInput("a command cannot hold a zero byte", hint="leave it out")
+    line = command.encode("utf-8", "surrogateescape" if _whole(command) else "replace").decode(
+        "utf-8", "surrogateescape"
+    )
+    folder = Path(cwd)
+    if not folder.is_dir():
+        raise NotFound(f"no such folder: {folder}", hint="commands run in a folder that exists")
+    if sys.platform == "win32":
+        raise InvalidInput("commands run on Linux and macOS only", hint="use WSL")
+    watch = _Watch(longest, flood, seconds, stop or Stop(), show)
+    try:
+        return watch.run([*shell(), line], folder, clean_environment(env, keep=keep))
+    except OSError as error:
+        raise InvalidInput(f"the command cannot be started: {error}", hint="it may be too long") from error
+
+
+def _whole(text: str) -> bool:
+    """True where half characters stand for bytes of file names, and can go back to what they were."""
+    return not any(0xD800 <= ord(c) <= 0xDFFF and not 0xDC80 <= ord(c) <= 0xDCFF for c in text)
+
+
+class _Kept:
+    """Head and tail of a stream of bytes."""
+
+    def __init__(self, longest: int) -> None:
+        self.half = max(longest // 2, 1)
+        self.head = bytearray()
+        self.tail: deque[bytes] = deque()
+        self.in_tail = 0
+        self.total = 0
+
+    def add(self, piece: bytes) -> None:
+        """One more piece; what falls out of the middle is gone."""
+        self.total += len(piece)
+        room = self.half - len(self.head)
+        if room > 0:
+            self.head += piece[:room]
+            piece = piece[room:]
+        if piece:
+            self.tail.append(piece)
+            self.in_tail += len(piece)
+            while self.tail and self.in_tail - len(self.tail[0]) >= self.half:
+                self.in_tail -= len(self.tail.popleft())
+
+    def told(self) -> tuple[str, str, int]:
+        """The text, a note, and how many bytes of the middle are missing."""
+        tail = b"".join(self.tail)[-self.half :]
+        gone = self.total - len(self.head) - len(tail)
+        if gone <= 0:
+            text, note = decoded(bytes(self.head) + tail)
+            return text, note, 0
+        # Cut at line ends, so that no half character stands at the seam.
+        head = bytes(self.head)
+        head = head[: head.rfind(b"\n") + 1] or head
+        tail = tail[tail.find(b"\n") + 1 :] or tail
+        gone = self.total - len(head) - len(tail)
+        (first, note), (last, other) = decoded(head), decoded(tail)
+        return f"{first}[… {gone:,} bytes left out …]\n{last}", note or other, gone
+
+
+class _Watch:
+    """One command being watched."""
+
+    def __init__(
+        self, longest: int, flood: int, seconds: float, stop: Stop, show: Callable[[str], None] | None
+    ) -> None:
+        self.kept = _Kept(longest)
+        self.flood = flood
+        self.seconds = seconds
+        self.stop = stop
+        self.show = show
+        self.shown = 0
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.told = b""
+        self.why = ""  # it is being ended: time, stop, flood
+        self.mark = (
+            f"{os.getpid()}-{time.monotonic_ns()}"  # by which its processes are known without a warden
+        )
+
+    def run(self, command: list[str], folder: Path, env: dict[str, str]) -> CommandResult:
+        """Start it, read until it is over, and say what became of it."""
+        began = time.monotonic()
+        out, printing = os.pipe()
+        heard, telling = os.pipe()
+        try:
+            try:
+                warden = self._started(command, folder, {**env, _MARK: self.mark}, printing, telling)
+            finally:
+                os.close(printing)
+                os.close(telling)
+            try:
+                self._read(warden, out, heard, began)
+            finally:
+                self._over(warden)
+        finally:
+            os.close(out)
+            os.close(heard)
+        return self._result(time.monotonic() - began)
+
+    def _started(
+        self, command: list[str], folder: Path, env: dict[str, str], printing: int, telling: int
+    ) -> subprocess.Popen[bytes]:
+        starter = [sys.executable, "-I", "-S", _WARDEN, str(telling), *command]
+        return subprocess.Popen(
+            starter,
+            stdin=subprocess.PIPE,
+            stdout=printing,
+            stderr=printing,
+            cwd=folder,
+            env=env,
+            pass_fds=(telling,),
+            start_new_session=True,
+        )
+
+    def _read(self, warden: subprocess.Popen[bytes], out: int, heard: int, began: float) -> None:
+        """Read output and the warden's words until both are silent."""
+        os.set_blocking(out, False)
+        os.set_blocking(heard, False)
+        ended = None
+        with selectors.DefaultSelector() as ready:
+            ready.register(out, selectors.EVENT_READ, "out")
+            ready.register(heard, selectors.EVENT_READ, "heard")
+            while ready.get_map():
+                for key, _ in ready.select(_TICK):
+                    if not self._piece(key.fd, key.data):
+                        ready.unregister(key.fd)
+                now = time.monotonic()
+                if heard not in {key.fd for key in ready.get_map().values()}:
+                    ended = ended or now
+                    if now - ended > _LINGER:  # somebody who got away still holds the output open
+                        return
+                self._limits(warden, now - began)
+
+    def _piece(self, source: int, name: str) -> bool:
+        """Read some of what is there; False at the end of it."""
+        try:
+            piece = os.read(source, _PIECE)
+        except BlockingIOError:
+            return True
+        if name == "heard":
+            self.told += piece
+        elif piece:
+            self.kept.add(piece)
+            self._show(piece)
+        return bool(piece)
+
+    def _show(self, piece: bytes) -> None:
+        if self.show is None or self.shown > _SHOWN:
+            return
+        text = self.decoder.decode(piece)
+        self.shown += len(text)
+        if text:
+            self.show(readable(text) if self.shown <= _SHOWN else "\n[…]\n")
+
+    def _limits(self, warden: subprocess.Popen[bytes], passed: float) -> None:
+        if self.why:
+            return
+        if self.stop.thrown:
+            self.why = "stop"
+        elif passed > self.seconds:
+            self.why = "time"
+        elif self.kept.total > self.flood:
+            self.why = "flood"
+        if self.why and warden.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                warden.stdin.close()
+
+    def _over(self, warden: subprocess.Popen[bytes]) -> None:
+        """Whatever happened, the warden and all below it are gone afterwards."""
+        if warden.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                warden.stdin.close()
+        try:
+            warden.wait(15)
+        except subprocess.TimeoutExpired:
+            warden.kill()
+            warden.wait()
+        words = self._words()
+        if "left" not in words:  # the command killed its warden
+            _end_strays(words.get("began"), f"{_MARK}={self.mark}".encode())
+
+    def _words(self) -> dict[str, int]:
+        rows = (line.split() for line in self.told.decode("ascii", "replace").splitlines())
+        return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].lstrip("-").isdigit()}
+
+    def _result(self, seconds: float) -> CommandResult:
+        text, note, gone = self.kept.told()
+        words = self._words()
+        return CommandResult(
+            words.get("ended"),
+            text,
+            timed_out=self.why == "time",
+            stopped=self.why == "stop",
+            flooded=self.why == "flood",
+            truncated=gone,
+            bytes=self.kept.total,
+            left=words.get("left", 0) if not self.why else 0,
+            seconds=seconds,
+            limit=self.seconds,
+            note=note,
+        )
+
+
+def _end_strays(group: int | None, mark: bytes) -> None:
+    """End the group of a command that has no warden any more, and whatever else carries its mark."""
+    if group is not None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            marked = mark in (folder / "environ").read_bytes().split(b"\0")
+        except OSError:  # gone, or somebody else's
+            continue
+        if marked:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(int(folder.name), signal.SIGKILL)
