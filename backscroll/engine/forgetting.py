@@ -31,7 +31,7 @@ _CONDENSING = frozenset({Kind.CROPPED, Kind.COMPACTED})
 #: Events whose text may speak of messages; they name those that it does.
 _SPEAKING_OF = frozenset({Kind.TASKED, Kind.REMEMBERED})
 #: Events whose words can be erased by themselves: nothing stands on them but what they say.
-_ACTS = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD, Kind.REMEMBERED, Kind.TASKED})
+_ACTS = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD, Kind.REMEMBERED, Kind.TASKED, Kind.CODE_CHANGED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def forget_messages(
 
 
 def condensed(tx: Writer, family: Sequence[ThreadState], messages: Iterable[Ref]) -> list[Event]:
-    """Crops and compactions of a family whose text rests on these messages, or does not say on what it rests."""
+    """Crops and compactions of a family whose text rests on these messages, or does not say on what it rests; what they changed."""
     names = {str(message) for message in messages}
     return [
         event
@@ -107,6 +107,7 @@ def condensed(tx: Writer, family: Sequence[ThreadState], messages: Iterable[Ref]
             (event.kind in _CONDENSING and _rests_on(event.head.get("sources"), names))
             or (event.kind in _SPEAKING_OF and _names(event.head, names))
             or (event.kind is Kind.OVERRIDDEN and _only_from(tx, event.head.get("sources"), names))
+            or (event.kind is Kind.CODE_CHANGED and event.head.get("message") in names)
         )
     ]
 

@@ -1,19 +1,24 @@
-"""The living memory of a thread: its graph, the window of turns that may still change, tasks, and what is remembered of them.
+"""The living memory of a thread: its graph, the window of turns that may still change, tasks, what is remembered of them, and
+the folder it works in.
 
 Owns nothing: each is a room of its own that holds the thread, made when it is asked for. Before: `engine/graphing`,
-`engine/turn_states`, `engine/tasking`, `engine/remembering`. After: `engine/thread`.
+`engine/turn_states`, `engine/tasking`, `engine/remembering`, `engine/changing`. After: `engine/thread`.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from backscroll.engine.changing import Workroom
+    from backscroll.engine.committing import Committed
     from backscroll.engine.graphing import ThreadGraph
     from backscroll.engine.remembering_thread import ThreadMemory
     from backscroll.engine.tasking import Tasks
     from backscroll.engine.thread import Thread
     from backscroll.engine.turn_states import ThreadWindow
+    from backscroll.vocab.change import CodeChange
 
 
 class Living:
@@ -46,3 +51,19 @@ class Living:
         from backscroll.engine.remembering_thread import ThreadMemory
 
         return ThreadMemory(cast("Thread", self))
+
+    def workroom(self, root: str | os.PathLike[str] | None = None) -> Workroom:
+        """The folder that the thread works in, with its changes; by default the one its metadata name, else the current one."""
+        from backscroll.engine.changing import Workroom
+
+        thread = cast("Thread", self)
+        named = thread.info.metadata.get("workspace")
+        return Workroom(thread, root or (named if isinstance(named, str) and named else os.curdir))
+
+    def auto_detect_code_changes(self) -> list[CodeChange]:
+        """What changed in the thread's folder since somebody last looked, written down and described."""
+        return self.workroom().auto_detect_code_changes()
+
+    def commit_to_git(self, message: str = "") -> Committed:
+        """Commit what the agent changed in the thread's folder, and nothing else, to the git repository there."""
+        return self.workroom().commit(message)

@@ -37,6 +37,7 @@ class Kind(StrEnum):
     UNPINNED = "unpinned"
     MOVED = "moved"
     CODE_CHANGED = "code_changed"
+    REWOUND = "rewound"  # the conversation went back to before a turn; the deletions of the same stroke did it
     CROPPED = "cropped"  # messages stay in the history and leave the prompt; a summary stands in for them
     UNCROPPED = "uncropped"
     COMPACTED = "compacted"  # at which resolution prompts show the past from here on
@@ -73,6 +74,7 @@ DELIBERATE = frozenset(
         Kind.PINNED,
         Kind.UNPINNED,
         Kind.MOVED,
+        Kind.REWOUND,
         Kind.CROPPED,
         Kind.UNCROPPED,
         Kind.COMPACTED,
@@ -89,7 +91,7 @@ PLENTY = frozenset({Kind.APPENDED, Kind.ASIDE})
 
 #: What people and programs do beside the conversation: it changes no message.
 BESIDE = frozenset(
-    {Kind.FLUSHED, Kind.OVERRIDDEN, Kind.LIFTED, Kind.WORLD_TOLD, Kind.TASKED, Kind.REMEMBERED}
+    {Kind.REWOUND, Kind.FLUSHED, Kind.OVERRIDDEN, Kind.LIFTED, Kind.WORLD_TOLD, Kind.TASKED, Kind.REMEMBERED}
 )
 
 #: Events that carry the content of a message, and so create a revision.

@@ -63,7 +63,7 @@ def test_the_spelling_of_kinds_never_changes() -> None:
     """The hash of an event covers the name of its kind, so a renamed kind would break every log."""
     assert [kind.value for kind in Kind] == (
         "created forked renamed tagged untagged described appended inserted edited regenerated chosen deleted "
-        "restored hidden unhidden pinned unpinned moved code_changed cropped uncropped compacted flushed "
+        "restored hidden unhidden pinned unpinned moved code_changed rewound cropped uncropped compacted flushed "
         "overridden lifted world_told tasked remembered aside noted undone redone forgotten"
     ).split()
 

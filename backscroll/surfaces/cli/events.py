@@ -74,6 +74,12 @@ def _code(event: Event) -> str:
     return " · ".join(one_line(str(body[key])) for key in ("file", "description") if body.get(key))
 
 
+def _rewound(event: Event) -> str:
+    key = "log.rewind_redone" if event.head.get("redo") else "log.rewound"
+    gone = count("words.messages", int(event.head.get("count", 0)))
+    return t(key, turn=event.head.get("turn", 0), messages=gone)
+
+
 def _undone(event: Event) -> str:
     return t("log.of_events", events=", ".join(f"{seq}" for seq in event.head.get("of", ())))
 
@@ -136,6 +142,7 @@ _TELLERS: dict[Kind, Callable[[Event], str]] = {
     Kind.DESCRIBED: _about,
     Kind.CHOSEN: _chosen,
     Kind.CODE_CHANGED: _code,
+    Kind.REWOUND: _rewound,
     Kind.UNDONE: _undone,
     Kind.REDONE: _undone,
     Kind.CROPPED: _cropped,

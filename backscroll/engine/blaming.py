@@ -1,0 +1,222 @@
+"""Blame: which turn wrote this line, what was asked there, and why.
+
+Owns the versions of one file through all changes of its folder, in whichever thread they stand: renames are followed, what a
+rewind brought back belongs to whoever wrote it first. Refuses: matching lines (`workspace/blame`). Before:
+`engine/changing_reading`. After: `Workroom.blame`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from backscroll.engine.changing_log import Recorded
+from backscroll.engine.changing_reading import turn_of
+from backscroll.engine.lineage import View
+from backscroll.engine.reading import message_of
+from backscroll.errors import BackscrollError, InvalidInput, NotFound
+from backscroll.record.history import FORGOTTEN, Entry
+from backscroll.vocab.change import By, CodeChange, FileChange
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Reasoning
+
+if TYPE_CHECKING:
+    from backscroll.engine.changing import Workroom
+    from backscroll.engine.engine import Engine
+    from backscroll.workspace.snapshots import Snapshots
+
+#: Keys of versions that no change of the log made.
+OLDEST, UNSEEN = -1, -2
+_WORDS = 600  # characters of what was asked, and of why
+_LOOKED = 40  # messages before a call that are looked through for a reason
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """One line of a file and where it comes from."""
+
+    line: int
+    text: str
+    by: By | None  # None: it was there before the first snapshot
+    change: CodeChange | None = None  # None too for what was changed by hand and nobody has looked at yet
+    turn: int | None = None
+    message: Ref | None = None
+    tool: str = ""
+    asked: str = ""  # what the user had said to open the turn
+    why: str = ""  # what the assistant said before the call
+    at: str = ""
+    thread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """The file after one change."""
+
+    key: int  # which change; OLDEST, UNSEEN
+    hash: str
+    snapshot: str
+    path: str
+
+
+def blame(room: Workroom, path: str, line: int | None = None) -> list[Blamed]:
+    """Every line of a file, or one of them; see `Workroom.blame`."""
+    from backscroll.workspace.blame import Version, blame_lines
+
+    keeper = room.keeper
+    with room.alone():
+        now = keeper.take()
+        everything = room.everywhere()
+    content = keeper.read(now, path)
+    if content is None:
+        raise _nothing(room, path, now)
+    versions = _versions(keeper, everything, path, now)
+    texts = [Version(str(v.key), keeper.read(v.snapshot, v.path) or b"") for v in versions]
+    origins = blame_lines([*texts[:-1], Version(str(versions[-1].key), content)])
+    if line is not None and not 1 <= line <= len(origins):
+        raise InvalidInput(f"{path} has no line {line}", hint=f"it has {len(origins)}")
+    teller = _Teller(room.thread.engine, everything)
+    wanted = origins if line is None else origins[line - 1 : line]
+    first = 1 if line is None else line
+    return [teller.told(first + n, origin.text, int(origin.key)) for n, origin in enumerate(wanted)]
+
+
+def _nothing(room: Workroom, path: str, now: str) -> BackscrollError:
+    if path in room.keeper.files(now):
+        return InvalidInput(
+            f"the content of {path} is not kept", hint="it is too large for snapshots, or holds secrets"
+        )
+    if (room.root / path).exists():
+        return InvalidInput(f"{path} is left out of snapshots", hint="it is ignored, or no file")
+    return NotFound(f"no file {path} in {room.root}", hint="check the path")
+
+
+# -- versions ----------------------------------------------------------------------------------------------------
+
+
+def _versions(keeper: Snapshots, everything: Sequence[Recorded], path: str, now: str) -> list[_Version]:
+    """The contents that the file went through, oldest first; the last is what it is now."""
+    steps = list(_steps(keeper, everything, path))[::-1]
+    stack: list[_Version] = []
+    tops: dict[str, tuple[_Version, ...]] = {}  # what stood below a content when it was there
+
+    def push(version: _Version, *, returns: bool = False) -> None:
+        nonlocal stack
+        if returns and version.hash in tops:
+            stack = list(tops[version.hash])
+        elif not stack or stack[-1].hash != version.hash or stack[-1].path != version.path:
+            if not version.hash:
+                stack = []  # gone: what comes later under this name is another file
+            stack.append(version)
+        tops[version.hash] = tuple(stack)
+
+    for number, one, file in steps:
+        if file.before and (not stack or stack[-1].hash != file.before):
+            # Nobody wrote down how it came to this; where nothing is known yet it was always so.
+            old = file.old_path or file.path
+            push(_Version(UNSEEN if stack else OLDEST, file.before, one.change.before, old))
+        after = "" if file.action == "deleted" else file.after
+        push(_Version(number, after, one.change.after, file.path), returns=one.by == "rewind")
+    here = keeper.files(now).get(path, "")
+    if not stack or stack[-1].hash != here:
+        push(_Version(UNSEEN if stack else OLDEST, here, now, path))
+    return [v for v in stack if v.hash and keeper.has(v.snapshot)] or [_Version(OLDEST, here, now, path)]
+
+
+def _steps(
+    keeper: Snapshots, everything: Sequence[Recorded], path: str
+) -> Iterator[tuple[int, Recorded, FileChange]]:
+    """The changes that touched the file, newest first, under the names that it had."""
+    for number in range(len(everything) - 1, -1, -1):
+        one = everything[number]
+        for file in _files(keeper, one):
+            if file.path == path:
+                yield number, one, file
+                if file.action == "renamed" and file.old_path:
+                    path = file.old_path
+                break
+            if file.old_path == path and file.action == "renamed":  # it left this name
+                yield number, one, replace(file, path=path, old_path="", action="deleted", after="")
+                break
+
+
+def _files(keeper: Snapshots, one: Recorded) -> Sequence[FileChange]:
+    if one.whole or not (keeper.has(one.change.before) and keeper.has(one.change.after)):
+        return one.change.files
+    return keeper.compare(one.change.before, one.change.after)
+
+
+# -- words -------------------------------------------------------------------------------------------------------
+
+
+class _Teller:
+    """Finds out what was asked and why, once for each change."""
+
+    def __init__(self, engine: Engine, everything: Sequence[Recorded]) -> None:
+        self._engine = engine
+        self._everything = everything
+        self._known: dict[int, Blamed] = {}
+
+    def told(self, line: int, text: str, key: int) -> Blamed:
+        """A line with its origin."""
+        if key == OLDEST:
+            return Blamed(line, text, None)
+        if key == UNSEEN:
+            return Blamed(line, text, "person")
+        if key not in self._known:
+            self._known[key] = self._about(self._everything[key])
+        return replace(self._known[key], line=line, text=text)
+
+    def _about(self, one: Recorded) -> Blamed:
+        change, cause = one.change, one.change.cause
+        thread = self._engine.thread(change.id.thread)
+
+        def look(view: View) -> Blamed:
+            event = view.event(change.id.seq)
+            turn = None if event is None else turn_of(view, event)
+            numbered = replace(change, turn=turn)
+            blamed = Blamed(
+                0, "", one.by, numbered, turn, cause.message, cause.tool, at=change.at, thread=thread.id
+            )
+            if cause.message is None or (entry := view.entry(cause.message)) is None:
+                return blamed
+            asked, why = _reasons(view, entry)
+            return replace(blamed, asked=asked, why=why)
+
+        return thread.reading(look)
+
+
+def _reasons(view: View, entry: Entry) -> tuple[str, str]:
+    """What the user said to open the turn of a message, and what the assistant said up to it."""
+    why = ""
+    edge = entry.position + b"\0"  # right behind it
+    for number, (one, spoken) in enumerate(view.page(_LOOKED, before=edge, newest_first=True, gone=True)):
+        if spoken.body is None or one.flags & FORGOTTEN:
+            continue
+        message = message_of(one, spoken)
+        if message.role == "user":
+            return _short(message.text), why
+        if message.role == "assistant" and not why:
+            why = _short(message.text or (_thought(message) if number == 0 else ""))
+    return _opening(view, entry), why
+
+
+def _opening(view: View, entry: Entry) -> str:
+    """The words that opened a long turn."""
+    edge = entry.position
+    while rows := view.page(256, before=edge, newest_first=True, gone=True):
+        for one, spoken in rows:
+            if one.role == "user" and spoken.body is not None and not one.flags & FORGOTTEN:
+                return _short(message_of(one, spoken).text)
+        edge = rows[-1][0].position
+    return ""
+
+
+def _thought(message: Message) -> str:
+    return next((p.text for p in message.parts if isinstance(p, Reasoning) and p.text), "")
+
+
+def _short(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= _WORDS else text[: _WORDS - 1] + "…"

@@ -1,0 +1,303 @@
+"""The workroom: a thread and the folder that its agent works in, linked.
+
+Owns looking at the folder (every difference between two looks is written down once, with its cause, in whichever thread
+sees it first) and is the one thing that callers hold: `blame`, `rewind` and `commit` live in modules of their own. Refuses:
+keeping contents (`workspace`). Before: `workspace/snapshots`, `engine/changing_log`. After: `engine/blaming`,
+`engine/rewinding`, `engine/committing`; `act` and the surfaces call it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from backscroll.config import default_store
+from backscroll.engine import changing_reading
+from backscroll.engine.changing_lock import held
+from backscroll.engine.changing_log import (
+    LONGEST,
+    Draft,
+    Known,
+    Recorded,
+    keep_known,
+    known_of,
+    place_of,
+    write_change,
+)
+from backscroll.errors import InvalidInput
+from backscroll.record.ports import Writer
+from backscroll.vocab.change import Cause, CodeChange, FileChange
+from backscroll.vocab.event import Event
+from backscroll.workspace.snapshots import Snapshots
+
+if TYPE_CHECKING:
+    from backscroll.engine.blaming import Blamed
+    from backscroll.engine.committing import Committed
+    from backscroll.engine.rewinding import Rewound
+    from backscroll.engine.rewinding_journal import Recovery
+    from backscroll.engine.thread import Thread
+
+What: TypeAlias = Literal["both", "files", "conversation"]
+_PATIENCE = 60.0  # seconds that one waits for whoever is at work on the same folder
+PERSON = Cause("person")
+
+
+class Workroom:
+    """One thread and one folder. Opening one finishes what a crash in the middle of a rewind left undone."""
+
+    def __init__(
+        self,
+        thread: Thread,
+        root: str | os.PathLike[str],
+        *,
+        keeper: Snapshots | None = None,
+        home: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.thread = thread
+        self.root = _folder(root)
+        self.home = Path(home).expanduser().absolute() if home is not None else default_home()
+        self.place = place_of(self.root)
+        self._keeper = keeper
+        self._mine = threading.RLock()
+        self._depth = 0
+        self.recovered: Recovery | None = self.recover()
+
+    def __repr__(self) -> str:
+        return f"<Workroom {self.thread.id[:8]} {str(self.root)!r}>"
+
+    @property
+    def keeper(self) -> Snapshots:
+        """Who keeps the snapshots; made when first asked for."""
+        if self._keeper is None:
+            from backscroll.workspace.keeping import snapshots_for
+
+            settings = self.thread.engine.settings
+            store = self.thread.store.location
+            self._keeper = snapshots_for(
+                self.root,
+                self.home,
+                key_files=settings.workspace_key_files,
+                largest=settings.workspace_largest,
+                left_out=[] if "://" in store else [store, f"{store}-wal", f"{store}-shm"],
+            )
+        return self._keeper
+
+    # -- looking ---------------------------------------------------------------------------------------------
+
+    def look(self) -> str:
+        """A snapshot of the folder as it is now; what nobody has written down yet is noted as done by a person."""
+        with self.alone():
+            return self.note(PERSON)[0]
+
+    def looked(self, before: str, cause: Cause) -> CodeChange | None:
+        """Look again after something was done: what differs is written down with its cause; None where nothing does.
+
+        `before` is what `look` gave. What another thread has written down meanwhile is not written down twice.
+        """
+        with self.alone():
+            return self.note(cause, before)[1]
+
+    def auto_detect_code_changes(self) -> list[CodeChange]:
+        """What changed since the last look, noted as done by a person."""
+        with self.alone():
+            found = self.note(PERSON)[1]
+        return [] if found is None else [found]
+
+    def note(self, cause: Cause, before: str = "") -> tuple[str, CodeChange | None]:
+        """A snapshot, and the change that was written down for it; for whoever holds the lock."""
+        keeper, known = self.keeper, self.known()
+        now = keeper.take()
+        base = next((s for s in (known.snapshot, before) if s and (s == now or keeper.has(s))), "")
+        if base == now and known.snapshot == now:
+            return now, None
+        files = self.differing(base, now) if base and base != now else ()
+        if not files:
+            self.thread.store.write(lambda tx: _seen(tx, self.place, now))
+            return now, None
+        draft = self.draft(base, now, files, cause)
+        event = self.thread.stroke(lambda pen: write_change(pen, draft))
+        return now, self.told(event)
+
+    def known(self) -> Known:
+        """What the store knows about the folder."""
+        return self.thread.store.read(lambda reader: known_of(reader, self.place))
+
+    def differing(self, before: str, after: str) -> tuple[FileChange, ...]:
+        """What changed between two snapshots; a file that only came under an ignore rule is still there."""
+        found = self.keeper.compare(before, after)
+        return tuple(f for f in found if f.action != "deleted" or not os.path.lexists(self.root / f.path))
+
+    def draft(
+        self,
+        before: str,
+        after: str,
+        files: Sequence[FileChange],
+        cause: Cause,
+        *,
+        rewind: str = "",
+        redo: str = "",
+        turn: int = 0,
+    ) -> Draft:
+        """A change on its way into the log, with its description and a diff that is not too long."""
+        try:
+            from backscroll.workspace.telling import describe
+        except ImportError:
+            from backscroll.engine.changing_log import called
+
+            def describe(files, *_a, **_k): return called(files)
+
+        keeper = self.keeper
+        words = describe(
+            files,
+            lambda path: keeper.read(before, path),
+            lambda path: keeper.read(after, path),
+            language=self._language(),
+        )
+        diff = keeper.diff(before, after, longest=LONGEST)
+        named = tuple(files)
+        return Draft(self.place, str(self.root), before, after, named, cause, words, diff, rewind, redo, turn)
+
+    def told(self, event: Event) -> CodeChange:
+        """A change that was just written, as it can be read back."""
+        return self.thread.reading(lambda view: changing_reading.numbered(view, event))
+
+    def _language(self) -> str:
+        named = self.thread.info.language or self.thread.engine.settings.language
+        return "zh" if named.lower().startswith("zh") else "en"
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def changes(
+        self,
+        *,
+        turn: int | None = None,
+        file: str | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int | None = None,
+    ) -> list[CodeChange]:
+        """Changes of the thread, the newest first: of one turn, of one file or folder, within a time."""
+        return changing_reading.changes(
+            self.thread, changing_reading.wish(turn, self.inside(file), since, until, limit)
+        )
+
+    def everywhere(self) -> list[Recorded]:
+        """Every change of the folder in the store, in whichever thread, oldest first."""
+        return changing_reading.everywhere(self.thread.engine, self.place, str(self.root), self.thread.id)
+
+    def blame(self, path: str | os.PathLike[str], line: int | None = None) -> list[Blamed]:
+        """Who wrote each line of a file (or one of them): the turn, what was asked there, and why."""
+        from backscroll.engine.blaming import blame
+
+        return blame(self, self.inside(path) or "", line)
+
+    # -- going back ------------------------------------------------------------------------------------------
+
+    def rewind(
+        self, turn: int, what: What = "both", *, force: bool = False, dry_run: bool = False
+    ) -> Rewound:
+        """Back to before a turn: files as they were when it began, the conversation without it and what follows.
+
+        Refuses to run over what others changed since, unless `force`; even then a snapshot keeps that. `dry_run` only says
+        what would happen.
+        """
+        from backscroll.engine.rewinding import rewind
+
+        return rewind(self, turn, what, force=force, dry_run=dry_run)
+
+    def redo(self, *, force: bool = False, dry_run: bool = False) -> Rewound:
+        """Take the last rewind back: its files and its words, as far as they are still gone."""
+        from backscroll.engine.rewinding import redo
+
+        return redo(self, force=force, dry_run=dry_run)
+
+    def recover(self) -> Recovery | None:
+        """Finish, or roll back, a rewind that a crash interrupted; None where there is none."""
+        from backscroll.engine.rewinding_journal import journal_of, recover
+
+        if not journal_of(self).exists():
+            return None
+        with self.alone(recovering=True):
+            return recover(self)
+
+    # -- git, and letting go ---------------------------------------------------------------------------------
+
+    def commit(
+        self,
+        message: str = "",
+        *,
+        turn: int | None = None,
+        all: bool = False,
+        hooks: bool = False,
+        dry_run: bool = False,
+    ) -> Committed:
+        """Commit what the agent changed, and nothing else, to the user's git repository.
+
+        With `all`, what people changed by hand in between too; with `turn`, only what was done in that turn.
+        """
+        from backscroll.engine.committing import commit
+
+        return commit(self, message, turn=turn, everybody=all, hooks=hooks, dry_run=dry_run)
+
+    def forget_snapshots(self) -> None:
+        """Drop every snapshot of the folder for good: rewind and blame begin anew. The log keeps what it says of changes."""
+        with self.alone():
+            self.keeper.forget()
+            self.thread.store.write(lambda tx: _seen(tx, self.place, ""))
+
+    # -- the folder ------------------------------------------------------------------------------------------
+
+    def inside(self, path: str | os.PathLike[str] | None) -> str | None:
+        """A path of the folder as changes name it, however somebody wrote it."""
+        if path is None:
+            return None
+        given = Path(path).expanduser()
+        if not given.is_absolute():
+            return given.as_posix()
+        for whole in (given, given.parent.resolve() / given.name):
+            if whole.is_relative_to(self.root):
+                return whole.relative_to(self.root).as_posix()
+        raise InvalidInput(f"{path} is not in {self.root}", hint="give a file of the folder")
+
+    @contextmanager
+    def alone(self, *, recovering: bool = False) -> Generator[None]:
+        """Hold the folder's lock; an unfinished rewind is seen to first."""
+        with self._mine:
+            if self._depth:  # this OS thread has it already
+                yield
+                return
+            with held(self.home / "locks" / f"{self.place}.lock", _PATIENCE):
+                self._depth = 1
+                try:
+                    if not recovering:
+                        self._recover_first()
+                    yield
+                finally:
+                    self._depth = 0
+
+    def _recover_first(self) -> None:
+        from backscroll.engine.rewinding_journal import journal_of, recover
+
+        if journal_of(self).exists():
+            self.recovered = recover(self)
+
+
+def default_home() -> Path:
+    """Where snapshots are kept: beside the store that is used when nothing else is said."""
+    return default_store().parent / "shadow"
+
+
+def _folder(root: str | os.PathLike[str]) -> Path:
+    path = Path(root).expanduser()
+    if not path.is_dir():
+        raise InvalidInput(f"not a folder: {root}", hint="name the folder that the agent works in")
+    return path.resolve()
+
+
+def _seen(tx: Writer, place: str, snapshot: str) -> None:
+    keep_known(tx, place, snapshot, known_of(tx, place))

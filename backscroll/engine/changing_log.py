@@ -1,0 +1,243 @@
+"""Changes to files as they lie in the log, and what a store knows about a folder.
+
+Owns the shape of a `CODE_CHANGED` event (head: structure, no words; body: description, paths, hashes, diff, folder) and the note
+in the store that says which snapshot of a folder was seen last, by whichever thread. Refuses: taking snapshots
+(`engine/changing`). Before: `vocab/change`. After: `engine/changing_reading`, `engine/blaming`, `engine/rewinding`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from backscroll.engine.pen import Pen
+from backscroll.record.chain import DAMAGE, damaged, from_bytes
+from backscroll.record.ports import Reader, Writer
+from backscroll.vocab.change import Action, By, Cause, CodeChange, FileChange
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.part import Json
+
+#: Characters of a diff that the log keeps; the snapshots have the rest.
+LONGEST = 40_000
+_LISTED = 500  # files of one change that the log names; the snapshots have the rest
+_NAMED = 3  # files by which a change of many is called
+_META = "workspace "
+_ACTIONS: frozenset[str] = frozenset(get_args(Action))
+_BYS: frozenset[str] = frozenset(get_args(By))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a store knows about a folder: the snapshot that was seen last, how many changes there were, and in which threads."""
+
+    snapshot: str = ""
+    count: int = 0
+    threads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A change with what only the engine wants to know of it."""
+
+    change: CodeChange
+    place: str = ""  # which folder, on which machine; empty where a program reported it
+    order: int = 0  # among the changes of this folder, in whatever thread
+    rewind: str = ""  # the name of the rewind that did it
+    redo: str = ""  # the name of the rewind that it took back
+    turn: int = 0  # to before which a rewind went
+    whole: bool = True  # False: the log does not name every file of it (there were too many, or its words are forgotten)
+
+    @property
+    def by(self) -> By:
+        """Who did it."""
+        return self.change.cause.by
+
+
+def place_of(root: Path) -> str:
+    """The name of a folder on this machine; says nothing about where it is."""
+    return hashlib.sha256(f"{platform.node()}\0{root}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+# -- the note about a folder -------------------------------------------------------------------------------------
+
+
+def known_of(reader: Reader, place: str) -> Known:
+    """What the store knows about a folder; a note that cannot be read is as good as none."""
+    text = reader.meta(_META + place)
+    if text is None:
+        return Known()
+    try:
+        data = json.loads(text)
+        return Known(str(data["snapshot"]), int(data["count"]), tuple(str(t) for t in data["threads"]))
+    except (ValueError, KeyError, TypeError):
+        return Known()
+
+
+def keep_known(tx: Writer, place: str, snapshot: str, known: Known, thread: str = "") -> Known:
+    """Note which snapshot was seen last; with a thread, that one more change of the folder stands in it."""
+    threads = (*(t for t in known.threads if t != thread), thread) if thread else known.threads
+    new = Known(snapshot, known.count + bool(thread), threads)
+    data = {"snapshot": new.snapshot, "count": new.count, "threads": list(new.threads)}
+    tx.set_meta(_META + place, json.dumps(data))
+    return new
+
+
+# -- out: into the log -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A change on its way into the log."""
+
+    place: str
+    root: str
+    before: str
+    after: str
+    files: tuple[FileChange, ...]
+    cause: Cause
+    description: str
+    diff: str
+    rewind: str = ""
+    redo: str = ""
+    turn: int = 0  # to before which a rewind went
+
+
+def write_change(pen: Pen, draft: Draft) -> Event:
+    """Write a change down, and that its snapshot is the newest of the folder."""
+    known = known_of(pen.tx, draft.place)
+    event = pen.write(Kind.CODE_CHANGED, head=_head(draft, known.count + 1), body=_body(draft))
+    keep_known(pen.tx, draft.place, draft.after, known, pen.state.id)
+    return event
+
+
+def _head(draft: Draft, order: int) -> dict[str, Json]:
+    cause = draft.cause
+    facts: dict[str, Json] = {
+        "by": cause.by,
+        "message": None if cause.message is None else str(cause.message),
+        "call": cause.call_id,
+        "place": draft.place,
+        "before": draft.before,
+        "after": draft.after,
+        "order": order,
+        "files": len(draft.files),
+        "added": sum(f.added for f in draft.files),
+        "removed": sum(f.removed for f in draft.files),
+        "rewind": draft.rewind,
+        "redo": draft.redo,
+        "turn": draft.turn or None,
+    }
+    return {name: value for name, value in facts.items() if value not in (None, "")}
+
+
+def _body(draft: Draft) -> dict[str, Json]:
+    listed = [_packed(f) for f in draft.files[:_LISTED]]
+    body: dict[str, Json] = {
+        "description": draft.description,
+        "file": called(draft.files),
+        "files": listed,
+        "diff": draft.diff,
+        "root": draft.root,
+        "tool": draft.cause.tool,
+    }
+    return {name: value for name, value in body.items() if value or name in ("description", "file")}
+
+
+def called(files: Sequence[FileChange]) -> str:
+    """What a change of some files is called by: their names, or the first of them."""
+    names = [f.path for f in files[:_NAMED]]
+    return ", ".join(names) + (", …" if len(files) > _NAMED else "")
+
+
+def _packed(file: FileChange) -> dict[str, Json]:
+    data: dict[str, Json] = {
+        "path": file.path,
+        "action": file.action,
+        "before": file.before,
+        "after": file.after,
+        "old_path": file.old_path,
+        "added": file.added,
+        "removed": file.removed,
+        "binary": file.binary,
+        "kept": file.kept,
+    }
+    out = {name: value for name, value in data.items() if value not in ("", 0, False)}
+    if not file.kept:
+        out["kept"] = False
+    else:
+        out.pop("kept", None)
+    if file.executable is not None:
+        out["executable"] = file.executable
+    return out
+
+
+# -- in: from the log --------------------------------------------------------------------------------------------
+
+
+def recorded_of(event: Event, turn: int | None = None) -> Recorded:
+    """A change as its event tells it; one whose words are forgotten keeps its snapshots."""
+    body = cast("Mapping[str, Any]", from_bytes(event.body)) if event.body is not None else {}
+    head = event.head
+    try:
+        files = tuple(_unpacked(f) for f in body.get("files", ()))
+        if not files and body.get("file") and "place" not in head:
+            files = (FileChange(str(body["file"]), "changed", kept=False),)
+        by = str(head.get("by", "program"))
+        message = head.get("message")
+        cause = Cause(
+            cast("By", by) if by in _BYS else "program",
+            None if message is None else parse_ref(str(message)),
+            str(head.get("call", "")),
+            str(body.get("tool", "")),
+        )
+        change = CodeChange(
+            event.id,
+            str(head.get("said", event.at)),
+            str(body.get("description", "")),
+            files,
+            cause,
+            turn,
+            str(head.get("before", "")),
+            str(head.get("after", "")),
+            str(body.get("diff", "")),
+            str(body.get("root", "")),
+        )
+        return Recorded(
+            change,
+            str(head.get("place", "")),
+            int(head.get("order", 0)),
+            str(head.get("rewind", "")),
+            str(head.get("redo", "")),
+            int(head.get("turn", 0)),
+            whole=event.body is not None and len(files) >= int(head.get("files", 0)),
+        )
+    except DAMAGE as error:
+        raise damaged(f"code change {event.id.short}", error) from error
+
+
+def _unpacked(data: Mapping[str, Any]) -> FileChange:
+    action = str(data.get("action", "changed"))
+    return FileChange(
+        str(data["path"]),
+        cast("Action", action) if action in _ACTIONS else "changed",
+        str(data.get("before", "")),
+        str(data.get("after", "")),
+        str(data.get("old_path", "")),
+        int(data.get("added", 0)),
+        int(data.get("removed", 0)),
+        bool(data.get("binary", False)),
+        data.get("executable"),
+        bool(data.get("kept", True)),
+    )
+
+
+def cause_of(event: Event) -> Ref | None:
+    """The message that a change names as its cause."""
+    message = event.head.get("message")
+    return None if message is None else parse_ref(str(message))

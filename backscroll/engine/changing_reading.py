@@ -1,0 +1,199 @@
+"""From the log to changes of files: which a thread sees, to which turn each belongs, and which fit a question.
+
+Owns the walk through the rare events of a thread and its shared past. Refuses: snapshots and disk. Before:
+`engine/changing_log`. After: `engine/changing`, `engine/blaming`, `engine/rewinding`, `engine/committing`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from backscroll.engine.changing_log import Recorded, cause_of, known_of, recorded_of
+from backscroll.engine.checking import checked_time
+from backscroll.engine.lineage import View
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.record.history import Entry
+from backscroll.record.order import at_end
+from backscroll.record.ports import Reader
+from backscroll.vocab.change import CodeChange
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.moment import microseconds
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.thread import Thread
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Which changes somebody wants to see; a change has to fit all of it."""
+
+    turn: int | None = None
+    file: str | None = None
+    since: int | None = None  # microseconds
+    until: int | None = None
+    limit: int | None = None
+
+    def fits(self, change: CodeChange) -> bool:
+        """True where a change touches the file and lies in the time that was asked for."""
+        if self.file is not None and not any(
+            _is(self.file, f.path) or _is(self.file, f.old_path) for f in change.files
+        ):
+            return False
+        moment = microseconds(change.at)
+        return (self.since is None or moment >= self.since) and (self.until is None or moment <= self.until)
+
+
+def wish(
+    turn: int | None = None,
+    file: str | None = None,
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+    limit: int | None = None,
+) -> Wish:
+    """What was asked for, checked."""
+    if limit is not None and limit < 0:
+        raise InvalidInput(f"cannot list {limit} changes", hint="give a number of 0 or more")
+    begin, end = checked_time(since), checked_time(until)
+    return Wish(
+        turn,
+        file,
+        None if begin is None else microseconds(begin),
+        None if end is None else microseconds(end),
+        limit,
+    )
+
+
+def _is(wanted: str, path: str) -> bool:
+    """True for the file itself, and for a file in a folder of this name."""
+    wanted = wanted.removeprefix("./").rstrip("/")
+    return path == wanted or path.startswith(f"{wanted}/")
+
+
+def changes(thread: Thread, asked: Wish) -> list[CodeChange]:
+    """The changes of a thread that fit, the newest first."""
+    if asked.turn is not None and asked.turn not in range(thread.info.turns + 1):
+        raise NotFound(f"thread {thread.id[:8]} has no turn {asked.turn}", hint=f"it has {thread.info.turns}")
+
+    def look(view: View) -> list[CodeChange]:
+        out: list[CodeChange] = []
+        for event in reversed(changing_events(view)):
+            if asked.limit is not None and len(out) >= asked.limit:
+                break
+            if event.body is None:
+                continue
+            change = recorded_of(event).change
+            if not asked.fits(change):
+                continue
+            number = turn_of(view, event)
+            if asked.turn is None or asked.turn == number:
+                out.append(replace(change, turn=number))
+        return out
+
+    return thread.reading(look)
+
+
+def changing_events(view: View) -> list[Event]:
+    """The events about changes that a view sees, oldest first; those of a parent's later turns are not among them."""
+    return [e for e in view.others() if e.kind is Kind.CODE_CHANGED and _shared(view, e)]
+
+
+def _shared(view: View, event: Event) -> bool:
+    if event.thread == view.state.id:
+        return True
+    limit = view.limit(event.thread)
+    if limit is None:
+        return True
+    cause = cause_of(event)
+    return at_end(event.seq) <= limit if cause is None else view.entry(cause) is not None
+
+
+def recorded(view: View, place: str) -> list[Recorded]:
+    """The changes of one folder that a view sees, oldest first; those whose words are forgotten too."""
+    out = [recorded_of(e) for e in changing_events(view)]
+    return [r for r in out if r.place == place and r.change.before and r.change.after]
+
+
+def numbered(view: View, event: Event) -> CodeChange:
+    """A change with the number of its turn."""
+    return recorded_of(event, turn_of(view, event)).change
+
+
+def turn_of(view: View, event: Event) -> int | None:
+    """The turn that a change belongs to: that of the message that caused it, else that in which it was seen."""
+    message = cause_of(event)
+    if message is None:
+        return view.count(role="user", upto=at_end(event.seq))
+    entry = view.entry(message)
+    return view.count(role="user", upto=entry.position) if entry is not None and entry.live else None
+
+
+# -- one folder, in whatever thread ------------------------------------------------------------------------------
+
+
+def everywhere(engine: Engine, place: str, root: str, own: str) -> list[Recorded]:
+    """Every change of a folder that stands in the store, in whichever thread, oldest first."""
+    known = engine.store.read(lambda reader: known_of(reader, place))
+    names = dict.fromkeys((own, *known.threads))
+    names.update({info.id: None for info in engine.threads() if info.metadata.get("workspace") == root})
+    found: dict[Ref, Recorded] = {}
+
+    def look(reader: Reader) -> None:
+        for name in names:
+            state = reader.thread(name)
+            if state is not None:  # a note may speak of a thread that another store has
+                found.update({one.change.id: one for one in recorded(View(reader, state), place)})
+
+    engine.store.read(look)
+    return sorted(found.values(), key=lambda one: (one.order, microseconds(one.change.at), one.change.id))
+
+
+# -- where turns begin -------------------------------------------------------------------------------------------
+
+
+def leaving(view: View, opening: Entry) -> list[Entry]:
+    """The live entries from one on, in order."""
+    out = [opening]
+    after = opening.position
+    while rows := view.page(256, after=after):
+        out += [entry for entry, _ in rows]
+        after = rows[-1][0].position
+    return out
+
+
+def since_turn(view: View, place: str, opening: Entry) -> list[Recorded]:
+    """The changes of a folder since a turn began, oldest first.
+
+    What a person changed before anybody answered them was there when the turn began: whoever looks at the folder may do so
+    right before their message is written, or right after it.
+    """
+    seq = opening.message.seq
+    found = [r for r in recorded(view, place) if r.change.id.seq > seq]
+    answered = _answered(view, seq)
+    while (
+        found
+        and found[0].by in ("person", "program")
+        and (answered is None or found[0].change.id.seq < answered)
+    ):
+        found.pop(0)
+    return found
+
+
+def _answered(view: View, seq: int) -> int | None:
+    """The number of the first event after this one with which somebody answered."""
+    step = 64
+    first = seq + 1
+    while first <= view.as_of:
+        for number in range(first, min(first + step, view.as_of + 1)):
+            event = view.event(number)
+            if (
+                event is not None
+                and event.kind in (Kind.APPENDED, Kind.INSERTED)
+                and event.head.get("role") != "user"
+            ):
+                return number
+        first += step
+    return None

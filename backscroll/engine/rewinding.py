@@ -1,0 +1,275 @@
+"""Going back: to before a turn, files and conversation together or one of them; and taking that back.
+
+Owns what a rewind would do (which files, which words, what others changed since and would lose) and the refusals. The words leave
+by deletions of one stroke, so that plain `undo` brings them back; log and snapshots lose nothing. Refuses: crashes
+(`engine/rewinding_journal`), writing files (`workspace/restoring`). Before: `engine/changing_reading`. After: `Workroom`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, get_args
+
+from backscroll.engine import rewinding_journal as journals
+from backscroll.engine.changing import PERSON, What, Workroom
+from backscroll.engine.changing_log import LONGEST, Recorded
+from backscroll.engine.changing_reading import leaving, recorded, since_turn
+from backscroll.engine.lineage import View
+from backscroll.engine.reading import message_of
+from backscroll.engine.rewinding_journal import Journal
+from backscroll.errors import Conflict, InvalidInput, NotFound
+from backscroll.record.acts import acts_in_force
+from backscroll.record.history import FORGOTTEN, Entry
+from backscroll.vocab.change import FileChange
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+
+if TYPE_CHECKING:
+    from backscroll.workspace.snapshots import Snapshots
+
+_NAMED = 5  # files that an error names
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """What a rewind did, or (where `done` is False) would do."""
+
+    turn: int
+    what: What
+    files: tuple[FileChange, ...] = ()  # what becomes of the files
+    diff: str = ""
+    messages: tuple[Message, ...] = ()  # that leave; that return, where a rewind is taken back
+    foreign: tuple[str, ...] = ()  # files in which others would lose what they changed since
+    lost: tuple[str, ...] = ()  # files that were too large to be kept: they stay as they are
+    before: str = ""  # names of the snapshots
+    after: str = ""
+    done: bool = False
+    redone: bool = False  # a rewind was taken back
+    event: Ref | None = None
+
+
+# -- rewind ------------------------------------------------------------------------------------------------------
+
+
+def rewind(room: Workroom, turn: int, what: What, *, force: bool, dry_run: bool) -> Rewound:
+    """Back to before a turn; see `Workroom.rewind`."""
+    if what not in get_args(What):
+        raise InvalidInput(f"cannot rewind {what!r}", hint=f"use one of {', '.join(get_args(What))}")
+    with room.alone():
+        opening = _opening(room, turn)
+        now = ""
+        if what != "conversation":
+            now = room.keeper.take() if dry_run else room.note(PERSON)[0]
+        plan = room.thread.reading(lambda view: _plan(room, view, opening, Rewound(turn, what, before=now)))
+        if dry_run:
+            return plan
+        _refuse(plan, force=force)
+        return _done(room, plan, Journal(_name(room), room.thread.id, room.thread.actor, turn, what))
+
+
+def _opening(room: Workroom, turn: int) -> Ref:
+    if turn < 1:
+        raise InvalidInput(f"cannot go back to before turn {turn}", hint="turns count from 1")
+    return room.thread.turn(turn).messages[0].id
+
+
+def _name(room: Workroom) -> str:
+    return room.thread.engine.means.random(8).hex()
+
+
+def _plan(room: Workroom, view: View, opening: Ref, plan: Rewound) -> Rewound:
+    entry = view.entry(opening)
+    assert entry is not None
+    if plan.what != "files":
+        plan = replace(plan, messages=tuple(_messages(view, leaving(view, entry))))
+    if plan.what == "conversation":
+        return plan
+    since = since_turn(view, room.place, entry)
+    if not since:
+        return replace(plan, after=plan.before)
+    return _files(room, plan, since, since[0].change.before)
+
+
+def _messages(view: View, entries: Sequence[Entry]) -> Iterator[Message]:
+    spoken = view.reader.spoken([entry.revision for entry in entries])
+    for entry in entries:
+        words = spoken[entry.revision]
+        if words.body is not None and not entry.flags & FORGOTTEN:
+            yield message_of(entry, words)
+
+
+def _files(room: Workroom, plan: Rewound, since: Sequence[Recorded], target: str) -> Rewound:
+    keeper = room.keeper
+    if not keeper.has(target):
+        raise NotFound(
+            "the files of that turn are not kept any more",
+            hint="rewind the conversation alone, or choose a later turn",
+        )
+    files = tuple(keeper.compare(plan.before, target))
+    foreign = tuple(sorted(_foreign(keeper, since, files, plan.before, target)))
+    lost = tuple(f.path for f in files if not f.kept and f.action != "deleted")
+    diff = keeper.diff(plan.before, target, longest=LONGEST) if files else ""
+    return replace(plan, files=files, diff=diff, foreign=foreign, lost=lost, after=target)
+
+
+def _foreign(
+    keeper: Snapshots, since: Sequence[Recorded], files: Sequence[FileChange], now: str, target: str
+) -> Iterator[str]:
+    """Files in which there is something that this thread's own work does not explain.
+
+    Walks through the changes since the target, file by file: a person's change, or a content that none of our changes left
+    behind, marks the file, until a rewind brings back a content that was not marked.
+    """
+    state, present = keeper.files(target), keeper.files(now)
+    marked: dict[str, bool] = {}
+    seen: dict[tuple[str, str], bool] = {}
+    for one in since:
+        for path, before, after in _touches(keeper, one):
+            was = marked.get(path, False)
+            seen.setdefault((path, state.get(path, "")), was)
+            strange = before != state.get(path, "") or one.by in ("person", "program")
+            marked[path] = seen.get((path, after), False) if one.by == "rewind" else was or strange
+            seen[path, after] = marked[path]
+            state[path] = after
+    for path in journals.touched(files):
+        if marked.get(path, False) or state.get(path, "") != present.get(path, ""):
+            yield path
+
+
+def _touches(keeper: Snapshots, one: Recorded) -> Iterator[tuple[str, str, str]]:
+    """What a change did, path by path: the hash before and the hash after, empty where there is no file."""
+    change = one.change
+    files: Sequence[FileChange] = change.files
+    if not one.whole and keeper.has(change.before) and keeper.has(change.after):
+        files = keeper.compare(change.before, change.after)
+    for file in files:
+        if file.old_path and file.old_path != file.path:
+            yield file.old_path, file.before, ""
+            yield file.path, "", file.after
+        else:
+            yield file.path, file.before, file.after
+
+
+def _refuse(plan: Rewound, *, force: bool) -> None:
+    if plan.foreign and not force:
+        names = ", ".join(plan.foreign[:_NAMED]) + (", …" if len(plan.foreign) > _NAMED else "")
+        raise Conflict(
+            f"changes that are not this conversation's own would be lost: {names}",
+            hint="save them elsewhere first, or force it: a snapshot keeps them",
+            files=list(plan.foreign),
+        )
+
+
+def _done(room: Workroom, plan: Rewound, journal: Journal) -> Rewound:
+    if not plan.files and not plan.messages:
+        return replace(plan, done=True)
+    if plan.files:
+        journal = journals.with_files(journal, plan.before, plan.after)
+    journal = replace(journal, messages=tuple(str(m.id) for m in plan.messages))
+    event = journals.carry_out(room, journal)
+    return replace(plan, done=True, event=None if event is None else event.id)
+
+
+# -- taking it back ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """The last rewind that still holds, on the side of the words, of the files, or of both."""
+
+    id: str
+    words: Event | None
+    files: Recorded | None
+
+    @property
+    def turn(self) -> int:
+        """To before which turn it went."""
+        return int(self.words.head.get("turn", 0)) if self.words else self.files.turn if self.files else 0
+
+    @property
+    def seq(self) -> int:
+        """Where it stands in the log."""
+        ends = [self.words.seq if self.words else 0, self.files.change.id.seq if self.files else 0]
+        return max(ends)
+
+
+def redo(room: Workroom, *, force: bool, dry_run: bool) -> Rewound:
+    """Take the last rewind back; see `Workroom.redo`."""
+    with room.alone():
+        last = room.thread.reading(lambda view: _last(view, room.place))
+        if last is None:
+            raise NotFound("there is no rewind to take back", hint="`backscroll log` shows what happened")
+        what: What = "both" if last.words and last.files else "files" if last.files else "conversation"
+        now = ""
+        if last.files is not None:
+            now = room.keeper.take() if dry_run else room.note(PERSON)[0]
+        plan = Rewound(last.turn, what, before=now, redone=True)
+        plan = room.thread.reading(lambda view: _back(room, view, last, plan, force=force))
+        if dry_run:
+            return plan
+        _refuse(plan, force=force)
+        journal = Journal(_name(room), room.thread.id, room.thread.actor, last.turn, plan.what, redo=last.id)
+        return _done(room, plan, journal)
+
+
+def _last(view: View, place: str) -> _Last | None:
+    held = acts_in_force(view.others(), {Kind.REWOUND})
+    redone = {str(e.head["redo"]) for e in held if e.head.get("redo")}
+    words = {str(e.head["rewind"]): e for e in held if not e.head.get("redo")}
+    changes = [one for one in recorded(view, place) if one.rewind]
+    returned = {one.redo for one in changes if one.redo}
+    files = {one.rewind: one for one in changes if not one.redo and one.rewind not in returned}
+    found = [
+        _Last(name, None if name in redone else words.get(name), files.get(name))
+        for name in {**words, **files}
+    ]
+    return max((one for one in found if one.words or one.files), key=lambda one: one.seq, default=None)
+
+
+def _back(room: Workroom, view: View, last: _Last, plan: Rewound, *, force: bool) -> Rewound:
+    if last.words is not None:
+        if not force and any(True for _ in _newer(view, last.words.seq)):
+            raise Conflict(
+                "the conversation has gone on since the rewind",
+                hint="force it: what was said since stays behind what returns",
+            )
+        gone = [view.entry(ref) for ref in _left_by(view, last.words)]
+        entries = [e for e in gone if e is not None and not e.live and not e.flags & FORGOTTEN]
+        plan = replace(plan, messages=tuple(_messages(view, entries)))
+    if last.files is None:
+        return plan
+    then = last.files.change
+    keeper = room.keeper
+    if not keeper.has(then.before):
+        raise NotFound(
+            "the files from before the rewind are not kept any more",
+            hint="`backscroll undo` brings back the conversation alone",
+        )
+    files = tuple(keeper.compare(plan.before, then.before))
+    left, present = keeper.files(then.after), keeper.files(plan.before)
+    foreign = tuple(p for p in journals.touched(files) if left.get(p, "") != present.get(p, ""))
+    lost = tuple(f.path for f in files if not f.kept and f.action != "deleted")
+    diff = keeper.diff(plan.before, then.before, longest=LONGEST) if files else ""
+    return replace(plan, files=files, diff=diff, foreign=foreign, lost=lost, after=then.before)
+
+
+def _newer(view: View, seq: int) -> Iterator[Ref]:
+    """Live messages that were said after an event."""
+    for entry, _ in view.page(256, newest_first=True):
+        if entry.message.seq > seq:
+            yield entry.message
+
+
+def _left_by(view: View, words: Event) -> list[Ref]:
+    """The messages that left in the stroke of a rewind, in order."""
+    group = words.head.get("group")
+    return [
+        e.target
+        for e in view.others(int(group) - 1 if isinstance(group, int) else 0)
+        if e.kind is Kind.DELETED
+        and e.target is not None
+        and e.seq < words.seq
+        and e.head.get("group") == group
+    ]
