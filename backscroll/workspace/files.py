@@ -9,7 +9,6 @@ protected files (`guard`), devices and pipes (never opened), following links tha
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
@@ -25,10 +24,10 @@ from backscroll.config import default_store
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.workspace.encoding import Newline, decoded, encoded, is_binary, with_newlines
 from backscroll.workspace.guard import Guard, shown
+from backscroll.workspace.putting import put
 from backscroll.workspace.walking import Spot, Walker, check_new, kind_of
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PIECE = 1 << 20
 _AFTER_FEED = re.compile(rb"(?<=\n)")
 LARGEST = 10_000_000  # bytes that are read or written in one go
@@ -186,11 +185,13 @@ class Files:
         *,
         expected: str | None = None,
         mode: int | None = None,
+        beside: str = "",
     ) -> Written:
         """Write a file as a whole, atomically, making its folders.
 
         Text takes over the encoding, mark and line ends that the file has; bytes are written as they are. `expected` is the hash
-        of what is to be replaced; empty: there must be no file yet. `mode`: permission bits, else those the file has.
+        of what is to be replaced; empty: there must be no file yet. `mode`: permission bits, else those the file has. `beside`: what
+        the new content is called until it is in its place.
         """
         with self.walker.at(path, make=True) as spot:
             if spot.kind in ("folder", "special") or not spot.name:
@@ -200,7 +201,7 @@ class Files:
             data = content if isinstance(content, bytes) else _like(content, now.data if now else None)
             if len(data) > self.largest:
                 self._too_large(spot, len(data), "write it in parts")
-            _put(spot, data, mode)
+            put(spot, data, mode, beside or f".bs-{secrets.token_hex(8)}.part")
             return Written(spot.path, hashlib.sha256(data).hexdigest(), spot.status is None, spot.made)
 
     def delete(self, path: str | Path, *, expected: str | None = None) -> str:
@@ -387,67 +388,3 @@ def _like(text: str, before: bytes | None) -> bytes:
         text = with_newlines(text, style.newline)
     # A mark that the new text brings along is not written twice.
     return encoded(text.removeprefix("\ufeff") if style.bom else text, style)
-
-
-def _put(spot: Spot, data: bytes, mode: int | None) -> None:
-    """The new content beside the old one, then over it."""
-    beside = f".bs-{secrets.token_hex(8)}.part"
-    file = os.open(beside, _NEW, 0o666, dir_fd=spot.folder)
-    try:
-        try:
-            _fill(file, data, mode, spot.status)
-        finally:
-            os.close(file)
-        _still(spot)
-        if spot.status is not None or not _linked(beside, spot):
-            os.rename(beside, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
-            beside = ""
-    finally:
-        if beside:
-            os.unlink(beside, dir_fd=spot.folder)
-    os.fsync(spot.folder)
-
-
-def _linked(beside: str, spot: Spot) -> bool:
-    """Give the new file its name; fails where a file has appeared there meanwhile, which a rename would write over."""
-    try:
-        os.link(beside, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder, follow_symlinks=False)
-    except OSError as error:
-        if error.errno in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
-            return False  # a disk that knows no second names
-        raise
-    return True
-
-
-def _fill(file: int, data: bytes, mode: int | None, before: os.stat_result | None) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(file, view) :]
-    if before is not None and (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
-        with suppress(PermissionError):  # only the administrator gives files away
-            os.fchown(file, before.st_uid, before.st_gid)
-    if mode is None and before is not None:
-        mode = stat.S_IMODE(before.st_mode)
-    if mode is not None:
-        os.fchmod(file, mode)
-    os.fsync(file)
-
-
-def _still(spot: Spot) -> None:
-    """Raise where what stands there now is not what was looked at."""
-    try:
-        now = os.lstat(spot.name, dir_fd=spot.folder)
-    except FileNotFoundError:
-        now = None
-    if _mark(now) != _mark(spot.status):
-        raise Conflict(
-            f"{shown(spot.path)} was changed by somebody else at the same moment",
-            hint="nothing was written; look again",
-            path=spot.path,
-        )
-
-
-def _mark(status: os.stat_result | None) -> tuple[int, ...]:
-    if status is None:
-        return ()
-    return status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns

@@ -1,0 +1,68 @@
+"""One edit of a file, as somebody wants it: the nouns.
+
+Owns what an edit can be. Nothing here was checked against a file. Before: `edits_blocks`, `edits_diff`, `edits_fences` read them
+from text, the tool edit_file makes them. After: `edits_plan`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Text that is to stand instead of other text, which must be found as often as is said."""
+
+    path: str
+    old: str
+    new: str
+    count: int = 1  # how often `old` must stand in the file; every one is replaced
+    replace_all: bool = False  # however often it stands there, once at least
+    by_lines: bool = False  # whole lines only, as in search/replace blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A file as a whole, new or instead of the one that is there."""
+
+    path: str
+    text: str
+    new: bool = False  # there must be none yet
+    executable: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """A file that is to go."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """One piece of a unified diff: lines that stand there, lines that shall."""
+
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    start: int = 0  # the line of `old`, from 1; 0: unknown. For nothing old: the line after which to insert
+    numbered: bool = True  # `start` was given
+    old_ends: bool = True  # a newline follows the last of the old lines
+    new_ends: bool = True
+    near: str = ""  # a line that stands above, where the diff names one
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A diff of one file."""
+
+    path: str
+    hunks: tuple[Hunk, ...] = ()
+    to: str = ""  # the new name, where the file is renamed
+    created: bool = False
+    deleted: bool = False
+    copied: bool = False  # `to` is a copy, `path` stays
+    executable: bool | None = None
+
+
+Edit: TypeAlias = Replace | Write | Delete | Patch

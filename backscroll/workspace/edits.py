@@ -1,0 +1,107 @@
+"""A model's edits: from its text to changed files, and back.
+
+Owns reading every form of edit in the order in which they stand in a text, and the one call that does it all. The forms:
+search/replace blocks (`edits_blocks`), unified diffs (`edits_diff`), patches (`edits_patch`), whole files in fenced blocks
+(`edits_fences`). The way: `parse_edits` → `plan` (checked, previewed) → `apply` (all or nothing) → `undo`. Refuses: a block that is
+cut off; text without edits gives none. After: `act/tools`, `engine/changing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from backscroll.errors import InvalidInput
+from backscroll.workspace import edits_blocks, edits_diff, edits_fences, edits_patch
+from backscroll.workspace.edit import Delete, Edit, Hunk, Patch, Replace, Write
+from backscroll.workspace.edits_apply import Applied, apply, undo
+from backscroll.workspace.edits_plan import Plan, Planned, plan
+from backscroll.workspace.files import Files
+
+__all__ = [
+    "Applied",
+    "Delete",
+    "Edit",
+    "Hunk",
+    "Patch",
+    "Plan",
+    "Planned",
+    "Replace",
+    "Write",
+    "apply",
+    "apply_code_changes",
+    "parse_edits",
+    "plan",
+    "undo",
+]
+
+_DIFFS = {"diff", "patch", "udiff"}
+
+
+def parse_edits(text: str, path: str = "") -> list[Edit]:
+    """The edits in a text, in their order. `path`: the file of those that name none."""
+    return _read(text.replace("\r\n", "\n").split("\n"), path)
+
+
+def apply_code_changes(root: str | Path | Files, code_str: str, path: str = "") -> Applied:
+    """Read the edits in a text, check all of them, make all of them or none. `undo` takes them back."""
+    files = root if isinstance(root, Files) else Files(Path(root))
+    edits = parse_edits(code_str, path)
+    if not edits:
+        raise InvalidInput(
+            "the text holds no edits",
+            hint="search/replace blocks, unified diffs, and files in fenced blocks with their path are understood",
+        )
+    return apply(plan(files, edits))
+
+
+def _read(lines: Sequence[str], known: str) -> list[Edit]:
+    edits: list[Edit] = []
+    at, within = 0, ""  # the mark of the fence whose lines are being read
+    while at < len(lines):
+        line = lines[at]
+        if edits_blocks.opens(line):
+            block, at = edits_blocks.read_block(lines, at, known)
+            known = block.path
+            edits.append(block)
+        elif edits_patch.begins(line):
+            several, at = edits_patch.read_patch(lines, at)
+            edits += several
+        elif edits_diff.begins(lines, at):
+            patch, at = edits_diff.read_diff(lines, at)
+            known = patch.to or patch.path
+            edits.append(patch)
+        elif fence := edits_fences.FENCE.match(line):
+            if within and fence.group(1).startswith(within) and not fence.group(2).strip():
+                at, within = at + 1, ""
+                continue
+            more, after, known = _fenced(lines, at, fence.group(2).strip(), known)
+            within = fence.group(1) if after == at + 1 else ""
+            edits += more
+            at = after
+        else:
+            at += 1
+    return edits
+
+
+def _fenced(lines: Sequence[str], at: int, info: str, known: str) -> tuple[list[Edit], int, str]:
+    """What a fenced block holds: other edits (then the line after it is the next), a file, or an example."""
+    language = info.split(":", 1)[0].split(maxsplit=1)[0].lower() if info.split(":", 1)[0].strip() else ""
+    end = edits_fences.closing(lines, at)
+    inside = range(at + 1, len(lines) if end is None else end)
+    first = next((n for n in inside if lines[n].strip()), at)
+    if language in _DIFFS:
+        name = edits_fences.name_in(lines[at - 1]) if at else ""
+        if first > at and lines[first].startswith("@@") and (name or known):
+            patch, after = edits_diff.read_diff(lines, first, name or known)
+            closed = after < len(lines) and edits_fences.FENCE.match(lines[after])
+            return [patch], after + bool(closed), patch.path
+        return [], at + 1, name or known
+    if any(_begins(lines, n) for n in inside[:6]):
+        return [], at + 1, known
+    file, after = edits_fences.read_file(lines, at)
+    return ([file], after, file.path) if file else ([], after, known)
+
+
+def _begins(lines: Sequence[str], at: int) -> bool:
+    return edits_blocks.opens(lines[at]) or edits_patch.begins(lines[at]) or edits_diff.begins(lines, at)

@@ -1,0 +1,74 @@
+"""Search/replace blocks, as models write them.
+
+Owns the two usual spellings: `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE` and `------- SEARCH`, `=======`, `+++++++ REPLACE`.
+The name of the file stands in front, or in an earlier block. Text that has a line of seven `=` in it needs longer marks on all
+three lines. Refuses: guessing where a block ends. Before: `edit`. After: `edits`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from backscroll.errors import FormatError
+from backscroll.workspace.edit import Replace
+from backscroll.workspace.edits_fences import FENCE, name_in
+
+_OPENS = re.compile(r"^\s{0,3}(<{5,}|-{5,}) ?SEARCH>?\s*$")
+_HINT = "a block is: <<<<<<< SEARCH, the lines that stand there, =======, the new lines, >>>>>>> REPLACE"
+
+
+def opens(line: str) -> bool:
+    """True for the first line of a block."""
+    return bool(_OPENS.match(line))
+
+
+def read_block(lines: Sequence[str], at: int, known: str) -> tuple[Replace, int]:
+    """The block that opens at a line, and the line after it. `known` is the file of the block before."""
+    match = _OPENS.match(lines[at])
+    assert match is not None
+    mark = match.group(1)
+    size = len(mark)
+    closes = re.compile(rf"^\s{{0,3}}(?:>{{{size}}}|\+{{{size}}}) ?REPLACE>?\s*$")
+    divides = re.compile(rf"^\s{{0,3}}={{{size}}}\s*$")
+    end = next((n for n in range(at + 1, len(lines)) if closes.match(lines[n])), None)
+    following = next((n for n in range(at + 1, len(lines)) if opens(lines[n])), None)
+    if end is None or (following is not None and following < end):
+        raise FormatError(f"the search/replace block at line {at + 1} has no end", hint=_HINT, line=at + 1)
+    dividers = [n for n in range(at + 1, end) if divides.match(lines[n])]
+    if not dividers:
+        raise FormatError(
+            f"the search/replace block at line {at + 1} has no =======", hint=_HINT, line=at + 1
+        )
+    if len(dividers) > 1:
+        raise FormatError(
+            f"the search/replace block at line {at + 1} has several lines of =======",
+            hint="make all three marks longer than those in the text, with the same length",
+            line=at + 1,
+        )
+    path = _name(lines, at) or known
+    if not path:
+        raise FormatError(
+            f"the search/replace block at line {at + 1} names no file",
+            hint="write the path on a line of its own in front of it",
+            line=at + 1,
+        )
+    old, new = lines[at + 1 : dividers[0]], lines[dividers[0] + 1 : end]
+    return Replace(path, _joined(old), _joined(new), by_lines=True), end + 1
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _name(lines: Sequence[str], at: int) -> str:
+    """The name in front of a block: on the last line that is neither empty nor a fence."""
+    for n in range(at - 1, max(at - 5, -1), -1):
+        line = lines[n]
+        if fence := FENCE.match(line):
+            if name := name_in(fence.group(2), info=True):
+                return name
+            continue
+        if line.strip():
+            return name_in(line)
+    return ""

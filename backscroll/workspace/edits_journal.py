@@ -1,0 +1,200 @@
+"""What is being done to several files at once, noted before it is done.
+
+Owns the journal: one file for each set of edits under way, outside the folder that is edited, locked by the process that works
+on it. Whoever finds one that nobody holds puts every file back to what it was: a set of edits that was not finished never
+happened. Files that somebody changed since are left alone and named. Before: `files`. After: `edits_apply`.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import cast
+
+from backscroll.errors import BackscrollError
+from backscroll.vocab.part import Json
+from backscroll.workspace.files import Files
+from backscroll.workspace.guard import shown
+from backscroll.workspace.walking import said
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One file from one content to another. `None`: no file."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    mode_before: int | None = None
+    mode_after: int | None = None  # None: as the file has it
+
+    @property
+    def back(self) -> Step:
+        """The other way round."""
+        return Step(self.path, self.after, self.before, self.mode_after, self.mode_before)
+
+    @property
+    def hashes(self) -> tuple[str, str]:
+        """Of both contents; empty where there is no file."""
+        return _hash(self.before), _hash(self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A journal on disk, locked as long as it is open."""
+
+    id: str
+    path: Path
+    steps: tuple[Step, ...]
+    folders: tuple[str, ...]  # that are not there yet, outermost first
+
+    def beside(self, number: int) -> str:
+        """What the new content of a step is called until it is in its place."""
+        return f".bs-{self.id}-{number}.part"
+
+    def close(self) -> None:
+        """It is done, or undone."""
+        self.path.unlink()
+
+
+@contextmanager
+def noted(files: Files, steps: Sequence[Step]) -> Generator[Entry]:
+    """Note what is about to be done. The note stays where the block is left by an error; `close` takes it away."""
+    name = secrets.token_hex(8)
+    folders = _missing(files, steps)
+    data = {
+        "format": 1,
+        "root": os.fsencode(files.root).hex(),
+        "folders": [os.fsencode(folder).hex() for folder in folders],
+        "steps": [
+            {
+                "path": os.fsencode(step.path).hex(),  # a name may be no text
+                "before": None if step.before is None else base64.b64encode(step.before).decode("ascii"),
+                "after": step.hashes[1],
+                "mode": step.mode_before,
+            }
+            for step in steps
+        ],
+    }
+    path = files.journal / f"{name}.json"
+    with said(str(files.journal)):
+        files.journal.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = os.open(path.with_suffix(".new"), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with said(str(path)):
+            fcntl.flock(file, fcntl.LOCK_EX)
+            view = memoryview(json.dumps(data).encode("ascii"))
+            while view:
+                view = view[os.write(file, view) :]
+            os.fsync(file)
+            path.with_suffix(".new").rename(path)
+            _sync(files.journal)
+        yield Entry(name, path, tuple(steps), folders)
+    finally:
+        os.close(file)
+        with suppress(FileNotFoundError):
+            path.with_suffix(".new").unlink()
+
+
+def recover(files: Files) -> list[str]:
+    """Undo every set of edits that a crash left half done; what was found, a sentence each."""
+    notes: list[str] = []
+    if not files.journal.is_dir():
+        return notes
+    for path in sorted(files.journal.iterdir()):
+        if path.suffix not in (".json", ".new"):
+            continue
+        with suppress(FileNotFoundError), path.open("r+b") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue  # somebody is at it
+            if os.fstat(file.fileno()).st_nlink == 0:
+                continue
+            if path.suffix == ".json":
+                notes += _undone(files, path.stem, file.read())
+            path.unlink()
+    return notes
+
+
+def _undone(files: Files, name: str, data: bytes) -> list[str]:
+    """Put the files of one journal back."""
+    was: dict[str, Json] = json.loads(data)
+    back, foreign = list[str](), list[str]()
+    for number, step in reversed(list(enumerate(cast("list[dict[str, Json]]", was["steps"])))):
+        path = os.fsdecode(bytes.fromhex(step["path"]))
+        before = None if step["before"] is None else base64.b64decode(step["before"])
+        _clear(files, path, f".bs-{name}-{number}.part")
+        try:
+            now = files.hash(path)
+            if now == _hash(before):
+                continue
+            if now != step["after"]:
+                foreign.append(shown(path))
+                continue
+            put_back(files, path, now, before, step["mode"])
+            back.append(shown(path))
+        except BackscrollError:
+            foreign.append(shown(path))
+    for folder in reversed(was["folders"]):
+        with suppress(BackscrollError):
+            files.remove_folder(os.fsdecode(bytes.fromhex(folder)))
+    notes: list[str] = []
+    if back:
+        notes.append(f"edits that were broken off are undone: {', '.join(sorted(back))}")
+    if foreign:
+        notes.append(
+            f"edits that were broken off, and somebody changed the files since: {', '.join(sorted(foreign))}"
+        )
+    return notes
+
+
+def put_back(files: Files, path: str, now: str, before: bytes | None, mode: int | None) -> None:
+    """One file as it was."""
+    if before is None:
+        files.delete(path, expected=now)
+    else:
+        files.write(path, before, expected=now, mode=mode)
+
+
+def _clear(files: Files, path: str, beside: str) -> None:
+    """Take away the half-written file of a step, if there is one."""
+    with (
+        suppress(BackscrollError, FileNotFoundError),
+        files.walker.at(str(PurePosixPath(path).parent)) as spot,
+    ):
+        os.unlink(beside, dir_fd=spot.folder)
+
+
+def _missing(files: Files, steps: Sequence[Step]) -> tuple[str, ...]:
+    found: set[str] = set()
+    for step in steps:
+        if step.after is None:
+            continue
+        for parent in PurePosixPath(step.path).parents:
+            folder = str(parent)
+            if folder in ("", ".", "/") or folder in found:
+                continue
+            if not files.exists(folder):
+                found.add(folder)
+    return tuple(sorted(found, key=lambda folder: (folder.count("/"), folder)))
+
+
+def _hash(data: bytes | None) -> str:
+    return "" if data is None else hashlib.sha256(data).hexdigest()
+
+
+def _sync(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

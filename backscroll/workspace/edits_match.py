@@ -1,0 +1,344 @@
+"""Where in a file an edit belongs.
+
+Owns finding the text to be replaced: to the letter, else line by line without regard to spaces at the end, else with every
+line indented by the same amount more or less. The looser ways count only where they fit in exactly one place, and what they did
+is said. Refuses: the nearest match where none fits; it is only shown, with line numbers. Before: `edit`. After: `edits_plan`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from itertools import accumulate
+from typing import NoReturn
+
+from backscroll.errors import InvalidInput
+from backscroll.workspace.edit import Hunk, Replace
+
+_NUMBERED = re.compile(r"^\s*\d+ ?[|│:→\t]")
+_SHOWN = 8  # lines of what is nearest
+_LOOKED_AT = 20_000  # lines of a file that are compared for that
+_MORE = "give more of the lines around it, so that it fits in one place"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A stretch of the file (in characters) and what shall stand there."""
+
+    start: int
+    end: int
+    text: str
+    note: str = ""
+
+
+class Document:
+    """A text with plain newlines, by characters and by lines."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.ended = text.endswith("\n")
+        self.lines = text.split("\n")
+        if self.lines[-1] == "":
+            self.lines.pop()
+        self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
+        self.starts[-1] = len(text)
+
+    def line_of(self, at: int) -> int:
+        """The number of the line in which a character stands, from 1."""
+        return min(bisect_right(self.starts, at), max(len(self.lines), 1))
+
+    def block(self, first: int, many: int, new: Sequence[str], note: str = "") -> Found:
+        """Lines replaced by others; a file without a newline at its end keeps it so."""
+        last = first + many
+        start, end = self.starts[min(first, len(self.lines))], self.starts[min(last, len(self.lines))]
+        text = "".join(f"{line}\n" for line in new)
+        if last >= len(self.lines) and not self.ended and self.lines:
+            text = text.removesuffix("\n") if many or not text else "\n" + text.removesuffix("\n")
+        return Found(start, end, text, note)
+
+
+def find_replace(document: Document, edit: Replace) -> list[Found]:
+    """Every place a replacement belongs to; `InvalidInput` where they are not as many as they must be."""
+    edit = replace(edit, old=_plain(edit.old), new=_plain(edit.new))
+    if edit.old == edit.new:
+        raise InvalidInput("old and new text are the same", hint="say what is to change")
+    if not edit.old.strip("\n") and not (edit.old and not edit.by_lines):
+        raise InvalidInput(
+            "the text to be replaced is empty",
+            hint="name the lines that stand there; a whole file is written as a whole",
+        )
+    exact = _exact_lines(document, edit) if edit.by_lines else _exact(document, edit)
+    if exact:
+        return _as_many(document, edit, exact)
+    if loose := _loose(document, edit):
+        return loose
+    raise InvalidInput(_absent(document, edit.old), hint=_absent_hint(edit.old))
+
+
+def find_hunk(document: Document, hunk: Hunk, after: int, shift: int) -> tuple[Found, int]:
+    """Where a hunk belongs, at or after a line (from 0), and that line. `shift`: how far off the numbers were so far."""
+    if not hunk.old:
+        return _inserted(document, hunk, after, shift)
+    expected = hunk.start - 1 + shift
+    for alike, note in ((_same, ""), (_same_but_end, "spaces at the ends of lines differ")):
+        places = [
+            n
+            for n in _windows(document.lines, hunk.old, alike)
+            if n >= after and _ends_fit(document, hunk, n)
+        ]
+        if hunk.near and not hunk.numbered and len(places) > 1:
+            places = _below(document, hunk.near, places)[:1]
+        if hunk.numbered and expected in places:
+            return _patched(document, hunk, expected, note), expected
+        if len(places) == 1:
+            return _patched(document, hunk, places[0], note), places[0]
+        if places:
+            raise InvalidInput(
+                f"the hunk fits in {len(places)} places: lines {_listed(n + 1 for n in places)}", hint=_MORE
+            )
+    raise InvalidInput(_absent(document, "\n".join(hunk.old)), hint=_absent_hint("\n".join(hunk.old)))
+
+
+def _inserted(document: Document, hunk: Hunk, after: int, shift: int) -> tuple[Found, int]:
+    """Lines without any around them: only a number, or a line named above, says where they go."""
+    if hunk.numbered:
+        line = max(hunk.start + shift, 0)
+    elif hunk.near:
+        places = [n for n, text in enumerate(document.lines) if text.strip() == hunk.near and n >= after]
+        if len(places) != 1:
+            raise InvalidInput(
+                f"the line above the hunk was found {len(places)} times: {hunk.near}", hint=_MORE
+            )
+        line = places[0] + 1
+    else:
+        line = len(document.lines)
+    if line > len(document.lines) or line < after:
+        raise InvalidInput(
+            f"the hunk adds after line {line}, and the file has {len(document.lines)}",
+            hint="read the file again; it may have changed",
+        )
+    return document.block(line, 0, hunk.new), line
+
+
+def _patched(document: Document, hunk: Hunk, first: int, note: str) -> Found:
+    kept = document.lines[first : first + len(hunk.old)]
+    new = _kept(hunk.old, hunk.new, kept, str) if note else list(hunk.new)
+    found = document.block(first, len(hunk.old), new, note)
+    at_end = first + len(hunk.old) >= len(document.lines)
+    if at_end and hunk.new and hunk.old_ends != hunk.new_ends:
+        text = found.text.removesuffix("\n") + ("\n" if hunk.new_ends else "")
+        return Found(found.start, found.end, text, note)
+    return found
+
+
+def _ends_fit(document: Document, hunk: Hunk, first: int) -> bool:
+    """A hunk that speaks of the end of the file belongs there."""
+    at_end = first + len(hunk.old) == len(document.lines)
+    return at_end or (hunk.old_ends and hunk.new_ends)
+
+
+def _below(document: Document, near: str, places: list[int]) -> list[int]:
+    """Of several places those below the line a hunk names, where there is just one such line."""
+    named = [n for n, text in enumerate(document.lines) if text.strip() == near.strip()]
+    return [n for n in places if n > named[0]] if len(named) == 1 else places
+
+
+def _exact(document: Document, edit: Replace) -> list[Found]:
+    step = (
+        len(edit.old) if edit.replace_all or edit.count > 1 else 1
+    )  # for one, places that overlap count too
+    found, at = list[Found](), document.text.find(edit.old)
+    while at >= 0:
+        found.append(Found(at, at + len(edit.old), edit.new))
+        at = document.text.find(edit.old, at + step)
+    return found
+
+
+def _exact_lines(document: Document, edit: Replace) -> list[Found]:
+    old, new = _lines(edit.old), _lines(edit.new)
+    return [document.block(n, len(old), new) for n in _windows(document.lines, old, _same)]
+
+
+def _as_many(document: Document, edit: Replace, found: list[Found]) -> list[Found]:
+    if edit.replace_all or len(found) == edit.count:
+        return found
+    lines = _listed(document.line_of(each.start) for each in found)
+    raise InvalidInput(
+        f"the text stands there {len(found)} times, not {edit.count}: lines {lines}",
+        hint="give more of the lines around it, or say that all are meant",
+    )
+
+
+def _loose(document: Document, edit: Replace) -> list[Found]:
+    """The one place where whole lines fit but for spaces; none where that is not clear."""
+    if edit.count != 1 or edit.replace_all:
+        return []
+    old, new = _lines(edit.old), _lines(edit.new)
+    if not edit.by_lines and edit.old.endswith("\n") != edit.new.endswith("\n") and edit.new:
+        return []  # the end of the last line is part of the change: only to the letter
+    places = list(_windows(document.lines, old, _same_but_end))
+    if places:
+        return _only(document, places, old, new, str, "spaces at the ends of lines differ")
+    places = list(_windows(document.lines, old, _same_but_indent))
+    shifts = {
+        n: shift for n in places if (shift := _shift(old, document.lines[n : n + len(old)])) is not None
+    }
+    if len(shifts) != 1:
+        if len(shifts) > 1:
+            _several(list(shifts))
+        return []
+    place, shift = next(iter(shifts.items()))
+    if any(line.strip() and not line.startswith(shift.less) for line in new):
+        return []
+    return _only(document, [place], old, new, shift.on, "the indentation differs")
+
+
+def _only(
+    document: Document,
+    places: list[int],
+    old: Sequence[str],
+    new: Sequence[str],
+    to: Callable[[str], str],
+    note: str,
+) -> list[Found]:
+    if len(places) > 1:
+        _several(places)
+    there = document.lines[places[0] : places[0] + len(old)]
+    return [document.block(places[0], len(old), _kept(old, new, there, to), note)]
+
+
+def _several(places: list[int]) -> NoReturn:
+    raise InvalidInput(
+        f"the text stands there {len(places)} times but for spaces: lines {_listed(n + 1 for n in places)}",
+        hint=_MORE,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shift:
+    """What every line has more, or less, in front."""
+
+    more: str = ""
+    less: str = ""
+
+    def on(self, line: str) -> str:
+        """A new line, moved along."""
+        return self.more + line.removeprefix(self.less) if line.strip() else line
+
+
+def _shift(old: Sequence[str], there: Sequence[str]) -> _Shift | None:
+    """The one difference of indentation between two blocks; None where it is not the same on every line."""
+    found: set[_Shift] = set()
+    for mine, theirs in zip(old, there, strict=True):
+        if not mine.strip():
+            continue
+        wanted, actual = _indent(mine), _indent(theirs)
+        if actual.endswith(wanted):
+            found.add(_Shift(more=actual[: len(actual) - len(wanted)]))
+        elif wanted.endswith(actual):
+            found.add(_Shift(less=wanted[: len(wanted) - len(actual)]))
+        else:
+            return None
+    return found.pop() if len(found) == 1 else None
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _kept(
+    old: Sequence[str], new: Sequence[str], there: Sequence[str], to: Callable[[str], str]
+) -> list[str]:
+    """The new lines; those that are old lines stay as the file has them."""
+    out = list[str]()
+    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        out += there[a:b] if tag == "equal" else [to(line) for line in new[c:d]]
+    return out
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n") if "\r" in text else text
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _same(a: str, b: str) -> bool:
+    return a == b
+
+
+def _same_but_end(a: str, b: str) -> bool:
+    return a.rstrip() == b.rstrip()
+
+
+def _same_but_indent(a: str, b: str) -> bool:
+    return a.strip() == b.strip()
+
+
+def _windows(lines: Sequence[str], old: Sequence[str], alike: Callable[[str, str], bool]) -> list[int]:
+    """Every line at which a block of lines begins."""
+    many = len(old)
+    if not many:
+        return []
+    return [
+        n
+        for n in range(len(lines) - many + 1)
+        if alike(lines[n], old[0]) and all(alike(lines[n + k], old[k]) for k in range(1, many))
+    ]
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    every = [str(n) for n in numbers]
+    return ", ".join(every[:10]) + (" …" if len(every) > 10 else "")
+
+
+def _absent_hint(old: str) -> str:
+    lines = _lines(old)
+    if lines and all(_NUMBERED.match(line) for line in lines if line.strip()):
+        return "leave out the line numbers: they are not in the file"
+    return "read the file again and copy the lines to the letter"
+
+
+def _absent(document: Document, old: str) -> str:
+    near = _nearest(document.lines[:_LOOKED_AT], _lines(old))
+    if near is None:
+        return "the text does not stand in the file"
+    shown = "\n".join(
+        f"{n + 1} | {document.lines[n]}" for n in range(near, min(near + _SHOWN, len(document.lines)))
+    )
+    return f"the text does not stand in the file; nearest, at line {near + 1}:\n{shown}"
+
+
+def _nearest(lines: Sequence[str], old: Sequence[str]) -> int | None:
+    """Where most of the lines stand in this order; else the line most like the longest one."""
+    wanted = [line.strip() for line in old]
+    telling = {line for line in wanted if len(line) > 3}
+    best, at = 0, None
+    for n, line in enumerate(lines):
+        if line.strip() not in telling:
+            continue
+        first = max(n - wanted.index(line.strip()), 0)
+        score = sum(
+            a.strip() == b for a, b in zip(lines[first : first + len(wanted)], wanted, strict=False) if b
+        )
+        if score > best:
+            best, at = score, first
+    if at is not None or not telling:
+        return at
+    longest = max(telling, key=len)[:200]
+    matcher = SequenceMatcher(None, b=longest, autojunk=False)
+    top = 0.6
+    for n, line in enumerate(lines):
+        matcher.set_seq1(line.strip()[:200])
+        if (
+            matcher.real_quick_ratio() > top
+            and matcher.quick_ratio() > top
+            and (ratio := matcher.ratio()) > top
+        ):
+            top, at = ratio, n
+    return at

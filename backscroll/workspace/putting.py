@@ -1,0 +1,82 @@
+"""Putting new content in the place of old: whole or not at all.
+
+Owns the one way in which a file is written: a new file beside it, filled and flushed, with the mode and owner of the old one, then
+renamed over it, unless what stands there is no longer what was looked at. Refuses: finding the place (`walking`), deciding what goes there
+(`files`). Before: `walking`. After: `files`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+
+from backscroll.errors import Conflict
+from backscroll.workspace.guard import shown
+from backscroll.workspace.walking import Spot
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def put(spot: Spot, data: bytes, mode: int | None, beside: str) -> None:
+    """Write what a place holds: the new content beside the old one, then over it. `beside` names it until then."""
+    file = os.open(beside, _NEW, 0o666, dir_fd=spot.folder)
+    try:
+        try:
+            _fill(file, data, mode, spot.status)
+        finally:
+            os.close(file)
+        _still(spot)
+        if spot.status is not None or not _linked(beside, spot):
+            os.rename(beside, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
+            beside = ""
+    finally:
+        if beside:
+            os.unlink(beside, dir_fd=spot.folder)
+    os.fsync(spot.folder)
+
+
+def _linked(beside: str, spot: Spot) -> bool:
+    """Give the new file its name; fails where a file has appeared there meanwhile, which a rename would write over."""
+    try:
+        os.link(beside, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
+            return False  # a disk that knows no second names
+        raise
+    return True
+
+
+def _fill(file: int, data: bytes, mode: int | None, before: os.stat_result | None) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+    if before is not None and (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+        with suppress(PermissionError):  # only the administrator gives files away
+            os.fchown(file, before.st_uid, before.st_gid)
+    if mode is None and before is not None:
+        mode = stat.S_IMODE(before.st_mode)
+    if mode is not None:
+        os.fchmod(file, mode)
+    os.fsync(file)
+
+
+def _still(spot: Spot) -> None:
+    """Raise where what stands there now is not what was looked at."""
+    try:
+        now = os.lstat(spot.name, dir_fd=spot.folder)
+    except FileNotFoundError:
+        now = None
+    if _mark(now) != _mark(spot.status):
+        raise Conflict(
+            f"{shown(spot.path)} was changed by somebody else at the same moment",
+            hint="nothing was written; look again",
+            path=spot.path,
+        )
+
+
+def _mark(status: os.stat_result | None) -> tuple[int, ...]:
+    if status is None:
+        return ()
+    return status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns
