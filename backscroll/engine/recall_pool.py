@@ -9,7 +9,7 @@ comparison. Both give the same kind of index, so one weighing serves both. Befor
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
@@ -233,6 +233,18 @@ def exact_pool(engine: Engine, reader: Reader, state: ThreadState, before: bytes
     return pool
 
 
+def pool_without(engine: Engine, reader: Reader, state: ThreadState, exclude: Collection[Ref]) -> Pool:
+    """A whole thread but for some revisions, made for one question: what is left is weighed as if they had never been there."""
+    pool, edge, view = Pool(Index(_encode(engine))), None, View(reader, state)
+    while rows := view.page(_PAGE, after=edge):
+        pool.add([(state.id, m) for m in _messages(rows) if m.revision not in exclude], engine)
+        edge = rows[-1][0].position
+        if len(rows) < _PAGE:
+            break
+    pool.head = state.head
+    return pool
+
+
 def _only_grew(reader: Reader, state: ThreadState, seen: int) -> bool:
     if not 0 <= state.head - seen <= _PAGE:
         return False
@@ -277,12 +289,13 @@ def gathered_pool(
     wanted: Wanted,
     scope: ThreadState | None,
     question: Ref | None = None,
+    exclude: Collection[Ref] = (),
 ) -> Pool:
     """What the store finds for a question, with its neighbours and some messages for comparison; never the question itself.
 
     With `scope` only what that thread shows; else each hit in the thread where it was said, or in a fork that shows it.
     """
-    found = _Gathered(seen=set() if question is None else {question})
+    found = _Gathered(seen={*exclude} if question is None else {question, *exclude})
     hits = _hits(engine, reader, asked, wanted)
     for number, (message, revision, role) in enumerate(hits):
         state = scope if scope is not None else _home(reader, message, revision, role, wanted)

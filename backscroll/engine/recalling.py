@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from backscroll.engine.embedding import embed_some
-from backscroll.engine.recall_pool import EXACT, Pool, exact_pool, gathered_pool, lineage
+from backscroll.engine.recall_pool import EXACT, Pool, exact_pool, gathered_pool, lineage, pool_without
 from backscroll.errors import InvalidInput, NotFound, StoreError
 from backscroll.recall.choose import in_order, same
 from backscroll.recall.clues import measure
@@ -110,22 +110,30 @@ def _checked(query: str, budget: int, limit: int | None) -> None:
 
 
 def recall(
-    thread: Thread, query: str, budget: int = 2000, *, scope: str = "thread", limit: int | None = None
+    thread: Thread,
+    query: str,
+    budget: int = 2000,
+    *,
+    scope: str = "thread",
+    limit: int | None = None,
+    exclude: Collection[Ref] = (),
 ) -> Recalled:
-    """What of the past answers a question, within `budget` tokens; `scope` is thread, project or all."""
+    """What of the past answers a question, within `budget` tokens; `scope` is thread, project or all. `exclude` are revisions."""
     checked_scope(scope)
     _checked(query, budget, limit)
     engine = thread.engine
     project = thread.info.project if scope == "project" else ""
     if scope == "all" or project:
-        return recall_across(engine, query, budget, project=project or None, limit=limit, home=thread.id)
+        return recall_across(
+            engine, query, budget, project=project or None, limit=limit, home=thread.id, exclude=exclude
+        )
     # A thread that belongs to no project has only itself.
     asked = understand(query, _today(engine))
-    pool, exact = _pool_of(engine, thread.id, asked)
+    pool, exact = _pool_of(engine, thread.id, asked, exclude=exclude)
     with pool.lock:
         scores, clues = _scored(pool, asked)
         choice = _Choice(engine, pool, asked, scores, clues, _counter(engine), thread.id)
-        found = choice.made(budget, limit, exact=exact)
+        found = choice.made(budget, limit, exact=exact, exclude=exclude)
     _learn(thread, found)
     return found
 
@@ -153,6 +161,7 @@ def recall_across(
     project: str | None = None,
     limit: int | None = None,
     home: str = "",
+    exclude: Collection[Ref] = (),
 ) -> Recalled:
     """The same over all threads of a project, or (without one) over all there are."""
     _checked(query, budget, limit)
@@ -160,11 +169,11 @@ def recall_across(
     states = engine.store.read(lambda reader: reader.threads(project=project, limit=64))
     embed_some(engine, tuple(state.id for state in states))
     pool = engine.store.read(
-        lambda reader: gathered_pool(engine, reader, asked, Wanted(project=project), None)
+        lambda reader: gathered_pool(engine, reader, asked, Wanted(project=project), None, exclude=exclude)
     )
     scores, found = _scored(pool, asked)
     return _Choice(engine, pool, asked, scores, found, _counter(engine), home).made(
-        budget, limit, exact=False
+        budget, limit, exact=False, exclude=exclude
     )
 
 
@@ -233,7 +242,13 @@ def _counter(engine: Engine) -> Callable[[str], int]:
     return tokenizer_for(engine.settings.model).count
 
 
-def _pool_of(engine: Engine, thread: str, asked: Asked, question: Message | None = None) -> tuple[Pool, bool]:
+def _pool_of(
+    engine: Engine,
+    thread: str,
+    asked: Asked,
+    question: Message | None = None,
+    exclude: Collection[Ref] = (),
+) -> tuple[Pool, bool]:
     """The texts of a thread (before the question, where that is one of its messages): all of them, or of a long one what the
     store finds. A question must not be found as its own answer."""
 
@@ -244,6 +259,8 @@ def _pool_of(engine: Engine, thread: str, asked: Asked, question: Message | None
         return state
 
     state = engine.store.read(look)
+    if state.messages <= EXACT and exclude:
+        return engine.store.read(lambda reader: pool_without(engine, reader, look(reader), exclude)), True
     if state.messages <= EXACT:
         before = None if question is None else question.position or None
         return engine.store.read(lambda reader: exact_pool(engine, reader, look(reader), before)), True
@@ -251,7 +268,7 @@ def _pool_of(engine: Engine, thread: str, asked: Asked, question: Message | None
     embed_some(engine, line)
     revision = None if question is None else question.revision
     return engine.store.read(
-        lambda reader: gathered_pool(engine, reader, asked, Wanted(line), look(reader), revision)
+        lambda reader: gathered_pool(engine, reader, asked, Wanted(line), look(reader), revision, exclude)
     ), False
 
 

@@ -1,0 +1,149 @@
+"""The offline companion: who answers where no model is configured.
+
+Owns a client that asks nobody: it follows orders (as calls of tools, so that the same loop asks, runs and records them) and answers
+everything else by quoting the record. It invents nothing, costs nothing, and gives the same answer to the same record. It says that
+it is no model, in full once per conversation. Refuses: understanding language beyond its small list of orders. Before:
+`act/companion_orders`, `act/companion_quotes`. After: `act/agent`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from backscroll.act.companion_orders import Order, asks_for_help, order_of, usages
+from backscroll.act.companion_quotes import OFFLINE, answer, outcome, says, todos_of
+from backscroll.errors import CutShort
+from backscroll.formats.language import language_of
+from backscroll.llm.client import CallDelta, Done, Reply, Request, StreamEvent, TextDelta, Usage
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json, ToolCall
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+    from backscroll.vocab.prompt import Wire
+
+_MODEL = "companion"
+_PIECE = re.compile(r"\s*[\u2e80-\u9fff\uff00-\uffef]{1,6}|\s*[^\s\u2e80-\u9fff\uff00-\uffef]+|\s+")
+_LOOK_BACK = 200  # messages in which the notice is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class _Situation:
+    """How the thread stands: what was said last, and what tools have answered since."""
+
+    newest: Message | None  # of the person
+    results: tuple[Message, ...]  # behind the last reply; empty where the person has spoken since
+
+
+class Companion:
+    """A `Client` of the wire openai-chat that answers from the record of a thread."""
+
+    wire: Wire = "openai-chat"
+    provider: str = OFFLINE
+
+    def __init__(self, thread: Thread) -> None:
+        self._thread = thread
+        self._ended = threading.Event()
+
+    def complete(self, request: Request) -> Reply:
+        """The whole answer at once."""
+        return self._reply(request)
+
+    def stream(self, request: Request) -> Iterator[StreamEvent]:
+        """The answer in small pieces; the last event is `Done`."""
+        self._ended.clear()
+        reply = self._reply(request)
+        for piece in _PIECE.findall(reply.text):
+            self._check()
+            yield TextDelta(piece)
+        for index, call in enumerate(reply.tool_calls):
+            self._check()
+            yield CallDelta(index, call.id, call.name, str(call.arguments))
+        self._check()
+        yield Done(reply)
+
+    def abort(self) -> None:
+        """End an answer that is being given."""
+        self._ended.set()
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+    def _check(self) -> None:
+        if self._ended.is_set():
+            raise CutShort("the answer broke off", hint="ask again")
+
+    # -- what to say -----------------------------------------------------------------------------------------
+
+    def _reply(self, request: Request) -> Reply:
+        now = self._situation()
+        text = "" if now.newest is None else now.newest.text
+        language = self._language(text)
+        if now.results:
+            return _said(self._with_notice(outcome(now.results, language), language))
+        tools = _names(request)
+        if asks_for_help(text):
+            lines = [says(language, "understands"), *(f"- `{line}`" for line in usages(language, tools))]
+            return _said(self._with_notice("\n".join(lines), language))
+        order = order_of(text, todos_of(self._thread)) if now.newest is not None else None
+        if order is None or (order.tool == "recall" and "recall" not in tools):
+            return _said(self._with_notice(answer(self._thread, now.newest, text, language), language))
+        if order.trouble:
+            return _said(says(language, order.trouble))
+        if order.tool not in tools:
+            return _said(self._with_notice(says(language, "no_tool", tool=order.tool), language))
+        return self._called(order)
+
+    def _called(self, order: Order) -> Reply:
+        written = json.dumps(order.arguments, ensure_ascii=False)
+        # The head grows with every message, so no two calls of a thread have the same name.
+        call = ToolCall(f"offline_{self._thread.head}", order.tool, written)
+        raw = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": written}}
+            ],
+        }
+        return Reply("", _MODEL, "tools", Usage(), (call,), raw=raw)
+
+    def _situation(self) -> _Situation:
+        results: list[Message] = []
+        for message in self._thread.messages(0, _LOOK_BACK, newest_first=True):
+            if message.role == "tool":
+                results.append(message)
+            elif message.role == "user":
+                return _Situation(message, ())
+            elif message.role == "assistant":
+                break
+        return _Situation(None, tuple(reversed(results)))
+
+    def _language(self, text: str) -> str:
+        known = language_of(text) or self._thread.info.language or self._thread.engine.settings.language
+        if not known:
+            spoken = (m.text for m in self._thread.recent(6) if m.role == "user")
+            known = next((found for each in spoken if (found := language_of(each))), "")
+        return "zh" if known.startswith("zh") else "en"
+
+    def _with_notice(self, text: str, language: str) -> str:
+        earlier = self._thread.messages(0, _LOOK_BACK, newest_first=True)
+        told = any(m.text and m.content.metadata.get("provider") == OFFLINE for m in earlier)
+        return f"{text}\n\n{says(language, 'no_model_short' if told else 'no_model')}"
+
+
+def _said(text: str) -> Reply:
+    return Reply(text, _MODEL, raw={"role": "assistant", "content": text})
+
+
+def _names(request: Request) -> list[str]:
+    """The tools that may be called."""
+    out: list[str] = []
+    for tool in request.tools:
+        about: Json = tool.get("function", tool)
+        out.append(str(cast("Mapping[str, Json]", about).get("name", "")))
+    return out

@@ -1,0 +1,215 @@
+"""A small language of orders, in English and in Chinese: what a person types when no model is there to understand them.
+
+Owns turning one line (`read README.md`, `运行 git status`, `crop top 5`) into a call of a tool. What is not clearly an order is none:
+a question that begins with the same word goes to the record instead. Refuses: carrying anything out (the loop does, asking as ever).
+After: `act/companion`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import cast
+
+from backscroll.errors import InvalidInput
+from backscroll.vocab.handle import parse_handle
+from backscroll.vocab.part import Json
+
+_QUESTION = ("?", "？")
+_QUOTES = "\"'“”‘’「」`"
+_LINES = re.compile(
+    r"(?P<path>.+?)[\s:：]+(?:lines?\s+|第)?(?P<first>\d{1,9})\s*(?:-|–|~|到|至|to)\s*(?P<last>\d{1,9})行?"
+)
+_CROP = re.compile(
+    r"(?P<where>[a-z]+|[\u4e00-\u9fff]+?)的?\s*(?P<n>\d{1,9})\s*(?:条|messages?)?\s*(?:[:：]\s*(?P<summary>.*))?",
+    re.IGNORECASE,
+)
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_MOST_WORDS = 4  # that a path may have: more is a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """One line of the list that the person keeps."""
+
+    text: str
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A tool to be called; `trouble` names a sentence of the companion where the order makes no sense."""
+
+    tool: str
+    arguments: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    trouble: str = ""
+
+
+@cache
+def tables() -> dict[str, Json]:
+    """What the companion understands and says."""
+    return tomllib.loads((files("backscroll.act") / "companion.toml").read_text(encoding="utf-8"))
+
+
+def asks_for_help(text: str) -> bool:
+    """True where somebody wants to know what can be said."""
+    return text.strip().lower() in tables()["words"]["help"]
+
+
+def usages(language: str, tools: Sequence[str]) -> list[str]:
+    """How orders are written, for the tools that are there."""
+    found = cast("list[dict[str, str]]", tables()["orders"])
+    return [order[f"usage_{language}"] for order in found if order["tool"] in tools]
+
+
+def order_of(text: str, todos: Sequence[Todo] = ()) -> Order | None:
+    """The order in a line; None where it is none."""
+    text = text.strip()
+    if text.startswith(("!", "！")) and text[1:].strip():
+        return Order("run_command", {"command": text[1:].strip()})
+    if not text or "\n" in text:
+        return None
+    for table in cast("list[dict[str, Json]]", tables()["orders"]):
+        if (rest := _behind(text, table)) is not None:
+            found = _TAKES[table["takes"]](str(table["tool"]), rest, todos)
+            if found is not None:
+                return found
+    return None
+
+
+def _behind(text: str, table: Mapping[str, Json]) -> str | None:
+    """What stands behind the word of an order; None where the text does not begin with one."""
+    colon = table["takes"] == "after_colon"
+    for word in cast("list[str]", [*table["en"], *table["zh"]]):
+        if text[: len(word)].lower() != word:
+            continue
+        rest = text[len(word) :]
+        if colon:
+            if rest.lstrip()[:1] in (":", "：") and (said := rest.lstrip()[1:].strip()):
+                return said
+        elif _apart(word, rest, str(table["takes"])):
+            return rest.lstrip(" \t:：").strip()
+    return None
+
+
+def _apart(word: str, rest: str, takes: str) -> bool:
+    """True where a word ends here: a blank or a colon follows, or (Chinese needs none) something that is no Chinese word."""
+    if not rest or rest[0] in " \t:：\u3000":
+        return True
+    if not _HAN.match(word):
+        return False
+    return takes in ("text", "crop") or not _HAN.match(rest)
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1].strip() if len(text) > 1 and text[0] in _QUOTES and text[-1] in _QUOTES else text
+
+
+# -- what stands behind the word ---------------------------------------------------------------------------------
+
+
+def _path(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
+    lines = _LINES.fullmatch(rest)
+    path = _unquoted(lines["path"] if lines else rest)
+    quoted = path != (lines["path"] if lines else rest).strip()
+    if not path or path.endswith(_QUESTION) or (not quoted and not _like_a_path(path)):
+        return None
+    arguments: dict[str, Json] = {"path": path}
+    if lines:
+        arguments |= {"first": int(lines["first"]), "last": int(lines["last"])}
+    return Order(tool, arguments)
+
+
+def _like_a_path(text: str) -> bool:
+    words = text.split()
+    if len(words) == 1:
+        return "." in text or "/" in text or text.isupper() or text.isascii()
+    return len(words) <= _MOST_WORDS and ("/" in text or "." in words[-1][1:-1])
+
+
+def _folder(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
+    path = _unquoted(rest)
+    if path and (path.endswith(_QUESTION) or (path == rest and len(path.split()) > 1)):
+        return None
+    return Order(tool, {"path": path} if path else {})
+
+
+def _words(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
+    words = _unquoted(rest)
+    if not words or words.endswith(_QUESTION):
+        return None
+    return Order(tool, {"name": words} if tool == "graph_lookup" else {"pattern": words, "literal": True})
+
+
+def _line(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
+    line = rest.strip()
+    line = line[1:-1].strip() if len(line) > 1 and line[0] == line[-1] == "`" else line
+    first = line.split()[0].lower() if line else ""
+    if not first or first in tables()["words"]["no_command"] or _HAN.match(first):
+        return None
+    return Order(tool, {"command": line})
+
+
+def _handle(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
+    try:
+        return Order(tool, {"handle": str(parse_handle(rest))})
+    except InvalidInput:
+        return None
+
+
+def _text(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
+    if not rest or (tool == "remember" and rest.endswith(_QUESTION)):
+        return None
+    return Order(tool, {"query": rest} if tool == "recall" else {"text": rest})
+
+
+def _after_colon(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
+    return Order(tool, {"result": rest} if tool == "attempt_completion" else {"title": rest})
+
+
+def _todo(tool: str, rest: str, todos: Sequence[Todo]) -> Order | None:
+    if not rest or rest.endswith(_QUESTION):
+        return None
+    now = list(todos)
+    word, _, number = rest.partition(" ")
+    if word.lower() in tables()["words"]["done"] and number.strip().isdecimal():
+        n = int(number)
+        if not 1 <= n <= len(now):
+            return Order(tool, trouble="no_todos")
+        now[n - 1] = Todo(now[n - 1].text, True)
+    else:
+        now.append(Todo(rest))
+    return Order(tool, {"todos": [{"text": todo.text, "done": todo.done} for todo in now]})
+
+
+def _crop(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
+    found = _CROP.fullmatch(rest)
+    words = cast("dict[str, list[str]]", tables()["words"])
+    where = found["where"].lower() if found else ""
+    direction = "top" if where in words["top"] else "bottom" if where in words["bottom"] else ""
+    if found is None or not direction:
+        return None
+    arguments: dict[str, Json] = {
+        "crop_direction": direction,
+        "crop_amount": int(found["n"]),
+        "deleted_messages_summary": (found["summary"] or "").strip(),
+    }
+    return Order(tool, arguments)
+
+
+_TAKES: Mapping[str, Callable[[str, str, Sequence[Todo]], Order | None]] = {
+    "path": _path,
+    "folder": _folder,
+    "words": _words,
+    "line": _line,
+    "handle": _handle,
+    "text": _text,
+    "after_colon": _after_colon,
+    "todo": _todo,
+    "crop": _crop,
+}

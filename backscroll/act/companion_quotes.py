@@ -1,0 +1,255 @@
+"""What the record says, in its own words: how the offline companion answers.
+
+Owns finding what answers a question (in the thread, then in its project, then by words), quoting it with who said it, when, and
+its handle, and telling what tools have done. Every sentence about the past is a quote, or says that there is none; the companion's
+own answers are never quoted again. Refuses: understanding orders (`act/companion_orders`). Before: `engine/recalling`,
+`engine/searching`. After: `act/companion`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from backscroll.act.companion_orders import Todo, asks_for_help, order_of, tables
+from backscroll.act.refusals import ACT
+from backscroll.errors import BackscrollError
+from backscroll.formats.language import language_of
+from backscroll.vocab.handle import handle_of
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+#: Under this name the companion stands in the log.
+OFFLINE = "offline"
+_QUOTES = 5
+_LONGEST = 280  # characters of a quote
+_BUDGET = 1500  # tokens that are looked at
+_FLOOR = -4.0  # odds (a logarithm) below which something is no answer
+_LOOK_BACK = 200  # messages in which talk with the companion is looked for
+_LINES, _CHARACTERS = 24, 2400  # of a tool's output
+
+
+def says(language: str, what: str, **facts: object) -> str:
+    """A sentence of the companion."""
+    text = cast("str", tables()["says"][language][what])
+    return text.format(**facts) if facts else text
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Somebody's words."""
+
+    handle: str
+    speaker: str
+    at: str
+    text: str
+
+    @property
+    def line(self) -> str:
+        """As it is shown."""
+        return f"- {self.handle} {self.speaker}, {self.at[:16].replace('T', ' ')}: “{self.text}”"
+
+
+# -- finding -----------------------------------------------------------------------------------------------------
+
+
+def answer(thread: Thread, question: Message | None, text: str, language: str) -> str:
+    """What is on record about a question, quoted; or that nothing is."""
+    own = _own_talk(thread, question)
+    if not text.strip() or not any(c.isalnum() for c in text):
+        return says(language, "nothing")
+    quotes = _recalled(thread, text, language, own, "thread")
+    if quotes:
+        return _told(says(language, "found"), quotes)
+    if thread.info.project:
+        quotes = _recalled(thread, text, language, own, "project")
+        if quotes:
+            return _told(says(language, "found_elsewhere"), quotes)
+    quotes = _searched(thread, text, language, own)
+    if quotes:
+        return _told(says(language, "found_words"), quotes)
+    if question is not None and not text.rstrip().endswith(("?", "？")) and language_of(text):
+        return says(language, "kept")  # a statement, as far as can be told
+    anything = any(m.revision not in own and m.role != "system" for m in thread.messages(0, 3))
+    return says(language, "nothing" if anything or thread.info.project else "empty")
+
+
+def _told(head: str, quotes: Iterable[Quote]) -> str:
+    return "\n".join([head, *(quote.line for quote in quotes)])
+
+
+def _recalled(thread: Thread, text: str, language: str, own: set[Ref], scope: str) -> list[Quote]:
+    from backscroll.engine.recalling import recall
+
+    try:
+        found = recall(thread, text, _BUDGET, scope=scope, limit=_QUOTES * 4, exclude=own)
+    except BackscrollError:
+        return []  # nothing can be found in it, or the store cannot look now: then the words alone may do
+    out: list[Quote] = []
+    for item in found.items:
+        if item.score < _FLOOR:
+            continue
+        message = _standing(thread, item.thread, item.message)
+        if message is None or message.revision in own or not _is_source(message):
+            continue
+        out.append(Quote(item.handle, _speaker(message, language), item.at, _shown(item.text)))
+        if len(out) == _QUOTES:
+            break
+    return out
+
+
+def _searched(thread: Thread, text: str, language: str, own: set[Ref]) -> list[Quote]:
+    try:
+        # A thread of no project has only itself.
+        project = thread.info.project
+        found = thread.engine.search(
+            text, thread=None if project else thread.id, project=project or None, limit=_QUOTES * 4
+        )
+    except BackscrollError:
+        return []
+    out: list[Quote] = []
+    for hit in found.hits:
+        message = _standing(thread, hit.thread, hit.message)
+        if message is None or message.revision in own or not _is_source(message):
+            continue
+        handle = handle_of(hit.message, elsewhere=hit.thread != thread.id)
+        out.append(Quote(handle, _speaker(message, language), hit.at, _shown(_words(message))))
+        if len(out) == _QUOTES:
+            break
+    return out
+
+
+def _own_talk(thread: Thread, question: Message | None) -> set[Ref]:
+    """Revisions that answer nothing: the question itself, what the companion said, and the questions and orders it was given.
+
+    What a person told it stays: that is on record like everything else.
+    """
+    out = {question.revision} if question is not None else set[Ref]()
+    answered = False
+    for message in thread.messages(0, _LOOK_BACK, newest_first=True):
+        if message.role == "assistant":
+            answered = message.content.metadata.get("provider") == OFFLINE
+            out |= {message.revision} if answered else set[Ref]()
+        elif message.role == "user":
+            out |= {message.revision} if answered and _wants_something(message.text) else set[Ref]()
+            answered = False
+    return out
+
+
+def _wants_something(text: str) -> bool:
+    text = text.strip()
+    return text.endswith(("?", "？")) or asks_for_help(text) or order_of(text) is not None
+
+
+def _standing(thread: Thread, where: str, message: Ref) -> Message | None:
+    try:
+        found = (thread if where == thread.id else thread.engine.thread(where)).message(message)
+    except BackscrollError:
+        return None  # deleted or forgotten since it was found
+    return None if found.deleted or found.hidden else found
+
+
+def _is_source(message: Message) -> bool:
+    """False for instructions, and for what the companion itself said: a quote of a quote is no source."""
+    return message.role != "system" and message.content.metadata.get("provider") != OFFLINE
+
+
+def _speaker(message: Message, language: str) -> str:
+    if message.author:
+        return message.author
+    return says(language, "you" if message.role == "user" else message.role)
+
+
+def _words(message: Message) -> str:
+    inside = [p for part in message.parts if isinstance(part, ToolResult) for p in part.content]
+    return message.text or "\n".join(p.text for p in inside if isinstance(p, Text))
+
+
+def _shown(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+# -- what tools did ----------------------------------------------------------------------------------------------
+
+
+def outcome(results: Sequence[Message], language: str) -> str:
+    """What came of the calls of the last reply, each in a line and with the beginning of what it printed."""
+    out: list[str] = []
+    for message in results:
+        facts = cast("Mapping[str, Json]", message.content.metadata.get(ACT) or {})
+        parts = [part for part in message.parts if isinstance(part, ToolResult)]
+        out += [_outcome(part, facts, message.id, language) for part in parts]
+    return "\n\n".join(out)
+
+
+def _outcome(result: ToolResult, facts: Mapping[str, Json], message: Ref, language: str) -> str:
+    tool = result.name or "tool"
+    text = "\n".join(part.text for part in result.content if isinstance(part, Text)).strip()
+    refused = facts.get("refused")
+    if isinstance(refused, str):
+        reason = " ".join(refused.split())
+        return says(language, "refused" if reason else "refused_plain", tool=tool, reason=reason)
+    lines = text.splitlines()
+    line = str(facts.get("line") or (lines[0] if lines else ""))
+    if result.is_error:
+        return says(language, "failed", tool=tool, line=text.removeprefix(f"[{tool}]").strip() or line)
+    head = says(language, "done", tool=tool, line=line)
+    if len(lines) <= 1 and text in (line, ""):
+        return head
+    return f"{head}\n{_block(lines, message, language)}"
+
+
+def _block(lines: Sequence[str], message: Ref, language: str) -> str:
+    shown: list[str] = []
+    room = _CHARACTERS
+    for line in lines[:_LINES]:
+        if room <= 0:
+            break
+        shown.append(line[:room])
+        room -= len(line)
+    fence = "````" if any(line.lstrip().startswith("```") for line in shown) else "```"
+    out = [fence, *shown, fence]
+    if len(shown) < len(lines):
+        out.append(says(language, "more", n=len(lines) - len(shown), handle=handle_of(message)))
+    return "\n".join(out)
+
+
+# -- to-dos ------------------------------------------------------------------------------------------------------
+
+
+def todos_of(thread: Thread) -> list[Todo]:
+    """The list of to-dos as it was last written."""
+    for message in thread.messages(0, 400, newest_first=True):
+        for part in reversed(message.parts):
+            if isinstance(part, ToolCall) and part.name == "update_todos":
+                return _todos(part.arguments)
+    return []
+
+
+def _todos(arguments: Json) -> list[Todo]:
+    import json
+
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            return []
+    told: Json = cast("Mapping[str, Json]", arguments).get("todos") if isinstance(arguments, dict) else None
+    out: list[Todo] = []
+    for entry in cast("list[Json]", told) if isinstance(told, list) else []:
+        if isinstance(entry, str):
+            out.append(Todo(entry))
+        elif isinstance(entry, dict):
+            known = cast("Mapping[str, Json]", entry)
+            done = bool(known.get("done")) or str(known.get("state") or known.get("status")) in (
+                "done",
+                "completed",
+            )
+            out.append(Todo(str(known.get("text") or known.get("content") or ""), done))
+    return [todo for todo in out if todo.text]
