@@ -130,12 +130,31 @@ def _told(thread: Thread, cut: Cut, words: str, tokens: int, event: int | None) 
 
 def _relevance(thread: Thread, cut: Cut) -> float:
     """How much what goes has to do with what the user last asked for."""
+    return relevance(_at_hand(thread, cut), [flat(m)[:_SCANNED] for m in cut.messages[-_COMPARED:]])
+
+
+def _at_hand(thread: Thread, cut: Cut) -> str:
+    """What is being worked on, in the words that stay: what the user last asked for, and what was said since."""
     gone = {m.id for m in cut.messages}
     recent = [m for m in thread.recent(40) if m.id not in gone and not m.hidden]
     asked = next((n for n in range(len(recent) - 1, -1, -1) if is_spoken_by_user(recent[n])), None)
     since = recent[-3:] if asked is None else [recent[asked], *recent[asked + 1 :][-2:]]
-    task = " ".join(m.text for m in since)
-    return relevance(task, [flat(m)[:_SCANNED] for m in cut.messages[-_COMPARED:]])
+    return " ".join(m.text for m in since)
+
+
+def each_relevance(thread: Thread, direction: str, amount: int) -> list[tuple[Message, float]]:
+    """The messages that a crop would take, in order, each with how much it has to do with the task at hand; nothing is done."""
+    way, count = checked_direction(direction), checked_amount(amount)
+
+    def planned(view: View) -> Cut:
+        marks = crops_of(view)
+        top = way is Direction.TOP
+        units = units_of(_visible(view, marks)) if top else _units_backwards(view, marks)
+        return cut_amount(units, way, count, _latest_user(view, marks))
+
+    cut = thread.reading(planned)
+    task = _at_hand(thread, cut)
+    return [(m, relevance(task, [flat(m)[:_SCANNED]])) for m in cut.messages]
 
 
 def uncrop(thread: Thread, handle: str) -> int:
