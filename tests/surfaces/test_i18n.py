@@ -96,7 +96,7 @@ BY_NAME += ("task_states.", "task_verdicts.", "task_done.", "task_links.", "task
 BY_NAME += ("boundary_reasons.",)
 BY_NAME += ("memory_kinds.", "memory_makers.", "memory_acts.")
 BY_NAME += ("cost.by_", "cost.no_", "cost.limit_", "purposes.")
-BY_NAME += ("slash_help.", "slash_family.", "slash_more.")
+BY_NAME += ("slash_",)
 
 
 def test_no_text_is_unused() -> None:

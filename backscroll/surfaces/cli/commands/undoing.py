@@ -26,7 +26,7 @@ def undo_command(session: Session, thread: str) -> None:
         said(
             session,
             shapes.of_event(event, what_happened(event)),
-            t("undoing.undone", what=_what(found, event)),
+            t("undoing.undone", what=stroke_words(found, event)),
         )
 
 
@@ -39,11 +39,11 @@ def redo_command(session: Session, thread: str) -> None:
         said(
             session,
             shapes.of_event(event, what_happened(event)),
-            t("undoing.redone", what=_what(found, event)),
+            t("undoing.redone", what=stroke_words(found, event)),
         )
 
 
-def _what(thread: Thread, event: Event) -> str:
+def stroke_words(thread: Thread, event: Event) -> str:
     """The stroke that was inverted, in a few words: followed back where it was an undo itself."""
     seqs = [int(seq) for seq in event.head.get("of", ())]
     original = _first(thread, seqs)

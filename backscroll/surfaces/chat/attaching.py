@@ -1,0 +1,135 @@
+"""What goes along with a message: pictures as pictures, files as text that is marked as data; the words stay as typed.
+
+Owns reading a file that the person points at (never a pipe or a device, never protected ones), telling pictures by their first
+bytes, and how much may go along. Attachments are `Media` parts: the record keeps them whole, prompts spell texts out and fold
+them later, and what the person *said* is only what was typed. Refuses: finding files in a text (`mention`). Before:
+`workspace/guard`, `workspace/encoding`. After: `mention`, the terminal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n.said import say
+from backscroll.vocab.message import Content
+from backscroll.vocab.part import Media, Part, Text
+
+#: Bytes of a picture or a document, and characters of a text that go along; more would fill the window, not help.
+LARGEST, LONGEST = 5_000_000, 60_000
+#: Characters of all texts of one message together.
+TOGETHER = 160_000
+_OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_PICTURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+)
+
+
+def attach(text: str, paths: Sequence[str | Path] = ()) -> Content:
+    """A message with files: the words as typed, then each file. Raises for the first that cannot go along."""
+    parts: list[Part] = [Text(text)]
+    left = TOGETHER
+    for path in paths:
+        part, used = attachment(Path(path).expanduser(), most=left)
+        parts.append(part)
+        left -= used
+    return Content(tuple(parts))
+
+
+def attachment(path: Path, *, shown: str = "", most: int = LONGEST) -> tuple[Media, int]:
+    """A file as a part, and how many characters of text it takes."""
+    from backscroll.workspace.guard import Guard
+
+    Guard(path.parent).check(str(path))
+    data, size = read_file(path, LARGEST + 1)
+    return part_of(data, shown or path.name, size=size, most=most)
+
+
+def read_file(path: Path, most: int) -> tuple[bytes, int]:
+    """The first bytes of a regular file, and how large it is; anything else is refused without waiting for it."""
+    try:
+        handle = os.open(path, _OPEN)
+    except FileNotFoundError as error:
+        raise NotFound(t("attach.no_file", path=str(path)), hint=t("attach.no_file_hint")) from error
+    except (OSError, ValueError) as error:
+        what = say(getattr(error, "strerror", None) or str(error))
+        raise InvalidInput(t("attach.unreadable", path=str(path), what=what)) from error
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise InvalidInput(t("attach.no_regular", path=str(path)), hint=t("attach.no_regular_hint"))
+        return file.read(most), status.st_size
+
+
+def picture_type(data: bytes) -> str:
+    """The media type of a picture (or a PDF) by its first bytes, whatever its name says; empty for anything else."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for begin, kind in _PICTURES if data.startswith(begin)), "")
+
+
+def part_of(data: bytes, name: str, *, size: int = 0, most: int = LONGEST) -> tuple[Media, int]:
+    """Bytes as a part: a picture by its own type, a text marked as data and bounded; what is neither is refused."""
+    from backscroll.workspace.encoding import decoded
+
+    if kind := picture_type(data):
+        if max(size, len(data)) > LARGEST:
+            raise InvalidInput(
+                t("attach.too_large", name=name, size=max(size, len(data)) // 1000, most=LARGEST // 1000),
+                hint=t("attach.too_large_hint"),
+            )
+        return Media(kind, name=Path(name).name, data=data), 0
+    whole = data[: LARGEST + 1]
+    found = decoded(whole[: _clean_end(whole)] if size > len(whole) else whole)
+    if found is None:
+        raise InvalidInput(t("attach.binary", name=name), hint=t("attach.binary_hint"))
+    return text_part("file", name, found.text, most=most)
+
+
+def _clean_end(data: bytes) -> int:
+    """Where a text that was cut anywhere can be cut so that no character is halved."""
+    end = data.rfind(b"\n")
+    return end + 1 if end >= 0 else max(0, len(data) - 4)
+
+
+def text_part(kind: str, name: str, text: str, *, part: str = "", most: int = LONGEST) -> tuple[Media, int]:
+    """Words as a part, marked as data; cut where they are too long, which is said. Gives the characters it takes."""
+    room = min(LONGEST, most)
+    if room <= 0:
+        raise InvalidInput(t("attach.too_many", name=name), hint=t("attach.too_many_hint", most=TOGETHER))
+    body = text
+    if len(body) > room:
+        body = body[: body.rfind("\n", 0, room) + 1 or room]
+        part += _templates()["cut"].format(shown=len(body), all=len(text))
+    tag = f"{kind}-{hashlib.sha256(body.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
+    facts = {"path": _plain(name), "part": part, "tag": tag, "body": body.rstrip("\n")}
+    marked = _templates()[kind].strip("\n").format_map(facts)
+    # Lone surrogates (odd names, odd files) have no UTF-8: a sign stands for them.
+    return Media("text/plain", name=name, data=marked.encode("utf-8", "replace")), len(body)
+
+
+def lines_told(first: int, last: int, total: int) -> str:
+    """Which lines of a file go along, for `text_part`."""
+    return _templates()["lines"].format(first=first, last=last, all=total)
+
+
+def _plain(name: str) -> str:
+    """A name that cannot leave its quotes or its line."""
+    return "".join("?" if c in '"<>\n\r' or not c.isprintable() else c for c in name)
+
+
+@cache
+def _templates() -> Mapping[str, str]:
+    return tomllib.loads(files("backscroll.surfaces.chat").joinpath("attaching.toml").read_text(encoding="utf-8"))

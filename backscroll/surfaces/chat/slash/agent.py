@@ -1,0 +1,265 @@
+"""`/model`, `/cost`, `/tools`, `/permissions`: who answers, what that costs, and what it may do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.surfaces.chat.slash.arguments import first_word, no_words, wrong_use
+from backscroll.surfaces.chat.slash.borrowing import screen_of
+from backscroll.surfaces.chat.slash.telling import done, drawn, line, remark, warning
+from backscroll.surfaces.i18n import t
+
+if TYPE_CHECKING:
+    from backscroll.act.agent import Agent
+    from backscroll.act.approval_rules import Rule, Verdict
+    from backscroll.engine.models import Service
+    from backscroll.record.derived import Spent
+    from backscroll.surfaces.chat.talk import Talk
+    from backscroll.vocab.prompt import Wire
+
+_SPANS = ("session", "project", "always")
+
+
+def wire_of(agent: Agent) -> Wire:
+    """The wire that the agent's prompts are made for, without opening a connection."""
+    from backscroll.llm.providers import providers
+
+    known = providers().get(agent.provider_name)
+    return "openai-chat" if known is None else known.wire
+
+
+# -- /model ------------------------------------------------------------------------------------------------------
+
+
+def model_slash(talk: Talk, rest: str) -> None:
+    """Show who answers and offer the others, or take one by name."""
+    from backscroll.engine.models import services
+
+    found = services(talk.engine.settings)
+    if not rest:
+        _pick_model(talk, found)
+        return
+    names = {service.provider.name for service in found}
+    first, slash, model = rest.partition("/")
+    if rest in names:
+        talk.agent.use(provider=rest)
+    elif slash and first in names:
+        if not model.strip():
+            raise wrong_use("model")
+        talk.agent.use(provider=first, model=model.strip())
+    elif talk.agent.offline:
+        hint = t("slash.model_known", names=", ".join(sorted(names))) if names else t("slash.model_add")
+        raise NotFound(t("slash.no_provider", name=rest), hint=hint)
+    else:
+        talk.agent.use(model=rest)
+    _say_model(talk)
+
+
+def _say_model(talk: Talk) -> None:
+    done(talk, t("slash.model_now", who=_who(talk.agent)))
+
+
+def _who(agent: Agent) -> str:
+    return t("slash.model_offline") if agent.offline else f"{agent.provider_name}/{agent.model}".rstrip("/")
+
+
+def _pick_model(talk: Talk, found: list[Service]) -> None:
+    remark(talk, t("slash.model_is", who=_who(talk.agent)))
+    if not found:
+        remark(talk, t("slash.model_add"))
+        return
+    current = next((n for n, s in enumerate(found) if s.provider.name == talk.agent.provider_name), 0)
+    options = [_service_line(service) for service in found]
+    chosen = talk.choose(t("slash.model_which"), options, initial=current)
+    if chosen is None:
+        return
+    name = found[chosen].provider.name
+    if name == talk.agent.provider_name:
+        model = (talk.ask(t("slash.model_other"), initial=talk.agent.model) or "").strip()
+        if not model or model == talk.agent.model:
+            remark(talk, t("slash.nothing_done"))
+            return
+        talk.agent.use(model=model)
+    else:
+        talk.agent.use(provider=name)
+    _say_model(talk)
+
+
+def _service_line(service: Service) -> str:
+    from backscroll.surfaces.i18n.said import say
+
+    facts = [f"{service.provider.name}/{service.provider.model}".rstrip("/")]
+    if service.key_missing:
+        facts.append(say(service.key_missing))
+    return " · ".join(facts)
+
+
+def model_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """The configured providers with their models."""
+    from backscroll.llm.providers import providers
+
+    if before:
+        return []
+    return [(f"{p.name}/{p.model}".rstrip("/"), p.kind) for p in providers().values()]
+
+
+# -- /cost -------------------------------------------------------------------------------------------------------
+
+
+def cost_slash(talk: Talk, rest: str) -> None:
+    """Tokens and money: since the chat began, of this conversation by model, and of this day."""
+    from backscroll.engine.costing import limits_of, spending, summed
+    from backscroll.surfaces.cli.table import Column, table
+
+    no_words(rest, "cost")
+    engine, thread = talk.engine, talk.thread
+    today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    began = getattr(talk, "began", None)  # the terminal may know when this run of the program began
+    models = spending(engine, "model", thread=thread)
+    rows: list[tuple[str, ...]] = []
+    if isinstance(began, str | datetime):
+        rows.append(_row(t("slash.cost_run"), summed(spending(engine, since=began))))
+    rows.append(_row(t("slash.cost_thread"), summed(models)))
+    rows += [_row(f"  {one.group[0]}", one) for one in models]
+    rows.append(_row(t("slash.cost_day"), summed(spending(engine, since=today))))
+    columns = [
+        Column("", shrinks=True),
+        Column(t("slash.cost_calls"), right=True),
+        Column(t("slash.cost_in"), right=True),
+        Column(t("slash.cost_cached"), right=True, style="dim"),
+        Column(t("slash.cost_out"), right=True),
+        Column(t("slash.cost_money"), right=True, style="strong"),
+    ]
+    drawn(talk, table(screen_of(talk), columns, rows))
+    for limit in limits_of(engine, thread):
+        remark(talk, t("slash.cost_limit", left=_money(limit.left), all=_money(limit.allowed)))
+
+
+def _row(name: str, sums: Spent) -> tuple[str, ...]:
+    from backscroll.surfaces.receipts import number
+
+    share = f"{sums.cached / sums.input:.0%}" if sums.input else "–"
+    known = sums.calls == 0 or sums.unpriced < sums.calls
+    money = _money(sums.nano) if known else t("slash.cost_unknown")
+    return name, number(sums.calls), number(sums.input), share, number(sums.output), money
+
+
+def _money(nano: int) -> str:
+    from backscroll.surfaces.receipts import dollars
+
+    return dollars(nano)
+
+
+# -- /tools ------------------------------------------------------------------------------------------------------
+
+
+def tools_slash(talk: Talk, rest: str) -> None:
+    """What the model may call, and what each does to the world."""
+    from backscroll.surfaces.cli.plain import one_line
+    from backscroll.surfaces.cli.table import Column, table
+
+    no_words(rest, "tools")
+    rows = [
+        (tool.name, t(f"slash_effect.{tool.effect}"), one_line(tool.description))
+        for tool in talk.agent.toolbox
+    ]
+    if not rows:
+        remark(talk, t("slash.no_tools"))
+        return
+    columns = [
+        Column(t("columns.tool"), style="tool"),
+        Column(t("slash.tool_effect"), style="dim"),
+        Column(t("columns.what"), shrinks=True),
+    ]
+    drawn(talk, table(screen_of(talk), columns, rows))
+
+
+# -- /permissions ------------------------------------------------------------------------------------------------
+
+
+def permissions_slash(talk: Talk, rest: str) -> None:
+    """The rules in force, or one more, or one less, or another mode."""
+    verb, words = first_word(rest)
+    if not rest:
+        _list_rules(talk)
+    elif verb in ("allow", "ask", "deny") and words:
+        _add_rule(talk, verb, words)
+    elif verb == "remove" and words:
+        _remove_rule(talk, words)
+    elif verb == "mode" and words:
+        talk.agent.rules.mode = words
+        done(talk, t("slash.rules_mode", mode=t(f"slash_mode.{words}")))
+    else:
+        raise wrong_use("permissions")
+
+
+def _list_rules(talk: Talk) -> None:
+    rules = talk.agent.rules
+    line(talk, t("slash.rules_mode", mode=t(f"slash_mode.{rules.mode}")))
+    if rules.trouble:
+        from backscroll.surfaces.i18n.said import say
+
+        warning(talk, say(rules.trouble))
+    found = rules.listed()
+    for rule in found:
+        line(talk, f"  {_rule_line(rule)}")
+    if not found:
+        remark(talk, t("slash.no_rules"))
+
+
+def _rule_line(rule: Rule) -> str:
+    return f"{t(f'slash_verdict.{rule.verdict}')} {rule.text}  ({t(f'slash_span.{rule.source}')})"
+
+
+def _add_rule(talk: Talk, verdict: Verdict, text: str) -> None:
+    """A rule, for as long as the person says."""
+    from backscroll.act import permissions
+    from backscroll.act.approval_rules import rule_of
+
+    rules = talk.agent.rules
+    written = _as_rule(text)
+    rule = rule_of(written, verdict)
+    chosen = talk.choose(t("slash.rule_span", rule=rule.text), [t(f"slash_span.{span}") for span in _SPANS])
+    if chosen is None:
+        remark(talk, t("slash.nothing_done"))
+        return
+    if _SPANS[chosen] == "session":
+        rules.allow(written, verdict)
+    else:
+        permissions.add(rule, rules.root if _SPANS[chosen] == "project" else None, rules.file)
+    done(talk, t("slash.rule_added", verdict=t(f"slash_verdict.{verdict}"), rule=rule.text))
+
+
+def _as_rule(text: str) -> str:
+    """`run_command git *` is how people type `run_command(git *)`."""
+    tool, pattern = first_word(text)
+    return text if "(" in text or not pattern else f"{tool}({pattern})"
+
+
+def _remove_rule(talk: Talk, text: str) -> None:
+    from backscroll.act import permissions
+
+    rules, written = talk.agent.rules, _as_rule(text)
+    found = next((r for r in rules.listed() if r.text == written), None)
+    if found is None:
+        raise NotFound(t("slash.no_rule", rule=written), hint=t("slash.no_rule_hint"))
+    if found.source in ("session", "flag"):
+        raise InvalidInput(t("slash.rule_of_run", rule=written), hint=t("slash.rule_of_run_hint"))
+    permissions.remove(written, rules.root if found.source == "project" else None, rules.file)
+    done(talk, t("slash.rule_removed", rule=written))
+
+
+def permissions_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """Verdicts, then tools; behind `remove` the rules there are."""
+    offers: Mapping[str, Callable[[], Iterable[tuple[str, str]]]] = {
+        "remove": lambda: [(r.text, r.source) for r in talk.agent.rules.listed()],
+        "mode": lambda: [(mode, t(f"slash_mode.{mode}")) for mode in ("ask", "edits", "all")],
+    }
+    if not before:
+        return [(verb, t(f"slash_verdict.{verb}")) for verb in ("allow", "ask", "deny", "remove", "mode")]
+    if len(before) > 1:
+        return []
+    return offers.get(before[0], lambda: [(name, "") for name in talk.agent.toolbox.names])()

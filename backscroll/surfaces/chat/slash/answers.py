@@ -1,0 +1,112 @@
+"""`/regenerate`, `/swipe`, `/fork`: other answers, and other ways to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from backscroll.errors import NotFound
+from backscroll.surfaces.chat.slash.arguments import (
+    no_words,
+    recent_turn_numbers,
+    turn_meant,
+    whole_number,
+)
+from backscroll.surfaces.chat.slash.borrowing import screen_of
+from backscroll.surfaces.chat.slash.telling import done, drawn, remark
+from backscroll.surfaces.i18n import t
+
+if TYPE_CHECKING:
+    from backscroll.surfaces.chat.talk import Talk
+    from backscroll.vocab.message import Message
+
+_LOOKED = 200  # messages among which the last answer is looked for: a long run ends with tool results
+
+
+def regenerate_slash(talk: Talk, rest: str) -> None:
+    """Ask for the last answer once more."""
+    no_words(rest, "regenerate")
+    talk.play(talk.agent.regenerate())
+    answer = _last_answer(talk)
+    if answer is not None and answer.alternatives > 1:
+        remark(talk, t("slash.swipe_where", this=answer.alternative + 1, all=answer.alternatives))
+
+
+def _last_answer(talk: Talk) -> Message | None:
+    found = (m for m in reversed(talk.thread.recent(_LOOKED)) if m.role == "assistant")
+    return next(found, None)
+
+
+def swipe_slash(talk: Talk, rest: str) -> None:
+    """Another alternative of the last answer: the next, the one before, or by number; without a word, a picker."""
+    answer = _last_answer(talk)
+    if answer is None:
+        raise NotFound(t("slash.no_answer"), hint=t("slash.no_answer_hint"))
+    this, held = answer.alternative, answer.alternatives
+    if not rest:
+        wanted = _picked(talk, answer)
+    elif rest in ("right", "next", ">", t("slash.right")):
+        wanted = this + 1
+    elif rest in ("left", "prev", "<", t("slash.left")):
+        wanted = this - 1
+    else:
+        wanted = whole_number(rest, "swipe") - 1
+    if wanted is None or wanted == this:
+        remark(talk, t("slash.swipe_where", this=this + 1, all=held))
+        return
+    if wanted == held and rest and not rest.lstrip("#").isdecimal():
+        if talk.confirm(t("slash.swipe_more", n=held), usual=False):
+            regenerate_slash(talk, "")
+        return
+    if not 0 <= wanted < held:
+        raise NotFound(t("slash.no_alternative", n=wanted + 1), hint=t("slash.alternatives", n=held))
+    chosen = talk.thread.choose(answer.id, wanted)
+    _show(talk, chosen)
+    done(talk, t("slash.swiped", this=wanted + 1, all=held))
+
+
+def _picked(talk: Talk, answer: Message) -> int | None:
+    """One of the alternatives, by how it begins."""
+    from backscroll.surfaces.cli.conversation import excerpt
+
+    if answer.alternatives < 2:
+        return None
+    latest: dict[int, str] = {}
+    room = max(20, talk.console.width - 12)
+    for revision in talk.thread.revisions(answer.id):
+        if revision.content is not None:
+            latest[revision.alternative] = excerpt(revision.content, room)
+    options = [latest.get(n, t("words.empty")) for n in range(answer.alternatives)]
+    return talk.choose(t("slash.which_alternative"), options, initial=answer.alternative)
+
+
+def _show(talk: Talk, message: Message) -> None:
+    from backscroll.surfaces.cli.conversation import body_lines
+
+    drawn(talk, body_lines(screen_of(talk), message.content))
+
+
+def swipe_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """Directions, and the numbers there are."""
+    if before:
+        return
+    yield from (("left", t("slash.offer_left")), ("right", t("slash.offer_right")))
+    answer = _last_answer(talk)
+    for n in range(0 if answer is None else answer.alternatives):
+        yield str(n + 1), ""
+
+
+def fork_slash(talk: Talk, rest: str) -> None:
+    """Go on in a new conversation that shares the past, up to and including a turn."""
+    thread = talk.thread
+    at = None
+    if rest:
+        at = thread.turn(turn_meant(thread, rest, "fork")).messages[-1].id
+    made = thread.fork(at)
+    talk.switch(made)
+    done(talk, t("slash.forked", id=made.id[:8], n=made.info.turns))
+
+
+def fork_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """The last turns."""
+    return [] if before else recent_turn_numbers(talk)

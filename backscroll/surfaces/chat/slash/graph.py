@@ -1,0 +1,115 @@
+"""`/graph`, `/world`: what is known about people and things. Looking is drawn as the command line draws it; `edit` is
+`slash/graph_editor`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backscroll.errors import InvalidInput
+from backscroll.surfaces.chat.slash.arguments import first_word, words, wrong_use
+from backscroll.surfaces.chat.slash.borrowing import borrow
+from backscroll.surfaces.chat.slash.telling import done
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.surfaces.chat.talk import Talk
+
+_EDIT = ("edit", "修改", "编辑")
+_WHY = ("why", "为什么")
+_OWN = ("overrides", "我的改动")
+_DROP = ("drop", "移除")
+_QUICK = (
+    300  # turns up to which the names of the graph are offered: putting it together must not hold up typing
+)
+_BIGGEST = 4_000_000  # bytes of a description of the world
+
+
+def graph_slash(talk: Talk, rest: str) -> None:
+    """All nodes, one of them, why something is believed, your own changes, or the editor."""
+    from backscroll.surfaces.cli import graph_changing, graph_reading
+
+    verb, more = first_word(rest)
+    thread = talk.thread.id
+    if verb in _EDIT:
+        from backscroll.surfaces.chat.slash.graph_editor import edit
+
+        edit(talk, " ".join(words(more)))
+    elif verb in _WHY:
+        if not more:
+            raise wrong_use("graph")
+        borrow(talk, graph_reading.why, "--", thread, *words(more))
+    elif verb in _OWN and not more:
+        borrow(talk, graph_changing.overrides, thread)
+    else:
+        name = " ".join(words(rest))
+        borrow(talk, graph_reading.show, "--", thread, *([name] if name else []))
+
+
+def graph_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """What can be done, and the names of nodes."""
+    if not before:
+        yield from (
+            ("edit", t("slash.offer_graph_edit")),
+            ("why", t("slash.offer_graph_why")),
+            ("overrides", t("slash.offer_graph_own")),
+        )
+    if len(before) < 2 and (not before or before[0] in (*_EDIT, *_WHY)):
+        yield from node_names(talk)
+
+
+def node_names(talk: Talk) -> Iterable[tuple[str, str]]:
+    """Nodes and their types; none where the graph is large and typing would have to wait for it."""
+    from backscroll.engine.graph_shapes import type_words
+    from backscroll.surfaces.cli.plain import one_line
+    from backscroll.surfaces.i18n import spoken
+
+    if talk.thread.info.turns > _QUICK:
+        return []
+    return [(one_line(n.name), type_words(n.type, spoken())) for n in talk.thread.graph.nodes(limit=200)]
+
+
+def world_slash(talk: Talk, rest: str) -> None:
+    """Describe the world from a file, take a description back, or show what was told."""
+    from backscroll.surfaces.cli.graph_changing import world
+
+    verb, more = first_word(rest)
+    if not rest:
+        borrow(talk, world, talk.thread.id)
+    elif verb in _DROP and more:
+        talk.thread.graph.drop_world(" ".join(words(more)))
+        done(talk, t("graph.world_dropped", name=" ".join(words(more))))
+    else:
+        path = _path(talk, " ".join(words(rest)))
+        entries = talk.thread.graph.tell_world(path.stem, _text(path))
+        done(talk, count("graph.world_told", len(entries)))
+
+
+def _path(talk: Talk, typed: str) -> Path:
+    path = Path(typed).expanduser()
+    return path if path.is_absolute() else talk.root / path
+
+
+def _text(path: Path) -> str:
+    """A file of text, of a size that somebody can have written."""
+    from backscroll.surfaces.chat.attaching import read_file
+    from backscroll.workspace.encoding import decoded
+
+    found = decoded(read_file(path, _BIGGEST)[0])
+    if found is None:
+        raise InvalidInput(
+            t("graph.cannot_read", path=path.name, what=t("slash.binary")), hint=t("graph.cannot_read_hint")
+        )
+    return found.text
+
+
+def world_offer(talk: Talk, before: list[str], current: str) -> Iterable[tuple[str, str]]:
+    """Files, and names of descriptions behind `drop`."""
+    if before and before[0] in _DROP:
+        return [(name, "") for name in dict.fromkeys(e.source for e in talk.thread.graph.world())]
+    if before:
+        return []
+    from backscroll.surfaces.chat.mention import file_names
+
+    return [("drop", t("slash.offer_drop")), *((name, "") for name in file_names(talk.root, current))]

@@ -1,0 +1,194 @@
+"""`/edit`, `/delete`, `/pin`, `/unpin`, `/hide`, `/unhide`: what becomes of single messages.
+
+Every change is an event that `/undo` takes back. Before: `slash/arguments` finds the messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from backscroll.errors import Conflict, InvalidInput
+from backscroll.surfaces.chat.slash.arguments import message_meant, messages_meant, wrong_use
+from backscroll.surfaces.chat.slash.telling import done, line, remark
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.surfaces.chat.talk import Talk
+    from backscroll.vocab.message import Message
+
+_LATELY = 30  # messages of a picker
+_LOOKED = 500  # messages that are looked through for marks
+
+
+# -- /edit -------------------------------------------------------------------------------------------------------
+
+
+def edit_slash(talk: Talk, rest: str) -> None:
+    """New words for a message, in a field of several lines; then, where answers follow, offer to answer anew."""
+    from backscroll.surfaces.cli.words import kept, with_words, words_of
+
+    thread = talk.thread
+    message = thread.message(message_meant(thread, rest)) if rest else _picked(talk)
+    if message is None:
+        return
+    before = words_of(message.content)
+    if not before and message.role == "assistant":
+        raise InvalidInput(t("slash.edit_no_words"), hint=t("slash.edit_no_words_hint"))
+    number = thread.place(message.id) + 1
+    after = talk.ask(t("slash.edit_ask", n=number), initial=before, lines=True)
+    if after is None or after == before:
+        remark(talk, t("editing.unchanged"))
+        return
+    try:
+        thread.edit(message.id, with_words(message.content, after), seen=message.revision)
+    except Conflict as conflict:
+        conflict.hint = t("editing.kept", path=kept(after))
+        raise
+    done(talk, t("slash.edited", n=number))
+    _answer_anew(talk, message)
+
+
+def _picked(talk: Talk) -> Message | None:
+    """One of the last messages with words, the person's newest first in reach."""
+    found = [m for m in talk.thread.recent(_LATELY) if m.role in ("user", "assistant") and m.text]
+    if not found:
+        remark(talk, t("slash.nothing_to_edit"))
+        return None
+    mine = max((n for n, m in enumerate(found) if m.role == "user"), default=len(found) - 1)
+    options = labels(talk, found)
+    chosen = talk.choose(t("slash.which_message"), options, initial=mine)
+    return None if chosen is None else found[chosen]
+
+
+def labels(talk: Talk, messages: Sequence[Message]) -> list[str]:
+    """Messages as lines of a picker: number, who, how they begin."""
+    from backscroll.surfaces.cli.cells import cut
+    from backscroll.surfaces.cli.conversation import excerpt, role_name
+
+    room = max(20, talk.console.width - 24)
+    return [
+        cut(f"#{talk.thread.place(m.id) + 1} {role_name(m.role)}: {excerpt(m.content, room)}", room + 16)
+        for m in messages
+    ]
+
+
+def _answer_anew(talk: Talk, message: Message) -> None:
+    """Where the person's words changed: answer them anew, here or in a branch, if they want that."""
+    if message.role != "user":
+        return
+    thread = talk.thread
+    later = len(thread) - thread.place(message.id) - 1
+    here = count("slash.anew_here", later) if later else t("slash.anew_last")
+    chosen = talk.choose(t("slash.anew"), [t("slash.anew_not"), here, t("slash.anew_fork")])
+    if chosen == 1:
+        if later:
+            thread.delete(*(m.id for m in thread.messages(after=message.id)))
+        talk.play(talk.agent.events(None))
+    elif chosen == 2:
+        talk.switch(thread.fork(message.id))
+        talk.play(talk.agent.events(None))
+
+
+# -- marks -------------------------------------------------------------------------------------------------------
+
+
+def delete_slash(talk: Talk, rest: str) -> None:
+    """Take messages out of the history."""
+    if not rest:
+        raise wrong_use("delete")
+    found = messages_meant(talk.thread, rest)
+    if len(found) > 1 and not talk.confirm(count("slash.delete_sure", len(found)), usual=True):
+        remark(talk, t("slash.nothing_done"))
+        return
+    _marked(talk, "delete", talk.thread.delete(*found))
+
+
+def _marked(talk: Talk, what: str, changed: int) -> None:
+    if changed:
+        done(talk, count(f"marking.{what}", changed))
+    else:
+        remark(talk, t("marking.nothing"))
+
+
+def pin_slash(talk: Talk, rest: str) -> None:
+    """Keep messages in every prompt."""
+    if not rest:
+        raise wrong_use("pin")
+    _marked(talk, "pin", talk.thread.pin(*messages_meant(talk.thread, rest)))
+
+
+def hide_slash(talk: Talk, rest: str) -> None:
+    """Keep messages out of prompts."""
+    if not rest:
+        raise wrong_use("hide")
+    _marked(talk, "hide", talk.thread.hide(*messages_meant(talk.thread, rest)))
+
+
+def unpin_slash(talk: Talk, rest: str) -> None:
+    """Take the pin off; without a message: show what is pinned."""
+    if rest:
+        _marked(talk, "unpin", talk.thread.unpin(*messages_meant(talk.thread, rest)))
+    else:
+        _show(talk, [m for m in _lately(talk) if m.pinned], t("slash.none_pinned"))
+
+
+def unhide_slash(talk: Talk, rest: str) -> None:
+    """Let messages into prompts again; without a message: show what is hidden."""
+    if rest:
+        _marked(talk, "unhide", talk.thread.unhide(*messages_meant(talk.thread, rest)))
+    else:
+        _show(talk, [m for m in _lately(talk) if m.hidden], t("slash.none_hidden"))
+
+
+def _lately(talk: Talk) -> list[Message]:
+    return talk.thread.recent(_LOOKED)
+
+
+def _show(talk: Talk, messages: Sequence[Message], otherwise: str) -> None:
+    if not messages:
+        remark(talk, otherwise)
+    for label in labels(talk, messages):
+        line(talk, label)
+
+
+def _numbers(talk: Talk) -> Iterable[tuple[str, str]]:
+    """The last messages: number, and how they begin."""
+    from backscroll.surfaces.cli.conversation import excerpt, role_name
+
+    held = len(talk.thread)
+    found = talk.thread.recent(_LATELY)
+    for back, message in enumerate(reversed(found)):
+        yield str(held - back), f"{role_name(message.role)} {excerpt(message.content, 40)}"
+
+
+def edit_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """The last messages."""
+    return [] if before else _numbers(talk)
+
+
+def delete_offer(talk: Talk, _before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """The last messages."""
+    return _numbers(talk)
+
+
+pin_offer = hide_offer = delete_offer
+
+
+def unpin_offer(talk: Talk, _before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """Pinned messages among the last."""
+    return _flagged(talk, "pinned")
+
+
+def unhide_offer(talk: Talk, _before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """Hidden messages among the last."""
+    return _flagged(talk, "hidden")
+
+
+def _flagged(talk: Talk, flag: str) -> Iterable[tuple[str, str]]:
+    from backscroll.surfaces.cli.conversation import excerpt
+
+    held = len(talk.thread)
+    for back, message in enumerate(reversed(talk.thread.recent(_LATELY))):
+        if getattr(message, flag):
+            yield str(held - back), excerpt(message.content, 40)

@@ -1,0 +1,213 @@
+"""`/context`, `/crop`, `/uncrop`, `/compact`, `/system`: what the model is shown of the past.
+
+What takes something out of prompts is rehearsed first and shown; nothing leaves the record. Before: `engine/cropping`,
+`engine/compacting`, `surfaces/receipts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from backscroll.errors import InvalidInput
+from backscroll.surfaces.chat.slash.agent import wire_of
+from backscroll.surfaces.chat.slash.arguments import first_word, no_words, whole_number, wrong_use
+from backscroll.surfaces.chat.slash.telling import done, drawn, line, remark, warning
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.engine.cropping import Crop
+    from backscroll.engine.prompting import Prompt
+    from backscroll.engine.sheet import CropMark
+    from backscroll.engine.thread import Thread
+    from backscroll.surfaces.chat.talk import Talk
+    from backscroll.vocab.message import Message
+
+_WINDOW = 32_000  # tokens of a prompt where nobody says how large it may be; as the agent has it
+_FIRST = 20  # messages among which a system message of the conversation's own is looked for
+
+
+def asked_with(talk: Talk) -> dict[str, Any]:
+    """The budget and the model that the agent's next prompt would be made for."""
+    agent, settings = talk.agent, talk.engine.settings
+    budget = agent.budget or settings.budget or (None if agent.model else _WINDOW)
+    return {"budget": budget, "model": agent.model or None}
+
+
+def rehearsed(talk: Talk) -> Prompt:
+    """The agent's next prompt, tools included; nothing is written."""
+    wire = wire_of(talk.agent)
+    return talk.thread.prompt(
+        tools=talk.agent.toolbox.specs(wire), wire=wire, dry_run=True, **asked_with(talk)
+    )
+
+
+# -- /context ----------------------------------------------------------------------------------------------------
+
+
+def context_slash(talk: Talk, rest: str) -> None:
+    """The next prompt as a picture; with `all` every message of it."""
+    from backscroll.engine.cropping import crops
+    from backscroll.surfaces.chat.slash.borrowing import screen_of
+    from backscroll.surfaces.cli import picture
+
+    if rest not in ("", "all", t("slash.all")):
+        raise wrong_use("context")
+    made = rehearsed(talk)
+    screen = screen_of(talk)
+    drawn(talk, picture.summary(screen, made.receipt))
+    drawn(talk, picture.facts(screen, made.receipt, crops(talk.thread)))
+    if rest and made.receipt.items:
+        drawn(talk, picture.items(screen, made))
+    elif made.receipt.items:
+        remark(talk, count("slash.context_items", len(made.receipt.items)))
+
+
+def context_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """Every message, or the picture alone."""
+    return [] if before else [("all", t("slash.offer_all"))]
+
+
+# -- /crop, /uncrop ----------------------------------------------------------------------------------------------
+
+
+def crop_slash(talk: Talk, rest: str) -> None:
+    """Rehearse a crop, show what goes and how relevant it is, ask, do it."""
+    direction, rest = first_word(rest)
+    amount, summary = first_word(rest)
+    way = {t("slash.top"): "top", t("slash.bottom"): "bottom"}.get(direction, direction)
+    if way not in ("top", "bottom") or not amount:
+        raise wrong_use("crop")
+    n = whole_number(amount, "crop")
+    told = talk.thread.crop(way, n, summary or None, dry_run=True)
+    _show_crop(talk, told)
+    if told.ask_first:
+        warning(talk, t("slash.crop_relevant", share=f"{told.relevance:.0%}"))
+    if not talk.confirm(count("slash.crop_sure", told.messages), usual=not told.ask_first):
+        remark(talk, t("slash.nothing_done"))
+        return
+    told = talk.thread.crop(way, n, summary or None)
+    done(
+        talk,
+        count("slash.cropped", told.messages, tokens=_less(told), handle=told.handle.strip("[]")),
+    )
+
+
+def _less(told: Crop) -> str:
+    from backscroll.surfaces.receipts import number
+
+    return number(max(0, told.tokens - told.summary_tokens))
+
+
+def _show_crop(talk: Talk, told: Crop) -> None:
+    from backscroll.surfaces.cli.cells import wrap
+    from backscroll.surfaces.cli.plain import safe
+
+    line(
+        talk,
+        count("slash.crop_would", told.messages, tokens=_less(told), share=f"{told.relevance:.0%}"),
+    )
+    width = max(20, talk.console.width - 4)
+    for text in filter(None, told.summary.split("\n")):
+        for piece in wrap(safe(text), width):
+            remark(talk, f"  {piece}")
+
+
+def crop_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """A direction, then some numbers."""
+    if not before:
+        return [("top", t("slash.offer_top")), ("bottom", t("slash.offer_bottom"))]
+    return [(str(n), "") for n in (5, 10, 20, 50)] if len(before) == 1 else []
+
+
+def uncrop_slash(talk: Talk, rest: str) -> None:
+    """Bring cropped messages back: those of a handle, the only ones, or those that are picked."""
+    handle = rest or _picked_crop(talk)
+    if handle is None:
+        return
+    back = talk.thread.uncrop(handle)
+    done(talk, count("slash.uncropped", back))
+
+
+def _crops(thread: Thread) -> list[CropMark]:
+    from backscroll.engine.cropping import crops
+
+    return list(crops(thread))
+
+
+def _picked_crop(talk: Talk) -> str | None:
+    found = _crops(talk.thread)
+    if not found:
+        remark(talk, t("slash.no_crops"))
+        return None
+    if len(found) == 1:
+        return found[0].handle
+    options = [count("slash.crop_named", mark.count, handle=mark.handle) for mark in found]
+    chosen = talk.choose(t("slash.which_crop"), options)
+    return None if chosen is None else found[chosen].handle
+
+
+def uncrop_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """The handles of what is cropped."""
+    if before:
+        return []
+    return [(m.handle.strip("[]"), count("words.messages", m.count)) for m in _crops(talk.thread)]
+
+
+# -- /compact ----------------------------------------------------------------------------------------------------
+
+
+def compact_slash(talk: Talk, rest: str) -> None:
+    """Rehearse a compaction, show what it saves, ask, do it."""
+    from backscroll.surfaces.receipts import number
+
+    no_words(rest, "compact")
+    asked = asked_with(talk)
+    told = talk.thread.compact(dry_run=True, **asked)
+    if not told.saved:
+        remark(talk, t("cropping.nothing_to_gain", tokens=number(told.before)))
+        return
+    line(talk, t("cropping.would_compact", before=number(told.before), after=number(told.after)))
+    if told.pays_back_after is not None:
+        costs = {"cost": number(round(told.cost_now)), "saves": number(round(told.saves_per_call))}
+        remark(talk, count("cropping.pays", told.pays_back_after, **costs))
+    if not talk.confirm(t("slash.compact_sure"), usual=True):
+        remark(talk, t("slash.nothing_done"))
+        return
+    made = talk.thread.compact(**asked)
+    done(talk, t("slash.compacted", before=number(made.before), after=number(made.after)))
+
+
+# -- /system -----------------------------------------------------------------------------------------------------
+
+
+def system_slash(talk: Talk, rest: str) -> None:
+    """Show what the model is told first, or give this conversation its own words for that."""
+    own = _own_system(talk.thread)
+    if not rest:
+        _show_system(talk, own)
+        return
+    if own is None:
+        talk.thread.insert("system", rest)
+    elif own.text == rest:
+        raise InvalidInput(t("slash.system_same"), hint=t("slash.system_same_hint"))
+    else:
+        talk.thread.edit(own.id, rest)
+    done(talk, t("slash.system_set"))
+
+
+def _own_system(thread: Thread) -> Message | None:
+    return next((m for m in thread.messages(0, _FIRST) if m.role == "system"), None)
+
+
+def _show_system(talk: Talk, own: Message | None) -> None:
+    """The system section of the next prompt, to the letter."""
+    made = rehearsed(talk)
+    said = [block for block in made.blocks if block.role == "system"]
+    if not said:
+        remark(talk, t("slash.system_none"))
+        return
+    for block in said:
+        for part in block.parts:
+            line(talk, getattr(part, "text", ""))
+    remark(talk, t("slash.system_own") if own is not None else t("slash.system_given"))

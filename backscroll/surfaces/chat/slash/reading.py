@@ -1,0 +1,148 @@
+"""`/recall`, `/search`, `/expand`, `/operations`, `/turns`: looking at what was said and done.
+
+Draws as the command line does (`slash/borrowing`). Nothing here reads more of a history than it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from backscroll.surfaces.chat.slash.arguments import (
+    first_word,
+    recent_turn_numbers,
+    turn_meant,
+    whole_number,
+    wrong_use,
+)
+from backscroll.surfaces.chat.slash.borrowing import borrow, screen_of
+from backscroll.surfaces.chat.slash.telling import drawn, remark
+from backscroll.surfaces.i18n import t
+
+if TYPE_CHECKING:
+    from backscroll.surfaces.chat.talk import Talk
+    from backscroll.vocab.thread import Turn
+
+_TURNS = 15  # that are listed
+_LATELY = 20  # operations that are listed
+_LONGEST = 400  # lines of an original that are drawn; the rest is said
+
+
+def recall_slash(talk: Talk, rest: str) -> None:
+    """What of the past answers a question."""
+    if not rest:
+        raise wrong_use("recall")
+    from backscroll.surfaces.cli.commands.recall import recall_command
+
+    borrow(talk, recall_command, "--", talk.thread.id, *rest.split())
+
+
+def search_slash(talk: Talk, rest: str) -> None:
+    """Messages with these words, here or (`-a`) in every conversation."""
+    first, more = first_word(rest)
+    everywhere = first in ("-a", "--all")
+    words = more if everywhere else rest
+    if not words:
+        raise wrong_use("search")
+    from backscroll.surfaces.cli.commands.search import search_command
+
+    where = () if everywhere else ("--thread", talk.thread.id)
+    borrow(talk, search_command, *where, "--", *words.split())
+
+
+def expand_slash(talk: Talk, rest: str) -> None:
+    """The originals behind a handle, in full."""
+    if not rest:
+        raise wrong_use("expand")
+    from backscroll.surfaces.cli.conversation import Narrator
+    from backscroll.surfaces.cli.done import number_of
+
+    screen = screen_of(talk)
+    narrator = Narrator(screen, full=True)
+    lines = [
+        text
+        for message in talk.thread.expand(rest)
+        for text in narrator.message(message, number_of(talk.thread, message.id))
+    ]
+    drawn(talk, lines[:_LONGEST])
+    if len(lines) > _LONGEST:
+        remark(talk, t("slash.expand_cut", shown=_LONGEST, all=len(lines), thread=talk.thread.id[:8]))
+
+
+def expand_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """The handles of the last messages and tool results."""
+    from backscroll.surfaces.cli.cells import cut
+    from backscroll.surfaces.cli.conversation import role_name
+    from backscroll.surfaces.cli.plain import one_line
+
+    if before:
+        return
+    for message in reversed(talk.thread.recent(20)):
+        yield f"bs:{message.id.seq}", f"{role_name(message.role)} {cut(one_line(message.text[:200]), 40)}"
+
+
+def operations_slash(talk: Talk, rest: str) -> None:
+    """What tools did lately, newest last."""
+    from backscroll.engine.tooling import render_operations
+    from backscroll.surfaces.cli.plain import safe
+    from backscroll.surfaces.i18n import spoken
+
+    last = whole_number(rest, "operations") if rest else _LATELY
+    digests = talk.thread.operations(last=max(1, last))
+    text = safe(render_operations(digests, spoken()))
+    drawn(talk, [text] if text else [t("tools.nothing")])
+
+
+def turns_slash(talk: Talk, rest: str) -> None:
+    """The last turns with their numbers, or the messages of one."""
+    from backscroll.surfaces.cli.conversation import Narrator
+
+    if not rest:
+        _list_turns(talk)
+        return
+    turn = talk.thread.turn(turn_meant(talk.thread, rest, "turns"))
+    narrator = Narrator(screen_of(talk))
+    first = talk.thread.place(turn.messages[0].id) + 1
+    drawn(
+        talk,
+        [text for n, message in enumerate(turn.messages, first) for text in narrator.message(message, n)],
+    )
+
+
+def turns_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """The last turns."""
+    return [] if before else recent_turn_numbers(talk)
+
+
+def _list_turns(talk: Talk) -> None:
+    from backscroll.surfaces.cli.table import Column, table
+    from backscroll.surfaces.cli.times import shown
+
+    turns = [turn for turn in talk.thread.recent_turns(_TURNS) if turn.sequence]
+    if not turns:
+        remark(talk, t("slash.no_turns"))
+        return
+    number = talk.thread.place(turns[0].messages[0].id) + 1
+    rows: list[tuple[str, ...]] = []
+    for turn in turns:
+        last = number + len(turn.messages) - 1
+        span = f"#{number}" if last == number else f"#{number}–{last}"
+        rows.append((str(turn.sequence), span, shown(turn.timestamp, short=True), *_told(turn)))
+        number = last + 1
+    columns = [
+        Column(t("columns.turn"), right=True, style="strong"),
+        Column(t("columns.messages"), style="dim"),
+        Column(t("columns.when"), style="dim"),
+        Column(t("slash.asked"), shrinks=True),
+        Column(t("slash.answered"), shrinks=True, style="dim"),
+    ]
+    drawn(talk, table(screen_of(talk), columns, rows))
+    held = talk.thread.info.turns
+    if held > len(turns):
+        remark(talk, t("slash.turns_more", shown=len(turns), all=held))
+
+
+def _told(turn: Turn) -> tuple[str, str]:
+    from backscroll.surfaces.cli.plain import one_line
+
+    return one_line(turn.user_input[:300]), one_line(turn.response[-300:])

@@ -1,0 +1,162 @@
+"""`/rewind`: back to before a turn, files and conversation together or one of them; first shown, then asked, then done.
+
+Before: `engine/rewinding` does it and can take it back (`/rewind redo`). Where no folder is watched, the words alone go back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from backscroll.errors import NotFound
+from backscroll.surfaces.chat.slash.arguments import recent_turn_numbers, turn_meant
+from backscroll.surfaces.chat.slash.telling import done, line, remark, warning
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.engine.changing import What, Workroom
+    from backscroll.engine.rewinding import Rewound
+    from backscroll.surfaces.chat.talk import Talk
+    from backscroll.vocab.change import CodeChange, FileChange
+
+_TURNS = 30  # of the picker
+_CHANGES = 300  # newest changes that are looked through for what each turn did
+_FILES = 20  # files of a preview
+_WHATS: tuple[What, ...] = ("both", "files", "conversation")
+_REDO = ("redo", "重做")
+Files: TypeAlias = "Sequence[FileChange]"
+
+
+def rewind_slash(talk: Talk, rest: str) -> None:
+    """Pick a turn (or take the one that is named), pick what goes back, see it, say yes."""
+    room = talk.agent.workroom
+    if rest in _REDO:
+        _redo(talk, room)
+        return
+    turn = turn_meant(talk.thread, rest, "rewind") if rest else _picked(talk, room)
+    if turn is None:
+        return
+    if room is None:
+        _words_alone(talk, turn)
+        return
+    chosen = talk.choose(t("slash.rewind_what", n=turn), [t(f"slash_rewind.{what}") for what in _WHATS])
+    if chosen is None:
+        remark(talk, t("slash.nothing_done"))
+        return
+    what = _WHATS[chosen]
+    plan = room.rewind(turn, what, dry_run=True)
+    if not plan.files and not plan.messages:
+        remark(talk, t("slash.rewind_nothing"))
+        return
+    preview(talk, plan)
+    if not _agreed(talk, plan):
+        remark(talk, t("slash.nothing_done"))
+        return
+    _told(talk, room.rewind(turn, what, force=bool(plan.foreign)))
+
+
+def _agreed(talk: Talk, plan: Rewound) -> bool:
+    if not plan.foreign:
+        return talk.confirm(t("slash.rewind_sure"), usual=True)
+    for path in plan.foreign[:_FILES]:
+        warning(talk, t("slash.rewind_foreign", path=one_line(path)))
+    return talk.confirm(count("slash.rewind_over", len(plan.foreign)), usual=False)
+
+
+def _told(talk: Talk, made: Rewound) -> None:
+    facts = {
+        "files": count("slash.files", len(made.files)),
+        "messages": count("words.messages", len(made.messages)),
+    }
+    if made.redone:
+        done(talk, t("slash.rewind_redone", **facts))
+    else:
+        done(talk, t("slash.rewound", n=made.turn, **facts))
+        asked = next((m.text for m in made.messages if m.role == "user"), "")
+        if asked:
+            remark(talk, t("slash.rewind_asked", text=one_line(asked[:400])))
+
+
+def _redo(talk: Talk, room: Workroom | None) -> None:
+    if room is None:
+        raise NotFound(t("slash.no_workroom"), hint=t("slash.no_workroom_undo"))
+    plan = room.redo(dry_run=True)
+    preview(talk, plan)
+    if _agreed(talk, plan):
+        _told(talk, room.redo(force=bool(plan.foreign)))
+    else:
+        remark(talk, t("slash.nothing_done"))
+
+
+def _words_alone(talk: Talk, turn: int) -> None:
+    """Without a watched folder: take the messages out, in one stroke that `/undo` brings back."""
+    remark(talk, t("slash.no_workroom"))
+    thread = talk.thread
+    opening = thread.turn(turn).messages[0].id
+    going = len(thread) - thread.place(opening)
+    if not talk.confirm(count("slash.rewind_words", going), usual=True):
+        remark(talk, t("slash.nothing_done"))
+        return
+    gone = thread.delete(opening, *(m.id for m in thread.messages(after=opening)))
+    done(talk, t("slash.rewound_words", n=turn, messages=count("words.messages", gone)))
+
+
+# -- showing -----------------------------------------------------------------------------------------------------
+
+
+def preview(talk: Talk, plan: Rewound) -> None:
+    """What would happen to files and words."""
+    from backscroll.surfaces.chat.diffs import diff_lines
+
+    for file in plan.files[:_FILES]:
+        line(talk, f"  {file_line(file)}")
+    if len(plan.files) > _FILES:
+        remark(talk, "  " + count("slash.files_more", len(plan.files) - _FILES))
+    if plan.diff:
+        talk.show(*diff_lines(plan.diff))
+    for path in plan.lost:
+        warning(talk, t("slash.rewind_lost", path=one_line(path)))
+    if plan.messages:
+        key = "slash.rewind_back" if plan.redone else "slash.rewind_leave"
+        line(talk, count(key, len(plan.messages)))
+
+
+def file_line(file: FileChange) -> str:
+    """What becomes of a file, in a line."""
+    name = one_line(f"{file.old_path} → {file.path}" if file.old_path else file.path)
+    size = t("slash.binary") if file.binary else f"+{file.added} −{file.removed}"
+    return f"{t(f'slash_action.{file.action}')} {name} ({size})"
+
+
+def _picked(talk: Talk, room: Workroom | None) -> int | None:
+    """One of the last turns, newest first, each with what it changed."""
+    from backscroll.surfaces.cli.cells import cut
+
+    turns = [turn for turn in reversed(talk.thread.recent_turns(_TURNS)) if turn.sequence]
+    if not turns:
+        remark(talk, t("slash.no_turns"))
+        return None
+    made = _by_turn(room.changes(limit=_CHANGES)) if room is not None else {}
+    width = max(30, talk.console.width - 8)
+    options: list[str] = []
+    for turn in turns:
+        files = made.get(turn.sequence, set())
+        told = f" · {count('slash.files', len(files))}" if files else ""
+        asked = cut(one_line(turn.user_input[:300]), max(12, width - 30))
+        options.append(cut(f"{turn.sequence} · {asked}{told}", width))
+    chosen = talk.choose(t("slash.rewind_which"), options)
+    return None if chosen is None else turns[chosen].sequence
+
+
+def _by_turn(changes: Sequence[CodeChange]) -> dict[int, set[str]]:
+    out: dict[int, set[str]] = {}
+    for change in changes:
+        if change.turn is not None:
+            out.setdefault(change.turn, set()).update(file.path for file in change.files)
+    return out
+
+
+def rewind_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """The last turns, and taking a rewind back."""
+    return [] if before else [*recent_turn_numbers(talk), ("redo", t("slash.offer_rewind_redo"))]

@@ -1,0 +1,235 @@
+"""`/task`, `/todos`: the work at hand, from its start to its verdict. Before: `engine/tasking_steps`, `engine/tasking_verdict`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from backscroll.errors import Conflict
+from backscroll.surfaces.chat.slash.arguments import first_word, no_words, wrong_use
+from backscroll.surfaces.chat.slash.borrowing import borrow
+from backscroll.surfaces.chat.slash.telling import done, line, remark
+from backscroll.surfaces.i18n import t
+
+if TYPE_CHECKING:
+    from backscroll.engine.tasking_writing import Step
+    from backscroll.surfaces.chat.talk import Talk
+    from backscroll.vocab.part import Json
+    from backscroll.vocab.task import Task
+
+_LOOKED = 200  # messages that are looked through for what is still open
+_TODOS = "update_todos"  # the tool with which a model keeps its list
+
+
+def task_slash(talk: Talk, rest: str) -> None:
+    """A step of a task; without a word: how things stand."""
+    verb, words = first_word(rest)
+    work = _VERBS.get(_MEANT.get(verb, verb))
+    if not rest:
+        from backscroll.surfaces.cli.task_reading import status
+
+        borrow(talk, status, talk.thread.id)
+    elif work is None:
+        raise wrong_use("task")
+    else:
+        work(talk, words)
+
+
+def _tell(talk: Talk, step: Step) -> None:
+    from backscroll.surfaces.cli.task_words import step_lines
+
+    first, *more = step_lines(step)
+    done(talk, first)
+    for text in more:
+        remark(talk, f"  {text}")
+
+
+def _start(talk: Talk, title: str) -> None:
+    from backscroll.engine.tasking_steps import start_task
+
+    try:
+        step = start_task(talk.thread, title)
+    except Conflict as conflict:
+        # Something of this name was given up before: whoever is asked may want it all the same.
+        from backscroll.surfaces.i18n.said import say
+
+        if not _cancelled_before(talk, title):
+            raise
+        if not talk.confirm(f"{say(conflict.message)} {t('slash.task_again')}"):
+            remark(talk, t("slash.nothing_done"))
+            return
+        step = start_task(talk.thread, title, again=True)
+    _tell(talk, step)
+
+
+def _cancelled_before(talk: Talk, title: str) -> bool:
+    return any(task.title.strip() == title.strip() for task in talk.thread.tasks.list("cancelled"))
+
+
+def _later(talk: Talk, title: str) -> None:
+    from backscroll.engine.tasking_steps import plan_task
+
+    if not title:
+        raise wrong_use("task")
+    _tell(talk, plan_task(talk.thread, title))
+
+
+def _done(talk: Talk, note: str) -> None:
+    from backscroll.engine.tasking_verdict import complete_task
+
+    _tell(talk, complete_task(talk.thread, note=note))
+
+
+def _not_yet(talk: Talk, feedback: str) -> None:
+    """Send the result back with words, and let the work go on."""
+    from backscroll.engine.tasking_verdict import refuse_task
+
+    words = feedback or talk.ask(t("slash.task_why"), lines=True)
+    if not words or not words.strip():
+        remark(talk, t("slash.nothing_done"))
+        return
+    _tell(talk, refuse_task(talk.thread, words, say=True))
+    if talk.confirm(t("slash.task_go_on"), usual=True):
+        talk.play(talk.agent.events(None))
+
+
+def _cancel(talk: Talk, reason: str) -> None:
+    from backscroll.engine.tasking_verdict import cancel_task
+
+    _tell(talk, cancel_task(talk.thread, reason=reason))
+
+
+def _resume(talk: Talk, name: str) -> None:
+    from backscroll.engine.tasking_steps import resume_task
+
+    task: str | Task | None = name or _resting(talk)
+    if task is not None:
+        _tell(talk, resume_task(talk.thread, task))
+
+
+def _resting(talk: Talk) -> Task | None:
+    """One of the tasks that could go on."""
+    from backscroll.surfaces.cli.task_words import named, state_of
+
+    found = [x for x in reversed(talk.thread.tasks.list()) if not x.current]
+    if not found:
+        remark(talk, t("slash.task_none_rests"))
+        return None
+    chosen = talk.choose(t("slash.task_which"), [f"{named(x)} · {state_of(x)}" for x in found])
+    return None if chosen is None else found[chosen]
+
+
+def _list(talk: Talk, rest: str) -> None:
+    from backscroll.surfaces.cli.task_reading import list_
+
+    no_words(rest, "task")
+    borrow(talk, list_, talk.thread.id)
+
+
+def _show(talk: Talk, name: str) -> None:
+    from backscroll.surfaces.cli.task_reading import show
+
+    borrow(talk, show, "--", talk.thread.id, *([name] if name else []))
+
+
+def _title(talk: Talk, title: str) -> None:
+    from backscroll.engine.tasking_shape import title_task
+
+    if not title:
+        raise wrong_use("task")
+    _tell(talk, title_task(talk.thread, title))
+
+
+_VERBS: Mapping[str, Callable[[Talk, str], None]] = {
+    "start": _start,
+    "later": _later,
+    "done": _done,
+    "not-yet": _not_yet,
+    "cancel": _cancel,
+    "resume": _resume,
+    "list": _list,
+    "show": _show,
+    "title": _title,
+}
+#: Other words for the same.
+_MEANT: Mapping[str, str] = {
+    "new": "start",
+    "complete": "done",
+    "completed": "done",
+    "incomplete": "not-yet",
+    "notyet": "not-yet",
+    "no": "not-yet",
+    "ls": "list",
+    "开始": "start",
+    "稍后": "later",
+    "完成": "done",
+    "未完成": "not-yet",
+    "取消": "cancel",
+    "继续": "resume",
+    "列表": "list",
+    "查看": "show",
+    "标题": "title",
+}
+
+
+def task_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """Steps, then tasks where one is wanted."""
+    if not before:
+        return [(verb, t(f"slash_task.{verb.replace('-', '_')}")) for verb in _VERBS]
+    if len(before) == 1 and before[0] in ("resume", "show"):
+        return [(task.id, task.title) for task in reversed(talk.thread.tasks.list())]
+    return []
+
+
+# -- /todos ------------------------------------------------------------------------------------------------------
+
+
+def todos_slash(talk: Talk, rest: str) -> None:
+    """The model's list as it was last written, and what else was left open in the words lately."""
+    from backscroll.derive.essentials import Kind, essentials
+
+    no_words(rest, "todos")
+    listed = _listed(talk)
+    for state, text in listed:
+        mark, style = _MARKS.get(state, ("☐", ""))
+        line(talk, f"{mark} {text}", style)
+    open_ = [e for e in essentials(talk.thread.recent(_LOOKED)) if e.kind is Kind.TODO]
+    known = {text for _, text in listed}
+    others = [e for e in open_ if e.text not in known]
+    for essential in others:
+        line(talk, f"· {essential.text}")
+    if not listed and not others:
+        remark(talk, t("slash.no_todos"))
+
+
+_MARKS: Mapping[str, tuple[str, str]] = {
+    "done": ("☑", "dim"),
+    "completed": ("☑", "dim"),
+    "in_progress": ("▸", "bold"),
+    "doing": ("▸", "bold"),
+    "cancelled": ("☒", "dim"),
+}
+
+
+def _listed(talk: Talk) -> list[tuple[str, str]]:
+    """State and words of every item of the list that the tool wrote last."""
+    found = talk.thread.tool_history(tool=_TODOS, limit=1)
+    given: Json = found[0].arguments if found else None
+    if isinstance(given, str):
+        from backscroll.formats.json_text import parsed
+
+        given = parsed(given)
+    table: Mapping[str, Json] = cast("Mapping[str, Json]", given) if isinstance(given, Mapping) else {}
+    items: Json = table.get("todos", table.get("items"))
+    if not isinstance(items, list):
+        return []
+    return [_item(item) for item in cast("Sequence[Json]", items)]
+
+
+def _item(item: Json) -> tuple[str, str]:
+    if not isinstance(item, Mapping):
+        return "", str(item)
+    entry = cast("Mapping[str, Json]", item)
+    words = next((str(entry[k]) for k in ("text", "content", "title", "task") if entry.get(k)), "")
+    state = "done" if entry.get("done") is True else str(entry.get("status") or entry.get("state") or "")
+    return state, words
