@@ -1,4 +1,4 @@
-"""`python -m backscroll.llm.scripted SCENARIO [PORT]`: a scripted model for any client, until it is interrupted."""
+"""`python -m backscroll.llm.scripted SCENARIO [PORT] [--log FILE]`: a scripted model for any client, until it is interrupted."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ from backscroll.errors import BackscrollError
 from backscroll.llm.scripted.scenario import load_scenario
 from backscroll.llm.scripted.server import ScriptedServer
 
-_USAGE = "usage: python -m backscroll.llm.scripted SCENARIO [PORT]"
+_USAGE = "usage: python -m backscroll.llm.scripted SCENARIO [PORT] [--log FILE]"
+_FLAWED = 3
 
 
 def main(arguments: list[str]) -> int:
-    """Serve a scenario; gives the exit code."""
-    if not 1 <= len(arguments) <= 2 or not (arguments[1:] or ["0"])[0].isdecimal():
+    """Serve a scenario; gives the exit code: 3 where prompts were flawed."""
+    given = list(arguments)
+    log: str | None = None
+    if "--log" in given[:-1]:
+        at = given.index("--log")
+        log = given[at + 1]
+        del given[at : at + 2]
+    if not 1 <= len(given) <= 2 or not (given[1:] or ["0"])[0].isdecimal():
         sys.stderr.write(f"{_USAGE}\n")
         return 2
     try:
-        server = ScriptedServer(load_scenario(arguments[0]), port=int((arguments[1:] or ["0"])[0]))
+        server = ScriptedServer(load_scenario(given[0]), port=int((given[1:] or ["0"])[0]), log=log)
     except (BackscrollError, OSError, OverflowError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -26,7 +33,9 @@ def main(arguments: list[str]) -> int:
     try:
         server.serve()
     except KeyboardInterrupt:
-        return 0
+        for flaw in server.flaws:
+            sys.stderr.write(f"{flaw}\n")
+        return _FLAWED if server.flaws else 0
     finally:
         server.stop()
     return 0

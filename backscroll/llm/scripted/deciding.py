@@ -6,16 +6,32 @@ sockets (`server`). Before: `asked`, `scenario`, `cache`. After: `server` sends 
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from backscroll.llm.scripted.asked import Asked
 from backscroll.llm.scripted.cache import Counted, PrefixCache, rough_count
 from backscroll.llm.scripted.scenario import Fault, Line, Scenario
 from backscroll.llm.scripted.spoken import Spoken, overflow, speak
+
+_UNKNOWN = 404
+
+
+class Log(Protocol):
+    """Whoever writes down what was asked and how it ended (`logging_requests`)."""
+
+    def asked(self, asked: Asked, decided: Decided, words: int) -> None:
+        """A request, and what was decided."""
+        ...
+
+    def ended(self, number: int, how: str) -> None:
+        """The end of its answer."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +41,8 @@ class Decided:
     line: Line
     said: Spoken | None = None
     fault: Fault | None = None
+    number: int = 0  # of the request, counted from 1
+    flaw: str = ""  # what is wrong with the prompt itself; empty: nothing
 
 
 class Service:
@@ -36,9 +54,15 @@ class Service:
         *,
         count: Callable[[str], int] = rough_count,
         clock: Callable[[], float] = time.monotonic,
+        log: Log | None = None,
     ) -> None:
         self.scenario = scenario
         self.asked: list[Asked] = []  # every request that could be read, refused ones included
+        self.flaws: list[
+            str
+        ] = []  # what was wrong with prompts: invalid, over the budget, or nothing to say to
+        self._log = log
+        count = counting(scenario.tokens, count)
         self._count = count
         self._clock = clock
         self._cache = PrefixCache(count, least=scenario.cache_least, step=scenario.cache_step)
@@ -48,25 +72,49 @@ class Service:
         self._lock = threading.Lock()
 
     def decide(self, asked: Asked, headers: Mapping[str, str]) -> Decided:
-        """What happens to this request."""
+        """What happens to this request; it is on the log before anything is answered."""
         with self._lock:
             self.asked.append(asked)
-            fault = self._unwelcome(headers) or self._unfit(asked)
-            if fault is not None:
-                return Decided(Line(), fault=fault)
-            counted = self._cache.count(asked)
-            most = self.scenario.window
-            if most and counted.input + asked.limit > most:
-                return Decided(Line(), fault=overflow(asked.wire, most, counted.input + asked.limit))
-            line = self._line(asked)
-            if line is None:
-                told = "no line of the scenario fits this request, or all that fit are used up"
-                return Decided(Line(), fault=Fault(400, told, "scenario"))
-            if line.fault is not None and (line.cut_after is None or not asked.streamed):
-                return Decided(line, fault=line.fault)
-            self._number += 1
-            counted = self._cache.take(asked) if self.scenario.cache else Counted(counted.input)
-            return Decided(line, speak(line, asked, counted, self._number, self._count))
+            decided = replace(self._decided(asked, headers), number=len(self.asked))
+            if decided.flaw:
+                self.flaws.append(f"request {decided.number}: {decided.flaw}")
+            if self._log is not None:
+                self._log.asked(asked, decided, self.words(asked))
+            return decided
+
+    def _decided(self, asked: Asked, headers: Mapping[str, str]) -> Decided:
+        fault = self._unwelcome(headers)
+        if fault is not None:
+            return Decided(Line(), fault=fault)
+        fault = self._unfit(asked)
+        if fault is not None:
+            # A model that there is not says nothing about the prompt.
+            return Decided(Line(), fault=fault, flaw="" if fault.status == _UNKNOWN else fault.message)
+        counted = self._cache.count(asked)
+        most = self.scenario.window
+        if most and counted.input + asked.limit > most:
+            return Decided(Line(), fault=overflow(asked.wire, most, counted.input + asked.limit))
+        place = self._place(asked)
+        if place is None:
+            told = "no line of the scenario fits this request, or all that fit are used up"
+            return Decided(Line(), fault=Fault(400, told, "scenario"), flaw=told)
+        line = self.scenario.lines[place]
+        if line.fault is not None and (line.cut_after is None or not asked.streamed):
+            return Decided(line, fault=line.fault)
+        self._number += 1
+        counted = self._cache.take(asked) if self.scenario.cache else Counted(counted.input)
+        return Decided(line, speak(line, asked, counted, self._number, self._used[place], self._count))
+
+    def ended(self, decided: Decided, how: str) -> None:
+        """How an answer ended: `sent`, `cut` by the scenario, or `gone` because the other side was."""
+        with self._lock:
+            if self._log is not None:
+                self._log.ended(decided.number, how)
+
+    def words(self, asked: Asked) -> int:
+        """Tokens of the words of a prompt and its tools, without what the wire puts around them: never more than they are."""
+        tools = "".join(json.dumps(dict(t), ensure_ascii=False) for t in asked.tools)
+        return self._count(asked.everything) + (self._count(tools) if tools else 0)
 
     def tokens(self, asked: Asked) -> int:
         """Tokens of a prompt, for those who ask beforehand."""
@@ -102,14 +150,20 @@ class Service:
             from backscroll.llm.scripted.refusing import flaw
 
             what = flaw(asked)
-            return Fault(400, what) if what else None
+            if what:
+                return Fault(400, what)
+        most = self.scenario.budget
+        if most and (found := self.words(asked)) > most:
+            return Fault(400, f"over the budget: {found} tokens of words, {most} allowed", "budget")
         return None
 
-    def _line(self, asked: Asked) -> Line | None:
+    def _place(self, asked: Asked) -> int | None:
+        """Which line answers; it is one step further then."""
         for n, line in enumerate(self.scenario.lines):
-            if (not line.times or self._used[n] < line.times) and _fits(line, asked):
+            times = line.times or int(self.scenario.once)
+            if (not times or self._used[n] < times) and _fits(line, asked):
                 self._used[n] += 1
-                return line
+                return n
         return None
 
 
@@ -125,3 +179,12 @@ def _fits(line: Line, asked: Asked) -> bool:
         and line.tools in (None, bool(asked.tools))
         and line.streamed in (None, asked.streamed)
     )
+
+
+def counting(tokens: str, rough: Callable[[str], int]) -> Callable[[str], int]:
+    """How tokens are counted: by the tables of a model, or roughly."""
+    if not tokens:
+        return rough
+    from backscroll.llm.tokens import tokenizer_for
+
+    return tokenizer_for(tokens).count

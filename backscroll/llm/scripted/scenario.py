@@ -56,7 +56,9 @@ class Line:
     times: int = 0  # how often it answers; 0: always
 
     text: str = ""
-    fill: bool = False  # `{last}`, `{system}` and `{number}` in the text are filled in
+    fill: bool = (
+        False  # `{last}`, `{system}`, `{number}` and `{step}` in text, reasoning and arguments are filled in
+    )
     reasoning: str = ""
     calls: tuple[Called, ...] = ()
     finish: str = ""  # empty: tools where there are calls, else stop
@@ -69,6 +71,11 @@ class Line:
     hang: float = 0.0  # seconds without an answer, then the connection is dropped
     # Pieces of the stream (whole answers: bytes) after which the connection is dropped, or the fault is told.
     cut_after: int | None = None
+    pace: float = 0.0  # seconds between two pieces of a stream
+    wait_for_file: str = ""  # a file; the answer pauses until it exists
+    wait_after: int = 0  # pieces of the stream before that pause; whole answers pause before anything is sent
+    touch: str = ""  # a file that is made when the pause begins, so that others know
+    raw: tuple[str, ...] = ()  # a stream as it is sent, to the letter, instead of all of the above
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,14 @@ class Scenario:
     cache: bool = True
     cache_least: int = 1024  # tokens from which a prefix is kept
     cache_step: int = 128  # OpenAI's granularity
-    validate: bool = True  # refuse prompts that the real services would refuse
+    validate: bool = (
+        True  # refuse prompts that the real services would refuse; `check` in files means the same
+    )
+    budget: int = (
+        0  # tokens that the words of a prompt and its tools may be; more is refused as a flaw; 0: any
+    )
+    once: bool = False  # a line that does not say `times` answers once, so that lines are played in order
+    tokens: str = ""  # a model by whose tables is counted; empty: four bytes each
 
 
 def load_scenario(path: str | Path) -> Scenario:
@@ -113,6 +127,8 @@ def scenario_of(data: Json, where: str = "scenario") -> Scenario:
     table = _mapping(data, where)
     _known(table, ("server", "line"), where)
     server = dict(_mapping(table.get("server", {}), f"{where}: server"))
+    if "check" in server:
+        server["validate"] = server.pop("check")
     _known(server, [f.name for f in fields(Scenario) if f.name != "lines"], f"{where}: server")
     lines = table.get("line", [])
     if not isinstance(lines, Sequence) or isinstance(lines, str):

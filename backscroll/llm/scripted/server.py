@@ -7,10 +7,12 @@ answer), `speak_*` (how it is spelt). After: any client.
 from __future__ import annotations
 
 import json
+import select
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
 
@@ -18,6 +20,7 @@ from backscroll.llm.scripted import speak_anthropic, speak_chat, speak_responses
 from backscroll.llm.scripted.asked import Asked, read_request
 from backscroll.llm.scripted.cache import rough_count
 from backscroll.llm.scripted.deciding import Decided, Service
+from backscroll.llm.scripted.request_log import RequestLog
 from backscroll.llm.scripted.scenario import Fault, Line, Scenario
 from backscroll.llm.scripted.spoken import MOMENT, fault_body, fault_event
 from backscroll.vocab.part import Json
@@ -30,6 +33,7 @@ _ROUTES: Mapping[str, Wire] = {
 }
 _SPEAKERS = {"openai-chat": speak_chat, "openai-responses": speak_responses, "anthropic": speak_anthropic}
 _LARGEST = 64_000_000  # bytes of a request
+_LOOK = 0.02  # seconds between two looks for a file
 
 
 def _wire(path: str) -> Wire | None:
@@ -48,9 +52,11 @@ class ScriptedServer:
         *lines: Line,
         port: int = 0,
         count: Callable[[str], int] = rough_count,
+        log: str | Path | None = None,
     ) -> None:
         scenario = scenario or Scenario(lines=lines)
-        self.service = Service(scenario, count=count)
+        written = None if log is None else RequestLog(log)
+        self.service = Service(scenario, count=count, log=written)
         self._stopping = threading.Event()
         self._server = _Server(("127.0.0.1", port), self.service, self._stopping)
         self._thread: threading.Thread | None = None
@@ -69,6 +75,11 @@ class ScriptedServer:
     def asked(self) -> list[Asked]:
         """Every request so far."""
         return list(self.service.asked)
+
+    @property
+    def flaws(self) -> list[str]:
+        """What was wrong with prompts so far: invalid, over the budget, or nothing to say to."""
+        return list(self.service.flaws)
 
     def start(self) -> ScriptedServer:
         """Begin to answer, in a thread of this process."""
@@ -186,6 +197,16 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(asked, self.server.service.decide(asked, self._headers()))
 
     def _answer(self, asked: Asked, decided: Decided) -> None:
+        how = "gone"
+        try:
+            how = self._play(asked, decided)
+        except _Dropped:
+            how = "cut"
+            raise
+        finally:
+            self.server.service.ended(decided, how)
+
+    def _play(self, asked: Asked, decided: Decided) -> str:
         line = decided.line
         if line.delay and self.server.stopping.wait(line.delay):
             raise _Dropped
@@ -193,24 +214,49 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.stopping.wait(line.hang)
             raise _Dropped
         if decided.fault is not None or decided.said is None:
+            self._pause(line)
             self._refuse(asked.wire, decided.fault or Fault())
-            return
+            return "refused"
         speaker = _SPEAKERS[asked.wire]
         if not asked.streamed:
+            self._pause(line)
             self._send(200, speaker.whole(decided.said), cut=line.cut_after)
-            return
+            return "sent"
         self.send_response(200)
         self.send_header("content-type", "text/event-stream; charset=utf-8")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for n, event in enumerate(speaker.events(decided.said, asked)):
+        self._stream(line, asked.wire, line.raw or speaker.events(decided.said, asked))
+        self.wfile.write(b"0\r\n\r\n")
+        return "sent"
+
+    def _stream(self, line: Line, wire: Wire, events: Iterable[str]) -> None:
+        for n, event in enumerate(events):
+            if n == line.wait_after:
+                self._pause(line)
             if line.cut_after is not None and n >= line.cut_after:
                 if line.fault is None:
                     raise _Dropped
-                self._chunk(fault_event(asked.wire, line.fault))
-                break
+                self._chunk(fault_event(wire, line.fault))
+                return
+            if n and line.pace and self.server.stopping.wait(line.pace):
+                raise _Dropped
             self._chunk(event)
-        self.wfile.write(b"0\r\n\r\n")
+
+    def _pause(self, line: Line) -> None:
+        """Wait for a file, where the line says so; the other side hanging up ends that too."""
+        if line.touch:
+            Path(line.touch).touch()
+        while line.wait_for_file and not Path(line.wait_for_file).exists():
+            if self.server.stopping.wait(_LOOK):
+                raise _Dropped
+            if self._gone():
+                raise ConnectionError("the other side hung up")
+
+    def _gone(self) -> bool:
+        """True where the other side has closed the connection."""
+        readable, _, _ = select.select([self.connection], [], [], 0)
+        return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
 
     def _chunk(self, event: str) -> None:
         data = event.encode("utf-8", "replace")

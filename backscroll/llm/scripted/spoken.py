@@ -7,8 +7,10 @@ Owns filling in a line of the scenario: ids, cutting at the limit of tokens, usa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from backscroll.llm.scripted.asked import Asked
 from backscroll.llm.scripted.cache import Counted
@@ -42,22 +44,22 @@ class Spoken:
         return [text[n : n + self.chunk] for n in range(0, len(text), self.chunk)]
 
 
-def speak(line: Line, asked: Asked, counted: Counted, number: int, count: Callable[[str], int]) -> Spoken:
-    """The answer that a line gives to a request."""
-    text = line.text
-    if line.fill:
-        text = (
-            text.replace("{last}", asked.last[1])
-            .replace("{system}", asked.system)
-            .replace("{number}", str(number))
-        )
+def speak(
+    line: Line, asked: Asked, counted: Counted, number: int, step: int, count: Callable[[str], int]
+) -> Spoken:
+    """The answer that a line gives to a request; `number` counts answers, `step` those of this line."""
+    facts: Mapping[str, int | str] = (
+        {"last": asked.last[1], "system": asked.system, "number": number, "step": step} if line.fill else {}
+    )
+    text, reasoning = filled(line.text, facts), filled(line.reasoning, facts)
     finish = line.finish or ("tools" if line.calls else "stop")
     if asked.limit and count(text) > asked.limit:
         text, finish = _cut(text, asked.limit, count), "length"
     calls = tuple(
-        Called(c.name, c.arguments, c.id or f"call_{number}_{n}") for n, c in enumerate(line.calls, 1)
+        Called(c.name, filled(dict(c.arguments), facts), filled(c.id, facts) or f"call_{number}_{n}")
+        for n, c in enumerate(line.calls, 1)
     )
-    thought = count(line.reasoning)
+    thought = count(reasoning)
     said = count(text) + sum(count(f"{c.name}{dict(c.arguments)}") for c in calls)
     told: Mapping[str, int] = {
         "input": counted.input,
@@ -71,7 +73,7 @@ def speak(line: Line, asked: Asked, counted: Counted, number: int, count: Callab
         number=number,
         model=asked.model or "scripted",
         text=text,
-        reasoning=line.reasoning,
+        reasoning=reasoning,
         calls=calls,
         finish=finish,
         input=told["input"],
@@ -81,6 +83,19 @@ def speak(line: Line, asked: Asked, counted: Counted, number: int, count: Callab
         thought=told["reasoning"],
         chunk=line.chunk,
     )
+
+
+def filled(value: Json, facts: Mapping[str, int | str]) -> Json:
+    """A value with what stands in braces put in; a text that is nothing but `{step:int}` becomes a number."""
+    if isinstance(value, str):
+        if (number := re.fullmatch(r"\{(\w+):int\}", value)) and isinstance(facts.get(number[1]), int):
+            return facts[number[1]]
+        return re.sub(r"\{(\w+)\}", lambda found: str(facts.get(found[1], found[0])), value)
+    if isinstance(value, Mapping):
+        return {k: filled(v, facts) for k, v in cast("Mapping[str, Json]", value).items()}
+    if isinstance(value, list | tuple):
+        return [filled(v, facts) for v in cast("list[Json]", value)]
+    return value
 
 
 def _cut(text: str, limit: int, count: Callable[[str], int]) -> str:

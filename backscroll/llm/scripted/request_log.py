@@ -1,0 +1,59 @@
+"""What a scripted service was asked, as lines of JSON in a file, so that tests in other processes can read it.
+
+Owns the shape of those lines: one for every request, written before it is answered (`"event": "asked"`), and one for the end of
+every answer (`"event": "ended"`). Keys are never in it: headers are not written. Before: `deciding`. After: tests.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from backscroll.llm.scripted.asked import Asked
+from backscroll.llm.scripted.deciding import Decided
+from backscroll.vocab.part import Json
+
+
+class RequestLog:
+    """A file that grows by whole lines."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._path.touch()
+
+    def asked(self, asked: Asked, decided: Decided, words: int) -> None:
+        """A request, and what was decided."""
+        said, fault = decided.said, decided.fault
+        line: dict[str, Json] = {
+            "event": "asked",
+            "number": decided.number,
+            "wire": asked.wire,
+            "model": asked.model,
+            "streamed": asked.streamed,
+            "status": 200 if fault is None else fault.status,
+            "flaw": decided.flaw,
+            "words": words,  # tokens of the words, without what the wire puts around them
+        }
+        if fault is not None:
+            line["fault"] = fault.message
+        elif said is not None:
+            line["text"] = said.text
+            line["calls"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in said.calls]
+            line["usage"] = {
+                "input": said.input,
+                "cached": said.cached,
+                "written": said.written,
+                "output": said.output,
+                "reasoning": said.thought,
+            }
+        self._write({**line, "body": dict(asked.body)})
+
+    def ended(self, number: int, how: str) -> None:
+        """The end of its answer."""
+        self._write({"event": "ended", "number": number, "how": how})
+
+    def _write(self, line: dict[str, Json]) -> None:
+        text = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        # One write for each line: readers never see half of one that is followed by another.
+        with self._path.open("ab", buffering=0) as file:
+            file.write(text)
