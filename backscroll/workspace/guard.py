@@ -72,6 +72,7 @@ class Guard:
         return any(h.match(parts[-1]) for h in self._harmless) and not pattern.fits(parts[:-1])
 
 
+@lru_cache(maxsize=4096)
 def folded(name: str) -> str:
     """A name as file systems that are not picky would read it: no case, no invisible characters, no dots or spaces at its end."""
     plain = unicodedata.normalize("NFKC", name).casefold()

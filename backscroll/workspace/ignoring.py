@@ -1,217 +1,212 @@
-"""Which files count: ignore files as git reads them, and patterns of one's own.
+"""Ignore files, read as git reads them, without git.
 
-Owns the meaning of patterns (`*.log`, `build/`, `!keep.log`, `docs/**`), of one ignore file and of several that stand above each
-other. Refuses: reading a folder (`workspace/looking`). Written here and not left to git, because the same files must count
-where there is no git; tests hold it against the real one. Before: nothing. After: `workspace/looking`.
+Owns patterns (`*`, `**`, `?`, classes, a slash at either end, `!`, escapes) and which of many ignore files has the last word: the
+deepest, and in it the last line that fits. Git itself is not asked: what a repository configures can make it run programs, and
+looking at files must run nothing. Refuses: walking (`listing`), and what is inside an ignored folder. After: `listing`, `searching`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-_CLASSES = {
-    "alnum": "a-zA-Z0-9",
-    "alpha": "a-zA-Z",
-    "blank": " \\t",
-    "cntrl": "\\x00-\\x1f\\x7f",
-    "digit": "0-9",
-    "graph": "!-~",
-    "lower": "a-z",
-    "print": " -~",
-    "punct": "!-/:-@\\[-`{-~",
-    "space": "\\s",
-    "upper": "A-Z",
-    "xdigit": "0-9a-fA-F",
-}
-_LONGEST_PATTERN = 4096
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
-    """Neighbouring rules of one sign, as two expressions: over the bare name, and over the path."""
+class Rule:
+    """One line of an ignore file."""
 
-    negated: bool
-    names: re.Pattern[str] | None
-    paths: re.Pattern[str] | None
+    fits: re.Pattern[str]  # a path below the folder of the ignore file
+    negated: bool = False
+    folders_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """The rules of one ignore file. The last one that fits decides."""
+class Ignore:
+    """The ignore files that hold in a folder: those of the folders above it, then its own."""
 
-    groups: tuple[_Group, ...]  # the last first
+    layers: tuple[
+        tuple[str, tuple[Rule, ...]], ...
+    ] = ()  # (folder with / at its end, or empty for the top; its rules)
 
-    def verdict(self, path: str, name: str) -> bool | None:
-        """True: ignored; False: expressly not; None: nothing is said. Paths of folders end with a slash."""
-        for group in self.groups:
-            if (group.names is not None and group.names.fullmatch(name)) or (
-                group.paths is not None and group.paths.fullmatch(path)
-            ):
-                return not group.negated
+    def with_file(self, folder: str, text: str) -> Ignore:
+        """One more ignore file, in a folder below."""
+        rules = read_rules(text)
+        prefix = "" if folder in ("", ".") else f"{folder}/"
+        return Ignore((*self.layers, (prefix, rules))) if rules else self
+
+    def ignores(self, path: str, *, folder: bool) -> bool:
+        """True where the last line that fits says so. What lies in an ignored folder is not asked about."""
+        for prefix, rules in reversed(self.layers):
+            if not path.startswith(prefix):
+                continue
+            below = path[len(prefix) :]
+            for rule in reversed(rules):
+                if (folder or not rule.folders_only) and rule.fits.match(below):
+                    return not rule.negated
+        return False
+
+
+def read_rules(text: str) -> tuple[Rule, ...]:
+    """The rules of an ignore file."""
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    return tuple(rule for line in lines if (rule := _rule(line)) is not None)
+
+
+def _rule(line: str) -> Rule | None:
+    if line.startswith("#"):
         return None
-
-    def __bool__(self) -> bool:
-        return bool(self.groups)
-
-
-def parse_rules(text: str) -> Rules:
-    """The rules in the text of an ignore file."""
-    return rules_of(text.removeprefix("\ufeff").split("\n"))
-
-
-def rules_of(lines: Iterable[str]) -> Rules:
-    """The same from its lines."""
-    groups: list[tuple[bool, list[str], list[str]]] = []
-    for line in lines:
-        parsed = _parse_line(line)
-        if parsed is None:
-            continue
-        negated, anchored, expression = parsed
-        if not groups or groups[-1][0] != negated:
-            groups.append((negated, [], []))
-        _, names, paths = groups[-1]
-        (paths if anchored else names).append(expression)
-    return Rules(
-        tuple(_Group(negated, _any_of(names), _any_of(paths)) for negated, names, paths in reversed(groups))
-    )
-
-
-def matches(rules: Rules, path: str) -> bool:
-    """True where the path of a file, or a folder above it, fits: for patterns that name what counts."""
-    parts = path.split("/")
-    for n in range(len(parts)):
-        last = n == len(parts) - 1
-        inner = "/".join(parts[: n + 1]) + ("" if last else "/")
-        said = rules.verdict(inner, parts[n] + ("" if last else "/"))
-        if said is not None and (last or said):
-            return said
-    return False
-
-
-def _any_of(expressions: list[str]) -> re.Pattern[str] | None:
-    return re.compile("|".join(f"(?:{one})" for one in expressions), re.DOTALL) if expressions else None
-
-
-def _parse_line(line: str) -> tuple[bool, bool, str] | None:
-    """(negated, anchored, expression) of a line; None where it holds no pattern that could ever fit."""
-    line = line.removesuffix("\r")
-    if line.startswith("#") or len(line) > _LONGEST_PATTERN:
+    pattern = _without_end(line)
+    negated = pattern.startswith("!")
+    pattern = pattern[negated:]
+    folders_only = pattern.endswith("/")
+    pattern = pattern[: len(pattern) - folders_only]
+    anchored = "/" in pattern
+    pattern = pattern.removeprefix("/")
+    if not pattern:
         return None
-    line = _without_trailing_spaces(line)
-    negated = line.startswith("!")
-    if negated:
-        line = line[1:]
-    only_folders = line.endswith("/")
-    if only_folders:
-        line = line[:-1]
-    anchored = "/" in line
-    line = line.removeprefix("/")
-    if not line:
-        return None
-    expression = _expression(line)
-    if expression is None:
-        return None
-    return negated, anchored, expression + ("/" if only_folders else "/?")
+    try:
+        fits = re.compile(("" if anchored else "(?:.*/)?") + _translated(pattern) + r"\Z", re.DOTALL)
+    except re.error:
+        return None  # git, too, lets a broken class fit nothing
+    return Rule(fits, negated, folders_only)
 
 
-def _without_trailing_spaces(line: str) -> str:
-    """Spaces at the end do not count unless a backslash stands before them."""
+def _without_end(line: str) -> str:
+    """Without spaces at the end, unless the last one is escaped."""
     bare = line.rstrip(" ")
-    if bare == line:
-        return line
-    backslashes = len(bare) - len(bare.rstrip("\\"))
-    return bare + " " if backslashes % 2 else bare
+    escapes = len(bare) - len(bare.rstrip("\\"))
+    return f"{bare} " if escapes % 2 and bare != line else bare
 
 
-def _expression(pattern: str) -> str | None:
-    """A pattern as a regular expression; None where it is broken, which fits nothing."""
-    out: list[str] = []
-    n = 0
-    while n < len(pattern):
-        char = pattern[n]
-        if char == "*":
-            end = n
-            while end < len(pattern) and pattern[end] == "*":
-                end += 1
-            piece, n = _stars(pattern, n, end)
+def _translated(pattern: str) -> str:
+    out, at = list[str](), 0
+    while at < len(pattern):
+        c = pattern[at]
+        if c == "*":
+            at, piece = _stars(pattern, at)
             out.append(piece)
-        elif char == "?":
+            continue
+        if c == "?":
             out.append("[^/]")
-            n += 1
-        elif char == "[":
-            found = _bracket(pattern, n)
-            if found is None:
-                return None
-            piece, n = found
+        elif c == "[":
+            at, piece = _class(pattern, at)
             out.append(piece)
-        elif char == "\\":
-            if n + 1 >= len(pattern):
-                return None
-            out.append(re.escape(pattern[n + 1]))
-            n += 2
+            continue
+        elif c == "\\":
+            at += 1
+            if at == len(pattern):
+                raise re.error("nothing is escaped")
+            out.append(re.escape(pattern[at]))
         else:
-            out.append(re.escape(char))
-            n += 1
+            out.append(re.escape(c))
+        at += 1
     return "".join(out)
 
 
-def _stars(pattern: str, start: int, end: int) -> tuple[str, int]:
-    """What a run of stars means, and where the pattern goes on."""
-    at_start = start == 0 or pattern[start - 1] == "/"
-    if end - start != 2 or not at_start:
-        return "[^/]*", end
-    if end == len(pattern):
-        return (".+" if start else ".*"), end
-    if pattern[end] == "/":
-        return "(?:.*/)?", end + 1
-    return "[^/]*", end
+def _stars(pattern: str, at: int) -> tuple[int, str]:
+    """One star stays within a name; two between slashes are any folders."""
+    end = at
+    while end < len(pattern) and pattern[end] == "*":
+        end += 1
+    opens = at == 0 or pattern[at - 1] == "/"
+    if end - at == 2 and opens:
+        if pattern[end : end + 1] == "/":
+            return end + 1, "(?:.*/)?"
+        if end == len(pattern):
+            return end, ".+" if at else ".*"
+    return end, "[^/]*"
 
 
-def _bracket(pattern: str, start: int) -> tuple[str, int] | None:
-    """`[a-z]` from its opening; None where it is never closed."""
-    n = start + 1
-    negated = n < len(pattern) and pattern[n] in "!^"
-    if negated:
-        n += 1
-    pieces: list[str] = []
-    first = True
-    while True:
-        if n >= len(pattern):
-            return None
-        char = pattern[n]
-        if char == "]" and not first:
-            break
-        first = False
-        found = _bracket_piece(pattern, n)
-        if found is None:
-            return None
-        piece, n = found
-        pieces.append(piece)
-    inner = "".join(pieces)
-    if not inner:  # only ranges that hold nothing
-        return ("[^/]" if negated else "(?!)"), n + 1
-    return f"(?!/)[{'^' if negated else ''}{inner}]", n + 1
+def _class(pattern: str, at: int) -> tuple[int, str]:
+    """A class of characters, which never fits a slash."""
+    end = at + 1
+    negated = pattern[end : end + 1] in ("!", "^")
+    end += negated
+    first, body = end, list[str]()
+    while end < len(pattern) and (pattern[end] != "]" or end == first):
+        if pattern.startswith("[:", end) and (close := pattern.find(":]", end)) > 0:
+            body.append(_NAMED.get(pattern[end + 2 : close], ""))
+            end = close + 2
+            continue
+        if pattern[end] == "\\" and end + 1 < len(pattern):
+            end += 1
+            body.append(re.escape(pattern[end]))
+        else:
+            body.append("-" if pattern[end] == "-" else re.escape(pattern[end]))
+        end += 1
+    if end >= len(pattern):
+        raise re.error("a class has no end")
+    return end + 1, f"(?!/)[{'^' if negated else ''}{''.join(body)}]"
 
 
-def _bracket_piece(pattern: str, n: int) -> tuple[str, int] | None:
-    """One character, range or class inside brackets; a range that holds nothing is empty."""
-    if pattern.startswith("[:", n) and (end := pattern.find(":]", n + 2)) > 0:
-        named = _CLASSES.get(pattern[n + 2 : end])
-        return None if named is None else (named, end + 2)
-    low, n = _bracket_char(pattern, n)
-    if low is None:
-        return None
-    if not (pattern.startswith("-", n) and n + 1 < len(pattern) and pattern[n + 1] != "]"):
-        return re.escape(low), n
-    high, n = _bracket_char(pattern, n + 1)
-    if high is None:
-        return None
-    return (f"{re.escape(low)}-{re.escape(high)}" if low <= high else ""), n
+_NAMED = {
+    "alpha": "a-zA-Z",
+    "digit": "0-9",
+    "alnum": "a-zA-Z0-9",
+    "upper": "A-Z",
+    "lower": "a-z",
+    "space": r"\s",
+    "punct": r"!-/:-@\[-`{-~",
+    "xdigit": "0-9a-fA-F",
+}
 
 
-def _bracket_char(pattern: str, n: int) -> tuple[str | None, int]:
-    if pattern[n] == "\\":
-        return (pattern[n + 1], n + 2) if n + 1 < len(pattern) else (None, n + 1)
-    return pattern[n], n + 1
+class Chosen:
+    """Paths picked by patterns, as a person writes them: `*.py`, `src/**/*.{ts,tsx}`, several with commas or spaces between."""
+
+    def __init__(self, patterns: str) -> None:
+        self._rules = _chosen(patterns.strip())
+
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
+    def takes(self, path: str) -> bool:
+        """True for what a pattern fits, or a folder above it; without patterns for everything. `!` in front leaves out."""
+        if not self._rules:
+            return True
+        taken = all(rule.negated for rule in self._rules)
+        for rule in self._rules:
+            if (not rule.folders_only and rule.fits.match(path)) or any(
+                rule.fits.match(folder) for folder in _above(path)
+            ):
+                taken = not rule.negated
+        return taken
+
+
+@lru_cache(maxsize=64)
+def _chosen(patterns: str) -> tuple[Rule, ...]:
+    pieces = [piece for given in _split(patterns) for piece in _unfolded(given)]
+    return tuple(rule for piece in pieces if (rule := _rule(piece.removeprefix("./"))) is not None)
+
+
+def _above(path: str) -> Sequence[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:n]) for n in range(1, len(parts))]
+
+
+def _split(patterns: str) -> list[str]:
+    """At commas and spaces that stand in no braces."""
+    pieces, depth, piece = list[str](), 0, ""
+    for c in patterns:
+        depth += (c == "{") - (c == "}")
+        if depth <= 0 and c in ", \n":
+            pieces.append(piece)
+            piece = ""
+        else:
+            piece += c
+    return [p for p in (*pieces, piece) if p]
+
+
+def _unfolded(pattern: str) -> list[str]:
+    """`a.{b,c}` as `a.b` and `a.c`; 64 at the most."""
+    done, todo = list[str](), [pattern]
+    while todo and len(done) + len(todo) <= 64:
+        now = todo.pop(0)
+        match = re.search(r"\{([^{}]*,[^{}]*)\}", now)
+        if match is None:
+            done.append(now)
+            continue
+        todo += [now[: match.start()] + choice + now[match.end() :] for choice in match.group(1).split(",")]
+    return done + todo

@@ -1,0 +1,216 @@
+"""Finding text in files.
+
+Owns searching line by line, for words or for a regular expression, within bounds of time, size and number; an expression that would
+never end is stopped by the clock. Refuses: files that are no text, huge files, ignored files; how many were passed over is said. Before:
+`listing`. After: the tools of `act`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from backscroll.errors import BackscrollError, InvalidInput, NotFound
+from backscroll.workspace.encoding import decoded
+from backscroll.workspace.files import Files
+from backscroll.workspace.guard import shown
+from backscroll.workspace.ignoring import Chosen
+from backscroll.workspace.listing import Walk
+
+_WIDEST = 300  # characters of a line that are shown
+_LONGEST_QUERY = 2000
+
+#: Where in a line something was found: from, to.
+Span: TypeAlias = "tuple[int, int] | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One line in which something was found."""
+
+    path: str
+    line: int  # from 1
+    column: int  # from 1, of the first place in the line
+    text: str  # of the line; a very long one is cut around the place
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What was found, in the order of the paths and lines."""
+
+    hits: tuple[Hit, ...]
+    counts: dict[str, int]  # lines found in each file
+    searched: int  # files that were looked through
+    cut: bool = False  # there may be more: too many, or no time left
+    passed_over: tuple[str, ...] = ()  # files too large to be searched
+    binary: int = 0  # files that are no text
+    stopped: str = ""  # why it was stopped before the end
+
+    @property
+    def text(self) -> str:
+        """As `file:line: text`, with the lines around it where they were asked for."""
+        return "\n".join(line for hit in self.hits for line in _shown_hit(hit))
+
+
+def search_files(
+    files: Files,
+    query: str,
+    *,
+    path: str = ".",
+    literal: bool = False,
+    pattern: str = "",
+    ignore_case: bool = False,
+    context: int = 0,
+    limit: int = 200,
+    seconds: float = 10.0,
+    largest: int = 5_000_000,
+    everything: bool = False,
+) -> Search:
+    """Search a file, or all files below a folder. `pattern`: in which files (`*.py`); `everything`: in ignored ones too."""
+    if limit < 1 or context < 0:
+        raise InvalidInput("a search needs room for one line at least", hint="give 1 or more")
+    find = _finder(query, literal=literal, ignore_case=ignore_case)
+    clock = _Clock(seconds)
+    hits: list[Hit] = []
+    counts: dict[str, int] = {}
+    searched = binary = 0
+    passed_over: list[str] = []
+    stopped, cut = "", False
+    try:
+        for name, size in _candidates(files, path, pattern, everything=everything):
+            clock.check()
+            if size > largest:
+                passed_over.append(name)
+                continue
+            lines = _lines(files, name)
+            if lines is None:
+                binary += 1
+                continue
+            searched += 1
+            for hit in _in_file(name, lines, find, clock, context):
+                counts[name] = counts.get(name, 0) + 1
+                if len(hits) < limit:
+                    hits.append(hit)
+            if len(hits) >= limit:
+                cut = True
+                break
+    except TimeoutError:
+        stopped, cut = f"stopped after {seconds:g} seconds", True
+    return Search(tuple(hits), counts, searched, cut, tuple(passed_over), binary, stopped)
+
+
+class _Clock:
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Seconds that are left; raises where none are."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+    def check(self) -> None:
+        """Raise where no time is left."""
+        self.left()
+
+
+def _candidates(files: Files, path: str, pattern: str, *, everything: bool) -> Iterator[tuple[str, int]]:
+    real = files.resolve(path)
+    kind = files.kind(real)
+    if not kind:
+        raise NotFound(f"no such file or folder: {shown(path)}", hint="look with list_files", path=path)
+    if kind != "folder":
+        files.read_text(real, last=1)  # says why, where it cannot be read
+        yield real, 0
+        return
+    chosen = Chosen(pattern)
+    found = [
+        (entry.path, entry.size)
+        for entry in Walk(files, real, everything=everything)
+        if entry.kind == "file" and not entry.protected and chosen.takes(entry.path)
+    ]
+    yield from sorted(found, key=lambda pair: pair[0].split("/"))
+
+
+def _lines(files: Files, path: str) -> list[str] | None:
+    """The lines of a file; None where it is no text, or cannot be read."""
+    try:
+        text = decoded(files.read_bytes(path))
+    except BackscrollError:
+        return None
+    if text is None:
+        return None
+    lines = text.text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _in_file(
+    path: str, lines: list[str], find: Callable[[str, float], Span], clock: _Clock, context: int
+) -> Iterator[Hit]:
+    left = clock.left()
+    for n, line in enumerate(lines):
+        if n % 1000 == 0:
+            left = clock.left()
+        span = find(line, left)
+        if span is None:
+            continue
+        before, after = lines[max(n - context, 0) : n], lines[n + 1 : n + 1 + context]
+        yield Hit(
+            path,
+            n + 1,
+            span[0] + 1,
+            _cut(line, span[0]),
+            tuple(_cut(each) for each in before),
+            tuple(_cut(each) for each in after),
+        )
+
+
+def _finder(query: str, *, literal: bool, ignore_case: bool) -> Callable[[str, float], Span]:
+    """What tells where in a line something stands."""
+    if not query or len(query) > _LONGEST_QUERY:
+        raise InvalidInput(
+            f"a search needs 1 to {_LONGEST_QUERY} characters, not {len(query)}", hint="say what to look for"
+        )
+    if "\n" in query:
+        raise InvalidInput("a search looks at one line at a time", hint="look for a part of one line")
+    if literal and not ignore_case:
+        return lambda line, _: (at, at + len(query)) if (at := line.find(query)) >= 0 else None
+    import regex
+
+    try:
+        compiled = regex.compile(
+            regex.escape(query) if literal else query, regex.IGNORECASE if ignore_case else 0
+        )
+    except regex.error as error:
+        at = "" if error.pos is None else f" at character {error.pos + 1}"
+        raise InvalidInput(
+            f"not a regular expression: {error.msg}{at}", hint="mend it, or search for the words literally"
+        ) from error
+
+    def find(line: str, left: float) -> Span:
+        found = compiled.search(line, timeout=left)
+        return (found.start(), found.end()) if found else None
+
+    return find
+
+
+def _cut(line: str, at: int = 0) -> str:
+    """A line that can be shown: not too long, and with the place in it."""
+    if len(line) <= _WIDEST:
+        return line
+    start = max(0, min(at - _WIDEST // 3, len(line) - _WIDEST))
+    end = start + _WIDEST
+    return ("… " if start else "") + line[start:end] + (" …" if end < len(line) else "")
+
+
+def _shown_hit(hit: Hit) -> Iterator[str]:
+    name = shown(hit.path)
+    first = hit.line - len(hit.before)
+    yield from (f"{name}-{first + n}- {text}" for n, text in enumerate(hit.before))
+    yield f"{name}:{hit.line}: {hit.text}"
+    yield from (f"{name}-{hit.line + 1 + n}- {text}" for n, text in enumerate(hit.after))
