@@ -7,7 +7,7 @@ After: `engine/prompting`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from backscroll.assemble.view import protected
 from backscroll.derive.essentials import Kind
 from backscroll.engine.composing import Bound, Composer, Frozen, weight
 from backscroll.engine.pen import Pen
+from backscroll.engine.sheet import Sheet
 from backscroll.errors import Conflict
 from backscroll.vocab.event import Event
 from backscroll.vocab.event import Kind as Happened
@@ -72,6 +73,7 @@ class Made:
     units: tuple[Unit, ...]  # what is left in the window
     before: int
     now: int
+    sheet: Sheet | None = None  # with what was passed over at the beginning; None: as it was
 
 
 def due(composer: Composer, tokens: int, last: Receipt | None, room: int) -> Reason | None:
@@ -129,8 +131,9 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     )
     if found is None:
         return None
-    gone = _leading_gone(composer.units, found.levels)
+    gone = _leading_gone(composer, found.levels, _KEPT * room)
     left = tuple(composer.units[gone:])
+    sheet = _passed_over(composer, gone)
     after = composer.units[gone - 1].messages[-1].position if gone else composer.edge
     shown = {u.id for u in left}
     pruned = replace(found, levels={k: v for k, v in found.levels.items() if k in shown})
@@ -139,12 +142,11 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     still = tuple(b for b in bound_of(composer, int(_BOUND * room)) if b.source not in whole)
     far = far_nodes(composer, after, int(settings.share_summaries * room))
     wanted = Frozen(pruned, far, still, at=composer.thread.engine.means.now())
-    now = weight(composer.blocks(wanted, left))
+    now = weight(composer.blocks(wanted, left, sheet))
     if now >= before:
         return None
-    return Made(
-        replace(wanted, compaction=replace(pruned, before=before, after=now)), after, left, before, now
-    )
+    compaction = replace(pruned, before=before, after=now)
+    return Made(replace(wanted, compaction=compaction), after, left, before, now, sheet)
 
 
 def _fixed(composer: Composer) -> int:
@@ -197,15 +199,35 @@ def trimmed(composer: Composer, room: int) -> Made | None:
     return Made(wanted, composer.edge, tuple(units), before, now)
 
 
-def _leading_gone(units: Sequence[Unit], levels: Mapping[Ref, Level]) -> int:
-    """How many units at the beginning are not shown any more."""
-    safe = protected(units)
-    count = 0
-    for unit in units:
-        if unit.id in safe or levels.get(unit.id, Level.VERBATIM) < Level.SUMMARY:
+def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) -> int:
+    """How many units at the beginning are not shown in the window any more.
+
+    System messages, pins and the latest words of the user are shown wherever the window begins, so it may begin after them:
+    else a turn of hundreds of steps would keep all of them. More than `most` tokens of originals are not kept, however
+    short they are shown: every later prompt would have to read them.
+    """
+    units, safe = composer.units, protected(composer.units)
+    left = sum(composer.meter.message(m) for u in units for m in u.messages)
+    gone = 0
+    for count, unit in enumerate(units, 1):
+        why = safe.get(unit.id)
+        faded = levels.get(unit.id, Level.VERBATIM) >= Level.SUMMARY
+        if (why is None and not faded and left <= most) or why not in _ANYWHERE:
             break
-        count += 1
-    return count
+        left -= sum(composer.meter.message(m) for m in unit.messages)
+        if why is None:
+            gone = count  # where nothing but what is shown anyway would be passed over, nothing is gained
+    return gone
+
+
+def _passed_over(composer: Composer, gone: int) -> Sheet:
+    """The sheet with what is shown wherever the window begins, where the window now begins after it."""
+    sheet, safe = composer.sheet, protected(composer.units)
+    units = composer.units[:gone]
+    apart = [m for u in units if safe.get(u.id) in ("system", "pinned") for m in u.messages]
+    marked = tuple(m for m in apart if m.role == "system" or m.pinned)
+    asked = next((u.messages[0] for u in units if safe.get(u.id) == "latest"), sheet.asked)
+    return replace(sheet, marked=(*sheet.marked, *marked), asked=asked)
 
 
 def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tuple[int, Ref], ...]:
@@ -220,6 +242,10 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
     return tuple((f.level, f.opening) for f in found)
 
 
+#: Why a unit is shown even where the window begins after it; None: it is not protected at all.
+_ANYWHERE = (None, "system", "pinned", "latest")
+#: Of the room for messages, so much of originals stays in the window at the most; less than `sheet.DEEP`.
+_KEPT = 2.5
 #: Events that are summed up on the spot; more is background work, and the next compaction has it.
 _AT_ONCE = 500
 

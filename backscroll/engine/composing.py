@@ -188,22 +188,25 @@ class Composer:
 
     # -- blocks ----------------------------------------------------------------------------------------------
 
-    def blocks(self, frozen: Frozen | None, units: Sequence[Unit] | None = None) -> list[Block]:
+    def blocks(
+        self, frozen: Frozen | None, units: Sequence[Unit] | None = None, sheet: Sheet | None = None
+    ) -> list[Block]:
         """The stable part under a compaction."""
+        sheet = sheet or self.sheet
         shown = self.units if units is None else units
         compaction = None if frozen is None else frozen.compaction
         history = view(shown, compaction, self.lens, dead=self.dead)
-        asked = [] if self.sheet.asked is None else [self._whole(self.sheet.asked, Section.HISTORY, "latest")]
+        asked = [] if sheet.asked is None else [self._whole(sheet.asked, Section.HISTORY, "latest")]
         # System messages at the beginning of the window come before everything that is told beside the history.
         lead = list(takewhile(lambda block: block.role == "system", history))
         beside = [*self._memory(), *self._far(frozen), *self._bound(frozen), *asked]
-        blocks = (*self._marked(), *lead, *beside, *history[len(lead) :])
+        blocks = (*self._marked(sheet), *lead, *beside, *history[len(lead) :])
         return [self._filled(block) for block in blocks]
 
-    def _marked(self) -> Iterable[Block]:
+    def _marked(self, sheet: Sheet) -> Iterable[Block]:
         """System messages and pins that stand before the window."""
         for section in (Section.SYSTEM, Section.MEMORY):
-            for message in self.sheet.marked:
+            for message in sheet.marked:
                 if (message.role == "system") == (section is Section.SYSTEM):
                     yield self._whole(message, section, "system" if section is Section.SYSTEM else "pinned")
 

@@ -28,6 +28,8 @@ from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 _PAGE = 256
 #: So many times the tokens that fit are read, where there are more: a compaction needs something to choose from.
 PLENTY = 1.25
+#: … and of what a compaction already condensed; a compaction leaves less than this in the window.
+DEEP = 4.0
 #: What is said in place of cropped messages, in the language of the thread.
 _NOTES = {
     "en": (
@@ -123,7 +125,7 @@ def read_sheet(
     after = None if compaction is None else _place(compaction)
     since = 0 if compaction is None else compaction.seq
     window = _Window(view, crops, rare, told)
-    messages, edge, reached = window.read(after, PLENTY * room)
+    messages, edge, reached = window.read(after, PLENTY * room, since, DEEP * room)
     begins = messages[0].position if messages else None
     rows = [r for r in view.marked() if not r[0].flags & HIDDEN and r[1].body is not None]
     before = [r for r in rows if begins is None or r[0].position < begins] if edge is not None else []
@@ -280,21 +282,30 @@ class _Window:
         self.view, self.crops, self.told = view, crops, told
         self.strides = _strides(crops, rare)
 
-    def read(self, after: bytes | None, room: float) -> tuple[list[Message], bytes | None, bool]:
-        """Visible messages in order; the position before them; whether `after` was reached."""
+    def read(
+        self, after: bytes | None, room: float, known: int = 0, deep: float = 0.0
+    ) -> tuple[list[Message], bytes | None, bool]:
+        """Visible messages in order; the position before them; whether `after` was reached.
+
+        What stood there at event `known` is shown condensed, so more of it may be read: as much as `deep`.
+        """
         out: list[Message] = []  # newest first
         waiting: set[str] = set()  # calls whose results were read, but not they themselves
-        size, before = 0, cast("bytes | None", None)
+        fresh, old, before = 0, 0, cast("bytes | None", None)
         while True:
             rows = self.view.page(_PAGE, after=after, before=before, newest_first=True)
             seen = [row for row in rows if self.visible(*row)]
             for message, tokens in self.told(seen):
-                if size > room and (not waiting or size > 2 * room):  # no result without its call
+                full = fresh > room or old > deep
+                if full and (not waiting or fresh > 2 * room or old > 2 * deep):  # no result without its call
                     return list(reversed(out)), message.position, False
                 out.append(message)
                 waiting |= {p.call_id for p in message.parts if isinstance(p, ToolResult)}
                 waiting -= {p.id for p in message.parts if isinstance(p, ToolCall)}
-                size += tokens
+                if message.id.seq < known:
+                    old += tokens
+                else:
+                    fresh += tokens
             if len(rows) < _PAGE:
                 return list(reversed(out)), after, True
             edge = rows[-1][0].position

@@ -1,0 +1,28 @@
+"""Many steps with large results under a small budget: the service refuses what is not valid or too long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench.long_run import long_run
+
+_BUDGET = 8_000
+
+
+@pytest.mark.parametrize("kind", ["openai", "openai-responses", "anthropic"])
+def test_every_request_is_valid_and_within_the_budget_and_nothing_is_lost(tmp_path: Path, kind: str) -> None:
+    """One turn of sixty steps: no request refused, every result in the record to the letter, batches instead of a compaction a step."""
+    done = long_run(tmp_path, 60, _BUDGET, size=3_000, kind=kind, model="gpt-4o")
+    assert (done.end, done.steps, done.refused, done.missing) == ("answered", 61, 0, 0)
+    assert done.longest <= _BUDGET
+    assert done.input < done.full_input / 3
+    assert done.compactions <= 30
+
+
+def test_the_full_length(tmp_path: Path) -> None:
+    """Three hundred steps of about 2,300 tokens each under a budget of 16,000."""
+    done = long_run(tmp_path, 300, 16_000, size=6_000)
+    assert (done.end, done.steps, done.refused, done.missing) == ("answered", 301, 0, 0)
+    assert done.longest <= 16_000
+    assert done.nano < done.full_nano
