@@ -114,6 +114,9 @@ class Settings:
     agent_output: int = (
         200_000  # characters of a tool's output that are kept; what is longer loses its middle
     )
+    agent_environment: str = (
+        ""  # variables that commands get although they look like secrets, with spaces between
+    )
     agent_prompt: str = ""  # a file with the system prompt; empty: the one that is shipped
     # The folder it works in.
     workspace_snapshots: bool = True  # look at the files before and after every tool call
