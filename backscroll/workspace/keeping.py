@@ -18,7 +18,7 @@ from pathlib import Path
 from backscroll.errors import InvalidInput
 from backscroll.workspace.git import GitFailed, git_found, git_version, run_git
 from backscroll.workspace.hashed import Hashed
-from backscroll.workspace.ignoring import Rules, rules_of
+from backscroll.workspace.ignore_rules import Rules, rules_of
 from backscroll.workspace.kept_home import KeptHome, home_of
 from backscroll.workspace.looking import Contents, Counting, Looker, ignore_files_above, no_paths, rules_in
 from backscroll.workspace.shadow import Shadow

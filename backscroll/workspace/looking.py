@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.workspace.ignoring import Rules, matches, parse_rules, rules_of
+from backscroll.workspace.ignore_rules import Rules, matches, parse_rules, rules_of
 from backscroll.workspace.inside import ABSENT, link_target, open_file, opened_root, status
 from backscroll.workspace.snapshots import Entry, Kind, Why
 
