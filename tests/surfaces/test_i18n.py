@@ -97,6 +97,7 @@ BY_NAME += ("boundary_reasons.",)
 BY_NAME += ("memory_kinds.", "memory_makers.", "memory_acts.")
 BY_NAME += ("cost.by_", "cost.no_", "cost.limit_", "purposes.")
 BY_NAME += ("slash_",)
+BY_NAME += ("run_notes.", "run_ends.", "permissions.then_", "permissions.mode_")
 
 
 def test_no_text_is_unused() -> None:

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 
 #: The commands by what they are for, in the order of the help page.
 SECTIONS: Mapping[str, Sequence[str]] = {
-    "act": ("chat",),
+    "act": ("chat", "run", "permissions"),
     "read": ("threads", "show", "search", "recall", "log", "revisions", "diff", "summary", "tools"),
     "bring": ("import", "export", "sync", "new", "append"),
     "change": (
         "edit", "regenerate", "choose", "insert", "move", "delete", "restore", "hide", "unhide", "pin", "unpin",
         "undo", "redo", "fork", "rename", "tag", "untag",
     ),
+    "code": ("changes", "blame", "rewind", "commit"),
     "prompt": ("context", "prompt", "check", "expand", "crop", "uncrop", "compact", "work"),
     "remember": ("graph", "task", "memory"),
     "keep": ("verify", "backup", "restore-backup", "forget", "cost", "learned", "stats", "doctor"),
@@ -22,6 +23,8 @@ SECTIONS: Mapping[str, Sequence[str]] = {
 #: The module in `commands/` that holds a command.
 MODULES: Mapping[str, str] = {
     "chat": "chat",
+    "run": "run",
+    "permissions": "permissions",
     "threads": "threads",
     "summary": "summary",
     "learned": "learned",
@@ -48,6 +51,10 @@ MODULES: Mapping[str, str] = {
     "unhide": "marking",
     "pin": "marking",
     "unpin": "marking",
+    "changes": "changes",
+    "blame": "changes",
+    "commit": "changes",
+    "rewind": "rewinding",
     "undo": "undoing",
     "redo": "undoing",
     "fork": "describing",

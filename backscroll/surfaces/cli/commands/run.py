@@ -1,0 +1,245 @@
+"""`run`: one message to the agent, without a conversation around it: for scripts, for other programs, for a quick question."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.command import command, flag, option
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words import given
+from backscroll.surfaces.i18n import spoken, t
+
+if TYPE_CHECKING:
+    from backscroll.act.agent import Agent
+    from backscroll.act.happening import Finished, Happening
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.thread import Thread
+    from backscroll.surfaces.cli.run_person import Unattended
+
+_TITLE = 60  # characters of the first line that name a new thread
+_MODES = ("ask", "edits", "all")
+
+
+@command(
+    "run",
+    click.Argument(["text"], metavar="[TEXT]", required=False),
+    option("--file", metavar="FILE"),
+    option("--thread", metavar="THREAD"),
+    flag("--continue", "go_on"),
+    flag("--resume"),
+    option("--root", metavar="DIR"),
+    option("--provider", metavar="NAME"),
+    option("--model", metavar="MODEL", default=""),
+    option("--approve", type=click.Choice(_MODES), metavar="|".join(_MODES)),
+    option("--allow", metavar="PATTERN", multiple=True),
+    option("--deny", metavar="PATTERN", multiple=True),
+    flag("--ask"),
+    flag("--accept"),
+    option("--max-steps", type=click.IntRange(min=1), metavar="N"),
+    option("--spend", type=click.FloatRange(min=0), metavar="DOLLARS"),
+    option("--budget", type=click.IntRange(min=1), metavar="TOKENS"),
+    flag("--quiet", "-q"),
+)
+def run_command(session: Session, **given_options: Any) -> None:
+    """Say something to the agent and print what it answers."""
+    asked = _Asked(**given_options)
+    root = _root(asked.root)
+    words = None if asked.resume else _words(asked)
+    with session.engine(make=True) as engine:
+        thread = _thread(engine, asked, root, words)
+        with _agent(session, thread, root, asked) as agent:
+            session.exit_code = _play(session, agent, words, quiet=asked.quiet)
+
+
+class _Asked:
+    """The options as they were given; those that exclude each other are refused."""
+
+    def __init__(
+        self,
+        *,
+        text: str | None,
+        file: str | None,
+        thread: str | None,
+        go_on: bool,
+        resume: bool,
+        root: str | None,
+        provider: str | None,
+        model: str,
+        approve: str | None,
+        allow: tuple[str, ...],
+        deny: tuple[str, ...],
+        ask: bool,
+        accept: bool,
+        max_steps: int | None,
+        spend: float | None,
+        budget: int | None,
+        quiet: bool,
+    ) -> None:
+        self.text, self.file, self.thread = text, file, thread
+        self.go_on, self.resume, self.root = go_on, resume, root
+        self.provider, self.model = provider, model
+        self.approve, self.allow, self.deny = approve, allow, deny
+        self.ask, self.accept = ask, accept
+        self.max_steps, self.spend, self.budget = max_steps, spend, budget
+        self.quiet = quiet
+        if sum((text is not None, file is not None, resume)) > 1:
+            raise InvalidInput(t("run.one_source"), hint=t("run.one_source_hint"))
+        if thread is not None and go_on:
+            raise InvalidInput(t("run.one_thread"), hint=t("run.one_thread_hint"))
+
+
+def _root(named: str | None) -> Path:
+    root = Path.cwd() if named is None else Path(named).expanduser()
+    if not root.is_dir():
+        raise NotFound(t("run.no_folder", path=root), hint=t("run.no_folder_hint"))
+    return root.resolve()
+
+
+def _words(asked: _Asked) -> str:
+    if asked.file is None:
+        words = given(asked.text)
+    else:
+        try:
+            words = Path(asked.file).expanduser().read_text(encoding="utf-8-sig").strip("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInput(t("run.no_file", path=asked.file, why=error)) from error
+    if not words.strip():
+        raise InvalidInput(t("words_in.missing"), hint=t("words_in.missing_hint"))
+    return words
+
+
+def _thread(engine: Engine, asked: _Asked, root: Path, words: str | None) -> Thread:
+    if asked.thread is not None:
+        return thread_named(engine, asked.thread)
+    if asked.go_on or asked.resume:
+        return _last_in(engine, root)
+    title = next((line.strip() for line in (words or "").splitlines() if line.strip()), "")
+    return engine.create(
+        title if len(title) <= _TITLE else f"{title[: _TITLE - 1]}…",
+        project=str(root),
+        kind="agent",
+        language=_language(words or ""),
+        metadata={"workspace": str(root)},
+    )
+
+
+def _language(words: str) -> str:
+    from backscroll.formats.language import language_of
+
+    return language_of(words) or spoken()
+
+
+def _last_in(engine: Engine, root: Path) -> Thread:
+    """The conversation in this folder that changed last."""
+    for info in engine.threads(kind="agent"):
+        if not info.forgotten and str(root) in (info.metadata.get("workspace"), info.project):
+            return engine.thread(info.id)
+    raise NotFound(t("run.nothing_here", path=root), hint=t("run.nothing_here_hint"))
+
+
+def _agent(session: Session, thread: Thread, root: Path, asked: _Asked) -> Agent:
+    from backscroll.act.agent import Agent
+    from backscroll.act.approval import Rules
+    from backscroll.surfaces.cli.run_person import Attended, Unattended
+
+    if asked.ask and not session.screen.can_ask:
+        raise InvalidInput(t("run.cannot_ask"), hint=t("run.cannot_ask_hint"))
+    settings = thread.engine.settings
+    person = Attended(session.screen, accepts=asked.accept) if asked.ask else Unattended(accepts=asked.accept)
+    known = thread.info.metadata.get("workspace")
+    folder = root if asked.root is not None or not known else Path(str(known))
+    return Agent(
+        thread,
+        provider=asked.provider,
+        model=asked.model,
+        root=folder,
+        person=person,
+        rules=Rules(
+            asked.approve or settings.agent_approval, root=folder, allow=asked.allow, deny=asked.deny
+        ),
+        max_steps=asked.max_steps,
+        spend=asked.spend,
+        budget=asked.budget,
+    )
+
+
+# -- while it works ----------------------------------------------------------------------------------------------
+
+
+def _play(session: Session, agent: Agent, words: str | None, *, quiet: bool) -> int:
+    from backscroll.act.happening import Finished, Noted
+    from backscroll.surfaces.cli.run_telling import Lines, Words, code_of
+
+    screen = session.screen
+    telling = Lines(screen) if session.as_json else Words(screen, quiet=quiet)
+    if session.as_json:
+        screen.json_line(_opening(agent))
+        screen.flush()
+    if agent.rules.trouble:
+        telling.hear(Noted("permissions", agent.rules.trouble))
+    happenings = agent.resume() if words is None else agent.events(words)
+    finished: Finished | None = None
+    with _stoppable(agent), closing(cast("Generator[Happening]", happenings)):
+        for happening in happenings:
+            telling.hear(happening)
+            if isinstance(happening, Finished):
+                finished = happening
+    if finished is None:
+        raise KeyboardInterrupt
+    if not session.as_json and not quiet:
+        _closing_words(session, agent, finished)
+    return code_of(finished)
+
+
+def _opening(agent: Agent) -> dict[str, Any]:
+    return {
+        "type": "thread",
+        "thread": agent.thread.id,
+        "root": str(agent.root),
+        "provider": agent.provider_name,
+        "model": agent.model,
+    }
+
+
+def _closing_words(session: Session, agent: Agent, finished: Finished) -> None:
+    counted = finished.counted
+    facts = [t("run.thread", id=agent.thread.id[:8]), t("run.steps", n=finished.steps)]
+    if counted.input or counted.output:
+        facts.append(t("run.tokens", input=counted.input, cached=counted.cached, output=counted.output))
+        facts += [f"${counted.nano / 1e9:.4f}"] if counted.nano is not None else []
+    session.screen.remark(f"({' · '.join(facts)})", "dim")
+    turned_away = cast("Unattended", agent.person).wanted()
+    if turned_away:
+        rules = " ".join(f"--allow '{rule}'" for rule in turned_away)
+        session.screen.remark(t("run.not_asked", rules=rules), "warn")
+
+
+@contextmanager
+def _stoppable(agent: Agent) -> Generator[None]:
+    """Ctrl-C and a polite end from outside stop the run in order; a second Ctrl-C does not wait."""
+    thrown = False
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        nonlocal thrown
+        agent.stop()
+        again, thrown = thrown, True
+        if number == signal.SIGINT and (again or getattr(agent.person, "asking", False)):
+            raise KeyboardInterrupt
+
+    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        sys.stdout.flush()

@@ -1,0 +1,133 @@
+"""Who is asked while `run` works: somebody at a plain terminal, or nobody.
+
+Owns the questions on standard error, one line each, and what was refused because nobody could be asked. Refuses: a screen of its
+own (`surfaces/chat` has one), rules (`act/approval`). After: the command `run`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from backscroll.act.approval_rules import suggested
+from backscroll.act.person import Decision, Judgement, Nobody, Proposal
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.i18n import t
+
+_LINES = 60  # of a diff that are shown at once
+
+
+class Unattended(Nobody):
+    """Nobody is there; a result may be taken unseen, if that was said beforehand."""
+
+    def __init__(self, *, accepts: bool = False) -> None:
+        self._accepts = accepts
+        self.turned_away: list[Proposal] = []
+
+    def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
+        """Refuse everything, and keep in mind what it was."""
+        self.turned_away += proposals
+        return super().approve(proposals)
+
+    def judge(self, result: str, command: str = "") -> Judgement:
+        """Take the result, or leave the attempt open."""
+        return Judgement(True) if self._accepts else super().judge(result, command)
+
+    def wanted(self) -> list[str]:
+        """Rules that would have allowed what was refused."""
+        rules = [_rule(proposal) for proposal in self.turned_away]
+        return list(dict.fromkeys(rules))
+
+
+def _rule(proposal: Proposal) -> str:
+    pattern = suggested(proposal)
+    subject = proposal.preview.command or proposal.preview.subject
+    if pattern and "&&" not in pattern:
+        return f"{proposal.tool}({pattern})"
+    return f"{proposal.tool}(={one_line(subject)})" if subject else proposal.tool
+
+
+class Attended(Unattended):
+    """Somebody sits at the terminal, with no more than lines to type."""
+
+    def __init__(self, screen: Screen, *, accepts: bool = False) -> None:
+        super().__init__(accepts=accepts)
+        self._screen = screen
+        self.asking = False  # a key that stops the run must get through to whoever waits for a line
+
+    def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
+        """One question after another; each has its own answer and its own reason."""
+        return [self._decided(proposal) for proposal in proposals]
+
+    def judge(self, result: str, command: str = "") -> Judgement:
+        """Show the result and ask whether it will do."""
+        if self._accepts:
+            return Judgement(True)
+        self._screen.remark(f"\n{safe(result)}")
+        if command:
+            self._screen.remark(f"  $ {one_line(command)}", "dim")
+        answer = self._line(t("run.judge"))
+        if answer is None:
+            return Judgement(None)
+        said = answer.strip()
+        return Judgement(True) if _is_yes(said) or not said else Judgement(False, _without_no(said))
+
+    def answer(self, question: str, options: Sequence[str] = ()) -> str | None:
+        """Ask; a number chooses one of the options."""
+        self._screen.remark(f"\n{safe(question)}")
+        for number, option in enumerate(options, 1):
+            self._screen.remark(f"  {number}. {one_line(option)}")
+        line = self._line("> ")
+        if line is None:
+            return None
+        said = line.strip()
+        chosen = int(said) - 1 if said.isdecimal() and said.isascii() else -1
+        return options[chosen] if 0 <= chosen < len(options) else said
+
+    def _decided(self, proposal: Proposal) -> Decision:
+        self._show(proposal)
+        pattern = suggested(proposal)
+        while True:
+            said = (self._line(t("run.allow", pattern=pattern or t("run.exactly"))) or "n").strip().lower()
+            if _is_yes(said):
+                return Decision(True)
+            if said in ("s", "p", "a"):
+                span = {"s": "session", "p": "project", "a": "always"}[said]
+                return Decision(True, span=span, pattern=pattern)  # pyright: ignore[reportArgumentType]
+            if said in ("n", "no", "否", ""):
+                return Decision(False, (self._line(t("run.reason")) or "").strip())
+
+    def _show(self, proposal: Proposal) -> None:
+        preview, screen = proposal.preview, self._screen
+        screen.remark(f"\n{proposal.tool}: {one_line(preview.line)}", "strong")
+        if preview.command:
+            screen.remark("\n".join(f"  $ {line}" for line in safe(preview.command).splitlines()))
+        lines = safe(preview.diff or preview.text).splitlines()
+        screen.remark("\n".join(f"  {line}" for line in lines[:_LINES]) if lines else "", "dim")
+        if len(lines) > _LINES:
+            screen.remark(t("run.more_lines", n=len(lines) - _LINES), "dim")
+        for warning in preview.warnings:
+            screen.remark(f"  ! {one_line(warning)}", "warn")
+        if proposal.refused_before is not None:
+            screen.remark(t("run.refused_before", reason=one_line(proposal.refused_before) or "–"), "warn")
+
+    def _line(self, question: str) -> str | None:
+        """What somebody types; None where the input was closed."""
+        sys.stdout.flush()
+        sys.stderr.write(f"{question} ")
+        sys.stderr.flush()
+        self.asking = True
+        try:
+            line = sys.stdin.readline()
+        finally:
+            self.asking = False
+        return line.rstrip("\n") if line else None
+
+
+def _is_yes(said: str) -> bool:
+    return said.lower() in ("y", "yes", "是", "好")
+
+
+def _without_no(said: str) -> str:
+    return "" if said.lower() in ("n", "no", "否") else said

@@ -1,0 +1,142 @@
+"""What happens while `run` works, told as it happens: the answer on standard output, everything else on standard error; or JSON.
+
+Owns what goes where. In a terminal the answer appears as it comes; into a pipe goes only the answer that ended the run, so that what
+is piped holds nothing but the result. Refuses: drawing Markdown (`surfaces/chat`). After: the command `run`.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from backscroll.act.happening import (
+    Called,
+    Calling,
+    Finished,
+    Happening,
+    Noted,
+    Output,
+    Said,
+    Step,
+    to_json,
+)
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.i18n import find, t
+from backscroll.surfaces.i18n.said import say
+
+#: How a run ended, as a code: 0 is an answer, a failure has the code of its error.
+CODES = {"answered": 0, "completed": 0, "incomplete": 20, "asked": 21, "limit": 22, "stopped": 130}
+_FAILED = 12
+
+
+def code_of(finished: Finished) -> int:
+    """The exit code of a run."""
+    return CODES.get(finished.end, finished.exit_code or _FAILED)
+
+
+class Telling(Protocol):
+    """Somebody who is told what happens."""
+
+    def hear(self, happening: Happening) -> None:
+        """Something happened."""
+        ...
+
+
+class Lines:
+    """One JSON document per happening, each handed on at once."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+
+    def hear(self, happening: Happening) -> None:
+        """Print it."""
+        self._screen.json_line(to_json(happening))
+        self._screen.flush()
+
+
+class Words:
+    """For people: the answer, and beside it what was done for it."""
+
+    def __init__(self, screen: Screen, *, quiet: bool = False) -> None:
+        self._screen = screen
+        self._quiet = quiet
+        self._answer = ""  # of the step at hand
+        self._shown = ""  # the last that stands on standard output as a whole
+        self._printing = ""  # the call whose output is shown
+
+    def hear(self, happening: Happening) -> None:
+        """Tell it, or keep it until it is clear where it belongs."""
+        match happening:
+            case Said():
+                self._said(happening.text)
+            case Step():
+                self._step(happening)
+            case Calling():
+                self._beside(f"· {happening.tool}: {one_line(happening.line)}")
+            case Output():
+                pass  # the end of it is told with the outcome
+            case Called():
+                self._called(happening)
+            case Noted():
+                self._noted(happening)
+            case Finished():
+                self._finished(happening)
+            case _:
+                pass
+
+    def _said(self, text: str) -> None:
+        self._answer += text
+        if self._screen.terminal:
+            self._screen.raw(safe(text))
+            self._screen.flush()
+
+    def _step(self, step: Step) -> None:
+        text, self._answer = step.text or self._answer, ""
+        if self._screen.terminal:
+            if text:
+                self._screen.line()
+                self._shown = text
+        elif step.calls:
+            if text.strip():
+                self._beside(safe(text.strip()))
+        elif text:
+            self._screen.line(text)
+            self._screen.flush()
+            self._shown = text
+
+    def _called(self, called: Called) -> None:
+        if called.refused is not None:
+            self._beside(t("run.refused", tool=called.tool, reason=one_line(called.refused) or "–"), "warn")
+        elif called.is_error:
+            self._beside(f"  ✗ {one_line(called.line)}", "bad")
+        else:
+            self._beside(f"  ✓ {one_line(called.line)}", "dim")
+
+    def _noted(self, noted: Noted) -> None:
+        if noted.kind == "again" and self._answer:
+            self._answer = ""
+            if self._screen.terminal:
+                self._screen.line()
+        label = find(f"run_notes.{noted.kind}")
+        text = one_line(say(noted.text))
+        self._beside(f"· {label.format(text=text) if label else text}", "dim")
+
+    def _finished(self, finished: Finished) -> None:
+        if self._answer and self._screen.terminal:
+            self._screen.line()  # what was cut short does not stand in the middle of a line
+        if (
+            finished.text
+            and finished.end in ("completed", "incomplete", "asked")
+            and finished.text != self._shown
+        ):
+            self._screen.line(safe(finished.text) if self._screen.terminal else finished.text)
+        if finished.end == "failed":
+            self._screen.remark(t("cli.error", message=one_line(say(finished.error))), "bad")
+            if finished.hint:
+                self._screen.remark(f"  {one_line(say(finished.hint))}")
+        elif finished.end != "answered":
+            self._beside(t(f"run_ends.{finished.end}"), "" if finished.end == "completed" else "warn")
+
+    def _beside(self, text: str, style: str = "") -> None:
+        if not self._quiet:
+            self._screen.remark(text, style)
