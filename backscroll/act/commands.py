@@ -102,14 +102,13 @@ class CommandResult:
 
     @property
     def told(self) -> str:
-        """The whole result for a model: output, then everything one should know about it."""
-        notes = [self.note] if self.note else []
+        """The whole result for a model. Where it went wrong, that stands in front: output may be long."""
+        notes = [f"[{self.note}]"] if self.note else []
         if self.left:
             plural = "processes" if self.left > 1 else "process"
-            notes.append(f"{self.left} {plural} left in the background ended with it")
-        body = self.output.rstrip("\n")
-        tail = "; ".join([self.ending, *notes])
-        return f"{body}\n[{tail}]" if body else f"[{tail}]"
+            notes.append(f"[{self.left} {plural} left in the background ended with it]")
+        body = [text] if (text := self.output.rstrip("\n")) else []
+        return "\n".join([*body, *notes, self.ending] if self.ok else [self.ending, *body, *notes])
 
 
 def signal_name(number: int) -> str:

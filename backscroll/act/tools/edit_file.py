@@ -1,0 +1,71 @@
+"""The tool `edit_file`: some places of one file, all of them or none.
+
+Refuses: text that is not found, or found more often than said; what would break a file that was right. Before:
+`act/tools/folder`, `workspace/edits`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from backscroll.act.person import Preview
+from backscroll.act.tool import ToolContext, ToolOutput
+from backscroll.act.toolbox import tool
+from backscroll.act.tools.folder import edit_preview, files_of, outcome
+from backscroll.errors import InvalidInput
+from backscroll.vocab.part import Json
+from backscroll.workspace.edits import Edit, Plan, Replace, apply, parse_edits, plan
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One replacement.
+
+    Args:
+        old: The text that stands there now, exactly, with enough lines around it to be found only once.
+        new: The text that is to stand there instead; empty to delete it.
+        replace_all: Replace every place where it stands, however many there are.
+    """
+
+    old: str
+    new: str
+    replace_all: bool = False
+
+
+def _planned(context: ToolContext, path: str, changes: Sequence[Change], text: str) -> Plan:
+    edits: list[Edit] = [Replace(path, each.old, each.new, replace_all=each.replace_all) for each in changes]
+    if text.strip():
+        found = parse_edits(text, path)
+        if not found:
+            raise InvalidInput(
+                "`text` holds no edits",
+                hint="give `edits`, or search/replace blocks or a unified diff in `text`",
+            )
+        edits += found
+    if not edits:
+        raise InvalidInput("there are no edits", hint="give `edits`: a list of {old, new}")
+    return plan(files_of(context), edits)
+
+
+def _preview(context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
+    changes = [Change(**each) for each in arguments.get("edits") or ()]
+    return edit_preview("edit", _planned(context, arguments["path"], changes, arguments.get("text") or ""))
+
+
+@tool(effect="write", preview=_preview)
+def edit_file(
+    context: ToolContext, path: str, edits: list[Change] | None = None, text: str = ""
+) -> ToolOutput:
+    """Change parts of a file: each edit replaces text that stands in the file exactly once. All edits are made, or none.
+
+    Read the file first. Give `edits`, or instead of them search/replace blocks or a unified diff in `text`. If the text is not
+    found, the answer shows the nearest lines.
+
+    Args:
+        path: The file, relative to the working folder.
+        edits: The replacements.
+        text: Search/replace blocks or a unified diff, instead of `edits`.
+    """
+    told, line = outcome(apply(_planned(context, path, edits or (), text)))
+    return ToolOutput(told, line=line)

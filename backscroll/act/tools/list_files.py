@@ -1,0 +1,48 @@
+"""The tool `list_files`: which files there are, without what is ignored.
+
+Before: `workspace/listing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from backscroll.act.person import Preview
+from backscroll.act.tool import ToolContext, ToolOutput
+from backscroll.act.toolbox import tool
+from backscroll.act.tools.folder import files_of
+from backscroll.vocab.part import Json
+from backscroll.workspace import listing
+
+_MOST = 1_000
+
+
+def _preview(_context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
+    path = str(arguments.get("path") or ".")
+    return Preview(f"list: {path}", paths=(path,), subject=path)
+
+
+@tool(effect="read", preview=_preview)
+def list_files(
+    context: ToolContext, path: str = ".", depth: int | None = 2, pattern: str = "", everything: bool = False
+) -> ToolOutput:
+    """List the files and folders below a folder, with sizes. What ignore files leave out is left out.
+
+    Use it to find your way; to find text in files use search_files.
+
+    Args:
+        path: The folder, relative to the working folder.
+        depth: How many levels: 1 is only what is in the folder; null is all of them.
+        pattern: Only files whose names fit, such as `*.py` or `docs/**/*.md`; then all levels are looked at.
+        everything: Also what ignore files leave out.
+    """
+    levels = None if depth is None or pattern else max(1, depth)
+    found = listing.list_files(
+        files_of(context), path, depth=levels, limit=_MOST, pattern=pattern, everything=everything
+    )
+    rows = [found.text] if found.entries else ["(nothing)"]
+    if found.cut:
+        rows.append(f"[there are more than {len(found.entries)}: look into a folder, or give a pattern]")
+    if found.ignored:
+        rows.append(f"[{found.ignored} ignored entries left out]")
+    return ToolOutput("\n".join(rows), line=f"{len(found.entries)}{'+' if found.cut else ''} entries")

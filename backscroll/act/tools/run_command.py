@@ -1,0 +1,81 @@
+"""The tool `run_command`: a command line in the working folder.
+
+Owns the words of its result. Refuses: folders outside. Before: `act/commands`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from backscroll.act.commands import CommandResult, run
+from backscroll.act.person import Preview
+from backscroll.act.tool import ToolContext, ToolOutput
+from backscroll.act.toolbox import tool
+from backscroll.act.tools.folder import files_of
+from backscroll.errors import InvalidInput
+from backscroll.vocab.part import Json
+
+_MORE = 10  # times the usual limit is what a call may ask for
+
+
+def _seconds(context: ToolContext, wanted: float | None) -> float:
+    return context.seconds if not wanted or wanted < 0 else min(float(wanted), context.seconds * _MORE)
+
+
+def _folder(context: ToolContext, folder: str) -> Path:
+    files = files_of(context)
+    return files.root if folder in ("", ".") else files.root / files.resolve(folder)
+
+
+def _preview(context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
+    command = str(arguments["command"])
+    if not command.strip():
+        raise InvalidInput("the command is empty", hint="say what to run")
+    folder = str(arguments.get("folder") or ".")
+    _folder(context, folder)
+    warnings: list[str] = []
+    if folder not in ("", "."):
+        warnings.append(f"in the folder {folder}")
+    seconds = _seconds(context, arguments.get("seconds"))
+    if seconds > context.seconds:
+        warnings.append(f"may run for {seconds:g} seconds")
+    return Preview(f"run: {command}", command=command, subject=command, warnings=tuple(warnings))
+
+
+@tool(effect="command", preview=_preview, seconds=0)  # it keeps time itself
+def run_command(
+    context: ToolContext, command: str, seconds: float | None = None, folder: str = "."
+) -> ToolOutput:
+    """Run a command line with bash in the working folder and return what it prints, and its exit code.
+
+    For tests, builds, git, and whatever the other tools cannot do. Nothing can be typed into it, and there is no terminal: pass
+    flags such as `-y` or `--no-edit`. Processes that it leaves in the background end with it. Keys and tokens of the person are
+    not in its environment.
+
+    Args:
+        command: The command line.
+        seconds: How long it may run, where the usual limit is too short.
+        folder: Where to run it, relative to the working folder.
+    """
+    if not command.strip():
+        raise InvalidInput("the command is empty", hint="say what to run")
+    kept = context.thread.engine.settings.agent_environment.split()
+    done = run(
+        command,
+        _folder(context, folder),
+        seconds=_seconds(context, seconds),
+        stop=context.stop,
+        show=context.show,
+        keep=kept,
+    )
+    return told(done)
+
+
+def told(done: CommandResult) -> ToolOutput:
+    """What became of a command, for the model and for the person."""
+    lines = done.output.count("\n") + (1 if done.output and not done.output.endswith("\n") else 0)
+    size = f"{lines:,} lines" if lines != 1 else "1 line"
+    line = f"{done.ending}, {size}" if done.output else f"{done.ending}, no output"
+    facts: dict[str, Json] = {"exit_code": done.code, "seconds": round(done.seconds, 1), "bytes": done.bytes}
+    return ToolOutput(done.told, is_error=not done.ok, line=line, facts=facts)

@@ -1,0 +1,87 @@
+"""The tool `smart_context_cropper`: the model takes messages out of its own prompt and puts a summary in their place.
+
+Owns showing what would go: each message with its relevance to the task at hand, and what is saved. Nothing is lost: the messages stay
+in the record, and `uncrop` and `undo` bring them back. Before: `engine/cropping`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from backscroll.act.cleaning import one_line
+from backscroll.act.person import Preview
+from backscroll.act.tool import ToolContext, ToolOutput
+from backscroll.act.toolbox import tool
+from backscroll.act.tools.expand import told
+from backscroll.engine.cropping import RELEVANT, each_relevance
+from backscroll.vocab.handle import handle_of
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json
+
+_LISTED = 40  # messages that are shown one by one
+
+
+def _preview(context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
+    direction, amount = str(arguments["crop_direction"]), int(arguments["crop_amount"])
+    summary = str(arguments["deleted_messages_summary"])
+    rehearsed = context.thread.crop(direction, amount, summary, dry_run=True)
+    going = each_relevance(context.thread, direction, amount)
+    rows = [_row(message, share) for message, share in going[:_LISTED]]
+    if len(going) > _LISTED:
+        rows.append(f"… and {len(going) - _LISTED} more")
+    near = [message for message, share in going if share >= RELEVANT]
+    warnings: list[str] = []
+    if rehearsed.ask_first:
+        warnings.append(f"what goes has to do with the task at hand ({rehearsed.relevance:.0%})")
+    if near:
+        warnings.append(
+            f"relevant: {' '.join(handle_of(m.id) for m in near[:8])}{' …' if len(near) > 8 else ''}"
+        )
+    saved = rehearsed.tokens - rehearsed.summary_tokens
+    return Preview(
+        f"crop {rehearsed.messages} messages from the {direction}, {saved:,} tokens less",
+        text="\n".join([*rows, "", "In their place:", summary]),
+        subject=direction,
+        warnings=tuple(warnings),
+    )
+
+
+def _row(message: Message, share: float) -> str:
+    head, _, body = told(message).partition("\n")
+    mark = " !" if share >= RELEVANT else ""
+    return f"{head.rstrip(':')}, relevance {share:.0%}{mark}: {one_line(body, 100)}"
+
+
+@tool(effect="memory", preview=_preview)
+def smart_context_cropper(
+    context: ToolContext,
+    crop_direction: Literal["top", "bottom"],
+    crop_amount: int,
+    deleted_messages_summary: str,
+    need_user_approve: bool = True,  # noqa: ARG001 - read by the rules that decide whether to ask
+) -> ToolOutput:
+    """Take messages that are no longer needed out of your prompt and put your summary of them in their place.
+
+    Use it when finished or failed work fills the prompt. Nothing is lost: the summary gets a handle that opens the originals.
+    The person is shown what goes and how relevant it still seems.
+
+    Args:
+        crop_direction: "top" takes the oldest messages, "bottom" the newest before the latest request.
+        crop_amount: How many messages; calls stay with their results, so it may be a few more or less.
+        deleted_messages_summary: What has to be known about them from now on: results, decisions, what failed and why.
+        need_user_approve: False asks to go ahead without approval, where the person's rules allow that.
+    """
+    done = context.thread.crop(crop_direction, crop_amount, deleted_messages_summary)
+    saved = done.tokens - done.summary_tokens
+    line = f"{done.messages} messages cropped, {saved:,} tokens less"
+    return ToolOutput(
+        f"{line}. The originals are behind {done.handle}.",
+        line=line,
+        facts={
+            "handle": done.handle,
+            "messages": done.messages,
+            "tokens": saved,
+            "relevance": round(done.relevance, 3),
+        },
+    )

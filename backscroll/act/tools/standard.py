@@ -1,0 +1,54 @@
+"""Which tools every agent has, and in which order models see them.
+
+Owns the list; the order never changes, because it is part of the cached prefix of every prompt. After: `act/agent`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from backscroll.act.tool import Tool
+
+
+def standard_tools(root: Path | None = None) -> list[Tool]:
+    """Our own tools; without a folder to work in, those that need none."""
+    from backscroll.act.tools.apply_patch import apply_patch
+    from backscroll.act.tools.ask_followup_question import ask_followup_question
+    from backscroll.act.tools.attempt_completion import attempt_completion
+    from backscroll.act.tools.edit_file import edit_file
+    from backscroll.act.tools.expand import expand
+    from backscroll.act.tools.graph_lookup import graph_lookup
+    from backscroll.act.tools.list_files import list_files
+    from backscroll.act.tools.read_file import read_file
+    from backscroll.act.tools.recall import recall
+    from backscroll.act.tools.remember import remember
+    from backscroll.act.tools.run_command import run_command
+    from backscroll.act.tools.search_files import search_files
+    from backscroll.act.tools.smart_context_cropper import smart_context_cropper
+    from backscroll.act.tools.start_new_task import start_new_task
+    from backscroll.act.tools.tool_history import tool_history
+    from backscroll.act.tools.update_todos import update_todos
+    from backscroll.act.tools.write_file import write_file
+
+    files: list[Tool] = [
+        read_file,
+        list_files,
+        search_files,
+        edit_file,
+        write_file,
+        apply_patch,
+        run_command,
+    ]
+    rest: list[Tool] = [
+        recall,
+        expand,
+        tool_history,
+        graph_lookup,
+        remember,
+        update_todos,
+        smart_context_cropper,
+        ask_followup_question,
+        start_new_task,
+        attempt_completion,
+    ]
+    return rest if root is None else [*files, *rest]

@@ -1,0 +1,44 @@
+"""The tool `update_todos`: the list of what is to be done, replaced as a whole.
+
+The list lives in the call itself: the engine reads open to-dos from there, and every prompt keeps them, whatever is condensed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from backscroll.act.tool import ToolContext, ToolOutput
+from backscroll.act.toolbox import tool
+
+_BOXES = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]", "cancelled": "[x]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """One thing to do.
+
+    Args:
+        text: What is to be done, in one line.
+        status: How it stands.
+    """
+
+    text: str
+    status: Literal["pending", "in_progress", "completed", "cancelled"]
+
+
+@tool
+def update_todos(context: ToolContext, todos: list[Todo]) -> ToolOutput:  # noqa: ARG001 - the list is the call
+    """Keep the list of what is to be done: give the whole list each time, also what is done.
+
+    Use it at the beginning of work with three or more steps, and whenever one is begun or done. Open entries stay in view however
+    long the conversation becomes.
+
+    Args:
+        todos: All entries, in order.
+    """
+    done = sum(each.status in ("completed", "cancelled") for each in todos)
+    now = next((each.text for each in todos if each.status == "in_progress"), "")
+    rows = [f"{_BOXES[each.status]} {' '.join(each.text.split())}" for each in todos]
+    line = f"{done}/{len(todos)} done" + (f"; now: {now}" if now else "")
+    return ToolOutput("\n".join([line, *rows]), line=line, facts={"done": done, "all": len(todos)})
