@@ -1,0 +1,164 @@
+"""Which files can be mentioned, and which of them somebody means who has typed a few letters.
+
+Owns a list of the folder that is not older than it may be (reading it must never hold up typing) and the ranking by parts: `su/ag`
+finds `surfaces/agent.py`. Refuses: contents (`attaching`). Before: `workspace/listing`. After: `mention`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backscroll.errors import BackscrollError
+
+if TYPE_CHECKING:
+    from backscroll.workspace.files import Files
+
+MOST = 40  # names that are offered
+_FILES = 20_000  # of a folder that are known by name
+_LISTED = 200  # lines of a folder that goes along with a message
+_SHORTEST = 2.0  # seconds for which a list is good; longer where it took long
+_PATIENCE = 0.012  # seconds that typing may wait
+_ROOTS = 8  # folders whose lists are kept
+_SHARE = 20  # a list that took a second is good for this many
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A list of names, the same without case, and until when it is good."""
+
+    names: tuple[str, ...]
+    folded: tuple[str, ...]
+    until: float
+
+
+_known: dict[Path, _Known] = {}
+_looking: dict[Path, threading.Thread] = {}
+_lock = threading.Lock()
+_EMPTY = _Known((), (), 0.0)
+
+
+def known_names(root: Path, patience: float = _PATIENCE) -> _Known:
+    """Every file and folder (with `/` behind it) that is not ignored; as far as that is known by now.
+
+    A list that is too old is made anew aside; whoever types waits for it no longer than `patience` and gets the one before.
+    """
+    with _lock:
+        held = _known.get(root)
+        if held is not None and time.monotonic() < held.until:
+            return held
+        worker = _looking.get(root)
+        if worker is None or not worker.is_alive():
+            worker = threading.Thread(target=_look, args=(root,), name="backscroll-files", daemon=True)
+            _looking[root] = worker
+            worker.start()
+    worker.join(patience)
+    return _known.get(root) or _EMPTY
+
+
+def warm(root: Path, seconds: float = 30.0) -> None:
+    """Have the list ready before somebody types; waits until it is."""
+    known_names(root, seconds)
+
+
+def _look(root: Path) -> None:
+    began = time.monotonic()
+    try:
+        names = tuple(_names(root))
+    except (BackscrollError, OSError):
+        names = ()  # the folder went away: there is nothing to offer
+    now = time.monotonic()
+    with _lock:
+        if len(_known) > _ROOTS:
+            _known.clear()
+        good = max(_SHORTEST, (now - began) * _SHARE)
+        _known[root] = _Known(names, tuple(n.casefold() for n in names), now + good)
+        _looking.pop(root, None)
+
+
+def forget_names() -> None:
+    """Look anew next time."""
+    with _lock:
+        _known.clear()
+
+
+def _names(root: Path) -> Iterator[str]:
+    """The nearest first, as far as the list goes; what is protected cannot be mentioned."""
+    from backscroll.workspace.files import Files
+    from backscroll.workspace.listing import Walk
+
+    for entry in islice(Walk(Files(root)), _FILES):
+        if not entry.protected and entry.kind in ("file", "folder", "link"):
+            yield f"{entry.path}/" if entry.kind == "folder" else entry.path
+
+
+def found_names(root: Path, typed: str, most: int = MOST) -> list[str]:
+    """Names for what was typed, best first; nothing typed: what is at the top."""
+    known = known_names(root)
+    wanted = typed.casefold().removeprefix("./")
+    if not wanted:
+        return sorted((n for n in known.names if "/" not in n.rstrip("/")), key=_order)[:most]
+    ranked: list[tuple[int, int, str]] = []
+    parts = [part for part in wanted.split("/") if part]
+    for name, folded in zip(known.names, known.folded, strict=True):
+        rank = _rank(wanted, parts, folded)
+        if rank is not None:
+            ranked.append((rank, len(name), name))
+    return [name for _, _, name in sorted(ranked)[:most]]
+
+
+def file_names(root: Path, typed: str, most: int = MOST) -> list[str]:
+    """The same without folders."""
+    return [n for n in found_names(root, typed, most * 2) if not n.endswith("/")][:most]
+
+
+def _order(name: str) -> tuple[bool, str]:
+    return not name.endswith("/"), name
+
+
+def _rank(wanted: str, parts: Sequence[str], folded: str) -> int | None:
+    """How well a name fits, 0 best; None: not at all."""
+    if folded.startswith(wanted):
+        return 0
+    last = folded.rstrip("/").rpartition("/")[2]
+    if len(parts) == 1:
+        if last.startswith(wanted):
+            return 1
+        if wanted in last:
+            return 2
+        if wanted in folded:
+            return 3
+        return 5 if len(wanted) > 2 and _in_order(wanted, last) else None
+    return 4 if _parts_fit(parts, folded.split("/")) else None
+
+
+def _parts_fit(parts: Sequence[str], names: Sequence[str]) -> bool:
+    """True where every part is found in a name of its own, in order, and the last one in the last."""
+    at = 0
+    for name in names:
+        if at < len(parts) and parts[at] in name:
+            at += 1
+    tail = next((name for name in reversed(names) if name), "")
+    return at == len(parts) and parts[-1] in tail
+
+
+def _in_order(letters: str, name: str) -> bool:
+    place = 0
+    for letter in letters:
+        place = name.find(letter, place) + 1
+        if not place:
+            return False
+    return True
+
+
+def folder_listing(files: Files, folder: str) -> tuple[str, bool]:
+    """What is in a folder, a line each, and whether there is more."""
+    from backscroll.workspace.listing import list_files
+
+    found = list_files(files, folder, limit=_LISTED)
+    return found.text, found.cut
