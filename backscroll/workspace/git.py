@@ -26,15 +26,20 @@ _SETTINGS = (
     "core.fsmonitor=false",
     "core.quotepath=false",
     "core.pager=cat",
-    "core.autocrlf=false",
     "core.safecrlf=false",
+    "i18n.commitEncoding=UTF-8",
     "core.untrackedCache=false",
     "gc.auto=0",
     "maintenance.auto=false",
     "protocol.allow=never",
     "submodule.recurse=false",
 )
-_SEALED = ("core.attributesFile=/dev/null", "core.excludesFile=/dev/null", "core.fileMode=true")
+_SEALED = (
+    "core.autocrlf=false",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.fileMode=true",
+)
 _KEPT = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT", "XDG_CONFIG_HOME", "USER", "LOGNAME")
 
 

@@ -151,6 +151,14 @@ class Hashed:
         """Every file of the folder as it is at this moment; nothing is kept."""
         return self._looker.look(keep=False)
 
+    def holds(self, name: str) -> bool:
+        """True where the content with this hash is kept by some snapshot."""
+        return bool(_NAME.fullmatch(name)) and self._contents.read(name) is not None
+
+    def name(self, data: bytes) -> str:
+        """The hash that this keeper gives to a content: SHA-256."""
+        return self._contents.name(data)
+
     def ignores(self, path: str) -> bool:
         """True for a path that snapshots leave alone."""
         return self._looker.ignores(path)

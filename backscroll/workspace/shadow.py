@@ -150,6 +150,14 @@ class Shadow:
         """Every file of the folder as it is at this moment; nothing is kept."""
         return self._looker.look(keep=False)
 
+    def holds(self, name: str) -> bool:
+        """True where the content with this hash is kept by some snapshot."""
+        return bool(_NAME.fullmatch(name)) and self._objects.read(name) is not None
+
+    def name(self, data: bytes) -> str:
+        """The hash that this keeper gives to a content: git's own."""
+        return self._objects.name(data)
+
     def ignores(self, path: str) -> bool:
         """True for a path that snapshots leave alone."""
         return self._looker.ignores(path)

@@ -72,6 +72,14 @@ class Snapshots(Protocol):
         """Every file of the folder as it is at this moment, in the same terms; no snapshot is taken and nothing is kept."""
         ...
 
+    def holds(self, name: str) -> bool:
+        """True where the content with this hash is kept by some snapshot."""
+        ...
+
+    def name(self, data: bytes) -> str:
+        """The hash that this keeper gives to a content."""
+        ...
+
     def ignores(self, path: str) -> bool:
         """True for a path that snapshots leave alone: ignored, not among the key files, or not inside the folder."""
         ...

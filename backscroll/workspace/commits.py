@@ -1,0 +1,180 @@
+"""Committing exactly the agent's changes to the user's own git repository.
+
+Owns building a commit from HEAD and the agent's changes alone, moving the branch, and bringing the user's index along for these
+paths and no others. The working tree is never written. What the user has staged stays staged; a file that also holds other
+people's uncommitted edits gets only the agent's part, or is refused by name where the two cannot be told apart. Refuses:
+deciding which changes are the agent's (`engine/committing`). Before: `workspace/git`. After: `engine/committing`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from backscroll.errors import Conflict, InvalidInput, NotFound
+from backscroll.workspace.commits_index import Locked, build_index, changed_index
+from backscroll.workspace.commits_merging import Blob, Blobs, merged_with_head, merged_with_index
+from backscroll.workspace.commits_repository import Repository, find_repository
+from backscroll.workspace.git import GitFailed
+from backscroll.workspace.inside import checked
+from backscroll.workspace.snapshots import Kind
+
+_TRAILER = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*: \S")
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """One change by the agent to one file, as bytes of the working tree. None: there is no file on that side.
+
+    A rename is the old path without a file after it, and the new path without one before. Several changes to one file
+    follow each other in order.
+    """
+
+    path: str  # inside the folder
+    before: bytes | None
+    after: bytes | None
+    kind: Kind | None = None  # of `after`; None: as it is in HEAD
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit that was made, or with `dry_run` would be."""
+
+    id: str  # empty for a dry run
+    files: tuple[str, ...]  # inside the folder
+    branch: str = ""  # empty: HEAD is on no branch
+    skipped: tuple[str, ...] = ()  # files that git ignores
+    message: str = ""
+
+
+def commit(
+    root: str | Path,
+    changes: Sequence[Delta],
+    message: str,
+    *,
+    trailers: Mapping[str, str] | None = None,
+    hooks: bool = False,
+    dry_run: bool = False,
+) -> Commit:
+    """Commit these changes and nothing else. Raises where that is impossible, before anything is changed.
+
+    `hooks`: run the repository's own hooks pre-commit, commit-msg and post-commit; otherwise none runs. Filters that the user
+    has set up for their files (line ends, large files) do run, as they do in `git add`. Commits are not signed.
+    """
+    text = with_trailers(message, trailers or {})
+    repository = find_repository(Path(root))
+    repository.check_ready()
+    by_path: dict[str, list[Delta]] = {}
+    for change in changes:
+        by_path.setdefault(repository.inside(checked(change.path)), []).append(change)
+    ignored = repository.ignored(sorted(by_path))
+    wanted = {path: deltas for path, deltas in by_path.items() if path not in ignored}
+    repository.refuse_nested(sorted(wanted))
+    blobs = Blobs(repository)
+    files = _files(blobs, wanted)
+    if not files:
+        raise NotFound(
+            "there is nothing to commit: your repository has these changes already",
+            hint="`backscroll changes` lists what was changed",
+        )
+    skipped = tuple(repository.shown(path) for path in sorted(ignored))
+    made = tuple(repository.shown(path) for path in sorted(files))
+    if dry_run:
+        repository.check_identity()
+        return Commit("", made, repository.branch, skipped, text)
+    identity = _make(repository, blobs, files, text, hooks=hooks)
+    return Commit(identity, made, repository.branch, skipped, text)
+
+
+def _files(blobs: Blobs, wanted: Mapping[str, Sequence[Delta]]) -> dict[str, Blob | None]:
+    """What each path shall be in the commit, where that is not what HEAD has. Raises with the names of all that cannot be told."""
+    blobs.load(sorted(wanted))
+    files: dict[str, Blob | None] = {}
+    unclear: list[str] = []
+    for path, deltas in sorted(wanted.items()):
+        now = blobs.head.get(path)
+        for delta in deltas:
+            before = blobs.blob(path, delta.before, now.kind if now else delta.kind or "file")
+            after = blobs.blob(path, delta.after, delta.kind or (now.kind if now else "file"))
+            result = merged_with_head(blobs, now, before, after)
+            if result is False:
+                unclear.append(path)
+                break
+            now = result
+        if now != blobs.head.get(path):
+            files[path] = now
+    if unclear:
+        names = ", ".join(blobs.repository.shown(path) for path in unclear)
+        raise Conflict(
+            f"other uncommitted edits are mixed with the agent's in: {names}",
+            hint="commit or stash your own edits of these files first",
+            paths=unclear,
+        )
+    return files
+
+
+def _make(
+    repository: Repository, blobs: Blobs, files: Mapping[str, Blob | None], text: str, *, hooks: bool
+) -> str:
+    """The commit itself. The user's index is locked all the while, as git itself does it."""
+    repository.check_identity()
+    with Locked(repository) as lock:
+        staged = merged_with_index(blobs, files)
+        if hooks:
+            text = _hooked(repository, files, text)
+        with build_index(repository, repository.head, files) as index:
+            tree = repository.git("write-tree", index=index).text
+        identity = repository.commit_tree(tree, text)
+        with changed_index(repository, staged) as index:
+            lock.fill(index)
+        try:
+            repository.move_head(identity, f"commit (backscroll): {text.splitlines()[0]}")
+        except GitFailed as error:
+            raise Conflict(
+                "the branch was moved by somebody else in the meantime", hint="try again", said=error.said
+            ) from error
+        lock.publish()
+    if hooks:
+        repository.hook("post-commit")
+    return identity
+
+
+def _hooked(repository: Repository, files: Mapping[str, Blob | None], text: str) -> str:
+    """What the hooks say to it. They may change the message, not the contents: those would not be the agent's."""
+    with build_index(repository, repository.head, files) as index:
+        tree = repository.git("write-tree", index=index).text
+        repository.hook("pre-commit", index=index)
+        if repository.git("write-tree", index=index).text != tree:
+            raise Conflict(
+                "the hook pre-commit changed what is to be committed",
+                hint="let it change the files first, or commit without hooks",
+            )
+        place = repository.git_dir / f"backscroll-message-{os.getpid()}"
+        try:
+            place.write_bytes(_encoded(text))
+            repository.hook("commit-msg", str(place), index=index)
+            return place.read_text(encoding="utf-8", errors="replace").strip() or text
+        finally:
+            place.unlink(missing_ok=True)
+
+
+def with_trailers(message: str, trailers: Mapping[str, str]) -> str:
+    """A message with lines such as `Backscroll-Turn: 3` at its end. Raises `InvalidInput` for an empty message."""
+    text = "\n".join(line.rstrip() for line in message.replace("\0", "").strip().splitlines())
+    if not text:
+        raise InvalidInput("a commit needs a message", hint="say in a line what was changed")
+    lines = [f"{name}: {' '.join(value.split())}" for name, value in trailers.items() if value.strip()]
+    if not lines:
+        return text
+    paragraphs = text.split("\n\n")
+    ends_with_trailers = len(paragraphs) > 1 and all(
+        _TRAILER.match(line) for line in paragraphs[-1].split("\n") if line
+    )
+    return text + ("\n" if ends_with_trailers else "\n\n") + "\n".join(lines)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace") + b"\n"

@@ -1,0 +1,143 @@
+"""Contents for a commit: the agent's part of a file on top of what HEAD has, and of what the user has staged.
+
+Owns contents as the repository would store them (line ends and filters of the user applied), and merging three of them. Refuses:
+merging what is no text, or what overlaps: that is for a person. Before: `workspace/commits_repository`. After: `workspace/commits`.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from backscroll.errors import Conflict
+from backscroll.workspace.commits_repository import Repository
+from backscroll.workspace.comparing import is_binary
+from backscroll.workspace.snapshots import Kind
+
+_MODES: dict[Kind, str] = {"file": "100644", "exec": "100755", "link": "120000"}
+_KINDS: dict[str, Kind] = {mode: kind for kind, mode in _MODES.items()}
+_LARGEST_MERGE = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A file as the repository has it."""
+
+    name: str  # of the object
+    kind: Kind
+
+    @property
+    def mode(self) -> str:
+        """Git's mode of it."""
+        return _MODES[self.kind]
+
+
+@dataclass(slots=True)
+class Blobs:
+    """Contents of one repository: what HEAD and the index have, and new ones."""
+
+    repository: Repository
+    head: dict[str, Blob] = field(default_factory=dict[str, Blob])
+    index: dict[str, Blob] = field(default_factory=dict[str, Blob])
+
+    def load(self, paths: Sequence[str]) -> None:
+        """Look up what HEAD and the user's index have at some paths."""
+        git = self.repository.git
+        for some in _portions(paths):
+            if self.repository.head:
+                out = git("ls-tree", "-z", "--full-tree", self.repository.head, "--", *some).out
+                self.head |= _listed(out, name_at=2)
+            self.index |= _listed(git("ls-files", "-s", "-z", "--", *some).out, name_at=1)
+
+    def blob(self, path: str, data: bytes | None, kind: Kind) -> Blob | None:
+        """A content of the working tree as an object of the repository."""
+        if data is None:
+            return None
+        as_path = ["--no-filters"] if kind == "link" else [f"--path={path}"]
+        name = self.repository.git("hash-object", "-w", "--stdin", *as_path, stdin=data).text
+        return Blob(name, kind)
+
+    def read(self, blob: Blob) -> bytes:
+        """The content of an object."""
+        return self.repository.git("cat-file", "blob", blob.name).out
+
+    def merge(self, ours: Blob, origin: Blob, theirs: Blob) -> Blob | None:
+        """What changed from `origin` to `theirs`, applied to `ours`; None where the two overlap, or are no texts."""
+        if "link" in {ours.kind, origin.kind, theirs.kind}:
+            return None
+        kind = theirs.kind if theirs.kind != origin.kind else ours.kind
+        if origin.name == theirs.name:
+            return Blob(ours.name, kind)
+        contents = [self.read(blob) for blob in (ours, origin, theirs)]
+        if any(is_binary(data) or len(data) > _LARGEST_MERGE for data in contents):
+            return None
+        with tempfile.TemporaryDirectory(prefix="backscroll-") as folder:
+            names = [Path(folder) / name for name in ("ours", "origin", "theirs")]
+            for name, data in zip(names, contents, strict=True):
+                name.write_bytes(data)
+            ran = self.repository.git("merge-file", "-p", "-q", *map(str, names), check=False)
+        if ran.code:
+            return None
+        # Already as the repository stores it: no filter a second time.
+        name = self.repository.git("hash-object", "-w", "--stdin", "--no-filters", stdin=ran.out).text
+        return Blob(name, kind)
+
+
+def _listed(out: bytes, *, name_at: int) -> dict[str, Blob]:
+    found: dict[str, Blob] = {}
+    for record in out.split(b"\0"):
+        facts, _, path = record.partition(b"\t")
+        if path:
+            values = facts.decode("ascii").split()
+            if values[0] in _KINDS:
+                found[os.fsdecode(path)] = Blob(values[name_at], _KINDS[values[0]])
+    return found
+
+
+def _portions(paths: Sequence[str], size: int = 500) -> list[Sequence[str]]:
+    return [paths[n : n + size] for n in range(0, len(paths), size)]
+
+
+def merged_with_head(
+    blobs: Blobs, head: Blob | None, before: Blob | None, after: Blob | None
+) -> Blob | Literal[False] | None:
+    """What the commit shall have at a path; False where the agent's part cannot be told from other people's."""
+    if head in {before, after}:
+        return after
+    if head is not None and after is not None and head.name == after.name:
+        # The content is there already; only the right to run it may differ.
+        return after if before is None or before.kind != after.kind else head
+    if head is None or before is None or after is None:
+        return False
+    merged = blobs.merge(head, before, after)
+    return False if merged is None else merged
+
+
+def merged_with_index(blobs: Blobs, files: Mapping[str, Blob | None]) -> dict[str, Blob | None]:
+    """What the user's index shall have at these paths afterwards: their staged edits stay, on top of the commit."""
+    staged: dict[str, Blob | None] = {}
+    unclear: list[str] = []
+    for path, committed in files.items():
+        head, index = blobs.head.get(path), blobs.index.get(path)
+        if index in (head, committed):
+            staged[path] = committed
+        elif index is None or head is None or committed is None:
+            unclear.append(path)
+        else:
+            merged = blobs.merge(index, head, committed)
+            if merged is None:
+                unclear.append(path)
+            else:
+                staged[path] = merged
+    if unclear:
+        names = ", ".join(blobs.repository.shown(path) for path in sorted(unclear))
+        raise Conflict(
+            f"you have staged other edits to the same lines of: {names}",
+            hint="commit or unstage them first",
+            paths=sorted(unclear),
+        )
+    return staged

@@ -1,0 +1,210 @@
+"""The journal of going back: what was about to be done, with all that is needed to finish or to undo it.
+
+Owns the journal file and the folder of contents beside it (`<journal>.d`: each file as it was and as it shall be), and carrying out
+its steps in either direction. The journal file appears only when the folder is complete, and goes before the folder does: so
+where there is a journal, everything it needs is there. Refuses: planning (`workspace/restoring`). Before:
+`workspace/restoring_files`. After: `workspace/restoring`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from backscroll.errors import FormatError
+from backscroll.vocab.part import Json
+from backscroll.workspace.inside import opened_root, parent_of
+from backscroll.workspace.restoring_files import (
+    State,
+    Tick,
+    put,
+    remove,
+    same,
+    set_mode,
+    state_at,
+    sync_folder,
+    write_durably,
+)
+
+_VERSION = 1
+
+
+def silent(what: str) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One file and its two states. None: there is no file."""
+
+    path: str
+    old: State | None
+    new: State | None
+
+
+def _nothing() -> Mapping[str, Json]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """What is written down before any file of the folder is touched."""
+
+    id: str
+    root: str
+    moves: tuple[Move, ...]
+    facts: Mapping[str, Json] = field(default_factory=_nothing)  # of whoever goes back; not looked at here
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A file that was left as it is, and why."""
+
+    path: str
+    why: str
+
+
+def contents_of(journal: Path) -> Path:
+    """The folder of contents that belongs to a journal file."""
+    return journal.with_name(journal.name + ".d")
+
+
+def new_id() -> str:
+    """A name for a journal."""
+    return secrets.token_hex(8)
+
+
+def write_journal(path: Path, journal: Journal, tick: Tick) -> None:
+    """From here on, going back will be finished or undone, whatever happens."""
+    sync_folder(contents_of(path))
+    document = {
+        "version": _VERSION,
+        "id": journal.id,
+        "root": os.fsencode(journal.root).hex(),
+        "facts": dict(journal.facts),
+        "moves": [
+            [os.fsencode(move.path).hex(), _listed(move.old), _listed(move.new)] for move in journal.moves
+        ],
+    }
+    tick("journal")
+    write_durably(path, json.dumps(document, ensure_ascii=True).encode("ascii"))
+
+
+def read_journal(path: Path) -> Journal | None:
+    """The journal in a file; None where there is none."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        document: Json = json.loads(data)
+        return Journal(
+            document["id"],
+            os.fsdecode(bytes.fromhex(document["root"])),
+            tuple(
+                Move(os.fsdecode(bytes.fromhex(name)), _state(old), _state(new))
+                for name, old, new in document["moves"]
+            ),
+            document["facts"],
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise FormatError(
+            f"the journal of a rewind cannot be read: {path}",
+            hint="look at the files beside it, then delete it",
+        ) from error
+
+
+def _listed(state: State | None) -> Json:
+    return None if state is None else [state.kind, state.sha256, state.mode]
+
+
+def _state(listed: Json) -> State | None:
+    return None if listed is None else State(listed[0], listed[1], listed[2])
+
+
+def carry_out(
+    path: Path, journal: Journal, tick: Tick, *, back: bool = False
+) -> tuple[list[str], list[Left]]:
+    """Bring every file to its new state, or with `back` to its old one. Gives the paths that were brought there, and what was left.
+
+    Every file is first looked at: one that is there already is done, one that is in neither state was changed by somebody
+    since and is left alone. So it may be done again and again.
+    """
+    done: list[str] = []
+    left: list[Left] = []
+    folder = contents_of(path)
+    with opened_root(Path(journal.root)) as root_fd:
+        # Deleting comes first: a file may stand where a folder is needed, and in other letters on some disks.
+        numbered = sorted(enumerate(journal.moves), key=lambda one: (_goal(one[1], back) is not None, one[0]))
+        for number, move in numbered:
+            try:
+                _clear_temporary(root_fd, move.path, _temporary(journal.id, number))
+                problem = _bring(root_fd, move, number, folder, journal.id, tick, back=back)
+            except OSError as error:
+                problem = error.strerror or str(error)
+            if problem:
+                left.append(Left(move.path, problem))
+            else:
+                done.append(move.path)
+    return done, left
+
+
+def _goal(move: Move, back: bool) -> State | None:
+    return move.old if back else move.new
+
+
+def _bring(
+    root_fd: int, move: Move, number: int, folder: Path, identity: str, tick: Tick, *, back: bool
+) -> str:
+    goal, origin = (move.old, move.new) if back else (move.new, move.old)
+    now = state_at(root_fd, move.path)
+    if same(now, goal):
+        return ""
+    if not same(now, origin):
+        return "it was changed since"
+    if goal is None:
+        remove(root_fd, move.path, tick)
+        return ""
+    if now is not None and now.sha256 == goal.sha256 and {now.kind, goal.kind} == {"file", "exec"}:
+        set_mode(root_fd, move.path, _mode(goal, now), tick)
+        return ""
+    source = folder / f"{'old' if back else 'new'}-{number}"
+    wanted = State(goal.kind, goal.sha256, _mode(goal, now if goal.kind != "link" else None))
+    put(root_fd, move.path, wanted, source, tick, _temporary(identity, number))
+    return ""
+
+
+def _mode(goal: State, now: State | None) -> int:
+    """The rights of a file: as recorded, or as those of the file it replaces, with the right to run it set or taken."""
+    mode = goal.mode or (now.mode if now is not None and now.mode else 0o644)
+    if goal.kind == "exec":
+        return mode | ((mode & 0o444) >> 2)
+    return mode & ~0o111
+
+
+def _temporary(identity: str, number: int) -> str:
+    return f".backscroll-{identity}-{number}.tmp"
+
+
+def _clear_temporary(root_fd: int, path: str, temporary: str) -> None:
+    """What a killed run left beside a file."""
+    try:
+        with parent_of(root_fd, path) as (fd, _):
+            os.unlink(temporary, dir_fd=fd)
+    except OSError:
+        return  # nothing there
+
+
+def close_journal(path: Path, tick: Tick = silent) -> None:
+    """The end of it: the journal goes, then what belongs to it."""
+    tick("close")
+    path.unlink(missing_ok=True)
+    if path.parent.exists():
+        sync_folder(path.parent)
+    tick("clean")
+    shutil.rmtree(contents_of(path), ignore_errors=True)
