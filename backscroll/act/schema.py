@@ -75,12 +75,13 @@ def signature_of(function: Callable[..., object], name: str = "") -> Signature:
                 f"tool {called}: the parameter {each.name!r} has no type",
                 hint=f"write {each.name}: str, or whatever it is",
             )
-        shape = schema_of(hint, f"tool {called}: the parameter {each.name!r}")
+        where = f"tool {called}: the parameter {each.name!r}"
+        shape = schema_of(_without_none(hint) if each.default is None else hint, where)
         if told := words.parameters.get(each.name):
             shape = {**shape, "description": told}
         if each.default is inspect.Parameter.empty:
             required.append(each.name)
-        elif (usual := plain(each.default)) is not None:
+        elif (usual := plain(each.default)) not in (None, "", False):  # what goes without saying costs tokens
             shape = {**shape, "default": usual}
         properties[each.name] = shape
         taken[each.name] = hint
@@ -88,6 +89,16 @@ def signature_of(function: Callable[..., object], name: str = "") -> Signature:
     if required:
         schema["required"] = required
     return Signature(called, words.text, schema, taken, context)
+
+
+def _without_none(hint: Any) -> Any:
+    """A hint without its None: what may be left out need not be said to be null."""
+    if get_origin(hint) is typing.Annotated:
+        return typing.Annotated[_without_none(get_args(hint)[0]), *get_args(hint)[1:]]
+    if get_origin(hint) not in (typing.Union, types.UnionType):
+        return hint
+    rest = [each for each in get_args(hint) if each is not type(None)]
+    return rest[0] if len(rest) == 1 else hint
 
 
 def _hints(function: Callable[..., object], called: str) -> dict[str, Any]:

@@ -325,7 +325,7 @@ class Toolbox:
 def spec(made: Tool, wire: Wire) -> dict[str, Json]:
     """One tool as a wire wants it."""
     words: dict[str, Json] = {"name": made.name, "description": made.description}
-    schema = dict(made.parameters)
+    schema = cast("dict[str, Json]", _lean(made.parameters))
     schema.setdefault("properties", {})  # required by some servers even where nothing is taken
     match wire:
         case "anthropic":
@@ -334,3 +334,17 @@ def spec(made: Tool, wire: Wire) -> dict[str, Json]:
             return {"type": "function", **words, "parameters": schema, "strict": False}
         case _:
             return {"type": "function", "function": {**words, "parameters": schema}}
+
+
+def _lean(schema: Json) -> Json:
+    """A schema without what every call of a prompt would pay for and only we look at."""
+    if isinstance(schema, Mapping):
+        rules = cast("Mapping[str, Json]", schema)
+        return {
+            key: _lean(value)
+            for key, value in rules.items()
+            if not (key == "additionalProperties" and value is False)
+        }
+    if isinstance(schema, list):
+        return [_lean(each) for each in cast("list[Json]", schema)]
+    return schema
