@@ -37,7 +37,7 @@ class Todo:
     """One line of the list that the person keeps."""
 
     text: str
-    done: bool = False
+    status: str = "pending"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +181,10 @@ def _todo(tool: str, rest: str, todos: Sequence[Todo]) -> Order | None:
         n = int(number)
         if not 1 <= n <= len(now):
             return Order(tool, trouble="no_todos")
-        now[n - 1] = Todo(now[n - 1].text, True)
+        now[n - 1] = Todo(now[n - 1].text, "completed")
     else:
         now.append(Todo(rest))
-    return Order(tool, {"todos": [{"text": todo.text, "done": todo.done} for todo in now]})
+    return Order(tool, {"todos": [{"text": todo.text, "status": todo.status} for todo in now]})
 
 
 def _crop(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
@@ -197,8 +197,9 @@ def _crop(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
     arguments: dict[str, Json] = {
         "crop_direction": direction,
         "crop_amount": int(found["n"]),
-        "deleted_messages_summary": (found["summary"] or "").strip(),
     }
+    if summary := (found["summary"] or "").strip():
+        arguments["deleted_messages_summary"] = summary  # without one, the engine makes it
     return Order(tool, arguments)
 
 

@@ -31,6 +31,8 @@ _LONGEST = 280  # characters of a quote
 _BUDGET = 1500  # tokens that are looked at
 _FLOOR = -4.0  # odds (a logarithm) below which something is no answer
 _LOOK_BACK = 200  # messages in which talk with the companion is looked for
+#: Orders that tell something.
+_TELLING = frozenset({"remember", "attempt_completion", "start_new_task", "update_todos"})
 _LINES, _CHARACTERS = 24, 2400  # of a tool's output
 
 
@@ -143,7 +145,12 @@ def _own_talk(thread: Thread, question: Message | None) -> set[Ref]:
 
 def _wants_something(text: str) -> bool:
     text = text.strip()
-    return text.endswith(("?", "？")) or asks_for_help(text) or order_of(text) is not None
+    order = order_of(text)
+    return (
+        text.endswith(("?", "？"))
+        or asks_for_help(text)
+        or (order is not None and order.tool not in _TELLING)
+    )
 
 
 def _standing(thread: Thread, where: str, message: Ref) -> Message | None:
@@ -155,7 +162,10 @@ def _standing(thread: Thread, where: str, message: Ref) -> Message | None:
 
 
 def _is_source(message: Message) -> bool:
-    """False for instructions, and for what the companion itself said: a quote of a quote is no source."""
+    """False for instructions, for orders, and for what the companion itself said: a quote of a quote is no source."""
+    if message.role == "user":
+        order = order_of(message.text)
+        return order is None or order.tool in _TELLING
     return message.role != "system" and message.content.metadata.get("provider") != OFFLINE
 
 
@@ -247,9 +257,5 @@ def _todos(arguments: Json) -> list[Todo]:
             out.append(Todo(entry))
         elif isinstance(entry, dict):
             known = cast("Mapping[str, Json]", entry)
-            done = bool(known.get("done")) or str(known.get("state") or known.get("status")) in (
-                "done",
-                "completed",
-            )
-            out.append(Todo(str(known.get("text") or known.get("content") or ""), done))
+            out.append(Todo(str(known.get("text") or ""), str(known.get("status") or "pending")))
     return [todo for todo in out if todo.text]
