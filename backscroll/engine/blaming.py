@@ -187,6 +187,12 @@ class _Teller:
         return thread.reading(look)
 
 
+def asked_for(view: View, message: Ref | None) -> str:
+    """What the user had said to open the turn of a message; empty where that cannot be told any more."""
+    entry = None if message is None else view.entry(message)
+    return "" if entry is None else _reasons(view, entry)[0]
+
+
 def _reasons(view: View, entry: Entry) -> tuple[str, str]:
     """What the user said to open the turn of a message, and what the assistant said up to it."""
     why = ""

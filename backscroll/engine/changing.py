@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -30,7 +31,6 @@ from backscroll.engine.changing_log import (
     write_change,
 )
 from backscroll.errors import InvalidInput
-from backscroll.record.ports import Writer
 from backscroll.vocab.change import Cause, CodeChange, FileChange
 from backscroll.vocab.event import Event
 from backscroll.workspace.snapshots import Snapshots
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 What: TypeAlias = Literal["both", "files", "conversation"]
 _PATIENCE = 60.0  # seconds that one waits for whoever is at work on the same folder
+_SKEW = 1.0  # seconds by which the times of files may be behind the clock
 PERSON = Cause("person")
 
 
@@ -110,16 +111,16 @@ class Workroom:
 
     def note(self, cause: Cause, before: str = "") -> tuple[str, CodeChange | None]:
         """A snapshot, and the change that was written down for it; for whoever holds the lock."""
-        keeper, known = self.keeper, self.known()
+        keeper, known, began = self.keeper, self.known(), time.time()
         now = keeper.take()
         base = next((s for s in (known.snapshot, before) if s and (s == now or keeper.has(s))), "")
         if base == now and known.snapshot == now:
             return now, None
-        files = self.differing(base, now) if base and base != now else ()
+        files = self._differing(base, now, known.at) if base and base != now else ()
         if not files:
-            self.thread.store.write(lambda tx: _seen(tx, self.place, now))
+            self.thread.store.write(lambda tx: keep_known(tx, self.place, now, began))
             return now, None
-        draft = self.draft(base, now, files, cause)
+        draft = self.draft(base, now, files, cause, at=began)
         event = self.thread.stroke(lambda pen: write_change(pen, draft))
         return now, self.told(event)
 
@@ -127,10 +128,15 @@ class Workroom:
         """What the store knows about the folder."""
         return self.thread.store.read(lambda reader: known_of(reader, self.place))
 
-    def differing(self, before: str, after: str) -> tuple[FileChange, ...]:
-        """What changed between two snapshots; a file that only came under an ignore rule is still there."""
+    def _differing(self, before: str, after: str, seen: float) -> tuple[FileChange, ...]:
+        """What changed between two snapshots.
+
+        A file that only came under an ignore rule is still there, and one that only came out of one was there before: neither
+        changed, and no rewind may take either away.
+        """
         found = self.keeper.compare(before, after)
-        return tuple(f for f in found if f.action != "deleted" or not os.path.lexists(self.root / f.path))
+        ruled = any(Path(path).name == ".gitignore" for f in found for path in (f.path, f.old_path) if path)
+        return tuple(f for f in found if not (ruled and _only_ignored(self.root / f.path, f, seen)))
 
     def draft(
         self,
@@ -142,14 +148,10 @@ class Workroom:
         rewind: str = "",
         redo: str = "",
         turn: int = 0,
+        at: float = 0.0,
     ) -> Draft:
         """A change on its way into the log, with its description and a diff that is not too long."""
-        try:
-            from backscroll.workspace.telling import describe
-        except ImportError:
-            from backscroll.engine.changing_log import called
-
-            def describe(files, *_a, **_k): return called(files)
+        from backscroll.workspace.telling import describe
 
         keeper = self.keeper
         words = describe(
@@ -158,9 +160,22 @@ class Workroom:
             lambda path: keeper.read(after, path),
             language=self._language(),
         )
-        diff = keeper.diff(before, after, longest=LONGEST)
-        named = tuple(files)
-        return Draft(self.place, str(self.root), before, after, named, cause, words, diff, rewind, redo, turn)
+        paths = sorted({path for f in files for path in (f.path, f.old_path) if path})
+        diff = keeper.diff(before, after, paths, longest=LONGEST)
+        return Draft(
+            self.place,
+            str(self.root),
+            before,
+            after,
+            tuple(files),
+            cause,
+            words,
+            diff,
+            rewind,
+            redo,
+            turn,
+            at,
+        )
 
     def told(self, event: Event) -> CodeChange:
         """A change that was just written, as it can be read back."""
@@ -248,7 +263,7 @@ class Workroom:
         """Drop every snapshot of the folder for good: rewind and blame begin anew. The log keeps what it says of changes."""
         with self.alone():
             self.keeper.forget()
-            self.thread.store.write(lambda tx: _seen(tx, self.place, ""))
+            self.thread.store.write(lambda tx: keep_known(tx, self.place, "", 0.0))
 
     # -- the folder ------------------------------------------------------------------------------------------
 
@@ -299,5 +314,12 @@ def _folder(root: str | os.PathLike[str]) -> Path:
     return path.resolve()
 
 
-def _seen(tx: Writer, place: str, snapshot: str) -> None:
-    keep_known(tx, place, snapshot, known_of(tx, place))
+def _only_ignored(path: Path, file: FileChange, seen: float) -> bool:
+    """True for a file that went out of sight or came into sight and is otherwise as it was when somebody last looked."""
+    if file.action not in ("added", "deleted"):
+        return False
+    try:
+        noted = path.lstat().st_ctime
+    except OSError:
+        return False
+    return file.action == "deleted" or (seen > 0 and noted < seen - _SKEW)

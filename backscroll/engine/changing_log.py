@@ -39,6 +39,7 @@ class Known:
     snapshot: str = ""
     count: int = 0
     threads: tuple[str, ...] = ()
+    at: float = 0.0  # when that snapshot was begun, in seconds since 1970 by this machine's clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +75,18 @@ def known_of(reader: Reader, place: str) -> Known:
         return Known()
     try:
         data = json.loads(text)
-        return Known(str(data["snapshot"]), int(data["count"]), tuple(str(t) for t in data["threads"]))
+        threads = tuple(str(t) for t in data["threads"])
+        return Known(str(data["snapshot"]), int(data["count"]), threads, float(data.get("at", 0.0)))
     except (ValueError, KeyError, TypeError):
         return Known()
 
 
-def keep_known(tx: Writer, place: str, snapshot: str, known: Known, thread: str = "") -> Known:
-    """Note which snapshot was seen last; with a thread, that one more change of the folder stands in it."""
-    threads = (*(t for t in known.threads if t != thread), thread) if thread else known.threads
-    new = Known(snapshot, known.count + bool(thread), threads)
-    data = {"snapshot": new.snapshot, "count": new.count, "threads": list(new.threads)}
+def keep_known(tx: Writer, place: str, snapshot: str, at: float, thread: str = "") -> None:
+    """Note which snapshot was seen last, and when; with a thread, that one more change of the folder stands in it."""
+    known = known_of(tx, place)
+    threads = [*(t for t in known.threads if t != thread), thread] if thread else list(known.threads)
+    data = {"snapshot": snapshot, "count": known.count + bool(thread), "threads": threads, "at": at}
     tx.set_meta(_META + place, json.dumps(data))
-    return new
 
 
 # -- out: into the log -------------------------------------------------------------------------------------------
@@ -106,13 +107,14 @@ class Draft:
     rewind: str = ""
     redo: str = ""
     turn: int = 0  # to before which a rewind went
+    at: float = 0.0  # when the snapshot after it was begun
 
 
 def write_change(pen: Pen, draft: Draft) -> Event:
     """Write a change down, and that its snapshot is the newest of the folder."""
     known = known_of(pen.tx, draft.place)
     event = pen.write(Kind.CODE_CHANGED, head=_head(draft, known.count + 1), body=_body(draft))
-    keep_known(pen.tx, draft.place, draft.after, known, pen.state.id)
+    keep_known(pen.tx, draft.place, draft.after, draft.at, pen.state.id)
     return event
 
 
@@ -182,7 +184,7 @@ def _packed(file: FileChange) -> dict[str, Json]:
 
 def recorded_of(event: Event, turn: int | None = None) -> Recorded:
     """A change as its event tells it; one whose words are forgotten keeps its snapshots."""
-    body = cast("Mapping[str, Any]", from_bytes(event.body)) if event.body is not None else {}
+    body: Mapping[str, Any] = {} if event.body is None else cast("Mapping[str, Any]", from_bytes(event.body))
     head = event.head
     try:
         files = tuple(_unpacked(f) for f in body.get("files", ()))

@@ -1,8 +1,36 @@
-"""Commits of the agent's own changes to the user's git repository. In the making."""
+"""Commits of the agent's own changes to the user's git repository.
+
+Owns which changes are the agent's and not committed yet (the commits themselves say which they hold), and the message made from
+the turns. Refuses: building the commit, and telling the agent's lines from other people's (`workspace/commits`). Before:
+`engine/changing_reading`. After: `Workroom.commit`.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from backscroll.engine.blaming import asked_for
+from backscroll.engine.changing_log import Recorded
+from backscroll.engine.changing_reading import recorded, turn_of
+from backscroll.engine.lineage import View
+from backscroll.errors import NotFound
+from backscroll.vocab.change import FileChange
+
+if TYPE_CHECKING:
+    from backscroll.engine.changing import Workroom
+    from backscroll.workspace.commits import Delta
+    from backscroll.workspace.snapshots import Snapshots
+
+THREAD, TURN, CHANGES = "Backscroll-Thread", "Backscroll-Turn", "Backscroll-Changes"
+_AGENT = ("tool", "turn", "rewind")
+_LINE = 72  # characters of the first line of a message
+_TOLD = 8  # descriptions that a message lists
+_COMMITS = 5000  # of the user's that are looked through for changes that they hold already
+_NAME = re.compile(r"[0-9a-f]{8}\.[1-9][0-9]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,3 +40,138 @@ class Committed:
     id: str
     message: str
     files: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()  # files that git ignores, or whose content is not kept
+    branch: str = ""
+    turns: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A change that goes into the commit."""
+
+    one: Recorded
+    turn: int | None
+    asked: str
+
+
+def commit(
+    room: Workroom, message: str, *, turn: int | None, everybody: bool, hooks: bool, dry_run: bool
+) -> Committed:
+    """Commit what the agent changed; see `Workroom.commit`."""
+    from backscroll.workspace import commits
+
+    if turn is not None:
+        room.thread.turn(turn)  # says what is wrong
+    with room.alone():
+        if not dry_run:
+            room.look()
+        held = _held(room)
+        chosen = room.thread.reading(lambda view: _chosen(room, view, held, turn, everybody=everybody))
+        if not chosen:
+            raise NotFound(
+                "there is nothing to commit: the agent changed nothing, or all of it is committed",
+                hint="`backscroll changes` lists what was changed",
+            )
+        skipped: list[str] = []
+        deltas = [d for c in chosen for d in _deltas(room.keeper, c.one, skipped)]
+        turns = tuple(sorted({c.turn for c in chosen if c.turn}))
+        done = commits.commit(
+            room.root,
+            deltas,
+            message.strip() or made_message(chosen),
+            trailers={
+                THREAD: room.thread.id,
+                TURN: ", ".join(map(str, turns)),
+                CHANGES: " ".join(c.one.change.id.short for c in chosen),
+            },
+            hooks=hooks,
+            dry_run=dry_run,
+        )
+    left = tuple(dict.fromkeys((*done.skipped, *skipped)))
+    return Committed(done.id, done.message, done.files, left, done.branch, turns)
+
+
+def _chosen(
+    room: Workroom, view: View, held: set[str], turn: int | None, *, everybody: bool
+) -> list[_Chosen]:
+    out: list[_Chosen] = []
+    for one in recorded(view, room.place):
+        if (one.by not in _AGENT and not everybody) or one.change.id.short in held:
+            continue
+        event = view.event(one.change.id.seq)
+        number = None if event is None else turn_of(view, event)
+        if turn is None or (turn == number and one.by != "rewind"):
+            out.append(_Chosen(one, number, asked_for(view, one.change.cause.message)))
+    return out
+
+
+def _held(room: Workroom) -> set[str]:
+    """The changes that commits of the user's branch hold already, by the names they give at their end."""
+    from backscroll.workspace.git import GitFailed, git_found, run_git
+
+    if not git_found():
+        return set()
+    wanted = [f"--grep=^{CHANGES}:", f"-n{_COMMITS}", f"--format=%(trailers:key={CHANGES},valueonly,unfold)"]
+    try:
+        ran = run_git(["log", *wanted], cwd=room.root, sealed=False, check=False)
+    except GitFailed:
+        return set()
+    return set(_NAME.findall(ran.text)) if ran.code == 0 else set()
+
+
+def _deltas(keeper: Snapshots, one: Recorded, skipped: list[str]) -> Iterator[Delta]:
+    """A change file by file, with the contents on both sides; a rename is a file that goes and one that comes."""
+    from backscroll.workspace.commits import Delta
+
+    change = one.change
+    if not (keeper.has(change.before) and keeper.has(change.after)):
+        raise NotFound(
+            "the contents of an earlier change are not kept any more",
+            hint="commit by hand with git; later changes can be committed again",
+        )
+    files: Sequence[FileChange] = change.files
+    if not one.whole:
+        files = keeper.compare(change.before, change.after)
+    before, after = keeper.entries(change.before), keeper.entries(change.after)
+    for file in files:
+        old = file.old_path or file.path
+        there = before.get(old) if file.action != "added" else None
+        here = after.get(file.path) if file.action != "deleted" else None
+        if (there is not None and not there.kept) or (here is not None and not here.kept):
+            skipped.append(file.path)
+            continue
+        was = None if there is None else keeper.read(change.before, old)
+        now = None if here is None else keeper.read(change.after, file.path)
+        kind = None if here is None else here.kind
+        if old != file.path:
+            yield Delta(old, was, None)
+            was = None
+        yield Delta(file.path, was, now, kind)
+
+
+# -- the message -------------------------------------------------------------------------------------------------
+
+
+def made_message(chosen: Sequence[_Chosen]) -> str:
+    """A message from the turns: what was asked last as the first line, then what was done, turn by turn."""
+    asked = [_first_line(c.asked) for c in chosen if c.asked]
+    told = [_first_line(c.one.change.description) for c in chosen if c.one.change.description]
+    first = _cut(asked[-1] if asked else told[-1] if told else "Changes by the agent")
+    several = len({c.turn for c in chosen}) > 1
+    lines: list[str] = []
+    for _, group in groupby(chosen, key=lambda c: c.turn):
+        same = list(group)
+        if several and (words := next((_first_line(c.asked) for c in same if c.asked), "")):
+            lines += ["", f"{_cut(words)}:"] if lines else [f"{_cut(words)}:"]
+        done = dict.fromkeys(_first_line(c.one.change.description) for c in same)
+        lines += [f"- {words}" for words in done if words][:_TOLD]
+    body = "\n".join(lines).strip()
+    return f"{first}\n\n{body}" if body and body != f"- {first}" else first
+
+
+def _first_line(text: str) -> str:
+    return next((" ".join(line.split()) for line in text.splitlines() if line.strip()), "")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LINE else text[: _LINE - 1].rstrip() + "…"

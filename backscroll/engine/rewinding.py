@@ -42,7 +42,10 @@ class Rewound:
     diff: str = ""
     messages: tuple[Message, ...] = ()  # that leave; that return, where a rewind is taken back
     foreign: tuple[str, ...] = ()  # files in which others would lose what they changed since
-    lost: tuple[str, ...] = ()  # files that were too large to be kept: they stay as they are
+    lost: tuple[
+        str, ...
+    ] = ()  # files that stay as they are: no snapshot holds their content (too large, secret)
+    paths: tuple[str, ...] = ()  # every path that is touched
     before: str = ""  # names of the snapshots
     after: str = ""
     done: bool = False
@@ -107,22 +110,37 @@ def _files(room: Workroom, plan: Rewound, since: Sequence[Recorded], target: str
             "the files of that turn are not kept any more",
             hint="rewind the conversation alone, or choose a later turn",
         )
-    files = tuple(keeper.compare(plan.before, target))
-    foreign = tuple(sorted(_foreign(keeper, since, files, plan.before, target)))
-    lost = tuple(f.path for f in files if not f.kept and f.action != "deleted")
-    diff = keeper.diff(plan.before, target, longest=LONGEST) if files else ""
-    return replace(plan, files=files, diff=diff, foreign=foreign, lost=lost, after=target)
+    paths = sorted({path for one in since for path, _, _ in _touches(keeper, one)})
+    plan = _restored(keeper, plan, target, paths)
+    foreign = tuple(_foreign(keeper, since, plan))
+    return replace(plan, foreign=foreign)
 
 
-def _foreign(
-    keeper: Snapshots, since: Sequence[Recorded], files: Sequence[FileChange], now: str, target: str
-) -> Iterator[str]:
+def _restored(keeper: Snapshots, plan: Rewound, target: str, paths: Sequence[str]) -> Rewound:
+    """What bringing some files to a snapshot would do. What no snapshot holds is never touched, whoever forces it."""
+    from backscroll.workspace.restoring import plan_restore
+
+    steps = plan_restore(keeper, target, paths=tuple(paths))
+    lost = {*steps.unsaved, *(left.path for left in steps.impossible)}
+    going = {step.path for step in steps.steps} - lost
+    files = tuple(
+        f
+        for f in keeper.compare(plan.before, target)
+        if f.path in going or (f.old_path and f.old_path in going)
+    )
+    diff = keeper.diff(plan.before, target, sorted(going), longest=LONGEST) if going else ""
+    return replace(
+        plan, files=files, diff=diff, lost=tuple(sorted(lost)), after=target, paths=tuple(sorted(going))
+    )
+
+
+def _foreign(keeper: Snapshots, since: Sequence[Recorded], plan: Rewound) -> Iterator[str]:
     """Files in which there is something that this thread's own work does not explain.
 
     Walks through the changes since the target, file by file: a person's change, or a content that none of our changes left
     behind, marks the file, until a rewind brings back a content that was not marked.
     """
-    state, present = keeper.files(target), keeper.files(now)
+    state, present = keeper.files(plan.after), keeper.files(plan.before)
     marked: dict[str, bool] = {}
     seen: dict[tuple[str, str], bool] = {}
     for one in since:
@@ -133,7 +151,7 @@ def _foreign(
             marked[path] = seen.get((path, after), False) if one.by == "rewind" else was or strange
             seen[path, after] = marked[path]
             state[path] = after
-    for path in journals.touched(files):
+    for path in plan.paths:
         if marked.get(path, False) or state.get(path, "") != present.get(path, ""):
             yield path
 
@@ -163,10 +181,10 @@ def _refuse(plan: Rewound, *, force: bool) -> None:
 
 
 def _done(room: Workroom, plan: Rewound, journal: Journal) -> Rewound:
-    if not plan.files and not plan.messages:
+    if not plan.paths and not plan.messages:
         return replace(plan, done=True)
-    if plan.files:
-        journal = journals.with_files(journal, plan.before, plan.after)
+    if plan.paths:
+        journal = replace(journal, before=plan.before, after=plan.after, paths=plan.paths)
     journal = replace(journal, messages=tuple(str(m.id) for m in plan.messages))
     event = journals.carry_out(room, journal)
     return replace(plan, done=True, event=None if event is None else event.id)
@@ -247,12 +265,10 @@ def _back(room: Workroom, view: View, last: _Last, plan: Rewound, *, force: bool
             "the files from before the rewind are not kept any more",
             hint="`backscroll undo` brings back the conversation alone",
         )
-    files = tuple(keeper.compare(plan.before, then.before))
+    paths = sorted({path for path, _, _ in _touches(keeper, last.files)})
+    plan = _restored(keeper, plan, then.before, paths) if paths else plan
     left, present = keeper.files(then.after), keeper.files(plan.before)
-    foreign = tuple(p for p in journals.touched(files) if left.get(p, "") != present.get(p, ""))
-    lost = tuple(f.path for f in files if not f.kept and f.action != "deleted")
-    diff = keeper.diff(plan.before, then.before, longest=LONGEST) if files else ""
-    return replace(plan, files=files, diff=diff, foreign=foreign, lost=lost, after=then.before)
+    return replace(plan, foreign=tuple(p for p in plan.paths if left.get(p, "") != present.get(p, "")))
 
 
 def _newer(view: View, seq: int) -> Iterator[Ref]:

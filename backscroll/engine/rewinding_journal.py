@@ -1,27 +1,28 @@
-"""The journal of a rewind: what a crash in the middle needs, so that files and conversation agree after the next start.
+"""Carrying out a rewind so that files and conversation agree, whenever the program is killed.
 
-First the journal is written, then the files are brought back, then one transaction of the log names the journal, then the journal
-goes. So whoever finds one can tell what is missing: a log that names it has everything; a log that does not gets it,
-unless the conversation has moved on meanwhile; then the files go back to where they were. Refuses: deciding what a rewind does
-(`engine/rewinding`). Before: `workspace/restoring`. After: `engine/rewinding`, `engine/changing`.
+First the journal of the files is written (`workspace/restoring`; it holds what the log is to be told), then the files are
+brought back, then one transaction of the log names the rewind, then the journal goes. Whoever finds a journal can tell what is
+missing: a log that names the rewind has everything; one that does not is told now, unless the conversation has moved on
+meanwhile: then the files go back to where they were. Refuses: deciding what a rewind does (`engine/rewinding`). Before:
+`workspace/restoring`. After: `engine/rewinding`, `engine/changing`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-from collections.abc import Collection
-from dataclasses import asdict, dataclass, replace
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from backscroll.engine import operations
-from backscroll.engine.changing_log import write_change
+from backscroll.engine.changing_log import Draft, write_change
 from backscroll.engine.changing_reading import leaving
 from backscroll.engine.lineage import View
 from backscroll.engine.pen import Pen
-from backscroll.errors import BackscrollError, Conflict
+from backscroll.errors import BackscrollError, Conflict, FormatError
+from backscroll.record.history import FORGOTTEN
 from backscroll.vocab.change import Cause, FileChange
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
@@ -29,7 +30,7 @@ from backscroll.vocab.ids import Ref, parse_ref
 if TYPE_CHECKING:
     from backscroll.engine.changing import Workroom
 
-Outcome: TypeAlias = Literal["finished", "rolled back", "nothing"]
+Outcome: TypeAlias = Literal["finished", "rolled back"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Journal:
     what: str
     before: str = ""  # snapshots; empty where no file is touched
     after: str = ""
+    paths: tuple[str, ...] = ()  # files that are touched
     messages: tuple[str, ...] = ()  # that leave, or (taking back) return
     redo: str = ""  # the rewind that is taken back
 
@@ -62,69 +64,10 @@ class Recovery:
     left: tuple[str, ...] = ()  # files that somebody changed since the crash: left as they are
 
 
-# -- the file ----------------------------------------------------------------------------------------------------
-
-
 def journal_of(room: Workroom) -> Path:
     """Where the journal of a folder and a store lies while a rewind is going on."""
     store = hashlib.sha256(room.thread.store.location.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return room.home / "rewinds" / f"{room.place}-{store}.json"
-
-
-def keep(path: Path, journal: Journal) -> None:
-    """Write the journal; it is on the disk when this returns."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = path.with_suffix(".new")
-    with fresh.open("wb") as file:
-        file.write(json.dumps(asdict(journal), ensure_ascii=True).encode())
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    _sync_folder(path.parent)
-
-
-def drop(path: Path) -> None:
-    """The rewind is done: the journal goes."""
-    path.unlink(missing_ok=True)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":
-        return  # a folder cannot be opened there
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def load(path: Path) -> Journal | None:
-    """The journal that lies there; None where there is none, or none that can be read (it is set aside then)."""
-    try:
-        data: dict[str, Any] = json.loads(path.read_bytes())
-        names = tuple(str(name) for name in data.pop("messages"))
-        return Journal(messages=names, **data)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError, KeyError):
-        path.replace(path.with_suffix(".damaged"))
-        return None
-
-
-# -- files -------------------------------------------------------------------------------------------------------
-
-
-def bring(room: Workroom, target: str, paths: Collection[str] = ()) -> None:
-    """Bring files (all, or some) to what they are in a snapshot."""
-    from backscroll.workspace import restoring
-
-    plan = restoring.plan_restore(room.keeper, target, paths=tuple(paths))
-    restoring.execute(plan, _inner(room))
-
-
-def _inner(room: Workroom) -> Path:
-    return journal_of(room).with_suffix(".files")
 
 
 def touched(files: Collection[FileChange]) -> list[str]:
@@ -132,56 +75,77 @@ def touched(files: Collection[FileChange]) -> list[str]:
     return sorted({path for f in files for path in (f.path, f.old_path) if path})
 
 
-# -- the stroke --------------------------------------------------------------------------------------------------
+# -- doing it ----------------------------------------------------------------------------------------------------
 
 
-def write_stroke(room: Workroom, journal: Journal) -> Event | None:
+def carry_out(room: Workroom, journal: Journal) -> Event | None:
+    """Do a rewind: the journal, the files, the log; where the log refuses, the files go back to where they were."""
+    from backscroll.workspace import restoring
+
+    if not journal.paths:
+        return write_stroke(room, journal, None)
+    path = journal_of(room)
+    plan = restoring.plan_restore(room.keeper, journal.after, paths=journal.paths)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    done = restoring.execute(plan, path, facts=asdict(journal), keep_journal=True)
+    try:
+        event = write_stroke(room, journal, _changed(room, journal, left=bool(done.left)))
+    except BackscrollError:
+        restoring.recover(path, back=True)
+        raise
+    restoring.close_journal(path)
+    return event
+
+
+def _changed(room: Workroom, journal: Journal, *, left: bool) -> Draft:
+    """What became of the files, as the log is to be told; what somebody else changed meanwhile is not part of it."""
+    began = time.time()
+    after = journal.after if left else room.keeper.take()
+    among = set(journal.paths)
+    files = [f for f in room.keeper.compare(journal.before, after) if f.path in among or f.old_path in among]
+    return room.draft(
+        journal.before,
+        after,
+        files,
+        Cause("rewind"),
+        rewind=journal.id,
+        redo=journal.redo,
+        turn=journal.turn,
+        at=began,
+    )
+
+
+def write_stroke(room: Workroom, journal: Journal, draft: Draft | None) -> Event | None:
     """The one transaction of a rewind: what became of the files, and the words that leave or return."""
-    engine = room.thread.engine
-    draft = None
-    if journal.before != journal.after:
-        files = room.keeper.compare(journal.before, journal.after)
-        draft = room.draft(
-            journal.before,
-            journal.after,
-            files,
-            Cause("rewind"),
-            rewind=journal.id,
-            redo=journal.redo,
-            turn=journal.turn,
-        )
 
     def work(pen: Pen) -> Event | None:
         written = None if draft is None else write_change(pen, draft)
-        if not journal.messages:
-            return written
-        return _words(pen, journal)
+        return _words(pen, journal) if journal.messages else written
 
-    return engine.thread(journal.thread, actor=journal.actor).stroke(work)
+    return room.thread.engine.thread(journal.thread, actor=journal.actor).stroke(work)
 
 
 def _words(pen: Pen, journal: Journal) -> Event:
-    refs = journal.refs
-    if not journal.redo and not still_there(pen.view, refs):
+    if not journal.redo and not _still_there(pen.view, journal.refs):
         raise Conflict("the conversation changed while it was being rewound", hint="rewind again")
     group = {"group": pen.state.head + 1}
     kind = Kind.RESTORED if journal.redo else Kind.DELETED
-    gone = sum(operations.set_flag(pen, kind, ref, head=group) is not None for ref in _known(pen.view, refs))
-    head = {**group, "rewind": journal.id, "turn": journal.turn, "what": journal.what, "count": gone}
+    known = [ref for ref in journal.refs if _can_be_touched(pen, ref)]
+    moved = sum(operations.set_flag(pen, kind, ref, head=group) is not None for ref in known)
+    head = {**group, "rewind": journal.id, "turn": journal.turn, "what": journal.what, "count": moved}
     return pen.write(Kind.REWOUND, head={**head, **({"redo": journal.redo} if journal.redo else {})})
 
 
-def _known(view: View, refs: list[Ref]) -> list[Ref]:
-    """Messages that can still be touched: one that was forgotten meanwhile cannot return."""
-    from backscroll.record.history import FORGOTTEN
+def _can_be_touched(pen: Pen, ref: Ref) -> bool:
+    """False for a message that was forgotten meanwhile: it cannot return."""
+    entry = pen.entry(ref)
+    return entry is not None and not entry.flags & FORGOTTEN
 
-    return [ref for ref in refs if (e := view.entry(ref)) is not None and not e.flags & FORGOTTEN]
 
-
-def still_there(view: View, refs: list[Ref]) -> bool:
+def _still_there(view: View, refs: Sequence[Ref]) -> bool:
     """True where the conversation from the first of these on is exactly these."""
     first = view.entry(refs[0])
-    return first is not None and first.live and [e.message for e in leaving(view, first)] == refs
+    return first is not None and first.live and [e.message for e in leaving(view, first)] == list(refs)
 
 
 # -- after a crash -----------------------------------------------------------------------------------------------
@@ -190,89 +154,51 @@ def still_there(view: View, refs: list[Ref]) -> bool:
 def recover(room: Workroom) -> Recovery | None:
     """See to a rewind that was interrupted; for whoever holds the folder's lock."""
     from backscroll.workspace import restoring
+    from backscroll.workspace.restoring_journal import close_journal, read_journal
 
     path = journal_of(room)
-    journal = load(path)
-    if journal is None:
+    found = read_journal(path)
+    if found is None:
         return None
-    inner = _inner(room)
-    if inner.exists():
-        restoring.recover(inner)
-    state = _state(room, journal)
-    if state.written or (state.begun and _finishable(room, journal)):
-        _forward(room, journal, state)
-        outcome: Outcome = "finished"
-    elif state.begun:
-        bring(room, journal.before, state.ours) if state.ours else None
-        outcome = "rolled back"
-    else:
-        outcome = "nothing"
-    drop(path)
-    return Recovery(outcome, journal.thread, journal.turn, tuple(state.strange))
+    journal = _read(found.facts)
+    written = _in_log(room, journal)
+    back = not written and not _finishable(room, journal)
+    done = restoring.recover(path, back=back, close=False)
+    left = tuple(one.path for one in done.left)
+    if not written and not back:
+        write_stroke(room, journal, _changed(room, journal, left=bool(left)))
+    close_journal(path)
+    return Recovery("rolled back" if back else "finished", journal.thread, journal.turn, left)
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    written: bool  # the log names the rewind
-    begun: bool  # some file is no longer what it was before
-    ours: list[str]  # files that are as they were before or as they are to be
-    strange: list[str]  # files that are neither
-
-
-def _state(room: Workroom, journal: Journal) -> _State:
-    keeper = room.keeper
-    now, before, after = (keeper.files(s) for s in (keeper.take(), journal.before, journal.after))
-    paths = touched(keeper.compare(journal.before, journal.after))
-    strange = [p for p in paths if now.get(p) not in (before.get(p), after.get(p))]
-    begun = any(now.get(p) != before.get(p) for p in paths if p not in strange)
-    return _State(_in_log(room, journal), begun, [p for p in paths if p not in strange], strange)
+def _read(facts: Mapping[str, Any]) -> Journal:
+    try:
+        data = dict(facts)
+        paths, messages = (tuple(str(one) for one in data.pop(name)) for name in ("paths", "messages"))
+        return Journal(**data, paths=paths, messages=messages)
+    except (TypeError, KeyError) as error:
+        raise FormatError(
+            "the journal of an interrupted rewind was written by another version",
+            hint="finish the rewind with the version that began it",
+        ) from error
 
 
 def _in_log(room: Workroom, journal: Journal) -> bool:
     def look(view: View) -> bool:
         return any(e.head.get("rewind") == journal.id for e in reversed(view.others()))
 
-    engine = room.thread.engine
-    if engine.store.read(lambda reader: reader.thread(journal.thread)) is None:
-        return False
-    return engine.thread(journal.thread).reading(look)
+    return _there(room, journal) and room.thread.engine.thread(journal.thread).reading(look)
 
 
 def _finishable(room: Workroom, journal: Journal) -> bool:
     """True where the conversation still is as it was when the rewind began."""
-    engine = room.thread.engine
-    if engine.store.read(lambda reader: reader.thread(journal.thread)) is None:
+    if not _there(room, journal):
         return False
     if journal.redo or not journal.messages:
         return True
-    return engine.thread(journal.thread).reading(lambda view: still_there(view, journal.refs))
+    thread = room.thread.engine.thread(journal.thread)
+    return thread.reading(lambda view: _still_there(view, journal.refs))
 
 
-def _forward(room: Workroom, journal: Journal, state: _State) -> None:
-    if state.ours:
-        bring(room, journal.after, state.ours)
-    if not state.written:
-        write_stroke(room, journal)
-
-
-def carry_out(room: Workroom, journal: Journal) -> Event | None:
-    """Do a rewind: the journal, the files, the log; where the log refuses, the files go back to where they were."""
-    if journal.before == journal.after:
-        return write_stroke(room, journal)
-    path = journal_of(room)
-    paths = touched(room.keeper.compare(journal.before, journal.after))
-    keep(path, journal)
-    try:
-        bring(room, journal.after, paths)
-        event = write_stroke(room, journal)
-    except BackscrollError:
-        bring(room, journal.before, paths)
-        drop(path)
-        raise
-    drop(path)
-    return event
-
-
-def with_files(journal: Journal, before: str, after: str) -> Journal:
-    """The same rewind with the snapshots it goes between."""
-    return replace(journal, before=before, after=after)
+def _there(room: Workroom, journal: Journal) -> bool:
+    return room.thread.store.read(lambda reader: reader.thread(journal.thread)) is not None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 #: The commands by what they are for, in the order of the help page.
 SECTIONS: Mapping[str, Sequence[str]] = {
-    "act": ("chat", "run", "permissions"),
+    "act": ("chat", "run", "permissions", "mcp"),
     "read": ("threads", "show", "search", "recall", "log", "revisions", "diff", "summary", "tools"),
     "bring": ("import", "export", "sync", "new", "append"),
     "change": (
@@ -24,6 +24,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
 MODULES: Mapping[str, str] = {
     "chat": "chat",
     "run": "run",
+    "mcp": "mcp",
     "permissions": "permissions",
     "threads": "threads",
     "summary": "summary",

@@ -1,0 +1,129 @@
+"""`changes`, `blame`, `commit`: what became of the files, who wrote a line, and the agent's work into git."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.surfaces.cli.command import command, flag, limit_option, option, thread_argument
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.times import parsed
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.engine.committing import Committed
+
+_LINE = re.compile(r"(.+):(\d{1,9})")
+
+
+@command(
+    "changes",
+    thread_argument(required=False),
+    option("--turn", type=click.IntRange(min=0), metavar="N"),
+    option("--file", metavar="PATH"),
+    option("--since", metavar="TIME"),
+    option("--until", metavar="TIME"),
+    flag("--diff"),
+    flag("--forget-snapshots"),
+    limit_option(30),
+)
+def changes_command(
+    session: Session,
+    thread: str | None,
+    turn: int | None,
+    file: str | None,
+    since: str | None,
+    until: str | None,
+    diff: bool,
+    forget_snapshots: bool,
+    limit: int,
+) -> None:
+    """What became of the files of a thread's folder, the newest first."""
+    from backscroll.engine.changing_reading import changes, wish
+    from backscroll.surfaces.cli import workroom_words as words
+
+    screen = session.screen
+    with session.engine() as engine:
+        found = words.thread_here(engine, thread)
+        if forget_snapshots:
+            words.room_of(screen, found).forget_snapshots()
+            screen.remark(t("workroom.snapshots_forgotten"))
+            return
+        path = None if file is None else words.named_inside(found, file)
+        asked = wish(turn, path, parsed(since), parsed(until, end=True), limit or None)
+        listed = changes(found, asked)
+    if session.as_json:
+        for change in listed:
+            screen.json_line(words.change_json(change))
+        return
+    if not listed:
+        screen.remark(t("workroom.no_changes"), "dim")
+    for number, change in enumerate(listed):
+        if number:
+            screen.line()
+        screen.lines(words.change_lines(screen, change, diff=diff))
+
+
+@command("blame", click.Argument(["place"], metavar="FILE[:LINE]"), option("--thread", metavar="THREAD"))
+def blame_command(session: Session, place: str, thread: str | None) -> None:
+    """Which turn wrote each line of a file."""
+    from backscroll.surfaces.cli import workroom_words as words
+
+    screen = session.screen
+    split = None if Path(place).exists() else _LINE.fullmatch(place)
+    path, line = (split[1], int(split[2])) if split else (place, None)
+    with session.engine() as engine:
+        found = words.thread_here(engine, thread)
+        room = words.room_of(screen, found)
+        lines = room.blame(words.named_inside(found, path), line)
+    if session.as_json:
+        for one in lines:
+            screen.json_line(words.blame_json(one))
+    else:
+        screen.lines(words.blame_lines(screen, lines))
+
+
+@command(
+    "commit",
+    thread_argument(required=False),
+    option("-m", "--message", metavar="TEXT", default=""),
+    option("--turn", type=click.IntRange(min=0), metavar="N"),
+    flag("--all", "everybody"),
+    flag("--hooks"),
+    flag("--dry-run"),
+)
+def commit_command(
+    session: Session,
+    thread: str | None,
+    message: str,
+    turn: int | None,
+    everybody: bool,
+    hooks: bool,
+    dry_run: bool,
+) -> None:
+    """Commit what the agent changed to your git repository."""
+    from backscroll.surfaces.cli import workroom_words as words
+
+    with session.engine() as engine:
+        found = words.thread_here(engine, thread)
+        room = words.room_of(session.screen, found)
+        done = room.commit(message, turn=turn, all=everybody, hooks=hooks, dry_run=dry_run)
+    _committed(session, done)
+
+
+def _committed(session: Session, done: Committed) -> None:
+    screen = session.screen
+    if session.as_json:
+        screen.json({"commit": done.id or None, "message": done.message, "files": list(done.files)})
+        return
+    if done.id:
+        screen.line(count("workroom.committed", len(done.files), commit=done.id[:10]))
+    else:
+        screen.line(count("workroom.would_commit", len(done.files)))
+    for path in done.files:
+        screen.line(f"  {one_line(path)}")
+    screen.lines(screen.style(f"  | {safe(line)}", "dim") for line in done.message.strip().split("\n"))

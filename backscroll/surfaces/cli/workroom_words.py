@@ -1,0 +1,256 @@
+"""Changes, blame and rewinds in words and as JSON, and which conversation works in this folder.
+
+Owns finding the thread and the folder for a command, and the lines that commands print about files. Refuses: options
+(`commands/changes`, `commands/rewinding`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backscroll.errors import NotFound
+from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.conversation import excerpt, role_name
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.engine.blaming import Blamed
+    from backscroll.engine.changing import Workroom
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.rewinding import Rewound
+    from backscroll.engine.thread import Thread
+    from backscroll.vocab.change import CodeChange, FileChange
+    from backscroll.vocab.message import Message
+    from backscroll.vocab.part import Json
+
+_SIGNS = {"added": "+", "changed": "~", "deleted": "-", "renamed": ">"}
+_STYLES = {"added": "added", "deleted": "removed", "renamed": "match"}
+_FILES, _MESSAGES = 30, 20
+
+
+# -- which conversation ------------------------------------------------------------------------------------------
+
+
+def thread_here(engine: Engine, name: str | None) -> Thread:
+    """The thread that was named, else the newest that works in this folder or in one above it."""
+    if name is not None:
+        return thread_named(engine, name)
+    here = Path.cwd()
+    folders = [str(folder) for folder in (here, *here.parents)]
+    newest: dict[str, str] = {}
+    for info in engine.threads():
+        folder = info.metadata.get("workspace")
+        if isinstance(folder, str) and not info.forgotten:
+            newest.setdefault(folder, info.id)
+    for folder in folders:
+        if folder in newest:
+            return engine.thread(newest[folder])
+    raise NotFound(t("workroom.none_here", folder=here), hint=t("workroom.none_here_hint"))
+
+
+def folder_of(thread: Thread) -> Path:
+    """The folder that a thread works in; this one where it names none."""
+    folder = thread.info.metadata.get("workspace")
+    return Path(folder) if isinstance(folder, str) and folder else Path.cwd()
+
+
+def room_of(screen: Screen, thread: Thread) -> Workroom:
+    """The workroom of a thread; says so where it finished what a crash had left."""
+    room = thread.workroom(folder_of(thread))
+    if room.recovered is not None:
+        key = "recovered" if room.recovered.outcome == "finished" else "rolled_back"
+        screen.remark(t(f"workroom.{key}", turn=room.recovered.turn), "warn")
+        for path in room.recovered.left:
+            screen.remark(t("workroom.left", path=one_line(path)), "warn")
+    return room
+
+
+def named_inside(thread: Thread, path: str) -> str:
+    """A file as somebody in this folder names it, as the folder of the thread names it."""
+    root = folder_of(thread)
+    here = Path.cwd() / path
+    for whole in (here, here.parent.resolve() / here.name):
+        if whole.is_relative_to(root):
+            return whole.relative_to(root).as_posix()
+    return path
+
+
+# -- changes -----------------------------------------------------------------------------------------------------
+
+
+def change_lines(screen: Screen, change: CodeChange, *, diff: bool) -> Iterator[str]:
+    """One change: when, by whom, what; its files; and the diff where it is wanted."""
+    turn = t("workroom.no_turn") if change.turn is None else t("workroom.turn", turn=change.turn)
+    by = _by(change.cause.by, change.cause.tool)
+    words = [screen.style(turn, "strong"), by, shown(change.at, short=True), change.id.short]
+    yield " · ".join(words)
+    if change.description:
+        yield f"  {one_line(change.description)}"
+    yield from file_lines(screen, change.files)
+    if diff and change.diff:
+        yield from diff_lines(screen, change.diff)
+
+
+def _by(by: str, tool: str) -> str:
+    return one_line(tool) if by == "tool" and tool else t(f"workroom.by_{by}")
+
+
+def file_lines(screen: Screen, files: Sequence[FileChange]) -> Iterator[str]:
+    """What became of each file, one to a line."""
+    for file in files[:_FILES]:
+        name = f"{file.old_path} → {file.path}" if file.old_path else file.path
+        size = "" if file.binary or not (file.added or file.removed) else f"  +{file.added} −{file.removed}"
+        more = t("workroom.binary") if file.binary else "" if file.kept else t("workroom.not_kept")
+        line = f"  {_SIGNS[file.action]} {one_line(name)}"
+        yield f"{screen.style(line, _STYLES.get(file.action, ''))}{size}{'  ' + more if more else ''}"
+    if len(files) > _FILES:
+        yield f"  {t('importing.and_more', n=len(files) - _FILES)}"
+
+
+def diff_lines(screen: Screen, diff: str) -> Iterator[str]:
+    """A diff in colour; whatever the files hold, nothing of it reaches the terminal as a command."""
+    for line in diff.split("\n"):
+        style = {"+": "added", "-": "removed", "@": "match"}.get(line[:1], "")
+        plain = safe(line)
+        yield screen.style(plain, "strong" if line.startswith(("diff ", "+++", "---")) else style)
+
+
+def change_json(change: CodeChange) -> dict[str, Json]:
+    """A change for programs."""
+    return {
+        "id": str(change.id),
+        "at": change.at,
+        "turn": change.turn,
+        "description": change.description,
+        "by": change.cause.by,
+        "tool": change.cause.tool or None,
+        "message": None if change.cause.message is None else str(change.cause.message),
+        "call": change.cause.call_id or None,
+        "files": [file_json(f) for f in change.files],
+        "before": change.before or None,
+        "after": change.after or None,
+        "diff": change.diff,
+        "root": change.root or None,
+    }
+
+
+def file_json(file: FileChange) -> dict[str, Json]:
+    """What became of a file, for programs."""
+    return {
+        "path": file.path,
+        "action": file.action,
+        "old_path": file.old_path or None,
+        "added": file.added,
+        "removed": file.removed,
+        "binary": file.binary,
+        "kept": file.kept,
+        "before": file.before or None,
+        "after": file.after or None,
+    }
+
+
+# -- blame -------------------------------------------------------------------------------------------------------
+
+
+def blame_lines(screen: Screen, lines: Sequence[Blamed]) -> Iterator[str]:
+    """Line by line: the turn, and the line; where the origin changes, what was asked and why."""
+    wide = len(str(lines[-1].line)) if lines else 1
+    before: object = object()
+    for one in lines:
+        origin = (one.by, None if one.change is None else one.change.id)
+        if origin != before:
+            yield from _origin(screen, one)
+            before = origin
+        yield f"{screen.style(f'{one.line:>{wide}}', 'dim')}  {safe(one.text)}"
+
+
+def _origin(screen: Screen, one: Blamed) -> Iterator[str]:
+    if one.by is None:
+        yield screen.style(t("workroom.before_all"), "dim")
+        return
+    if one.change is None:
+        yield screen.style(t("workroom.unseen"), "warn")
+        return
+    turn = t("workroom.no_turn") if one.turn is None else t("workroom.turn", turn=one.turn)
+    words = [turn, _by(one.by, one.tool), shown(one.at, short=True), one.thread[:8]]
+    yield screen.style(" · ".join(words), "strong")
+    if one.asked:
+        yield screen.style(f"  {t('workroom.asked', text=_short(screen, one.asked))}", "user")
+    if one.why:
+        yield screen.style(f"  {t('workroom.why', text=_short(screen, one.why))}", "assistant")
+
+
+def _short(screen: Screen, text: str) -> str:
+    from backscroll.surfaces.cli.cells import cut
+
+    return cut(one_line(text), screen.room(14))
+
+
+def blame_json(one: Blamed) -> dict[str, Json]:
+    """A line and its origin, for programs."""
+    return {
+        "line": one.line,
+        "text": one.text,
+        "by": one.by,
+        "turn": one.turn,
+        "thread": one.thread or None,
+        "message": None if one.message is None else str(one.message),
+        "tool": one.tool or None,
+        "asked": one.asked,
+        "why": one.why,
+        "at": one.at or None,
+        "change": None if one.change is None else str(one.change.id),
+    }
+
+
+# -- rewinds -----------------------------------------------------------------------------------------------------
+
+
+def preview_lines(screen: Screen, plan: Rewound, *, diff: bool = True) -> Iterator[str]:
+    """What a rewind would do: files with their diff, words that leave or return, what others would lose."""
+    if plan.files:
+        yield screen.style(count("workroom.files", len(plan.files)), "strong")
+        yield from file_lines(screen, plan.files)
+        if diff and plan.diff:
+            yield from diff_lines(screen, plan.diff)
+    if plan.messages:
+        key = "workroom.returning" if plan.redone else "workroom.leaving"
+        yield screen.style(count(key, len(plan.messages)), "strong")
+        yield from _message_lines(screen, plan.messages)
+    for path in plan.foreign:
+        yield screen.style(t("workroom.foreign", path=one_line(path)), "warn")
+    for path in plan.lost:
+        yield screen.style(t("workroom.lost", path=one_line(path)), "warn")
+    if not plan.files and not plan.messages:
+        yield t("workroom.nothing")
+
+
+def _message_lines(screen: Screen, messages: Sequence[Message]) -> Iterator[str]:
+    for message in messages[:_MESSAGES]:
+        said = excerpt(message.content, screen.room(30))
+        yield f"  {t('words.says', role=role_name(message.role), text=said)}"
+    if len(messages) > _MESSAGES:
+        yield f"  {t('importing.and_more', n=len(messages) - _MESSAGES)}"
+
+
+def rewound_json(plan: Rewound) -> dict[str, Json]:
+    """A rewind for programs."""
+    return {
+        "turn": plan.turn,
+        "what": plan.what,
+        "done": plan.done,
+        "redone": plan.redone,
+        "files": [file_json(f) for f in plan.files],
+        "diff": plan.diff,
+        "messages": [str(m.id) for m in plan.messages],
+        "foreign": list(plan.foreign),
+        "lost": list(plan.lost),
+        "before": plan.before or None,
+        "after": plan.after or None,
+        "event": None if plan.event is None else str(plan.event),
+    }

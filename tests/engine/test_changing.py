@@ -1,0 +1,300 @@
+"""The workroom: what changes in a folder is written down once, with its cause, and can be found again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import backscroll
+from backscroll.engine.changing import Workroom
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.vocab.change import Cause
+from backscroll.vocab.event import Kind
+from backscroll.vocab.ids import Ref
+from tests.engine.workrooms import Desk, git
+
+
+@pytest.fixture(params=[True, False], ids=["git", "hashes"])
+def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
+    made = Desk(tmp_path, git=request.param)
+    yield made
+    made.close()
+
+
+def test_a_tool_is_named_as_the_cause_of_what_it_did(desk: Desk) -> None:
+    """The change carries message, call, tool, turn, files with hashes, diff, description and folder; it reads back the same."""
+    desk.write("a.py", "one\ntwo\n")
+    desk.says("make it two")
+    done = desk.edit("a.py", "one\nTWO\nthree\n", "I raise my voice")
+    assert done is not None
+    assert (done.cause.by, done.cause.tool, done.turn, done.root) == ("tool", "write_file", 1, str(desk.root))
+    assert desk.thread.message(done.cause.message or "").text == "I raise my voice"
+    (file,) = done.files
+    assert (file.path, file.action, file.added, file.removed) == ("a.py", "changed", 2, 1)
+    assert file.before != file.after
+    assert "-two" in done.diff
+    assert "+TWO" in done.diff
+    assert "a.py" in done.description
+    assert desk.room.changes()[0] == done
+
+
+def test_what_nobody_claims_was_done_by_hand(desk: Desk) -> None:
+    """What differs at a look and is nobody's yet is a person's; the first look has nothing to compare with."""
+    desk.write("old.txt", "there before")
+    desk.room.look()
+    assert desk.room.changes() == []
+    desk.write("new.txt", "mine")
+    (desk.root / "old.txt").unlink()
+    (found,) = desk.room.auto_detect_code_changes()
+    assert found.cause == Cause("person")
+    assert {(f.path, f.action) for f in found.files} == {("new.txt", "added"), ("old.txt", "deleted")}
+    assert desk.room.auto_detect_code_changes() == []
+
+
+def test_nothing_is_written_where_nothing_changed(desk: Desk) -> None:
+    """Looking again and again adds no event."""
+    desk.room.look()
+    head = desk.thread.head
+    first = desk.room.look()
+    assert desk.room.looked(first, Cause("turn")) is None
+    assert desk.room.look() == first
+    assert desk.thread.head == head
+
+
+def test_every_difference_is_written_down_once(desk: Desk) -> None:
+    """Two conversations in one folder: what one has recorded the other does not record again."""
+    desk.write("a", "1")
+    other = desk.beside()
+    before = desk.room.look()
+    other.says("hello")
+    other.edit("b", "theirs")
+    desk.write("c", "ours")
+    change = desk.room.looked(before, Cause("turn"))
+    assert change is not None
+    assert [f.path for f in change.files] == ["c"]
+    assert [f.path for c in other.room.changes() for f in c.files] == ["b"]
+
+
+def test_looks_from_many_threads_agree(desk: Desk) -> None:
+    """Parallel tools share a workroom: each file is recorded exactly once."""
+    desk.room.look()
+    desk.thread.append("user", "go")
+
+    def work(n: int) -> None:
+        before = desk.room.look()
+        desk.write(f"f{n}", str(n))
+        desk.room.looked(before, Cause("tool", tool=f"t{n}"))
+
+    workers = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    paths = sorted(f.path for c in desk.room.changes() for f in c.files)
+    assert paths == [f"f{n}" for n in range(6)]
+
+
+def test_changes_by_turn_file_and_time(desk: Desk) -> None:
+    """Questions can be combined; the newest comes first; a folder stands for its files; a renamed file is found by both names."""
+    desk.turn("one", a__py="1\n2\n3\n4\n5\n")
+    desk.says("two")
+    desk.edit("lib/b.py", "b")
+    desk.tool(lambda: (desk.root / "a.py").rename(desk.root / "z.py"), tool="run_command")
+    room = desk.room
+    assert [c.files[0].path for c in room.changes()] == ["z.py", "lib/b.py", "a.py"]
+    assert [c.files[0].path for c in room.changes(turn=1)] == ["a.py"]
+    assert [c.files[0].action for c in room.changes(file="a.py")] == ["renamed", "added"]
+    assert [c.files[0].path for c in room.changes(file="./lib/")] == ["lib/b.py"]
+    assert [c.files[0].path for c in room.changes(file=str(desk.root / "z.py"))] == ["z.py"]
+    assert len(room.changes(limit=2)) == 2
+    assert room.changes(limit=0) == []
+    middle = room.changes(turn=2)[-1].at
+    assert [c.turn for c in room.changes(since=middle)] == [2, 2]
+    assert room.changes(until="2001-01-01") == []
+    with pytest.raises(NotFound):
+        room.changes(turn=9)
+    with pytest.raises(InvalidInput):
+        room.changes(limit=-1)
+    with pytest.raises(InvalidInput):
+        room.changes(file="/etc/passwd")
+
+
+def test_what_programs_report_stands_beside(desk: Desk) -> None:
+    """`log_code_change` works as before, and its changes are listed with the others."""
+    desk.turn("one", a__py="1")
+    logged = desk.thread.log_code_change("Fixed the parser", "解析.py", details={"lines": 3})
+    newest = desk.room.changes()[0]
+    assert (newest.id, newest.description, newest.cause.by) == (logged.id, "Fixed the parser", "program")
+    assert [f.path for f in newest.files] == ["解析.py"]
+    assert newest.turn == 1
+    assert [c.description for c in desk.thread.code_changes()][-1] == "Fixed the parser"
+    assert [c.file_path for c in desk.thread.code_changes()] == ["a.py", "解析.py"]
+
+
+def test_the_head_holds_no_words(desk: Desk) -> None:
+    """Paths, diff, folder and description are sealed; what stays after a forget is structure alone."""
+    desk.turn("one", secret__py="password = 1\n")
+    event = next(e for e in desk.thread.events() if e.kind is Kind.CODE_CHANGED)
+    assert "secret" not in str(event.head)
+    assert "password" not in str(event.head)
+    assert str(desk.root) not in str(event.head)
+    assert b"password" in (event.body or b"")
+
+
+def test_forgetting_a_message_erases_what_it_changed(desk: Desk) -> None:
+    """The words of a change go with the message that caused it; others stay, and the snapshots still bring the files back."""
+    desk.turn("one", a__py="keep\n")
+    desk.says("two")
+    done = desk.edit("b.py", "token = 'xyzzy-plugh-1234'\n")
+    assert done is not None
+    erased = desk.thread.forget(done.cause.message or "")
+    assert erased.beside == 1
+    assert [c.files[0].path for c in desk.room.changes()] == ["a.py"]
+    assert all(b"xyzzy" not in (e.body or b"") for e in desk.thread.events())
+    assert desk.engine.verify().ok
+    desk.room.rewind(2)
+    assert set(desk.tree()) == {"a.py"}
+
+
+def test_one_change_can_be_erased_alone(desk: Desk) -> None:
+    """The words of a single change can be erased by the number of its event."""
+    desk.turn("one", a__py="1\n")
+    change = desk.room.changes()[0]
+    desk.engine.forget_acts(desk.thread.id, [change.id.seq], actor="user")
+    assert desk.room.changes() == []
+    assert desk.engine.verify().ok
+
+
+def test_dropping_the_snapshots(desk: Desk) -> None:
+    """After it nothing of the contents is left beside the log; looking begins anew; going back says that it cannot."""
+    desk.turn("one", a__py="xyzzy\n")
+    desk.room.forget_snapshots()
+    kept = [p for p in desk.home.rglob("*") if p.is_file() and b"xyzzy" in p.read_bytes()]
+    assert kept == []
+    assert desk.room.changes() != []
+    with pytest.raises(NotFound, match="not kept"):
+        desk.room.rewind(1)
+    desk.turn("two", b__py="1")
+    desk.room.rewind(2)
+    assert set(desk.tree()) == {"a.py"}
+
+
+def test_a_fork_sees_the_changes_of_its_past(desk: Desk) -> None:
+    """A fork at an earlier turn has the changes up to it, and none of the later ones of its parent."""
+    desk.turn("one", a__py="1")
+    desk.turn("two", b__py="2")
+    last_of_one = desk.thread.turn(1).messages[-1].id
+    early, late = desk.thread.fork(last_of_one), desk.thread.fork()
+    for fork, paths in ((early, ["a.py"]), (late, ["b.py", "a.py"])):
+        room = Workroom(fork, desk.root, keeper=desk.room.keeper, home=desk.home)
+        assert [c.files[0].path for c in room.changes()] == paths
+
+
+def test_changes_survive_export_and_import(desk: Desk, tmp_path: Path) -> None:
+    """A native file carries them, rewinds included; the other store verifies and tells the same."""
+    desk.turn("one", a__py="1")
+    desk.turn("two", b__py="2")
+    desk.room.rewind(2)
+    target = tmp_path / "out.jsonl"
+    desk.engine.export([desk.thread.id], "native", str(target))
+    with backscroll.open(tmp_path / "other.db") as other:
+        other.import_path(target)
+        copy = other.thread(desk.thread.id)
+        assert [m.text for m in copy] == desk.words()
+        there = Workroom(copy, desk.root, keeper=desk.room.keeper, home=desk.home).changes()
+        assert there == desk.room.changes()
+        assert other.verify().ok
+        copy.undo()
+        assert "two" in [m.text for m in copy]
+
+
+def test_ignored_files_are_no_changes(desk: Desk) -> None:
+    """What is ignored is not looked at; a rule that comes or goes makes nothing added or deleted."""
+    desk.write(".gitignore", "*.log\n")
+    desk.write("big.log", "noise")
+    desk.write("data.csv", "1,2")
+    desk.room.look()
+    desk.write("big.log", "more noise")
+    assert desk.room.auto_detect_code_changes() == []
+    desk.says("ignore the data")
+    done = desk.edit(".gitignore", "*.log\n*.csv\n")
+    assert done is not None
+    assert [f.path for f in done.files] == [".gitignore"]
+    assert (desk.root / "data.csv").exists()
+
+
+def test_names_in_chinese_and_odd_names(desk: Desk) -> None:
+    """File names of any kind go into the log and come back."""
+    names = ["文档/说明书.md", "with space.txt", "quote'\".txt", "tab\there"]
+    desk.room.look()
+    for name in names:
+        desk.write(name, "内容\n")
+    (found,) = desk.room.auto_detect_code_changes()
+    assert {f.path for f in found.files} == set(names)
+    assert "+内容" in found.diff
+
+
+def test_descriptions_speak_the_language_of_the_thread(desk: Desk) -> None:
+    """A Chinese thread gets Chinese descriptions."""
+    desk.thread.describe(language="zh")
+    desk.turn("写一个函数", a__py="def 问候():\n    return 1\n")
+    assert any("\u4e00" <= c <= "\u9fff" for c in desk.room.changes()[0].description.replace("问候", ""))
+
+
+def test_long_diffs_are_cut_in_the_log(desk: Desk) -> None:
+    """The log holds a part of a very long diff and says so."""
+    desk.room.look()
+    desk.write("long.txt", "".join(f"line {n}\n" for n in range(30_000)))
+    (found,) = desk.room.auto_detect_code_changes()
+    assert len(found.diff) < 45_000
+    assert found.files[0].added == 30_000
+
+
+def test_a_folder_that_is_none(desk: Desk) -> None:
+    """What is no folder is refused with a hint."""
+    with pytest.raises(InvalidInput):
+        Workroom(desk.thread, desk.root / "nowhere", home=desk.home)
+
+
+def test_the_thread_finds_its_own_folder(desk: Desk) -> None:
+    """`thread.workroom()` takes the folder from the metadata; the shorthand of the notes detects changes."""
+    desk.thread.workroom().look()
+    desk.write("a.txt", "1")
+    assert [f.path for c in desk.thread.auto_detect_code_changes() for f in c.files] == ["a.txt"]
+
+
+def test_the_users_repository_is_never_touched(tmp_path: Path) -> None:
+    """Looking and going back leave HEAD, index and settings of the user's own repository as they are."""
+    desk = Desk(tmp_path)
+    git(desk.root, "init", "-q")
+    desk.write("a.py", "1\n")
+    git(desk.root, "add", ".")
+    git(desk.root, "commit", "-qm", "first")
+    desk.write("staged.py", "s\n")
+    git(desk.root, "add", "staged.py")
+    before = {p: p.read_bytes() for p in (desk.root / ".git").rglob("*") if p.is_file()}
+    desk.turn("one", a__py="2\n")
+    desk.room.rewind(1)
+    after = {p: p.read_bytes() for p in (desk.root / ".git").rglob("*") if p.is_file()}
+    assert before == after
+    desk.close()
+
+
+def test_a_lost_note_begins_anew(desk: Desk) -> None:
+    """A note of the store that cannot be read, or names a snapshot that is gone, does no harm."""
+    desk.turn("one", a__py="1")
+    desk.engine.store.write(lambda tx: tx.set_meta(f"workspace {desk.room.place}", "{"))
+    assert desk.room.auto_detect_code_changes() == []
+    desk.write("b", "2")
+    assert len(desk.room.auto_detect_code_changes()) == 1
+
+
+def test_a_change_names_its_event(desk: Desk) -> None:
+    """The id of a change is the name of its event in the log."""
+    desk.turn("one", a__py="1")
+    change = desk.room.changes()[0]
+    assert change.id == Ref(desk.thread.id, change.id.seq)
+    assert next(iter(desk.thread.events(change.id.seq, change.id.seq))).kind is Kind.CODE_CHANGED
