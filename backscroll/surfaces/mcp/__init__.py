@@ -1,0 +1,1 @@
+"""The memory for other agents: a Model Context Protocol server over stdio."""
