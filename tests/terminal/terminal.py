@@ -14,6 +14,7 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import termios
 import time
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from types import TracebackType
 
 import pyte
 
-PATIENCE = 60.0  # seconds until something that should happen counts as missing
+PATIENCE = 25.0  # seconds until something that should happen counts as missing
 ENTER = "\r"
 ESCAPE = "\x1b"
 CTRL_C = "\x03"
@@ -35,6 +36,10 @@ F2 = "\x1bOQ"
 F3 = "\x1bOR"
 F4 = "\x1bOS"
 PASTE = ("\x1b[200~", "\x1b[201~")
+
+
+#: In the child: the pty becomes the terminal of its session, so that Ctrl-C is a signal; then the program.
+_TAKE_TERMINAL = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
 
 
 class Screen(pyte.HistoryScreen):
@@ -84,16 +89,15 @@ class Terminal:
         self._master, slave = pty.openpty()
         self._size(slave, columns, lines)
         kept = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "TERM": "xterm-256color"}
-        kept |= {"LANG": "C.UTF-8", "PYTHONWARNINGS": "default", "PROMPT_TOOLKIT_NO_CPR": "0"}
+        kept |= {"LANG": "C.UTF-8"}
         self.process = subprocess.Popen(
-            command,
+            [sys.executable, "-I", "-S", "-c", _TAKE_TERMINAL, *command],
             stdin=slave,
             stdout=slave,
             stderr=slave,
             cwd=cwd,
             env=kept | dict(env or {}),
-            preexec_fn=_own_terminal,
-            close_fds=True,
+            start_new_session=True,
         )
         os.close(slave)
 
@@ -198,9 +202,3 @@ class Terminal:
     @staticmethod
     def _size(handle: int, columns: int, lines: int) -> None:
         fcntl.ioctl(handle, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-
-
-def _own_terminal() -> None:
-    """In the child: a session of its own, with the pty as its terminal."""
-    os.setsid()
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -21,7 +21,7 @@ from backscroll.errors import BackscrollError
 from backscroll.surfaces.chat import asking, composing, heading, taskbar
 from backscroll.surfaces.chat.drawing import Region
 from backscroll.surfaces.chat.first_minute import FirstMinute
-from backscroll.surfaces.chat.interrupting import Interrupts
+from backscroll.surfaces.chat.interrupting import Interrupts, ending_orderly, quiet_terminal
 from backscroll.surfaces.chat.keys import Aside
 from backscroll.surfaces.chat.line_input import LineInput
 from backscroll.surfaces.chat.pasting import clipboard_image
@@ -137,7 +137,7 @@ class Chat:
 
     def play(self, happenings: Iterable[Happening]) -> Finished | None:
         """Draw what an agent does as it happens, until it is finished or stopped."""
-        player = Player(self._region, self._folds, self._figures, self._counted)
+        player = Player(self._region, self._folds, self._figures, self._counted, self._person.proposed)
         self._player = player
 
         def stopping() -> None:
@@ -221,6 +221,10 @@ class Chat:
 
     def run(self) -> None:
         """Talk until the person leaves."""
+        with quiet_terminal(), ending_orderly():
+            self._run()
+
+    def _run(self) -> None:
         self.show(*heading.header(self))
         self.show(*(Text(line, style="cyan") for line in self._hints.welcome(offline=self._agent.offline)))
         try:

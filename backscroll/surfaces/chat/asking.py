@@ -37,7 +37,7 @@ def press(words: str, keys: Sequence[str]) -> str:
 
     bindings.add(Keys.Any)(any_key)
     if "\r" in keys:
-        bindings.add("enter")(lambda event: event.app.exit(result="\r"))
+        bindings.add("enter")(_exit_with("\r"))
     _turning_away(bindings, "")
     return _run(lambda: [("bold", safe(words))], bindings) or ""
 
@@ -56,17 +56,17 @@ def ask(question: str, *, initial: str = "", lines: bool = False) -> str | None:
     bindings = _bindings()
     _turning_away(bindings, None)
     bindings.add("c-d")(_leave_empty)
-    bindings.add("enter")(lambda event: event.current_buffer.validate_and_handle())
-    newline = lambda event: event.current_buffer.insert_text("\n")  # noqa: E731 - one line says it
+    bindings.add("enter")(_send)
     if lines:
-        bindings.add("escape", "enter")(newline)
-        bindings.add("c-j")(newline)
+        bindings.add("escape", "enter")(_newline)
+        bindings.add("c-j")(_newline)
     session: PromptSession[str | None] = PromptSession(
         message=[("bold", safe(question)), ("", "\n" if lines else " ")],
         multiline=lines,
         key_bindings=bindings,
         bottom_toolbar=t("chat.ask_lines_help") if lines else None,
         prompt_continuation="",
+        erase_when_done=True,
     )
     session.app.ttimeoutlen = 0.1
     return session.prompt(default=initial, handle_sigint=False)
@@ -123,6 +123,12 @@ class Chooser:
         size = len(self.shown)
         self.mark = (min(self.mark, size - 1) + by) % size if size else 0
 
+    def _moving(self, by: int) -> Callable[[KeyPressEvent], None]:
+        def moved(_event: KeyPressEvent) -> None:
+            self.move(by)
+
+        return moved
+
     def type(self, text: str) -> int | None:
         """A key that is no arrow: a number chooses at once, letters narrow the list."""
         if self.filtering:
@@ -140,7 +146,7 @@ class Chooser:
         bindings = _bindings()
         steps = {"up": -1, "c-p": -1, "down": 1, "c-n": 1, "pageup": -_ROWS, "pagedown": _ROWS, "tab": 1}
         for key, by in steps.items():
-            bindings.add(key)(lambda _event, by=by: self.move(by))
+            bindings.add(key)(self._moving(by))
 
         def enter(event: KeyPressEvent) -> None:
             if self.chosen is not None:
@@ -199,11 +205,23 @@ def _bindings() -> KeyBindings:
 
 
 def _turning_away(bindings: KeyBindings, result: str | None) -> None:
-    def away(event: KeyPressEvent) -> None:
+    bindings.add("c-c")(_exit_with(result))
+    bindings.add("escape")(_exit_with(result))
+
+
+def _exit_with(result: str | None) -> Callable[[KeyPressEvent], None]:
+    def leave(event: KeyPressEvent) -> None:
         event.app.exit(result=result)
 
-    bindings.add("c-c")(away)
-    bindings.add("escape", eager=False)(away)
+    return leave
+
+
+def _send(event: KeyPressEvent) -> None:
+    event.current_buffer.validate_and_handle()
+
+
+def _newline(event: KeyPressEvent) -> None:
+    event.current_buffer.insert_text("\n")
 
 
 def _leave_empty(event: KeyPressEvent) -> None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backscroll.surfaces.cli.plain import safe
+
 if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
-    from backscroll.vocab.message import ContentLike
+    from backscroll.vocab.message import Content
 
 
 class Attachments:
@@ -33,7 +35,13 @@ class Attachments:
         return found
 
 
-def message(talk: Talk, text: str, attachments: Attachments) -> ContentLike:
-    """What is sent."""
-    attachments.taken(text)
-    return text
+def message(talk: Talk, text: str, attachments: Attachments) -> Content:
+    """What is sent; a line is shown for everything that goes along, or cannot."""
+    from rich.text import Text
+
+    from backscroll.surfaces.chat.mention import with_mentions
+
+    made = with_mentions(text, root=talk.root, thread=talk.thread, paths=attachments.taken(text))
+    for note in made.notes:
+        talk.show(Text(safe(note), style="dim"))
+    return made.content

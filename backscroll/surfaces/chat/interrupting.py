@@ -75,7 +75,7 @@ class Interrupts:
 
     @contextmanager
     def paused(self) -> Generator[None]:
-        """The terminal as it was, for a question; nothing typed before reaches it."""
+        """The keyboard for a question; nothing typed before reaches it."""
         listener = self._listener
         if listener is None:
             yield
@@ -92,33 +92,65 @@ class Interrupts:
         self._typed += data.replace(CTRL_O, b"")
 
 
+@contextmanager
+def quiet_terminal() -> Generator[None]:
+    """No echo and no line editing by the terminal itself, for as long as the chat runs.
+
+    Keys that are pressed while something is drawn, or a moment before a question takes the keyboard, do not appear on the screen.
+    Signals stay: Ctrl-C is one.
+    """
+    if not _has_terminal():
+        yield
+        return
+    import termios
+
+    handle = sys.stdin.fileno()
+    before = termios.tcgetattr(handle)
+    quiet = termios.tcgetattr(handle)
+    quiet[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
+    termios.tcsetattr(handle, termios.TCSANOW, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(handle, termios.TCSANOW, before)
+
+
+@contextmanager
+def ending_orderly() -> Generator[None]:
+    """A request to end (SIGTERM, a closed window) ends the program as an exit does: the terminal is put right first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ended(number: int, _frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    wanted = [s for s in (signal.SIGTERM, getattr(signal, "SIGHUP", None)) if s is not None]
+    before = [(s, signal.signal(s, ended)) for s in wanted]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
 class _Listener:
-    """Reads keys in a thread of its own, with echo off."""
+    """Reads keys in a thread of its own."""
 
     def __init__(self, handle: int, heard: Callable[[bytes], None]) -> None:
         self._handle = handle
         self._heard = heard
         self._thread: threading.Thread | None = None
-        self._modes: list[object] | None = None
         self._wake = (-1, -1)
 
     def begin(self) -> None:
         """Take the keyboard."""
-        import termios
-
-        modes = termios.tcgetattr(self._handle)
-        self._modes = list(modes)
-        quiet = list(modes)
-        quiet[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)  # signals stay: Ctrl-C is one
-        termios.tcsetattr(self._handle, termios.TCSANOW, quiet)
         self._wake = os.pipe()
         self._thread = threading.Thread(target=self._read, name="chat-keys", daemon=True)
         self._thread.start()
 
     def end(self) -> None:
         """Give the keyboard back, with what lies in it taken up."""
-        import termios
-
         if self._thread is None:
             return
         os.write(self._wake[1], b".")
@@ -126,7 +158,6 @@ class _Listener:
         self._thread = None
         os.close(self._wake[0])
         os.close(self._wake[1])
-        termios.tcsetattr(self._handle, termios.TCSANOW, self._modes)  # pyright: ignore[reportArgumentType] - as it was given
 
     def _read(self) -> None:
         wake = self._wake[0]

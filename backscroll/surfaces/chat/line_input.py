@@ -82,7 +82,11 @@ class _Completions(Completer):
     def __init__(self, talk: Talk) -> None:
         self._talk = talk
 
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+    def get_completions(
+        self,
+        document: Document,
+        complete_event: CompleteEvent,  # noqa: ARG002 - their signature
+    ) -> Iterable[Completion]:
         """What may come next."""
         text = document.text_before_cursor
         if text.startswith(("/", "／")):

@@ -28,20 +28,16 @@ class _Paragraph(rich_markdown.Paragraph):
     """A paragraph whose lines are broken by the rules of Chinese typesetting too."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for line in folded(self.text, options.max_width):
-            yield line
+        yield from folded(self.text, options.max_width)
 
 
 class _Heading(rich_markdown.Heading):
     """A heading on the left, whatever its level."""
 
-    LEVEL_ALIGN: ClassVar[dict[str, rich_markdown.JustifyMethod]] = {}
-
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         text = self.text.copy()
         text.stylize("bold cyan" if self.tag in {"h1", "h2"} else "bold")
-        for line in folded(text, options.max_width):
-            yield line
+        yield from folded(text, options.max_width)
 
 
 class _Code(rich_markdown.CodeBlock):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces.cli.plain import safe
@@ -61,9 +62,8 @@ class MarkdownStream:
         piece = self._held + piece
         self._held = "\r" if piece.endswith("\r") else ""
         piece = safe(piece.removesuffix("\r"))
-        line = self._text[self._text.rfind("\n") + 1 :]  # the end of the line before may complete a fence
         self._text += piece
-        return self._cut() if "\n" in piece and not self._inside_code(line + piece) else []
+        return self._cut() if "\n" in piece and not self._inside_code() else []
 
     def finish(self) -> list[Block]:
         """Nothing more comes: the rest, as blocks."""
@@ -78,10 +78,10 @@ class MarkdownStream:
         """What came is not valid any more: begin again with nothing."""
         self._text, self._held, self._close = "", "", False
 
-    def _inside_code(self, news: str) -> bool:
-        """True where a fence is open and nothing new can close it: long code is not parsed again for every line."""
+    def _inside_code(self) -> bool:
+        """True where a fence is open and nothing can have closed it: long code is not parsed again for every line."""
         began = _FENCE.match(self._text)
-        return began is not None and began[1] not in news
+        return began is not None and self._text.find(began[1], began.end()) < 0
 
     def _cut(self) -> list[Block]:
         """Take away what is whole. The last line counts only when it has ended: `#` may become a word with a hash."""
@@ -92,7 +92,7 @@ class MarkdownStream:
         lines = whole.splitlines(keepends=True)
         out: list[Block] = []
         close = self._close
-        for (first, _), (after, item) in zip(starts, starts[1:], strict=False):
+        for (first, _), (after, item) in pairwise(starts):
             source = "".join(lines[first:after])
             out.append(Block(source, close))
             close = item and not source.endswith("\n\n")

@@ -52,11 +52,14 @@ class TerminalPerson:
 
     def __init__(self, place: Place) -> None:
         self._place = place
+        self.proposed: dict[str, Proposal] = {}  # what was asked about, by call
 
     # -- approval --------------------------------------------------------------------------------------------
 
     def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
         """One decision for each, one by one or all at once."""
+        self.proposed.clear()
+        self.proposed.update({proposal.call_id: proposal for proposal in proposals})
         with self._place.asking():
             if len(proposals) > 1:
                 self._list(proposals)
@@ -80,42 +83,31 @@ class TerminalPerson:
     def _one(self, proposal: Proposal, number: int, of: int) -> tuple[Decision, bool]:
         """A decision, and whether it is meant for all that follow."""
         self._place.show("", *proposal_lines(proposal, number, of, self._place.width))
-        keys = ["y", "n", "a", "s", "e", "d"]
-        words = t("chat.approve_keys")
-        if of > 1 and number < of:
-            keys += ["+", "-"]
-            words += " · " + t("chat.approve_all_keys")
-        if not _more(proposal):
-            keys.remove("d")
-        else:
-            words += " · " + t("chat.approve_more_key")
-        words += " · " + t("chat.approve_stop_key")
-        pattern = suggested(proposal)
+        words, keys = _keys(proposal, several=number < of)
         while True:
-            match asking.press(words, keys):
-                case "y":
-                    return Decision(True), False
-                case "+":
-                    return Decision(True), True
-                case "n" | "-" as key:
-                    reason = asking.ask(t("chat.why_not"))
-                    if reason is not None:
-                        return Decision(False, reason.strip()), key == "-"
-                case "s":
-                    return Decision(True, span="session", pattern=pattern), False
-                case "a":
-                    decision = self._for_longer(pattern)
-                    if decision is not None:
-                        return decision, False
-                case "e":
-                    edited = asking.ask(t("chat.edit_pattern"), initial=pattern)
-                    decision = self._for_longer(edited.strip()) if edited is not None else None
-                    if decision is not None:
-                        return decision, False
-                case "d":
-                    self._place.show(*whole_preview(proposal))
-                case _:
-                    raise KeyboardInterrupt
+            key = asking.press(words, keys)
+            if not key:
+                raise KeyboardInterrupt
+            if key == "d":
+                self._place.show(*whole_preview(proposal))
+            elif (decision := self._decision(key, suggested(proposal))) is not None:
+                return decision, key in {"+", "-"}
+
+    def _decision(self, key: str, pattern: str) -> Decision | None:
+        """What a key means; None where the person came back from a further question."""
+        match key:
+            case "n" | "-":
+                reason = asking.ask(t("chat.why_not"))
+                return None if reason is None else Decision(False, reason.strip())
+            case "s":
+                return Decision(True, span="session", pattern=pattern)
+            case "a":
+                return self._for_longer(pattern)
+            case "e":
+                edited = asking.ask(t("chat.edit_pattern"), initial=pattern)
+                return None if edited is None else self._for_longer(edited.strip())
+            case _:
+                return Decision(True)
 
     def _for_longer(self, pattern: str) -> Decision | None:
         """For how long; None where the person came back from here."""
@@ -230,6 +222,18 @@ def suggested(proposal: Proposal) -> str:
     from backscroll.act import approval_rules
 
     return approval_rules.suggested(proposal)
+
+
+def _keys(proposal: Proposal, *, several: bool) -> tuple[str, list[str]]:
+    """The keys that decide, and how they are told."""
+    words, keys = [t("chat.approve_keys")], ["y", "n", "a", "s", "e"]
+    if several:
+        words.append(t("chat.approve_all_keys"))
+        keys += ["+", "-"]
+    if _more(proposal):
+        words.append(t("chat.approve_more_key"))
+        keys.append("d")
+    return " · ".join([*words, t("chat.approve_stop_key")]), keys
 
 
 def _more(proposal: Proposal) -> bool:

@@ -8,7 +8,7 @@ screen). Refuses: reading keys, asking the person.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -43,6 +43,7 @@ from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
+    from backscroll.act.person import Proposal
     from backscroll.surfaces.chat.drawing import Region
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -61,6 +62,7 @@ class Player:
         folds: Folds,
         figures: Figures,
         counted: Callable[[Figures], Figures] = lambda figures: figures,
+        proposed: Mapping[str, Proposal] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.region = region
@@ -69,6 +71,7 @@ class Player:
         self.stopping = False  # the person wants to stop; it may take a moment
         self._folds = folds
         self._counted = counted
+        self._proposed: Mapping[str, Proposal] = {} if proposed is None else proposed  # what the person was asked about, by call
         self._clock = clock
         self._began = clock()
         self._stream = MarkdownStream()
@@ -97,43 +100,53 @@ class Player:
     def take(self, happening: Happening) -> None:
         """Draw one thing."""
         match happening:
-            case Said(text):
-                self._end_thinking()
-                self._spoke = self._spoke or bool(text.strip())
-                self._blocks(self._stream.feed(text))
-                self._relieve()
-            case Thought(text):
-                self._thought_at = self._thought_at or self._clock()
-                self._thinking += text
+            case Said() | Thought():
+                self._heard(happening)
             case Forming():
                 self._forming[happening.index] = happening
+            case Calling() | Output() | Called():
+                self._tool(happening)
             case Step():
                 self._end_text()
                 self._forming.clear()
                 self.figures = self._counted(self.figures)
             case Asked():
                 self._asked(happening)
-            case Began(resumed=resumed):
-                if resumed:
+            case Began():
+                if happening.resumed:
                     self._note(t("chat.goes_on"))
-            case Calling():
-                self._end_text()
-                self._forming.clear()
-                self._running[happening.call_id] = Running(
-                    one_line(happening.tool), say(happening.line), happening.arguments, self._clock()
-                )
-            case Output(call_id, text):
-                if call_id in self._running:
-                    self._running[call_id].add(text)
-            case Called():
-                self._end_text()
-                self._fold(
-                    self._folds.called(happening, self._running.pop(happening.call_id, None), self._room)
-                )
-            case Noted(kind, text):
-                self._noted(kind, text)
+            case Noted():
+                self._noted(happening)
             case Finished():
                 self._finish(happening)
+
+    def _heard(self, happening: Said | Thought) -> None:
+        if isinstance(happening, Thought):
+            self._thought_at = self._thought_at or self._clock()
+            self._thinking += happening.text
+            return
+        self._end_thinking()
+        self._spoke = self._spoke or bool(happening.text.strip())
+        self._blocks(self._stream.feed(happening.text))
+        self._relieve()
+
+    def _tool(self, happening: Calling | Output | Called) -> None:
+        running = self._running.get(happening.call_id)
+        if isinstance(happening, Output):
+            if running is not None:
+                running.add(happening.text)
+            return
+        self._end_text()
+        if isinstance(happening, Calling):
+            self._forming.clear()
+            name, line = one_line(happening.tool), say(happening.line)
+            self._running[happening.call_id] = Running(name, line, happening.arguments, self._clock())
+            return
+        self._running.pop(happening.call_id, None)
+        proposal = self._proposed.get(happening.call_id)
+        if running is None and proposal is not None:  # a call that was refused never began
+            running = Running(proposal.tool, say(proposal.preview.line), proposal.arguments, 0.0)
+        self._fold(self._folds.called(happening, running, self._room))
 
     def _asked(self, happening: Asked) -> None:
         self.figures = asked(self.figures, happening)
@@ -142,7 +155,8 @@ class Player:
         if happening.recalled:
             self._note(count("chat.recalled", happening.recalled))
 
-    def _noted(self, kind: str, text: str) -> None:
+    def _noted(self, happening: Noted) -> None:
+        kind, text = happening.kind, happening.text
         if kind in _AGAIN and self._stream.open is not None:
             self._stream.drop()
             self._committed = 0
@@ -181,8 +195,8 @@ class Player:
 
     def _note(self, text: str, style: str = "dim") -> None:
         self._gap("note")
-        for line in wrap(safe(text), self._room - 2):
-            self.region.print(Text.assemble(("· ", style), (line, style)))
+        for number, line in enumerate(wrap(safe(text), self._room - 2)):
+            self.region.print(Text(f"{'  ' if number else '· '}{line}", style=style))
 
     def _fold(self, fold: Fold) -> None:
         self._gap("fold")

@@ -163,9 +163,10 @@ def unfolded(fold: Fold) -> Sequence[RenderableType]:
 def _about(line: str, tool: str) -> str:
     """What a call does, without the tool's name in front, which stands there already."""
     words = one_line(line)
-    for head in (f"{tool}: ", f"{tool} "):
-        words = words.removeprefix(head)
-    return words
+    head, colon, rest = words.partition(": ")
+    if colon and (head == tool or head in tool.split("_")):
+        return rest
+    return words.removeprefix(f"{tool} ")
 
 
 def _arguments(arguments: Mapping[str, Json]) -> str:

@@ -1,0 +1,137 @@
+"""Markdown in pieces: what is given away as a block is whole, and nothing is lost or changed by where the pieces end."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.surfaces.chat.markdown_stream import Block, MarkdownStream
+
+TEXT = """# Title 标题
+
+A paragraph with **bold**,
+over two lines.
+
+- one
+- two
+  - inside
+
+1. first
+2. second
+
+```python
+def f():
+
+    return "中文"
+```
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+> quoted
+
+The end.
+"""
+
+
+def blocks(text: str, sizes: list[int]) -> list[Block]:
+    stream = MarkdownStream()
+    out: list[Block] = []
+    place = turn = 0
+    while place < len(text):
+        size = sizes[turn % len(sizes)]
+        out += stream.feed(text[place : place + size])
+        place, turn = place + size, turn + 1
+    return [*out, *stream.finish()]
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=8))
+def test_where_pieces_end_makes_no_difference(sizes: list[int]) -> None:
+    """The same blocks come whatever the pieces were, and together they are the text."""
+    found = blocks(TEXT, sizes)
+    assert found == blocks(TEXT, [len(TEXT)])
+    assert "".join(b.source for b in found).strip() == TEXT.strip()
+
+
+@given(
+    st.text(alphabet="ab \n#-*`|>1.~中\r\t[]", max_size=120),
+    st.lists(st.integers(1, 9), min_size=1, max_size=5),
+)
+def test_any_text_comes_through(text: str, sizes: list[int]) -> None:
+    """However odd the Markdown, every word of it comes out once, in order."""
+    joined = "".join(b.source for b in blocks(text, sizes))
+    assert [c for c in joined if c in "ab中"] == [c for c in text if c in "ab中"]
+
+
+def test_a_block_is_given_when_the_next_one_begins() -> None:
+    """A paragraph may still become something else until another block stands on a whole line."""
+    stream = MarkdownStream()
+    assert stream.feed("First words") == []
+    assert stream.feed("\n\n") == []
+    assert stream.feed("Second") == []
+    assert stream.feed(" words\n") == [Block("First words\n\n")]
+    assert stream.open == Block("Second words\n")
+
+
+def test_a_line_that_has_not_ended_decides_nothing() -> None:
+    """`#` at the end of a piece may be a heading or a word with a hash; the paragraph before it waits."""
+    stream = MarkdownStream()
+    assert stream.feed("Words\n#") == []
+    assert stream.feed("tag goes on\n") == []
+    assert [b.source for b in stream.finish()] == ["Words\n#tag goes on\n\n"]
+
+
+def test_items_of_a_list_come_one_by_one_without_gaps() -> None:
+    """A long list is not held back until it ends; its items follow each other closely."""
+    stream = MarkdownStream()
+    found = [*stream.feed("- one\n- two\n- three\n"), *stream.finish()]
+    assert [b.close for b in found] == [False, True, True]
+
+
+def test_long_code_is_not_parsed_for_every_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inside a fence nothing can end before its closing marks, so nothing is looked for."""
+    stream = MarkdownStream()
+    stream.feed("```python\n")
+    monkeypatch.setattr(MarkdownStream, "_cut", lambda self: pytest.fail("parsed"))
+    assert stream.feed("x = 1\n" * 10) == []
+
+
+def test_code_ends_at_its_marks() -> None:
+    stream = MarkdownStream()
+    stream.feed("```\nx\n")
+    stream.feed("``")
+    stream.feed("`\n\n")
+    assert [b.source for b in stream.feed("After.\n")] == ["```\nx\n```\n\n"]
+
+
+def test_control_characters_do_not_get_through() -> None:
+    """An escape sequence in an answer is shown as a sign, wherever the pieces cut it."""
+    stream = MarkdownStream()
+    stream.feed("a\x1b")
+    stream.feed("[2Jb\r")
+    stream.feed("\nc\ud800")
+    text = "".join(b.source for b in stream.finish())
+    assert "\x1b" not in text
+    assert "\r" not in text
+    assert "␛[2Jb\nc" in text
+
+
+def test_a_table_is_known_as_such() -> None:
+    """Its widths change with every row, so it is never printed in parts."""
+    stream = MarkdownStream()
+    stream.feed("| a | b |\n|---|:-:|\n| 1 |")
+    assert stream.is_table
+    stream.drop()
+    stream.feed("a | b is a pipe\n")
+    assert not stream.is_table
+
+
+def test_what_is_dropped_is_gone() -> None:
+    """A stream that begins again leaves nothing of what came before."""
+    stream = MarkdownStream()
+    stream.feed("half a sen")
+    stream.drop()
+    assert stream.open is None
+    assert stream.finish() == []

@@ -1,0 +1,431 @@
+"""Journeys through the chat, in a real terminal, against a scripted model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from backscroll.llm.scripted import Line
+from backscroll.llm.scripted.scenario import Called
+from tests.terminal.conftest import READY, Desk
+from tests.terminal.terminal import CTRL_C, CTRL_D, CTRL_O, DOWN, ENTER, ESCAPE, F2, F3, F4
+
+STREAMED = """# Tides
+
+High water is at **06:12**.
+
+- one
+- two
+
+```python
+print("hello")
+```
+
+The end."""
+
+
+def command(line: str) -> Called:
+    return Called("run_command", {"command": line})
+
+
+def test_an_answer_is_drawn_as_markdown_and_counted(desk: Desk) -> None:
+    """Thinking is folded, Markdown drawn, and the status line says what the service reported."""
+    usage = {"input": 2000, "cached": 1500, "output": 100}
+    desk.model(Line(text=STREAMED, reasoning="Let me see.\nYes.", chunk=3, usage=usage))
+    terminal = desk.chat()
+    terminal.wait_for("Backscroll", "gpt-4o-mini · scripted", READY)
+    terminal.enter("When is high water?")
+    shown = terminal.wait_for("The end.", READY, gone="Ctrl-C stops")
+    assert "High water is at 06:12." in shown
+    assert " • one\n • two" in shown
+    assert "thought for" in shown
+    assert "**" not in shown
+    assert "```" not in shown
+    assert "↑2.0k ↓100" in shown
+    assert "75% cached" in shown
+    terminal.type(CTRL_O)
+    terminal.wait_for("Let me see.")
+
+
+def test_approved_and_run(desk: Desk) -> None:
+    """The command stands there to the letter, the bell rings, and nothing runs before the key."""
+    desk.model(
+        Line(text="I look.", calls=(command("echo one > made.txt; cat made.txt"),), times=1),
+        Line(text="It worked."),
+    )
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("please look")
+    terminal.wait_for("$ echo one > made.txt; cat made.txt", "y allow")
+    assert terminal.bells == 1
+    assert not (desk.folder / "made.txt").exists()
+    terminal.type("y")
+    shown = terminal.wait_for("It worked.", READY)
+    assert "✓ run_command: allowed" in shown
+    assert "● run_command" in shown
+    assert (desk.folder / "made.txt").read_text() == "one\n"
+
+
+def test_refused_with_a_reason_that_the_model_reads(desk: Desk) -> None:
+    """Two calls of one reply: one refused with a reason, one allowed; the next request holds the reason."""
+    desk.model(
+        Line(text="Two things.", calls=(command("echo first > a"), command("echo second > b")), times=1),
+        Line(text="Understood."),
+    )
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("do both")
+    terminal.wait_for("2 calls want to be allowed", "(1/2)", "y allow")
+    terminal.type("n")
+    terminal.wait_for("Why not?")
+    terminal.type("keep a as it is" + ENTER)
+    terminal.wait_for("refused: keep a as it is", "(2/2)", "y allow")
+    terminal.type("y")
+    terminal.wait_for("Understood.", READY)
+    assert not (desk.folder / "a").exists()
+    assert (desk.folder / "b").exists()
+    assert "keep a as it is" in desk.said()
+
+
+def test_what_was_refused_is_marked_when_it_comes_again(desk: Desk) -> None:
+    desk.model(
+        Line(calls=(command("rm -r build"),), times=1),
+        Line(calls=(command("rm -r build"),), times=1),
+        Line(text="I give up."),
+    )
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("clean")
+    terminal.wait_for("y allow")
+    terminal.type("n")
+    terminal.wait_for("Why not?")
+    terminal.type("never delete" + ENTER)
+    terminal.wait_for("you refused this before: never delete", "y allow")
+    terminal.type("n")
+    terminal.wait_for("Why not?")
+    terminal.type(ENTER)
+    terminal.wait_for("I give up.", READY)
+
+
+def test_a_pattern_is_edited_and_holds_for_the_session(desk: Desk) -> None:
+    """What fits the pattern is not asked for again; something else is."""
+    desk.model(
+        Line(calls=(command("echo one"),), times=1),
+        Line(calls=(command("echo two"),), times=1),
+        Line(calls=(command("printf three"),), times=1),
+        Line(text="Enough."),
+    )
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("go")
+    terminal.wait_for("$ echo one", "y allow")
+    terminal.type("e")
+    terminal.wait_for("Allow whatever fits")
+    terminal.type("\x15echo *" + ENTER)
+    terminal.wait_for("Allow “echo *”", "2. for this session")
+    terminal.type("2")
+    shown = terminal.wait_for("$ printf three", "y allow")
+    assert "$ echo two" not in shown
+    assert "allowed for this session: echo *" in shown
+    terminal.type("n")
+    terminal.wait_for("Why not?")
+    terminal.type(ENTER)
+    terminal.wait_for("Enough.", READY)
+
+
+def test_keys_pressed_before_a_question_decide_nothing(desk: Desk, tmp_path: Path) -> None:
+    """What is typed while the model still works goes into the next message, not into an approval."""
+    go, paused = tmp_path / "go", tmp_path / "paused"
+    desk.model(
+        Line(
+            text="Wait.",
+            calls=(command("touch made"),),
+            times=1,
+            wait_for_file=str(go),
+            wait_after=1,
+            touch=str(paused),
+        ),
+        Line(text="Fine."),
+    )
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("go on")
+    terminal.wait_for("Ctrl-C stops")
+    wait_until(paused.exists)
+    terminal.type("yyy")
+    go.touch()
+    terminal.wait_for("$ touch made", "y allow")
+    assert not (desk.folder / "made").exists()
+    terminal.type("n")
+    terminal.wait_for("Why not?")
+    terminal.type(ENTER)
+    terminal.wait_for("Fine.", READY, "› yyy")
+    assert not (desk.folder / "made").exists()
+
+
+def test_a_question_with_options(desk: Desk) -> None:
+    """One of the options by arrow keys; another time an answer of one's own."""
+    question = Called("ask_followup_question", {"question": "Which colour?", "options": ["red", "blue"]})
+    desk.model(Line(calls=(question,), times=2), Line(text="Thank you."))
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("paint it")
+    terminal.wait_for("Which colour?", "1. red", "3. something else")
+    terminal.type(DOWN + ENTER)
+    terminal.wait_for("› blue", "1. red")
+    terminal.type("3")
+    terminal.wait_for("Your answer (Enter sends")
+    terminal.type("green, please" + ENTER)
+    terminal.wait_for("› green, please", "Thank you.", READY)
+    assert "blue" in desk.said(1)
+    assert "green, please" in desk.said(2)
+
+
+def test_a_result_is_sent_back_and_then_accepted(desk: Desk) -> None:
+    """Not yet takes feedback, which the model gets; the second attempt is accepted and ends the run."""
+    desk.model(
+        Line(calls=(Called("attempt_completion", {"result": "First **try**."}),), times=1),
+        Line(calls=(Called("attempt_completion", {"result": "Second try."}),), times=1),
+    )
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("do the work")
+    terminal.wait_for("First try.", "Is it done?")
+    terminal.type("n")
+    terminal.wait_for("What is missing?")
+    terminal.type("tests are missing" + ENTER)
+    terminal.wait_for("A picture to go with it")
+    terminal.type(ENTER)
+    terminal.wait_for("not yet: tests are missing", "Second try.", "Is it done?")
+    assert "tests are missing" in desk.said()
+    terminal.type(ENTER)  # a stray return accepts nothing
+    terminal.type("y")
+    terminal.wait_for("accepted", "The task is completed.", READY)
+
+
+def test_stopped_in_mid_stream_and_gone_on(desk: Desk, tmp_path: Path) -> None:
+    """Ctrl-C keeps what was said, the chat goes on, and the model sees what it had said."""
+    desk.model(
+        Line(
+            text="These words came. Those did not.",
+            chunk=17,
+            times=1,
+            wait_for_file=str(tmp_path / "never"),
+            wait_after=2,
+        ),
+        Line(text="Here is the rest."),
+    )
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("tell me")
+    terminal.wait_for("These words came.", "Ctrl-C stops")
+    terminal.type(CTRL_C)
+    shown = terminal.wait_for("Stopped.", READY)
+    assert "These words came." in shown
+    terminal.enter("go on")
+    terminal.wait_for("Here is the rest.", READY)
+    assert "These words came." in desk.said()
+
+
+def test_ctrl_c_twice_leaves_and_ctrl_d_too(desk: Desk) -> None:
+    desk.model(Line(text="Hello."))
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.type("half a line")
+    terminal.wait_for("half a line")
+    terminal.type(CTRL_C)
+    terminal.wait_for(READY, gone="half a line")
+    terminal.type(CTRL_C)
+    terminal.wait_for("once more leaves")
+    terminal.type(CTRL_C)
+    assert terminal.wait_for_end() == 0
+    other = desk.chat()
+    other.wait_for(READY)
+    other.type(CTRL_D)
+    assert other.wait_for_end() == 0
+    assert "Everything is kept" in other.everything()
+
+
+def test_a_task_by_keys(desk: Desk) -> None:
+    """F2, F3 and F4 start a task, complete it and send it back; what was being typed stays."""
+    desk.model(Line(text="Hello."))
+    terminal = desk.chat()
+    terminal.wait_for("no task")
+    terminal.type("not sent yet")
+    terminal.wait_for("› not sent yet")
+    terminal.type(F2)
+    terminal.wait_for("Title of the new task")
+    terminal.type("Paint the fence" + ENTER)
+    terminal.wait_for("▶ Paint the fence", "› not sent yet")
+    terminal.type(F4)
+    terminal.wait_for("What is missing?")
+    terminal.type("the back side" + ENTER)
+    terminal.wait_for("↺ Not done yet: Paint the fence", READY)
+    terminal.type(F3)
+    terminal.wait_for("✓ Completed: Paint the fence", READY)
+
+
+def test_alt_keys_reach_the_task_bar(desk: Desk) -> None:
+    """The same by Alt-n, as a terminal sends it, and Escape turns away."""
+    desk.model(Line(text="Hello."))
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.type("\x1bn")
+    terminal.wait_for("Title of the new task")
+    terminal.type(ESCAPE)
+    terminal.wait_for("no task", READY, gone="Title of the new task")
+
+
+def test_several_lines(desk: Desk) -> None:
+    """Alt-Enter, Ctrl-J and a backslash make lines; pasted lines stay together; Enter sends all of them."""
+    desk.model(Line(text="Read."))
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.type("one\x1b\rtwo\nthree\\\r")
+    terminal.wait_for("one", "two", "three", gone="three\\")
+    terminal.paste("four\r\nfive")
+    terminal.wait_for("five")
+    terminal.type(ENTER)
+    terminal.wait_for("Read.", READY)
+    assert "one\ntwo\nthree\nfour\nfive" in desk.said()
+
+
+def test_in_chinese(desk: Desk) -> None:
+    """Wide characters stay in their columns, keys of an input method are understood."""
+    desk.model(
+        Line(text="我看一下。", calls=(command("echo 中文 > 文件.txt"),), times=1),
+        Line(text="**好了**，全部完成。"),
+    )
+    terminal = desk.chat(language="zh")
+    terminal.wait_for("没有任务")
+    terminal.enter("请写一个文件")
+    terminal.wait_for("run_command 想运行命令", "$ echo 中文 > 文件.txt", "y 允许")
+    terminal.type("是")
+    terminal.wait_for("好了，全部完成。", "没有任务")
+    assert (desk.folder / "文件.txt").read_text(encoding="utf-8") == "中文\n"
+
+
+def test_narrow_terminals(desk: Desk) -> None:
+    """At 60 and at 40 columns nothing wraps that should not, and the figures that matter are there."""
+    desk.model(Line(text="A sentence that is rather longer than the terminal is wide, so that it wraps."))
+    for columns in (60, 40):
+        terminal = desk.chat(columns=columns)
+        terminal.wait_for("F2")
+        terminal.enter("hello")
+        shown = terminal.wait_for("so that it wraps.", "F2", "$0.")
+        assert "%" in shown.splitlines()[-1]
+
+
+def test_resized_in_mid_stream(desk: Desk, tmp_path: Path) -> None:
+    """A window made narrower while an answer comes leaves no rests of the status line behind."""
+    go, paused = tmp_path / "go", tmp_path / "paused"
+    text = "First paragraph.\n\nSecond paragraph with a few more words.\n\nThird."
+    desk.model(Line(text=text, chunk=30, wait_for_file=str(go), wait_after=2, touch=str(paused)))
+    terminal = desk.chat(columns=90)
+    terminal.wait_for(READY)
+    terminal.enter("hello")
+    wait_until(paused.exists)
+    terminal.wait_for("First paragraph.", "Ctrl-C stops")
+    terminal.resize(60, 30)
+    go.touch()
+    terminal.wait_for("Third.", READY)
+    assert terminal.everything().count("Ctrl-C stops") == 0
+
+
+def test_an_answer_that_tries_to_control_the_terminal(desk: Desk) -> None:
+    """Escape sequences in an answer and in the output of a command are shown or dropped, never obeyed."""
+    evil = "\x1b]0;owned\x07\x1b[2J"
+    desk.model(
+        Line(text=f"Look: {evil} here.", calls=(command("printf '\\033[2Jgone'"),), times=1),
+        Line(text="Survived."),
+    )
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("hello")
+    terminal.wait_for("␛[2J here.", "y allow")
+    terminal.type("y")
+    terminal.wait_for("Survived.", READY)
+    terminal.type(CTRL_O)
+    terminal.wait_for("result", "gone", READY)
+    assert b"owned\x07" not in terminal.raw
+    assert b"\x1b[2J" not in terminal.raw
+
+
+def test_a_command_of_ones_own(desk: Desk) -> None:
+    """`!command` runs unasked, its output is shown in a line, and the model sees it with the next message."""
+    desk.model(Line(text="I saw it."))
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("!echo by hand")
+    terminal.wait_for("● run_command", READY)
+    terminal.enter("what did I do?")
+    terminal.wait_for("I saw it.", READY)
+    assert "by hand" in desk.said()
+
+
+def test_going_on_with_the_newest_thread(desk: Desk) -> None:
+    """--continue takes the thread of this folder up again; --pick offers it in a list that narrows."""
+    desk.model(Line(text="The answer was 42."))
+    first = desk.chat()
+    first.wait_for(READY)
+    first.enter("remember the number")
+    first.wait_for("The answer was 42.", READY)
+    first.type(CTRL_D)
+    first.wait_for_end()
+    second = desk.chat("--continue")
+    second.wait_for("remember the number", "The answer was 42.", READY)
+    second.type(CTRL_D)
+    second.wait_for_end()
+    third = desk.chat("--pick")
+    third.wait_for("Conversations", "remember the number")
+    third.type("zzz")
+    third.wait_for("nothing fits")
+    third.type("\x7f\x7f\x7fnumber" + ENTER)
+    third.wait_for("The answer was 42.", READY)
+
+
+def test_what_a_crash_left_is_offered(desk: Desk, tmp_path: Path) -> None:
+    """Killed in mid-answer; the next start says so and goes on with it."""
+    desk.model(
+        Line(text="Some words. More.", chunk=6, times=1, wait_for_file=str(tmp_path / "never"), wait_after=3),
+        Line(text="Finished after all."),
+    )
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("tell me")
+    terminal.wait_for("Some words.", "Ctrl-C stops")
+    terminal.kill()
+    again = desk.chat("--continue")
+    again.wait_for("did not end")
+    again.type("y")
+    again.wait_for("Finished after all.", READY)
+
+
+def test_without_a_model_the_companion_answers(desk: Desk) -> None:
+    desk.config.write_text("", encoding="utf-8")
+    terminal = desk.chat()
+    terminal.wait_for("offline: no model is configured", "Welcome.", READY)
+    terminal.enter("hello there")
+    terminal.wait_for("Hint: /context", READY)
+
+
+def test_a_failing_service_is_said_and_the_chat_goes_on(desk: Desk) -> None:
+    from backscroll.llm.scripted.scenario import Fault
+
+    desk.model(Line(fault=Fault(401, "wrong key"), times=1), Line(text="Better now."))
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("hello")
+    terminal.wait_for("That did not work", READY)
+    terminal.enter("once more")
+    terminal.wait_for("Better now.", READY)
+
+
+def wait_until(there: object, patience: float = 30.0) -> None:
+    """Wait for something that no screen shows."""
+    import time
+
+    assert callable(there)
+    end = time.monotonic() + patience
+    while not there():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
