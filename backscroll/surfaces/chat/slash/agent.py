@@ -123,7 +123,7 @@ def cost_slash(talk: Talk, rest: str) -> None:
     if isinstance(began, str | datetime):
         rows.append(_row(t("slash.cost_run"), summed(spending(engine, since=began))))
     rows.append(_row(t("slash.cost_thread"), summed(models)))
-    rows += [_row(f"  {one.group[0]}", one) for one in models]
+    rows += [_row(f"· {one.group[0]}", one) for one in models]
     rows.append(_row(t("slash.cost_day"), summed(spending(engine, since=today))))
     columns = [
         Column("", shrinks=True),

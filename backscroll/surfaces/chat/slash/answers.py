@@ -14,7 +14,7 @@ from backscroll.surfaces.chat.slash.arguments import (
 )
 from backscroll.surfaces.chat.slash.borrowing import screen_of
 from backscroll.surfaces.chat.slash.telling import done, drawn, remark
-from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
@@ -104,7 +104,7 @@ def fork_slash(talk: Talk, rest: str) -> None:
         at = thread.turn(turn_meant(thread, rest, "fork")).messages[-1].id
     made = thread.fork(at)
     talk.switch(made)
-    done(talk, t("slash.forked", id=made.id[:8], n=made.info.turns))
+    done(talk, t("slash.forked", id=made.id[:8], turns=count("words.turns", made.info.turns)))
 
 
 def fork_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:

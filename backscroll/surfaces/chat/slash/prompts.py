@@ -182,13 +182,13 @@ def compact_slash(talk: Talk, rest: str) -> None:
 
 
 def system_slash(talk: Talk, rest: str) -> None:
-    """Show what the model is told first, or give this conversation its own words for that."""
-    own = _own_system(talk.thread)
+    """Show what the model is told first, or add this conversation's own words to it."""
+    agents, own = _systems(talk.thread)
     if not rest:
         _show_system(talk, own)
         return
     if own is None:
-        talk.thread.insert("system", rest)
+        talk.thread.insert("system", rest, after=None if agents is None else agents.id)
     elif own.text == rest:
         raise InvalidInput(t("slash.system_same"), hint=t("slash.system_same_hint"))
     else:
@@ -196,14 +196,17 @@ def system_slash(talk: Talk, rest: str) -> None:
     done(talk, t("slash.system_set"))
 
 
-def _own_system(thread: Thread) -> Message | None:
-    return next((m for m in thread.messages(0, _FIRST) if m.role == "system"), None)
+def _systems(thread: Thread) -> tuple[Message | None, Message | None]:
+    """The system message that the agent keeps up to date, and the conversation's own."""
+    found = [m for m in thread.messages(0, _FIRST) if m.role == "system"]
+    kept = [m for m in found if "act" in m.content.metadata]
+    own = [m for m in found if "act" not in m.content.metadata]
+    return next(iter(kept), None), next(iter(own), None)
 
 
 def _show_system(talk: Talk, own: Message | None) -> None:
     """The system section of the next prompt, to the letter."""
-    made = rehearsed(talk)
-    said = [block for block in made.blocks if block.role == "system"]
+    said = [block for block in rehearsed(talk).blocks if block.role == "system"]
     if not said:
         remark(talk, t("slash.system_none"))
         return

@@ -76,15 +76,13 @@ def near(name: str) -> list[str]:
 
 def run(talk: Talk, line: str) -> None:
     """Do what a line says. What goes wrong is shown with a hint; the chat goes on."""
-    from click import ClickException
-
     try:
         name, rest = split(line)
         slash = find(name)
         if slash is None:
             raise _unknown(name)
         work_of(slash)(talk, rest)
-    except (BackscrollError, ClickException, OSError) as error:
+    except Exception as error:  # noqa: BLE001 - the boundary of a command: its fault is shown and does not end the conversation
         from backscroll.surfaces.chat.slash.telling import trouble
 
         trouble(talk, error)
@@ -170,8 +168,8 @@ def _arguments(talk: Talk, slash: Slash, rest: str) -> Iterator[Completion]:
         current = rest[rest.rfind(done[-1]) :] if rest.endswith(done[-1]) else done[-1]
         done = done[:-1]
     typed = current.casefold()
-    seen = 0
-    for text, meta in offer(talk, done, current):
-        if typed in text.casefold() and seen < _MOST:
-            seen += 1
-            yield Completion(quoted(text), text, meta, -len(current))
+    offered = [(text, meta, text.casefold()) for text, meta in offer(talk, done, current)]
+    begin = [(text, meta) for text, meta, folded in offered if folded.startswith(typed)]
+    inside = [] if begin else [(text, meta) for text, meta, folded in offered if typed in folded]
+    for text, meta in (begin or inside)[:_MOST]:
+        yield Completion(quoted(text), text, meta, -len(current))

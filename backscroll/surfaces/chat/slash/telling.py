@@ -6,6 +6,8 @@ of errors. After: every command.
 
 from __future__ import annotations
 
+import os
+import traceback
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces.cli.plain import safe
@@ -53,6 +55,8 @@ def trouble(talk: Talk, error: Exception) -> None:
     from backscroll.surfaces.i18n import t
 
     said = described(error)
+    if said.kind == "fault" and os.environ.get("BACKSCROLL_DEBUG"):
+        remark(talk, "".join(traceback.format_exception(error)))
     line(talk, t("cli.error", message=said.message), "red")
     if said.hint:
         remark(talk, f"  {said.hint}")

@@ -1,0 +1,1 @@
+"""Slash commands, tried on a hand-made talk over a real store."""
