@@ -8,7 +8,7 @@ looking for keys are off. Before: `providers`, `sdk`, `anthropic_client_events`.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.errors import MissingExtra
@@ -17,7 +17,7 @@ from backscroll.llm.client import Done, Reply, Request, StreamEvent, sendable
 from backscroll.llm.client_faults import stopped
 from backscroll.llm.connections import Call, Connections
 from backscroll.llm.providers import Provider
-from backscroll.llm.sdk import cut_short, nonsense, our_errors, plain, waits_of
+from backscroll.llm.sdk import cut_short, nonsense, our_errors, plain, sent, waits_of
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 
@@ -80,9 +80,9 @@ class AnthropicClient:
             with self._faults(body["model"], call):
                 stream = cast("Any", self._sdk.messages).create(**body)
             # Closed on every way out, so that no connection is left when the reader stops early.
-            with self._faults(body["model"], call, streaming=True), stream as events:
+            with self._faults(body["model"], call, streaming=True), closing(sent(stream)) as events:
                 for event in events:
-                    yield from heard.take(plain(event))
+                    yield from heard.take(event or {})
                     if heard.ended:
                         break
         if not heard.ended:

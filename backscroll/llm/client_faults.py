@@ -23,14 +23,9 @@ from backscroll.errors import (
     ModelError,
     ModelUnknown,
 )
+from backscroll.llm.fault_words import means, window_in
 from backscroll.vocab.part import Json
 
-#: How vendors say that a prompt is too long, beside the error code for it.
-_OVERFLOW = re.compile(
-    r"context.?(?:length|window)|maximum context|prompt is too long|too many tokens|exceeds? the (?:model's )?(?:max|limit)"
-    r"|input is too long|maximum.{0,20}tokens|上下文(?:长度|窗口)|超过.{0,8}(?:长度|限制)",
-    re.IGNORECASE,
-)
 _LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_\-*.]{6,}")
 _LONGEST = 300
 
@@ -47,24 +42,16 @@ def refused(
     """The error for an answer that is none."""
     code, said = _said(body)
     after = retry_after(headers, now)
-    if status in (401, 403):
+    words_tell = status == 403 and _by_words(status, code, said, provider=provider, model=model) is not None
+    if status == 401 or (status == 403 and not words_tell):
         return KeyRefused(
             f"{provider} does not accept the key ({status})",
             hint="check the environment variable that key_env names",
             status=status,
         )
-    if status == 404 or code == "model_not_found":
-        return ModelUnknown(
-            f"{provider} knows no model {model!r}, or nothing is at this address: {said}",
-            hint="check model and base_url of the provider",
-            status=status,
-        )
-    if status in (400, 413, 422) and (code == "context_length_exceeded" or _OVERFLOW.search(said)):
-        return ContextOverflow(
-            f"the prompt is too long for {model}: {said}",
-            hint="give a smaller budget, or a larger model",
-            status=status,
-        )
+    by_words = _by_words(status, code, said, provider=provider, model=model)
+    if by_words is not None:
+        return by_words
     if status in (408, 409, 425, 429) or status >= 500:
         return ModelBusy(
             f"{provider} could not answer ({status}): {said}",
@@ -75,11 +62,46 @@ def refused(
     return InvalidInput(f"{provider} refuses the request ({status}): {said}", status=status)
 
 
+def _by_words(status: int, code: str, said: str, *, provider: str, model: str) -> ModelError | None:
+    """What no further try will change, told by the code or the words of a service; None where they do not tell."""
+    if status == 402 or (status in (400, 403, 429) and means("no_credit", code, said)):
+        return ModelError(
+            f"the account at {provider} has no credit left: {said}",
+            hint="add credit there, or choose another provider",
+            status=status,
+        )
+    # Local servers also say 500 for it.
+    if status in (400, 413, 422, 500) and means("overflow", code, said):
+        return ContextOverflow(
+            f"the prompt is too long for {model}: {said}",
+            hint="give a smaller budget, or a larger model",
+            status=status,
+            window=window_in(said),
+        )
+    if status == 404 or (status in (400, 403, 422) and means("unknown_model", code, said)):
+        return ModelUnknown(
+            f"{provider} knows no model {model!r}, or nothing is at this address: {said}",
+            hint="check model and base_url of the provider",
+            status=status,
+        )
+    if status in (400, 403, 422, 451) and means("filtered", code, said):
+        return ModelError(
+            f"a filter of {provider} refuses this conversation: {said}",
+            hint="say it in other words, or choose another provider",
+            status=status,
+            filtered=True,
+        )
+    return None
+
+
 def in_stream(body: Json, *, provider: str, model: str) -> BackscrollError:
     """The error for a fault that is told in the middle of a stream, where there is no status any more."""
     code, said = _said(body)
-    if code == "context_length_exceeded" or _OVERFLOW.search(said):
-        return refused(400, body, {}, provider=provider, model=model)
+    if code.isdecimal() and 400 <= int(code) < 600:  # OpenRouter and others repeat a status
+        return refused(int(code), body, {}, provider=provider, model=model)
+    by_words = _by_words(400, code, said, provider=provider, model=model)
+    if by_words is not None:
+        return by_words
     if code in {"invalid_request_error", "invalid_prompt"}:
         return InvalidInput(f"{provider} refuses the request ({400}): {said}")
     return ModelBusy(f"{provider} broke off: {said}", hint="try again later")
@@ -98,6 +120,11 @@ def stopped(provider: str) -> ModelError:
     return CutShort(
         f"the answer of {provider} was stopped", hint="ask again to get a whole one", aborted=True
     )
+
+
+def gave_up(provider: str, why: str) -> ModelError:
+    """The error for an answer that the service itself did not finish."""
+    return ModelBusy(f"{provider} gave up in the middle of the answer: {why}", hint="try again later")
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

@@ -5,39 +5,35 @@ Owns requests and answers of that wire, streamed or whole. Before: `openai_clien
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from backscroll.llm.client import (
-    CallDelta,
-    Done,
-    Finish,
-    ReasoningDelta,
-    Reply,
-    Request,
-    StreamEvent,
-    TextDelta,
-    Usage,
-    sendable,
-)
-from backscroll.llm.client_faults import in_stream, stopped
+from backscroll.errors import InvalidInput
+from backscroll.llm.client import Done, Finish, Reply, Request, StreamEvent, Usage, sendable
+from backscroll.llm.client_faults import gave_up, in_stream, stopped
+from backscroll.llm.connections import Call
+from backscroll.llm.dialects import adapted, arguments_of, complaint, thought_of, words_of
+from backscroll.llm.fault_words import finish_of
 from backscroll.llm.openai_client import SdkClient
-from backscroll.llm.sdk import cut_short, number, plain
+from backscroll.llm.openai_client_pieces import Heard, new_id
+from backscroll.llm.providers import Provider
+from backscroll.llm.sdk import cut_short, mappings, number, plain, sent
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 
-_FINISH: Mapping[str, Finish] = {
-    "stop": "stop",
-    "length": "length",
-    "tool_calls": "tools",
-    "function_call": "tools",
-    "content_filter": "refused",
-}
+
+def _as_it_is(answer: Any) -> Any:
+    return answer
 
 
 class ChatClient(SdkClient):
     """A model behind the Chat Completions wire."""
+
+    def __init__(self, provider: Provider, key: str) -> None:
+        super().__init__(provider, key)
+        self._unwanted: frozenset[str] = frozenset()  # what this service said that it does not take
 
     @property
     def wire(self) -> Wire:
@@ -47,12 +43,12 @@ class ChatClient(SdkClient):
     def complete(self, request: Request) -> Reply:
         """Ask and wait for the whole answer."""
         body = self._body(request)
-        with self._connections.call() as call, self._faults(body["model"], call):
-            told = plain(cast("Any", self._sdk.chat.completions).create(**body))
-        choices = told.get("choices")
+        with self._connections.call() as call:
+            told = self._asked(body, call, plain)
+        choices = mappings(told.get("choices"))
         if not choices or not isinstance(choices[0].get("message"), Mapping):
             raise in_stream(told, provider=self.provider, model=body["model"])
-        return _reply(choices[0]["message"], choices[0].get("finish_reason"), told, body["model"])
+        return self._reply(choices[0]["message"], choices[0].get("finish_reason"), told, body["model"])
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
         """Ask and hand on the answer as it comes."""
@@ -61,17 +57,36 @@ class ChatClient(SdkClient):
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        heard = _Heard()
+        heard, ended = Heard(), False
         with self._connections.call() as call:
-            with self._faults(body["model"], call):
-                stream = cast("Any", self._sdk.chat.completions).create(**body)
+            stream = self._asked(body, call)
             # Closed on every way out, so that no connection is left when the reader stops early.
-            with self._faults(body["model"], call, streaming=True), stream as chunks:
+            with self._faults(body["model"], call, streaming=True), closing(sent(stream)) as chunks:
                 for chunk in chunks:
-                    yield from heard.take(plain(chunk))
-        if not heard.finish:
+                    if chunk is None:
+                        ended = True
+                        break
+                    if chunk.get("error") and not chunk.get("choices"):
+                        raise in_stream(chunk, provider=self.provider, model=body["model"])
+                    yield from heard.take(chunk)
+        # Some services never say why they stop; then the word that ends a stream, or the usage, has to tell that it is whole.
+        whole = heard.finish or ((ended or heard.told.get("usage")) and heard.began)
+        if not whole:
             raise stopped(self.provider) if call.aborted else cut_short(self._provider)
-        yield Done(_reply(heard.message(), heard.finish, heard.told, body["model"]))
+        yield Done(self._reply(heard.message(), heard.finish or "stop", heard.told, body["model"]))
+
+    def _asked(self, body: dict[str, Json], call: Call, read: Callable[[Any], Json] = _as_it_is) -> Json:
+        """The answer to a request; what a service complains about by name is changed, and not said again."""
+        while True:
+            try:
+                with self._faults(body["model"], call):
+                    create = cast("Any", self._sdk.chat.completions).create
+                    return read(create(**adapted(body, self._unwanted)))
+            except InvalidInput as error:
+                found = complaint(error.message, adapted(body, self._unwanted), self._unwanted)
+                if not found:
+                    raise
+                self._unwanted |= {found}
 
     def _body(self, request: Request) -> dict[str, Json]:
         messages = sendable([dict(m) for m in request.messages])
@@ -86,7 +101,7 @@ class ChatClient(SdkClient):
             limit: request.max_tokens,
         }
         if request.tools:
-            body["tools"] = [dict(t) for t in request.tools]
+            body["tools"] = sendable([dict(t) for t in request.tools])
         if request.temperature is not None:
             body["temperature"] = request.temperature
         if request.schema is not None and self._provider.structured:
@@ -94,89 +109,51 @@ class ChatClient(SdkClient):
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
         return {**body, **_apart(request.more)}
 
+    def _reply(
+        self, message: Mapping[str, Json], finish: Json, told: Mapping[str, Json], asked: str
+    ) -> Reply:
+        """The answer that a whole message holds."""
+        found = finish_of(finish)
+        if found == "broken":
+            raise gave_up(self.provider, str(finish))
+        raw = _with_ids(message)
+        calls = tuple(
+            ToolCall(str(c["id"]), str(c["function"].get("name") or ""), c["function"]["arguments"])
+            for c in mappings(raw.get("tool_calls"))
+        )
+        return Reply(
+            text=words_of(message.get("content")),
+            model=str(told.get("model") or asked),
+            finish=_finish(found, message, calls),
+            usage=_usage(told.get("usage")),
+            tool_calls=calls,
+            reasoning=thought_of(message),
+            raw=raw,
+        )
+
+
+def _finish(found: Finish, message: Mapping[str, Json], calls: tuple[ToolCall, ...]) -> Finish:
+    """Why it ended; several services say `stop` although they call tools."""
+    if message.get("refusal"):
+        return "refused"
+    return "tools" if calls and found in ("stop", "other") else found
+
+
+def _with_ids(message: Mapping[str, Json]) -> dict[str, Json]:
+    """A message whose calls have ids and arguments as text, which some services leave out or send otherwise."""
+    calls: list[Json] = []
+    for told in mappings(message.get("tool_calls")):
+        function = told.get("function")
+        if isinstance(function, Mapping):
+            inner = cast("Mapping[str, Json]", function)
+            named = {**inner, "arguments": arguments_of(inner.get("arguments"))}
+            calls.append({**told, "type": "function", "id": told.get("id") or new_id(), "function": named})
+    return {**message, "tool_calls": calls} if calls else dict(message)
+
 
 def _apart(more: Mapping[str, Json]) -> dict[str, Json]:
     """What the SDK has no name for goes through it untouched."""
     return {"extra_body": dict(more)} if more else {}
-
-
-class _Heard:
-    """What has come of a stream so far."""
-
-    def __init__(self) -> None:
-        self.finish = ""
-        self.told: dict[str, Json] = {}
-        self._text: list[str] = []
-        self._thought: list[str] = []
-        self._calls: dict[int, dict[str, str]] = {}
-        self._role = "assistant"
-
-    def take(self, chunk: dict[str, Json]) -> Iterator[StreamEvent]:
-        """One chunk."""
-        for name in ("model", "usage"):
-            if chunk.get(name):
-                self.told[name] = chunk[name]
-        for choice in cast("list[dict[str, Json]]", chunk.get("choices") or [])[:1]:
-            self.finish = choice.get("finish_reason") or self.finish
-            delta = cast("dict[str, Json]", choice.get("delta") or {})
-            thought = delta.get("reasoning_content") or delta.get("reasoning")
-            if isinstance(thought, str) and thought:
-                self._thought.append(thought)
-                yield ReasoningDelta(thought)
-            if isinstance(delta.get("content"), str) and delta["content"]:
-                self._text.append(delta["content"])
-                yield TextDelta(delta["content"])
-            for place, call in enumerate(cast("list[dict[str, Json]]", delta.get("tool_calls") or [])):
-                yield self._call(place, call)
-
-    def _call(self, place: int, call: dict[str, Json]) -> CallDelta:
-        index = call.get("index")
-        at = index if isinstance(index, int) else place
-        function = cast("dict[str, Json]", call.get("function") or {})
-        known = self._calls.setdefault(at, {"id": "", "name": "", "arguments": ""})
-        known["id"] = known["id"] or str(call.get("id") or "")
-        known["name"] = known["name"] or str(function.get("name") or "")
-        piece = str(function.get("arguments") or "")
-        known["arguments"] += piece
-        return CallDelta(at, known["id"], known["name"], piece)
-
-    def message(self) -> dict[str, Json]:
-        """The message that the pieces make, as it would have come in one."""
-        out: dict[str, Json] = {"role": self._role, "content": "".join(self._text) or None}
-        if self._thought:
-            out["reasoning_content"] = "".join(self._thought)
-        if self._calls:
-            out["tool_calls"] = [
-                {
-                    "id": c["id"],
-                    "type": "function",
-                    "function": {"name": c["name"], "arguments": c["arguments"]},
-                }
-                for _, c in sorted(self._calls.items())
-            ]
-        return out
-
-
-def _reply(message: Mapping[str, Json], finish: Json, told: Mapping[str, Json], asked: str) -> Reply:
-    calls = tuple(
-        ToolCall(
-            str(c.get("id") or ""), str(c["function"].get("name") or ""), c["function"].get("arguments") or ""
-        )
-        for c in cast("list[dict[str, Json]]", message.get("tool_calls") or [])
-        if isinstance(c.get("function"), Mapping)
-    )
-    thought = message.get("reasoning_content") or message.get("reasoning") or ""
-    text = message.get("content")
-    refusal = message.get("refusal")
-    return Reply(
-        text=text if isinstance(text, str) else "",
-        model=str(told.get("model") or asked),
-        finish="refused" if refusal else _FINISH.get(str(finish), "other"),
-        usage=_usage(told.get("usage")),
-        tool_calls=calls,
-        reasoning=thought if isinstance(thought, str) else "",
-        raw=dict(message),
-    )
 
 
 def _usage(told: Json) -> Usage:

@@ -7,6 +7,7 @@ Owns requests and answers of that wire, streamed or whole. Nothing is kept over 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import Any, cast
 
 from backscroll.llm.client import (
@@ -23,7 +24,7 @@ from backscroll.llm.client import (
 )
 from backscroll.llm.client_faults import in_stream, stopped
 from backscroll.llm.openai_client import SdkClient
-from backscroll.llm.sdk import cut_short, mappings, number, plain
+from backscroll.llm.sdk import cut_short, mappings, number, plain, sent
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 
@@ -53,12 +54,11 @@ class ResponsesClient(SdkClient):
         with self._connections.call() as call:
             with self._faults(body["model"], call):
                 stream = cast("Any", self._sdk.responses).create(**body)
-            with self._faults(body["model"], call, streaming=True), stream as events:
-                for heard in events:
-                    event = cast("dict[str, Json]", plain(heard))
+            with self._faults(body["model"], call, streaming=True), closing(sent(stream)) as events:
+                for event in filter(None, events):
                     if event.get("type") in _LAST:
                         last = event["response"]
-                    elif event.get("type") == "error":
+                    elif event.get("type") == "error" or event.get("error"):
                         raise in_stream(event, provider=self.provider, model=body["model"])
                     else:
                         yield from _deltas(event, names)

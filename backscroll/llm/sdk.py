@@ -14,6 +14,7 @@ from backscroll.errors import BackscrollError, CutShort, Unreachable
 from backscroll.llm.client_faults import in_stream, refused, stopped, timed_out
 from backscroll.llm.connections import CONNECTING, Call
 from backscroll.llm.providers import Provider
+from backscroll.llm.server_sent import events_of
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
@@ -100,6 +101,18 @@ def plain(thing: Any) -> Json:
     """An object of the SDK as the JSON that was sent, fields of others included and absent ones left out."""
     # Services that imitate others send what the SDK's types do not foresee; that is no reason to warn people.
     return thing.model_dump(mode="json", exclude_unset=True, warnings=False)
+
+
+def sent(stream: Any) -> Generator[dict[str, Json] | None]:
+    """The events of a stream as they were sent; None for the word that ends it. Closes the connection on every way out.
+
+    The SDKs would drop what their types do not foresee and events without a name; some services send both.
+    """
+    response = stream.response
+    try:
+        yield from events_of(response.iter_bytes())
+    finally:
+        response.close()
 
 
 def number(value: Json) -> int:

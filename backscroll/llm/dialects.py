@@ -1,0 +1,80 @@
+"""Services that imitate the wire of Chat Completions, and what they do in their own way.
+
+Owns what is changed in a request after a service said that it does not want it so (remembered by the client), and reading tool calls
+and contents in shapes that differ from the vendor's. Pure. Before: `client_faults`. After: `openai_client_chat`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import cast
+
+from backscroll.vocab.part import Json
+
+#: What a service may not want, by the word with which it complains.
+_COMPLAINTS = (
+    "stream_options",
+    "max_completion_tokens",
+    "max_tokens",
+    "reasoning_content",
+    "parallel_tool_calls",
+)
+
+
+def complaint(said: str, body: Mapping[str, Json], known: frozenset[str]) -> str:
+    """What in a request a service refuses by name and could be left out or said otherwise; empty: nothing that we know."""
+    for name in _COMPLAINTS:
+        if name in said and name not in known and adapted(body, frozenset({name})) != dict(body):
+            return name
+    return ""
+
+
+def adapted(body: Mapping[str, Json], unwanted: frozenset[str]) -> dict[str, Json]:
+    """A request as a service wants it that complained about these."""
+    out = dict(body)
+    for name in ("stream_options", "parallel_tool_calls"):
+        if name in unwanted:
+            out.pop(name, None)
+    # Both names are in some complaints ("use max_completion_tokens instead"), the wanted one is then the newer.
+    if "max_completion_tokens" in unwanted and "max_tokens" in out:
+        out["max_completion_tokens"] = out.pop("max_tokens")
+    elif unwanted & {"max_completion_tokens", "max_tokens"} and "max_completion_tokens" in out:
+        out["max_tokens"] = out.pop("max_completion_tokens")
+    if "reasoning_content" in unwanted:
+        out["messages"] = [
+            {k: v for k, v in cast("Mapping[str, Json]", m).items() if k != "reasoning_content"}
+            for m in cast("list[Json]", out["messages"])
+        ]
+    return out
+
+
+def words_of(content: Json) -> str:
+    """The words of a content: a text, or parts of which some are text."""
+    if isinstance(content, str):
+        return content
+    return "".join(
+        str(p.get("text") or "") for p in _parts(content) if p.get("type") in ("text", "output_text")
+    )
+
+
+def thought_of(message: Mapping[str, Json]) -> str:
+    """The thinking in a message or a piece of one, under any of its names."""
+    for name in ("reasoning_content", "reasoning"):
+        told = message.get(name)
+        if isinstance(told, str) and told:
+            return told
+    thinking = [p.get("thinking") for p in _parts(message.get("content")) if p.get("type") == "thinking"]
+    return "".join(words_of(told) for told in thinking)
+
+
+def _parts(content: Json) -> list[Mapping[str, Json]]:
+    found = cast("list[Json]", content) if isinstance(content, list) else []
+    return [cast("Mapping[str, Json]", p) for p in found if isinstance(p, Mapping)]
+
+
+def arguments_of(told: Json) -> str:
+    """Arguments of a call as the text that the wire foresees; some services send the object itself."""
+    if told is None:
+        return ""
+    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)

@@ -1,0 +1,66 @@
+"""How services say what is wrong: the table `faults.toml`, and asking it.
+
+Owns that table: codes and words of vendors and of those who imitate them, for prompts that are too long, models that there are not,
+filters, and accounts without credit; and how answers end. Refuses: which error that is (`client_faults`). Pure but for
+reading the table. After: `client_faults`, `openai_client_chat`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal, TypeAlias, cast
+
+from backscroll.llm.client import Finish
+from backscroll.vocab.part import Json
+
+#: What is wrong, where it can be told from the words.
+Trouble: TypeAlias = Literal["overflow", "unknown_model", "filtered", "no_credit"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    codes: frozenset[str]
+    words: tuple[re.Pattern[str], ...]
+
+
+@cache
+def _table() -> Mapping[str, Json]:
+    return tomllib.loads((files("backscroll.llm") / "faults.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _known(trouble: Trouble) -> _Known:
+    entry = _table()[trouble]
+    return _Known(frozenset(entry["codes"]), tuple(re.compile(w, re.IGNORECASE) for w in entry["words"]))
+
+
+def means(trouble: Trouble, code: str, said: str) -> bool:
+    """Whether a code or the words beside it mean this trouble."""
+    known = _known(trouble)
+    return code.lower() in known.codes or any(p.search(said) for p in known.words)
+
+
+def window_in(said: str) -> int | None:
+    """How many tokens the model takes, where the words of an overflow tell."""
+    for pattern in _known("overflow").words:
+        found = pattern.search(said)
+        number = found and "window" in pattern.groupindex and found["window"]
+        if number:
+            return int(str(number).replace(",", ""))
+    return None
+
+
+@cache
+def _endings() -> Mapping[str, str]:
+    table = cast("Mapping[str, list[str]]", _table()["finish"])
+    return {word: meaning for meaning, words in table.items() for word in words}
+
+
+def finish_of(told: Json) -> Finish | Literal["broken"]:
+    """How an answer ended, in our words; `broken`: the service gave up on it."""
+    return cast("Finish", _endings().get(str(told).lower(), "other"))

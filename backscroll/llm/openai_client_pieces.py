@@ -1,0 +1,121 @@
+"""What has come of a streamed answer on the Chat Completions wire, put together as it would have come in one.
+
+Owns the pieces, in the vendor's shape and in those of everybody who imitates it: reasoning under either name, calls without ids or
+without indexes or all with the same one, arguments as objects, usage in any chunk. Before: `server_sent`, `dialects`. After:
+`openai_client_chat`.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from backscroll.llm.client import CallDelta, ReasoningDelta, StreamEvent, TextDelta
+from backscroll.llm.dialects import arguments_of, thought_of, words_of
+from backscroll.llm.sdk import mappings
+from backscroll.vocab.part import Json
+
+
+def new_id() -> str:
+    """A name for a call that came without one."""
+    return f"call_{secrets.token_hex(8)}"
+
+
+class Heard:
+    """What has come of a stream so far."""
+
+    def __init__(self) -> None:
+        self.finish = ""
+        self.began = False  # words, thoughts or calls have come
+        self.told: dict[str, Json] = {}
+        self._text: list[str] = []
+        self._thought: list[str] = []
+        self._details: list[Json] = []  # OpenRouter's own record of the thinking, to be sent back as it is
+        self._calls: list[dict[str, str]] = []
+        self._places: dict[
+            int, int
+        ] = {}  # the index that the service gives, and the call that it means just now
+        self._refusal: list[str] = []
+
+    def take(self, chunk: Mapping[str, Json]) -> Iterator[StreamEvent]:
+        """One chunk."""
+        if chunk.get("model"):
+            self.told["model"] = chunk["model"]
+        usage: Json = chunk.get("usage")
+        for beside in mappings([chunk.get("x_groq")]):
+            usage = usage or beside.get("usage")
+        for choice in mappings(chunk.get("choices"))[:1]:
+            self.finish = str(choice.get("finish_reason") or "") or self.finish
+            usage = usage or choice.get("usage")  # Moonshot
+            # Some send the last piece as a whole message.
+            delta = choice.get("delta") or choice.get("message")
+            if isinstance(delta, Mapping):
+                yield from self._delta(cast("Mapping[str, Json]", delta))
+        if usage:
+            self.told["usage"] = usage
+
+    def _delta(self, delta: Mapping[str, Json]) -> Iterator[StreamEvent]:
+        thought, words = thought_of(delta), words_of(delta.get("content"))
+        self._details += mappings(delta.get("reasoning_details"))
+        if isinstance(delta.get("refusal"), str):
+            self._refusal.append(delta["refusal"])
+        if thought:
+            self.began = True
+            self._thought.append(thought)
+            yield ReasoningDelta(thought)
+        if words:
+            self.began = True
+            self._text.append(words)
+            yield TextDelta(words)
+        for call in mappings(delta.get("tool_calls")):
+            self.began = True
+            yield self._call(call)
+
+    def _call(self, call: Mapping[str, Json]) -> CallDelta:
+        function = call.get("function")
+        inner: Mapping[str, Json] = (
+            cast("Mapping[str, Json]", function) if isinstance(function, Mapping) else {}
+        )
+        given, name = str(call.get("id") or ""), str(inner.get("name") or "")
+        at = self._place(call.get("index"), given, name)
+        known = self._calls[at]
+        known["name"] = known["name"] or name
+        piece = arguments_of(inner.get("arguments"))
+        known["arguments"] += piece
+        return CallDelta(at, known["id"], known["name"], piece)
+
+    def _place(self, index: Json, given: str, name: str) -> int:
+        """Which call a piece belongs to: the index says so, unless another id or name shows that a new call begins."""
+        key = index if isinstance(index, int) else -1
+        at = self._places.get(key)
+        if at is not None:
+            known = self._calls[at]
+            another = bool(given) and given != known["given"] and bool(name)
+            # Without ids and indexes a name is all that tells where the next call begins.
+            unnamed = key < 0 and not given and bool(name) and bool(known["name"])
+            if not another and not unnamed:
+                return at
+        self._calls.append({"id": given or new_id(), "given": given, "name": "", "arguments": ""})
+        self._places[key] = len(self._calls) - 1
+        return self._places[key]
+
+    def message(self) -> dict[str, Json]:
+        """The message that the pieces make, as it would have come in one."""
+        out: dict[str, Json] = {"role": "assistant", "content": "".join(self._text) or None}
+        if self._refusal:
+            out["refusal"] = "".join(self._refusal)
+        if self._thought:
+            out["reasoning_content"] = "".join(self._thought)
+        if self._details:
+            out["reasoning_details"] = self._details
+        if self._calls:
+            out["tool_calls"] = [
+                {
+                    "id": c["id"],
+                    "type": "function",
+                    "function": {"name": c["name"], "arguments": c["arguments"]},
+                }
+                for c in self._calls
+            ]
+        return out

@@ -1,0 +1,409 @@
+"""Services that speak the wire of Chat Completions in their own way are understood all the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.errors import (
+    ContextOverflow,
+    CutShort,
+    InvalidInput,
+    KeyRefused,
+    ModelBusy,
+    ModelError,
+    ModelUnknown,
+)
+from backscroll.llm.client import CallDelta, Reply
+from backscroll.llm.client_faults import in_stream, refused
+from backscroll.llm.dialects import adapted, complaint
+from backscroll.llm.scripted.scenario import Fault
+from backscroll.llm.server_sent import events_of, lines_of
+from tests.llm.scripted_talk import TOOLS, Line, Scenario, ScriptedServer, ask, client_at, streamed
+
+DONE = "data: [DONE]\n\n"
+
+
+def chunk(delta: Any = None, finish: Any = None, **more: Any) -> str:
+    """One event of a stream."""
+    choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
+    body = {
+        "id": "1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "choices": choices,
+        **more,
+    }
+    return f"data: {json.dumps(body, ensure_ascii=False)}\n\n"
+
+
+def called(name: str | None = None, arguments: Any = None, **more: Any) -> dict[str, Any]:
+    """A piece of a tool call."""
+    function = {k: v for k, v in (("name", name), ("arguments", arguments)) if v is not None}
+    return {"tool_calls": [{"type": "function", "function": function, **more}]}
+
+
+def heard(*events: str) -> tuple[list[Any], Reply]:
+    """What the client makes of a stream to the letter."""
+    with ScriptedServer(None, Line(raw=events)) as server, client_at(server.url) as client:
+        return streamed(client, ask())
+
+
+def test_calls_without_ids() -> None:
+    """They get ids of their own, all different, the same in pieces and in the whole (Ollama of old)."""
+    events, reply = heard(
+        chunk(called("read", '{"a":1}', index=0)),
+        chunk(called("read", '{"a":2}', index=1)),
+        chunk({}, "stop"),
+        DONE,
+    )
+    ids = [c.id for c in reply.tool_calls]
+    assert len(set(ids)) == 2
+    assert all(ids)
+    assert [e.id for e in events if isinstance(e, CallDelta)] == ids
+    assert [c["id"] for c in reply.raw["tool_calls"]] == ids
+    assert reply.finish == "tools"
+
+
+@pytest.mark.parametrize("index", [{"index": 0}, {}], ids=["all the same", "none"])
+def test_parallel_calls_whose_indexes_do_not_tell(index: dict[str, int]) -> None:
+    """A new id begins a new call, whatever the index says; pieces without an id go on with the last one."""
+    _, reply = heard(
+        chunk(called("read", '{"p":', id="a", **index)),
+        chunk(called(None, '"x"}', **index)),
+        chunk(called("write", '{"p":"y"}', id="b", **index)),
+        chunk({}, "tool_calls"),
+        DONE,
+    )
+    assert [(c.id, c.name, c.arguments) for c in reply.tool_calls] == [
+        ("a", "read", '{"p":"x"}'),
+        ("b", "write", '{"p":"y"}'),
+    ]
+
+
+def test_calls_without_ids_and_indexes() -> None:
+    """Names tell them apart."""
+    _, reply = heard(chunk(called("a", "{}")), chunk(called("b", "{}")), chunk({}, "stop"), DONE)
+    assert [c.name for c in reply.tool_calls] == ["a", "b"]
+
+
+def test_interleaved_calls_are_kept_apart() -> None:
+    """With right indexes pieces may come in any order, and a name may be repeated."""
+    _, reply = heard(
+        chunk(called("a", "{", id="1", index=0)),
+        chunk(called("b", "[", id="2", index=1)),
+        chunk(called("a", "}", id="1", index=0)),
+        chunk(called(None, "]", index=1)),
+        chunk({}, "tool_calls"),
+        DONE,
+    )
+    assert [(c.id, c.name, c.arguments) for c in reply.tool_calls] == [("1", "a", "{}"), ("2", "b", "[]")]
+
+
+def test_arguments_as_objects() -> None:
+    """They become the text that the wire foresees."""
+    _, reply = heard(
+        chunk(called("read", {"路径": "潮汐.txt"}, id="a", index=0)), chunk({}, "tool_calls"), DONE
+    )
+    assert json.loads(reply.tool_calls[0].arguments) == {"路径": "潮汐.txt"}
+    assert isinstance(reply.raw["tool_calls"][0]["function"]["arguments"], str)
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+def test_thinking_under_either_name(name: str) -> None:
+    """DeepSeek, Qwen and llama.cpp say one, OpenRouter, Ollama and vLLM the other."""
+    _, reply = heard(
+        chunk({name: "hm", "content": None}), chunk({"content": "yes", name: None}), chunk({}, "stop"), DONE
+    )
+    assert (reply.reasoning, reply.text) == ("hm", "yes")
+    assert reply.raw["reasoning_content"] == "hm"
+
+
+def test_thinking_and_words_as_parts() -> None:
+    """Mistral sends lists of parts while it thinks."""
+    thinking = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]
+    _, reply = heard(
+        chunk({"content": thinking}),
+        chunk({"content": [{"type": "text", "text": "yes"}]}),
+        chunk({}, "stop"),
+        DONE,
+    )
+    assert (reply.reasoning, reply.text) == ("hm", "yes")
+
+
+def test_what_openrouter_says_about_thinking_is_kept() -> None:
+    """Its details have to be sent back as they are."""
+    details = [{"type": "reasoning.encrypted", "data": "xyz", "index": 0}]
+    _, reply = heard(
+        chunk({"reasoning": "hm", "reasoning_details": details}), chunk({"content": "a"}, "stop"), DONE
+    )
+    assert reply.raw["reasoning_details"] == details
+
+
+@pytest.mark.parametrize(
+    ("events", "tokens"),
+    [
+        (
+            (
+                chunk({"content": "a"}, usage={"prompt_tokens": 1}),
+                chunk({}, "stop", usage={"prompt_tokens": 5}),
+            ),
+            5,
+        ),
+        ((chunk({"content": "a"}), chunk({}, "stop"), chunk(None, usage={"prompt_tokens": 5})), 5),
+        ((chunk({"content": "a"}), chunk({}, "stop", x_groq={"usage": {"prompt_tokens": 5}})), 5),
+        ((chunk({"content": "a"}), chunk({}, "stop", usage=None)), 0),
+    ],
+    ids=["in each", "in the last", "beside", "nowhere"],
+)
+def test_usage_wherever_it_stands(events: tuple[str, ...], tokens: int) -> None:
+    """The last that was said counts; where nothing was said, nobody knows."""
+    _, reply = heard(*events, DONE)
+    assert reply.usage.input == tokens
+    assert reply.usage.known is bool(tokens)
+
+
+def test_a_cache_told_beside() -> None:
+    """DeepSeek counts hits and misses apart."""
+    usage = {
+        "prompt_tokens": 10,
+        "prompt_cache_hit_tokens": 8,
+        "prompt_cache_miss_tokens": 2,
+        "completion_tokens": 3,
+    }
+    _, reply = heard(chunk({"content": "a"}, "stop", usage=usage), DONE)
+    assert (reply.usage.input, reply.usage.cached, reply.usage.output) == (10, 8, 3)
+
+
+def test_streams_that_end_without_their_last_word() -> None:
+    """A reason to stop is enough; so is the last word without a reason; neither is a cut."""
+    assert heard(chunk({"content": "a"}), chunk({}, "stop"))[1].text == "a"
+    assert heard(chunk({"content": "a"}), DONE)[1].finish == "stop"
+    assert heard(chunk({"content": "a"}), chunk(None, usage={"prompt_tokens": 3}))[1].text == "a"
+    with pytest.raises(CutShort):
+        heard(chunk({"content": "a"}))
+    with pytest.raises(CutShort):
+        heard(DONE)
+
+
+def test_noise_between_events() -> None:
+    """Comments, keep-alives, empty choices, odd line ends, characters that look like line ends."""
+    words = "一\u2028二\x85三"
+    _, reply = heard(
+        ": OPENROUTER PROCESSING\n\n",
+        chunk(None),
+        "event: ping\ndata: {}\n\n",
+        "data:\n\n",
+        chunk({"content": words}).replace("\n", "\r\n"),
+        chunk({"role": "assistant", "content": ""}),
+        chunk({}, "stop").rstrip("\n"),
+    )
+    assert reply.text == words
+
+
+@pytest.mark.parametrize(
+    ("word", "finish"),
+    [
+        ("eos", "stop"),
+        ("max_tokens", "length"),
+        ("sensitive", "refused"),
+        ("function_call", "tools"),
+        ("odd", "other"),
+    ],
+)
+def test_how_answers_end(word: str, finish: str) -> None:
+    """Words of others for the same."""
+    assert heard(chunk({"content": "a"}, word), DONE)[1].finish == finish
+
+
+def test_a_service_that_gives_up() -> None:
+    """DeepSeek ends answers for want of machines: worth another try, never an answer."""
+    with pytest.raises(ModelBusy, match="gave up"):
+        heard(chunk({"content": "half"}, "insufficient_system_resource"), DONE)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"code": 502, "message": "upstream died"}, ModelBusy),
+        ({"code": "429", "message": "slow down"}, ModelBusy),
+        ({"code": 401, "message": "no"}, KeyRefused),
+        (
+            {"message": "the request exceeds the available context size (4096 tokens)", "type": "x"},
+            ContextOverflow,
+        ),
+        ("just words", ModelBusy),
+    ],
+)
+def test_errors_inside_a_stream(error: Any, kind: type[Exception]) -> None:
+    """In whichever shape; some repeat a status as a code."""
+    with pytest.raises(kind):
+        heard(chunk({"content": "a"}), f"data: {json.dumps({'error': error})}\n\n")
+
+
+def test_what_a_service_does_not_take_is_not_said_again() -> None:
+    """Refused by name: left out and asked again at once, and remembered."""
+    lines = (
+        Line(times=1, fault=Fault(400, "Unrecognized request argument supplied: stream_options")),
+        Line(
+            times=1,
+            fault=Fault(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
+        ),
+        Line(text="fine"),
+    )
+    with ScriptedServer(None, *lines) as server, client_at(server.url) as client:
+        assert streamed(client, ask())[1].text == "fine"
+        assert streamed(client, ask())[1].text == "fine"
+        bodies = [a.body for a in server.asked]
+    assert ["stream_options" in b for b in bodies] == [True, False, False, False]
+    assert ["max_tokens" in b for b in bodies] == [True, True, False, False]
+    assert bodies[-1]["max_completion_tokens"] == 4096
+
+
+def test_reasoning_that_is_not_wanted_back() -> None:
+    """Some models take their own thinking back, some refuse it; the service decides."""
+    fault = Fault(400, "reasoning_content is not allowed in messages")
+    said = {"role": "assistant", "content": "a", "reasoning_content": "hm"}
+    request = type(ask())([{"role": "user", "content": "q"}, said, {"role": "user", "content": "r"}])
+    with (
+        ScriptedServer(Scenario((Line(fault=fault, times=1), Line(text="x")), validate=False)) as server,
+        client_at(server.url) as client,
+    ):
+        assert client.complete(request).text == "x"
+        kept = [["reasoning_content" in m for m in a.body["messages"]] for a in server.asked]
+    assert kept == [[False, True, False], [False, False, False]]
+
+
+def test_a_complaint_that_cannot_be_met_is_told() -> None:
+    """No endless asking: the same refusal twice is an error."""
+    with (
+        ScriptedServer(None, Line(fault=Fault(400, "max_tokens must be smaller"))) as server,
+        client_at(server.url) as client,
+    ):
+        with pytest.raises(InvalidInput):
+            client.complete(ask())
+        assert len(server.asked) == 1
+
+
+def test_adapting_keeps_everything_else() -> None:
+    """And changes nothing where nothing is unwanted."""
+    body = {
+        "model": "m",
+        "messages": [{"role": "user", "content": "x"}],
+        "max_tokens": 5,
+        "tools": [TOOLS["openai"]],
+    }
+    assert adapted(body, frozenset()) == body
+    assert adapted(body, frozenset({"stream_options", "reasoning_content"})) == body
+    assert complaint("max_tokens is too large", body, frozenset()) == ""
+    assert complaint("use max_completion_tokens", body, frozenset({"max_completion_tokens"})) == ""
+
+
+# -- what services say when they refuse ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "window"),
+    [
+        (
+            400,
+            "This model's maximum context length is 65536 tokens. However, you requested 70000 tokens.",
+            65536,
+        ),
+        (400, "This endpoint's maximum context length is 131,072 tokens.", 131072),
+        (400, "The decoder prompt (length 5000) is longer than the maximum model length of 4096.", 4096),
+        (
+            400,
+            "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it",
+            4096,
+        ),
+        (500, "the request exceeds the available context size, try increasing it", None),
+        (400, "Range of input length should be [1, 30720]", 30720),
+        (400, "prompt too long; exceeded max context length by 12 tokens", None),
+        (400, "Invalid request: Your request exceeded model token limit: 8192", 8192),
+        (400, "The input token count (9) exceeds the maximum number of tokens allowed (8).", 8),
+        (400, "This model's maximum prompt length is 131072 but the request contains 140000 tokens.", 131072),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum", 200000),
+        (400, "Prompt contains 50000 tokens, too large for model with 32768 maximum context length", 32768),
+        (400, "Your input exceeds the context window of this model.", None),
+        (400, "Prompt 超长", None),
+        (400, "输入过长，请缩短", None),
+        (413, "too many input tokens", None),
+    ],
+)
+def test_prompts_that_are_too_long(status: int, said: str, window: int | None) -> None:
+    """In every vendor's words, with the size of the window where it is told."""
+    error = refused(status, {"error": {"message": said}}, {}, provider="p", model="m")
+    assert isinstance(error, ContextOverflow)
+    assert error.facts["window"] == window
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (400, {"error": {"message": "Model Not Exist", "code": "invalid_request_error"}}, ModelUnknown),
+        (400, {"error": {"message": "x/y is not a valid model ID", "code": 400}}, ModelUnknown),
+        (404, {"error": {"message": "model 'x' not found, try pulling it first"}}, ModelUnknown),
+        (400, {"error": {"code": "1211", "message": "模型不存在，请检查模型代码。"}}, ModelUnknown),
+        (403, {"error": {"code": "model_not_found", "message": "no access to m"}}, ModelUnknown),
+        (402, {"error": {"message": "Insufficient Balance"}}, ModelError),
+        (
+            429,
+            {"error": {"code": "insufficient_quota", "message": "You exceeded your current quota"}},
+            ModelError,
+        ),
+        (400, {"error": {"message": "Content Exists Risk"}}, ModelError),
+        (
+            400,
+            {"code": "DataInspectionFailed", "message": "Input data may contain inappropriate content."},
+            ModelError,
+        ),
+        (429, {"error": {"message": "Rate limit reached for requests"}}, ModelBusy),
+        (413, {"error": {"message": "Request too large: tokens per minute"}}, InvalidInput),
+        (403, {"error": {"message": "not allowed"}}, KeyRefused),
+        (422, {"detail": [{"msg": "field required"}]}, InvalidInput),
+    ],
+)
+def test_other_refusals(status: int, body: Any, kind: type[Exception]) -> None:
+    """Each in its class, so that only what passes is tried again."""
+    assert type(refused(status, body, {}, provider="p", model="m")) is kind
+
+
+def test_a_filter_is_told_as_such() -> None:
+    """Also in the middle of a stream."""
+    body = {"error": {"code": "content_filter", "message": "flagged"}}
+    for error in (refused(400, body, {}, provider="p", model="m"), in_stream(body, provider="p", model="m")):
+        assert error.facts["filtered"] is True
+        assert "filter" in error.message
+
+
+# -- lines and events ----------------------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.sampled_from([b"data: 1", b"", b"x\xe2\x80\xa8y", b"\xc2\x85", b": c"]), max_size=8),
+    st.data(),
+)
+def test_lines_do_not_depend_on_how_they_are_cut(lines: list[bytes], data: Any) -> None:
+    """However the bytes arrive and whichever ends they have, the lines are the same."""
+    whole = b"".join(line + data.draw(st.sampled_from([b"\n", b"\r\n", b"\r"])) for line in lines)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
+    pieces = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    assert list(lines_of(pieces)) == whole.splitlines()
+
+
+@given(st.lists(st.dictionaries(st.text(), st.text() | st.integers()), max_size=5), st.integers(1, 7))
+def test_events_survive_any_cutting(events: list[dict[str, Any]], size: int) -> None:
+    """Whatever JSON, in pieces of whatever size."""
+    whole = b"".join(
+        b"data: %s\n\n" % json.dumps(e, ensure_ascii=False).encode("utf-8", "replace") for e in events
+    )
+    pieces = [whole[n : n + size] for n in range(0, len(whole), size)]
+    assert list(events_of(pieces)) == [
+        json.loads(json.dumps(e, ensure_ascii=False).encode("utf-8", "replace")) for e in events
+    ]
