@@ -15,7 +15,7 @@ from pathlib import Path
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.workspace.git import GitFailed, Ran, run_git
 
-_SAYS = {
+_UNDER_WAY = {
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
     "REVERT_HEAD": "a revert",
@@ -59,7 +59,7 @@ class Repository:
 
     def check_ready(self) -> None:
         """Raises `Conflict` where something is half done in it."""
-        for name, what in _SAYS.items():
+        for name, what in _UNDER_WAY.items():
             if (self.git_dir / name).exists():
                 raise Conflict(f"{what} is under way in your repository", hint="finish or abort it first")
         if self.git("ls-files", "-u", "-z").out:

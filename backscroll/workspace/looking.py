@@ -2,7 +2,7 @@
 
 Owns the walk, the ignore files on the way, what is read and what only hashed, and the memory of what was read before, so that
 an unchanged folder is not read again. Refuses: keeping contents (a keeper does, through `Contents`). Links are not followed,
-`.git` is never entered, the files of repositories inside the folder count as plain files. Before: `workspace/ignoring`,
+`.git` is never entered, the files of repositories inside the folder count as plain files. Before: `workspace/patterns`,
 `workspace/inside`. After: `workspace/shadow`, `workspace/hashed`.
 """
 

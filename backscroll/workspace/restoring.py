@@ -145,11 +145,11 @@ def _step(path: str, now: Entry | None, then: Entry | None) -> tuple[RestoreStep
     if now is not None and now.hash == then.hash and "link" not in {now.kind, then.kind}:
         return RestoreStep(path, "mode", now, then), ""
     if not then.kept:
-        return None, _SAYS[then.why]
+        return None, _WHY[then.why]
     return RestoreStep(path, "create" if now is None else "write", now, then), ""
 
 
-_SAYS = {
+_WHY = {
     "large": "its content was too large to keep",
     "secret": "its content is secret and was not kept",
     "unreadable": "its content could not be read",

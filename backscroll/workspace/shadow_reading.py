@@ -37,7 +37,7 @@ def parse_tree(out: bytes) -> dict[str, Entry]:
         mode, _, name, *size = facts.decode("ascii").split()
         kind = KINDS.get(mode)
         if kind is not None:
-            entries[os.fsdecode(path)] = Entry(name, kind, int(size[0]) if size else 0)
+            entries[os.fsdecode(path)] = Entry(name, kind, int(size[0]) if size and size[0].isdigit() else 0)
     return entries
 
 

@@ -1,0 +1,217 @@
+"""Patterns that say which files count in snapshots: those of ignore files, and of one's own.
+
+Owns the meaning of patterns (`*.log`, `build/`, `!keep.log`, `docs/**`), of one ignore file and of several that stand above each
+other. Refuses: reading a folder (`workspace/looking`). Written here and not left to git, because the same files must count
+where there is no git; tests hold it against the real one. Before: nothing. After: `workspace/looking`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_CLASSES = {
+    "alnum": "a-zA-Z0-9",
+    "alpha": "a-zA-Z",
+    "blank": " \\t",
+    "cntrl": "\\x00-\\x1f\\x7f",
+    "digit": "0-9",
+    "graph": "!-~",
+    "lower": "a-z",
+    "print": " -~",
+    "punct": "!-/:-@\\[-`{-~",
+    "space": "\\s",
+    "upper": "A-Z",
+    "xdigit": "0-9a-fA-F",
+}
+_LONGEST_PATTERN = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Neighbouring rules of one sign, as two expressions: over the bare name, and over the path."""
+
+    negated: bool
+    names: re.Pattern[str] | None
+    paths: re.Pattern[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one ignore file. The last one that fits decides."""
+
+    groups: tuple[_Group, ...]  # the last first
+
+    def verdict(self, path: str, name: str) -> bool | None:
+        """True: ignored; False: expressly not; None: nothing is said. Paths of folders end with a slash."""
+        for group in self.groups:
+            if (group.names is not None and group.names.fullmatch(name)) or (
+                group.paths is not None and group.paths.fullmatch(path)
+            ):
+                return not group.negated
+        return None
+
+    def __bool__(self) -> bool:
+        return bool(self.groups)
+
+
+def parse_rules(text: str) -> Rules:
+    """The rules in the text of an ignore file."""
+    return rules_of(text.removeprefix("\ufeff").split("\n"))
+
+
+def rules_of(lines: Iterable[str]) -> Rules:
+    """The same from its lines."""
+    groups: list[tuple[bool, list[str], list[str]]] = []
+    for line in lines:
+        parsed = _parse_line(line)
+        if parsed is None:
+            continue
+        negated, anchored, expression = parsed
+        if not groups or groups[-1][0] != negated:
+            groups.append((negated, [], []))
+        _, names, paths = groups[-1]
+        (paths if anchored else names).append(expression)
+    return Rules(
+        tuple(_Group(negated, _any_of(names), _any_of(paths)) for negated, names, paths in reversed(groups))
+    )
+
+
+def matches(rules: Rules, path: str) -> bool:
+    """True where the path of a file, or a folder above it, fits: for patterns that name what counts."""
+    parts = path.split("/")
+    for n in range(len(parts)):
+        last = n == len(parts) - 1
+        inner = "/".join(parts[: n + 1]) + ("" if last else "/")
+        said = rules.verdict(inner, parts[n] + ("" if last else "/"))
+        if said is not None and (last or said):
+            return said
+    return False
+
+
+def _any_of(expressions: list[str]) -> re.Pattern[str] | None:
+    return re.compile("|".join(f"(?:{one})" for one in expressions), re.DOTALL) if expressions else None
+
+
+def _parse_line(line: str) -> tuple[bool, bool, str] | None:
+    """(negated, anchored, expression) of a line; None where it holds no pattern that could ever fit."""
+    line = line.removesuffix("\r")
+    if line.startswith("#") or len(line) > _LONGEST_PATTERN:
+        return None
+    line = _without_trailing_spaces(line)
+    negated = line.startswith("!")
+    if negated:
+        line = line[1:]
+    only_folders = line.endswith("/")
+    if only_folders:
+        line = line[:-1]
+    anchored = "/" in line
+    line = line.removeprefix("/")
+    if not line:
+        return None
+    expression = _expression(line)
+    if expression is None:
+        return None
+    return negated, anchored, expression + ("/" if only_folders else "/?")
+
+
+def _without_trailing_spaces(line: str) -> str:
+    """Spaces at the end do not count unless a backslash stands before them."""
+    bare = line.rstrip(" ")
+    if bare == line:
+        return line
+    backslashes = len(bare) - len(bare.rstrip("\\"))
+    return bare + " " if backslashes % 2 else bare
+
+
+def _expression(pattern: str) -> str | None:
+    """A pattern as a regular expression; None where it is broken, which fits nothing."""
+    out: list[str] = []
+    n = 0
+    while n < len(pattern):
+        char = pattern[n]
+        if char == "*":
+            end = n
+            while end < len(pattern) and pattern[end] == "*":
+                end += 1
+            piece, n = _stars(pattern, n, end)
+            out.append(piece)
+        elif char == "?":
+            out.append("[^/]")
+            n += 1
+        elif char == "[":
+            found = _bracket(pattern, n)
+            if found is None:
+                return None
+            piece, n = found
+            out.append(piece)
+        elif char == "\\":
+            if n + 1 >= len(pattern):
+                return None
+            out.append(re.escape(pattern[n + 1]))
+            n += 2
+        else:
+            out.append(re.escape(char))
+            n += 1
+    return "".join(out)
+
+
+def _stars(pattern: str, start: int, end: int) -> tuple[str, int]:
+    """What a run of stars means, and where the pattern goes on."""
+    at_start = start == 0 or pattern[start - 1] == "/"
+    if end - start != 2 or not at_start:
+        return "[^/]*", end
+    if end == len(pattern):
+        return (".+" if start else ".*"), end
+    if pattern[end] == "/":
+        return "(?:.*/)?", end + 1
+    return "[^/]*", end
+
+
+def _bracket(pattern: str, start: int) -> tuple[str, int] | None:
+    """`[a-z]` from its opening; None where it is never closed."""
+    n = start + 1
+    negated = n < len(pattern) and pattern[n] in "!^"
+    if negated:
+        n += 1
+    pieces: list[str] = []
+    first = True
+    while True:
+        if n >= len(pattern):
+            return None
+        char = pattern[n]
+        if char == "]" and not first:
+            break
+        first = False
+        found = _bracket_piece(pattern, n)
+        if found is None:
+            return None
+        piece, n = found
+        pieces.append(piece)
+    inner = "".join(pieces)
+    if not inner:  # only ranges that hold nothing
+        return ("[^/]" if negated else "(?!)"), n + 1
+    return f"(?!/)[{'^' if negated else ''}{inner}]", n + 1
+
+
+def _bracket_piece(pattern: str, n: int) -> tuple[str, int] | None:
+    """One character, range or class inside brackets; a range that holds nothing is empty."""
+    if pattern.startswith("[:", n) and (end := pattern.find(":]", n + 2)) > 0:
+        named = _CLASSES.get(pattern[n + 2 : end])
+        return None if named is None else (named, end + 2)
+    low, n = _bracket_char(pattern, n)
+    if low is None:
+        return None
+    if not (pattern.startswith("-", n) and n + 1 < len(pattern) and pattern[n + 1] != "]"):
+        return re.escape(low), n
+    high, n = _bracket_char(pattern, n + 1)
+    if high is None:
+        return None
+    return (f"{re.escape(low)}-{re.escape(high)}" if low <= high else ""), n
+
+
+def _bracket_char(pattern: str, n: int) -> tuple[str | None, int]:
+    if pattern[n] == "\\":
+        return (pattern[n + 1], n + 2) if n + 1 < len(pattern) else (None, n + 1)
+    return pattern[n], n + 1
