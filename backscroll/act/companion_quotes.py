@@ -8,6 +8,7 @@ own answers are never quoted again. Refuses: understanding orders (`act/companio
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -243,8 +244,6 @@ def todos_of(thread: Thread) -> list[Todo]:
 
 
 def _todos(arguments: Json) -> list[Todo]:
-    import json
-
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)

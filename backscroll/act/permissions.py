@@ -98,7 +98,7 @@ def remove(text: str, root: Path | None, path: Path | None = None) -> None:
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return ""
     except (OSError, UnicodeDecodeError) as error:
         raise _broken(path, str(error)) from error

@@ -1,0 +1,376 @@
+"""Approval: what goes ahead, what is refused, what is asked; and what is remembered of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.act.approval import Rules, decide
+from backscroll.act.approval_rules import fits_path, rule_of, suggested, wild
+from backscroll.act.person import Decision, Effect, Judgement, Nobody, Preview, Proposal
+from backscroll.errors import InvalidInput
+
+
+def command(line: str, **more: object) -> Proposal:
+    return Proposal(
+        "c", "run_command", "command", {"command": line, **more}, Preview(line, command=line, subject=line)
+    )
+
+
+def writing(
+    *paths: str, tool: str = "write_file", warnings: tuple[str, ...] = (), before: str | None = None
+) -> Proposal:
+    preview = Preview("write", paths=paths, subject=paths[0], warnings=warnings)
+    return Proposal("w", tool, "write", {"path": paths[0]}, preview, before)
+
+
+def of(effect: Effect, tool: str = "thing") -> Proposal:
+    return Proposal("x", tool, effect, {}, Preview("do it"))
+
+
+def said(rules: Rules, proposal: Proposal) -> str:
+    decision = rules.verdict(proposal)
+    return "ask" if decision is None else "allow" if decision.allowed else "deny"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "settings" / "permissions.toml"
+
+
+class Answers:
+    """A person who says what the test wants, and remembers what they were asked."""
+
+    def __init__(self, *decisions: Decision) -> None:
+        self.decisions = decisions
+        self.asked: list[list[str]] = []
+
+    def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
+        self.asked.append([p.call_id for p in proposals])
+        return self.decisions[: len(proposals)]
+
+    def judge(self, result: str, command: str = "") -> Judgement:
+        raise AssertionError(f"not asked for: {result}{command}")
+
+    def answer(self, question: str, options: Sequence[str] = ()) -> str | None:
+        raise AssertionError(f"not asked for: {question}{options}")
+
+
+# -- the order ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mode", "asked"),
+    [
+        ("ask", {"write", "command", "memory", "network"}),
+        ("edits", {"command", "memory", "network"}),
+        ("all", set()),
+    ],
+)
+def test_the_mode_decides_where_no_rule_speaks(mode: str, asked: set[str], file: Path) -> None:
+    """Looking, thinking and asking the person never need a permission."""
+    rules = Rules(mode, file=file)
+    effects: tuple[Effect, ...] = ("none", "read", "ask", "write", "command", "memory", "network")
+    assert {effect for effect in effects if said(rules, of(effect)) == "ask"} == asked
+
+
+def test_what_is_denied_is_denied(file: Path) -> None:
+    """However much else allows it: as one of several commands, by its path, inside what cannot be read."""
+    rules = Rules("all", allow=["run_command", "run_command(rm *)"], deny=["run_command(rm *)"], file=file)
+    for line in (
+        "rm x",
+        "git status && rm x",
+        "/bin/rm x",
+        "sudo rm x",
+        "echo $(rm x)",
+        "find . -exec rm x",
+        "FOO=1 rm x",
+    ):
+        assert said(rules, command(line)) == "deny", line
+    assert said(rules, command("echo rm x")) == "allow"
+    decision = rules.verdict(command("rm x"))
+    assert decision is not None
+    assert "run_command(rm *)" in decision.reason
+    assert decision.by == "rule"
+
+
+def test_who_forbids_commands_is_asked_where_a_line_cannot_be_read(file: Path) -> None:
+    """With everything allowed, a rule against some commands must not be got round by writing them in a way nobody can read."""
+    rules = Rules("all", deny=["run_command(rm *)"], file=file)
+    assert said(rules, command("git status")) == "allow"
+    assert said(rules, command('x="r"m; $x y')) == "ask"
+    assert said(Rules("all", file=file), command("echo $HOME")) == "allow"
+
+
+def test_the_more_exact_rule_wins(file: Path) -> None:
+    """Both ways: an exception from asking, and asking as an exception."""
+    rules = Rules(ask=["run_command"], allow=["run_command(git status *)"], file=file)
+    assert said(rules, command("git status -s")) == "allow"
+    rules = Rules(allow=["run_command(git *)"], ask=["run_command(git push *)"], file=file)
+    assert (said(rules, command("git log")), said(rules, command("git push"))) == ("allow", "ask")
+    rules = Rules(allow=["run_command(git *)"], ask=["run_command(git *)"], file=file)
+    assert said(rules, command("git log")) == "ask"
+    assert said(Rules("all", ask=["write_file"], file=file), writing("a")) == "ask"
+
+
+def test_rules_may_speak_of_looking(file: Path) -> None:
+    """What usually needs no permission can be forbidden, or asked about."""
+    preview = Preview("read", paths=("secrets/a",), subject="secrets/a")
+    proposal = Proposal("r", "read_file", "read", {}, preview)
+    assert said(Rules(file=file), proposal) == "allow"
+    assert said(Rules(deny=["read_file(secrets/**)"], file=file), proposal) == "deny"
+    assert said(Rules(ask=["*(secrets/**)"], file=file), proposal) == "ask"
+
+
+# -- commands ----------------------------------------------------------------------------------------------------
+
+
+def test_every_command_of_a_line_has_to_be_covered(file: Path) -> None:
+    """One pattern may cover one, another the next; one that is not covered asks for the whole line."""
+    rules = Rules(allow=["run_command(git status *)", "run_command(npm test)"], file=file)
+    assert said(rules, command("git status && npm test")) == "allow"
+    assert said(rules, command("git status && npm test -x")) == "ask"
+    assert said(rules, command("git status && rm -rf x")) == "ask"
+    assert said(rules, command("git status; git stash")) == "ask"
+    assert said(rules, command("./git status")) == "ask"
+    assert said(rules, command('"git status"')) == "ask"
+
+
+def test_no_pattern_covers_a_line_in_doubt(file: Path) -> None:
+    """Not even one that covers everything; only the tool as a whole, or the very line."""
+    rules = Rules(allow=["run_command(*)", "run_command(sudo *)"], file=file)
+    assert said(rules, command("anything at all")) == "allow"
+    for line in ("echo $(x)", "echo a > b", "sudo x", "a\nb", "find . -delete"):
+        assert said(rules, command(line)) == "ask", line
+    assert said(Rules(allow=["run_command"], file=file), command("echo a > b")) == "allow"
+    exact = Rules(allow=["run_command(=echo a > b)"], file=file)
+    assert (said(exact, command(" echo a > b\n")), said(exact, command("echo a > c"))) == ("allow", "ask")
+
+
+def test_words_of_patterns(file: Path) -> None:
+    """`*` at the end covers the rest, in the middle one word; file names that the shell fills in are not guessed."""
+    rules = Rules(
+        allow=["run_command(docker * ls)", "run_command(cat a?)", 'run_command(say "a b")'], file=file
+    )
+    assert said(rules, command("docker image ls")) == "allow"
+    assert said(rules, command("docker image rm ls")) == "ask"
+    assert (said(rules, command("cat ab")), said(rules, command("cat a*"))) == ("allow", "ask")
+    assert (said(rules, command("say 'a b'")), said(rules, command("say a b"))) == ("allow", "ask")
+
+
+def test_harmless_commands_go_unasked_only_with_edits(file: Path) -> None:
+    """In the folder itself, not after a refusal, and never against a rule."""
+    assert said(Rules("ask", file=file), command("git status")) == "ask"
+    rules = Rules("edits", allow=["run_command(npm test *)"], file=file)
+    assert said(rules, command("git status && npm test")) == "allow"
+    assert said(rules, command("git status", folder="/elsewhere")) == "ask"
+    assert said(rules, command("git status; rm x")) == "ask"
+    assert said(Rules("edits", ask=["run_command(git *)"], file=file), command("git status")) == "ask"
+    again = Proposal("c", "run_command", "command", {}, Preview("ls", command="ls"), refused_before="no")
+    assert said(rules, again) == "ask"
+
+
+# -- files -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "fits_not"),
+    [
+        ("docs/**", ["docs/a.md", "docs/x/y.md"], ["src/docs/a.md", "docs2/a"]),
+        ("*.md", ["a.md", "x/y/a.md"], ["a.mdx", "md"]),
+        ("/*.md", ["a.md"], ["x/a.md"]),
+        ("src/", ["src/a", "src/b/c"], ["a/src/b"]),
+        ("src/*/test_*.py", ["src/a/test_b.py"], ["src/test_b.py", "src/a/b/test_c.py"]),
+        ("**/test/**", ["test/a", "a/b/test/c"], ["atest/b"]),
+        ("文档/**", ["文档/说明.md"], ["文件/说明.md"]),
+        ("**", ["a", "a/b"], []),
+    ],
+)
+def test_patterns_of_paths(pattern: str, fits: list[str], fits_not: list[str]) -> None:
+    assert [p for p in fits if not fits_path(pattern, p)] == []
+    assert [p for p in fits_not if fits_path(pattern, p)] == []
+
+
+def test_every_file_of_a_call_has_to_be_covered(file: Path, tmp_path: Path) -> None:
+    """And none may lead out of the folder, whatever the pattern says."""
+    rules = Rules(allow=["*(docs/**)"], root=tmp_path, file=file)
+    assert said(rules, writing("docs/a", "docs/b")) == "allow"
+    assert said(rules, writing("docs/a", "src/b")) == "ask"
+    assert said(rules, writing("docs/../src/b")) == "ask"
+    assert said(rules, writing("docs/../../b")) == "ask"
+    assert said(rules, writing(str(tmp_path / "docs" / "a"))) == "allow"
+    everything = Rules("edits", allow=["write_file(**)"], root=tmp_path, file=file)
+    assert said(everything, writing("../b")) == "ask"
+    assert said(everything, writing("/etc/passwd")) == "ask"
+    assert said(Rules("edits", deny=["*(Secret/**)"], file=file), writing("secret/a")) == "deny"
+
+
+def test_edits_are_asked_where_somebody_should_look(file: Path) -> None:
+    """What was refused before, and what comes with a warning, does not go by unseen."""
+    rules = Rules("edits", file=file)
+    assert said(rules, writing("a")) == "allow"
+    assert said(rules, writing("a", warnings=("deletes files",))) == "ask"
+    assert said(rules, writing("a", before="not this one")) == "ask"
+
+
+def test_the_file_of_permissions_is_out_of_reach(tmp_path: Path) -> None:
+    """Even where an agent works in a folder that holds it, and may do everything."""
+    rules = Rules("all", allow=["write_file"], root=tmp_path, file=tmp_path / "settings" / "permissions.toml")
+    assert said(rules, writing("settings/permissions.toml")) == "deny"
+    assert said(rules, writing("settings/config.toml")) == "deny"
+    assert said(rules, writing("other/permissions.toml")) == "allow"
+
+
+# -- asking and remembering --------------------------------------------------------------------------------------
+
+
+def test_one_question_for_all_open_calls_of_a_reply(file: Path) -> None:
+    """What rules decide is not asked; each of the others gets its own answer and reason, in order."""
+    rules = Rules(allow=["run_command(git status *)"], deny=["run_command(rm *)"], file=file)
+    lines = {"a": "make", "b": "git status", "c": "rm x", "d": "npm publish"}
+    proposals = [
+        Proposal(name, "run_command", "command", {}, Preview(line, command=line))
+        for name, line in lines.items()
+    ]
+    person = Answers(Decision(True), Decision(False, "还没测试"))
+    decisions = decide(rules, person, proposals)
+    assert person.asked == [["a", "d"]]
+    assert [d.allowed for d in decisions] == [True, True, False, False]
+    assert decisions[3].reason == "还没测试"
+
+
+def test_nobody_is_asked_where_nothing_is_open(file: Path) -> None:
+    person = Answers()
+    assert [d.allowed for d in decide(Rules("all", file=file), person, [command("x"), writing("y")])] == [
+        True,
+        True,
+    ]
+    assert person.asked == []
+
+
+def test_a_missing_answer_is_a_refusal(file: Path) -> None:
+    """A person (or a program in their place) who answers less than was asked allows nothing by that."""
+    decisions = decide(Rules(file=file), Answers(Decision(True)), [command("a"), command("b")])
+    assert [d.allowed for d in decisions] == [True, False]
+    assert decisions[1].reason
+    assert [d.allowed for d in decide(Rules(file=file), Nobody(), [command("a")])] == [False]
+
+
+def test_decisions_hold_as_long_as_they_were_meant(file: Path, tmp_path: Path) -> None:
+    """Once; for this run; for this folder; for everything."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    for span, here, again, elsewhere in (
+        ("once", "ask", "ask", "ask"),
+        ("session", "allow", "ask", "ask"),
+        ("project", "allow", "allow", "ask"),
+        ("always", "allow", "allow", "allow"),
+    ):
+        file.unlink(missing_ok=True)
+        rules = Rules(root=one, file=file)
+        answer = Decision(True, span=span, pattern="git status *")  # pyright: ignore[reportArgumentType]
+        decide(rules, Answers(answer), [command("git status -s")])
+        later = [
+            said(r, command("git status"))
+            for r in (rules, Rules(root=one, file=file), Rules(root=other, file=file))
+        ]
+        assert later == [here, again, elsewhere], span
+
+
+def test_without_a_pattern_exactly_this_is_remembered(file: Path) -> None:
+    """Also where the line could not be covered by any pattern, and where a tool has nothing to compare."""
+    rules = Rules(file=file)
+    decide(rules, Answers(Decision(True, span="always")), [command("make > log 2>&1")])
+    assert said(rules, command("make > log 2>&1")) == "allow"
+    assert said(rules, command("make > log")) == "ask"
+    decide(rules, Answers(Decision(True, span="session")), [of("memory", "remember")])
+    assert said(rules, of("memory", "remember")) == "allow"
+
+
+def test_a_refusal_can_be_remembered_too(file: Path) -> None:
+    rules = Rules("all", ask=["run_command"], file=file)
+    decide(
+        rules, Answers(Decision(False, "never", span="always", pattern="git push *")), [command("git push")]
+    )
+    assert said(Rules("all", file=file), command("git status; git push -f")) == "deny"
+
+
+def test_a_pattern_for_several_commands_is_several_rules(file: Path) -> None:
+    """What is suggested for `a && b` covers each of them, alone as well."""
+    rules = Rules(file=file)
+    proposal = command("git add x && git commit -m y")
+    made = rules.remember(proposal, Decision(True, span="session", pattern=suggested(proposal)))
+    assert [rule.text for rule in made] == ["run_command(git add *)", "run_command(git commit *)"]
+    assert said(rules, command("git commit -m 'z z'")) == "allow"
+
+
+def test_a_decision_holds_even_if_it_cannot_be_written_down(tmp_path: Path) -> None:
+    """A folder that cannot be written to costs the memory, not the answer."""
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file where a folder should be", encoding="utf-8")
+    rules = Rules(root=tmp_path, file=blocked / "permissions.toml")
+    decided = decide(rules, Answers(Decision(True, span="always", pattern="ls *")), [command("ls")])
+    assert decided[0].allowed
+    assert said(rules, command("ls -l")) == "allow"
+
+
+# -- the file ----------------------------------------------------------------------------------------------------
+
+
+def test_a_broken_file_allows_nothing(file: Path) -> None:
+    """Until it is put right everything is asked, whatever else was allowed; and it says why."""
+    file.parent.mkdir()
+    file.write_text('[always]\n"run_command(ls *)" = "perhaps"\n', encoding="utf-8")
+    rules = Rules("all", allow=["run_command"], file=file)
+    assert "line 2" in rules.trouble
+    assert [said(rules, p) for p in (command("ls"), writing("a"), of("read"), of("none"))] == [
+        "ask",
+        "ask",
+        "ask",
+        "allow",
+    ]
+    file.write_text('[always]\n"run_command(ls *)" = "deny"\n', encoding="utf-8")
+    assert rules.trouble == ""
+    assert (said(rules, command("ls")), said(rules, command("pwd"))) == ("deny", "allow")
+
+
+def test_changes_of_the_file_are_seen_at_once(file: Path) -> None:
+    """Another program, or a person with an editor, changes the rules of one that runs."""
+    mine, theirs = Rules(file=file), Rules(file=file)
+    assert said(mine, command("git fetch")) == "ask"
+    theirs.remember(command("git fetch"), Decision(True, span="always", pattern="git fetch *"))
+    assert said(mine, command("git fetch")) == "allow"
+
+
+# -- writing rules -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", ["", "git *", "run_command()", "run_command(=)", "a b(c)", "x(" + "y" * 3000 + ")", "(x)"]
+)
+def test_what_is_no_rule_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        rule_of(text, "allow")
+    assert refused.value.hint
+
+
+def test_an_unknown_mode_is_refused(file: Path) -> None:
+    with pytest.raises(InvalidInput, match="never"):
+        Rules("never", file=file)
+
+
+@given(st.text("ab*?", max_size=8), st.text("ab", max_size=10))
+def test_wildcards_mean_what_they_say(pattern: str, text: str) -> None:
+    """The quick way agrees with trying everything."""
+
+    def slow(p: str, s: str) -> bool:
+        if not p:
+            return not s
+        if p[0] == "*":
+            return slow(p[1:], s) or (bool(s) and slow(p, s[1:]))
+        return bool(s) and p[0] in ("?", s[0]) and slow(p[1:], s[1:])
+
+    assert wild(pattern, text) is slow(pattern, text)

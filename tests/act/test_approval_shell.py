@@ -1,0 +1,269 @@
+"""Reading command lines: what is plain is taken apart as a shell would, everything else is in doubt."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from backscroll.act.approval import Rules
+from backscroll.act.approval_shell import harmless, read, suggested
+from backscroll.act.person import Preview, Proposal
+
+
+def words_of(line: str) -> list[tuple[str, ...]]:
+    found = read(line)
+    assert found.doubt == "", found
+    return [command.words for command in found.commands]
+
+
+def test_plain_lines_are_taken_apart() -> None:
+    """Every simple command of a line, with quotes gone and blanks inside them kept."""
+    assert words_of("git status && rm -rf 'my files'; ls | wc -l || true") == [
+        ("git", "status"),
+        ("rm", "-rf", "my files"),
+        ("ls",),
+        ("wc", "-l"),
+        ("true",),
+    ]
+    assert words_of("echo \"a  b\"c'd' ''") == [("echo", "a  bcd", "")]
+    assert words_of("打印 你好 '再见'") == [("打印", "你好", "再见")]
+    assert words_of("git log a#b HEAD^ x=y 2>&1 >/dev/null") == [("git", "log", "a#b", "HEAD^", "x=y")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo $(rm x)",
+        "echo `rm x`",
+        'echo "$(rm x)"',
+        "echo $HOME",
+        "echo a > file",
+        "echo a >> file",
+        "cat < file",
+        "cat <<X",
+        "echo a >/dev/nullx",
+        "echo a >/dev/null/../x",
+        "git status &",
+        "git status & rm x",
+        "ls &> out",
+        "ls |& sh",
+        "(rm x)",
+        "{ rm x; }",
+        "ls {a,b}",
+        "git status\nrm x",
+        "git status\rrm x",
+        "git\u00a0status",
+        "git\u200bstatus",
+        "echo 'open",
+        'echo "open',
+        "echo a\\ b",
+        "FOO=1 git status",
+        "PATH=. git status",
+        "if true; then rm x; fi",
+        "! git status",
+        "time rm x",
+        "sudo ls",
+        "/usr/bin/sudo ls",
+        "env rm x",
+        "xargs rm",
+        "ls | sh",
+        "ls | xargs rm",
+        "eval rm",
+        ". ./x",
+        "source x",
+        "bash -c 'rm x'",
+        "find . -exec rm x",
+        "find . -delete",
+        "git -c core.pager=rm status",
+        "git -C /elsewhere status",
+        "git --exec-path=. status",
+        "git log --output=x",
+        "git log --outp=x",
+        "git grep -Orm x",
+        "git rebase -x rm",
+        "git submodule foreach rm",
+        "python -c 'import os'",
+        "python3 -Ic 'import os'",
+        "perl -e 1",
+        "awk 1",
+        "sed 1e",
+        "tar -xf a --to-command=rm",
+        "*",
+        "~/x",
+        "ls;;rm",
+        "&& ls",
+        "ls &&",
+        "ls ; ",
+        "",
+        "# rm",
+        "export PATH=.; git status",
+        "alias git=rm; git status",
+        "\ud800",
+    ],
+)
+def test_whatever_may_run_or_write_more_is_in_doubt(line: str) -> None:
+    assert read(line).doubt
+
+
+FRAGMENTS = [
+    *(
+        "git",
+        "status",
+        "ls",
+        "rm",
+        "evil",
+        "x",
+        "-c",
+        "-v",
+        "FOO=1",
+        "if",
+        "then",
+        "fi",
+        "time",
+        "do",
+        "env",
+        "sh",
+    ),
+    *("&&", "||", ";", "|", "&", " ", " ", "  ", "\t", "\n", "\r", "\x0b", "\u3000", "\u00a0"),
+    *(
+        "$(evil)",
+        "`evil`",
+        "${evil}",
+        "$x",
+        "'",
+        '"',
+        "\\",
+        "#",
+        "(",
+        ")",
+        "{",
+        "}",
+        "!",
+        "[",
+        "]",
+        "~",
+        "*",
+        "=",
+        "中文",
+    ),
+    *("2>&1", ">/dev/null", "2>", ">", "<", "<<", "1", "2", "-exec", "^", "%", "@", ","),
+]
+#: Lines that would be allowed, with something in between.
+LINES = st.lists(st.sampled_from(FRAGMENTS), max_size=9) | st.lists(
+    st.sampled_from(["git status", "ls ", "ls", " ", " && ", ";", "|"]) | st.sampled_from(FRAGMENTS),
+    max_size=6,
+)
+LINES |= st.lists(st.sampled_from(FRAGMENTS), max_size=4).map(lambda some: ["ls ", *some])
+LISTED = ("git status *", "ls *", "echo *")
+
+
+def proposal(line: str) -> Proposal:
+    return Proposal(
+        "1", "run_command", "command", {"command": line}, Preview(line, command=line, subject=line)
+    )
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose commands only write down that they were called; nothing else can be found."""
+    folder = tmp_path_factory.mktemp("stage")
+    (folder / "bin").mkdir()
+    for name in ("git", "ls", "rm", "evil", "x", "env", "sh", "status", "中文"):
+        stub = folder / "bin" / name
+        stub.write_text(f'#!/bin/sh\necho "{name} $1" >> "{folder}/called"\n', encoding="utf-8")
+        stub.chmod(0o755)
+    return folder
+
+
+SHELLS = [shell for shell in ("/bin/sh", "/bin/bash") if shutil.which(shell)]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@given(line=LINES.map("".join))
+@example(line="git status;ls")
+@example(line="git status && ls 2>&1 | ls")
+@example(line="git status>/dev/null ls")
+@example(line="ls '' \"a\"x")
+def test_an_allowed_line_runs_nothing_but_listed_commands(shell: str, line: str, stage: Path) -> None:
+    """The shell itself is asked what it calls for a line that the patterns cover."""
+    rules = Rules(allow=[f"run_command({pattern})" for pattern in LISTED], file=stage / "none.toml")
+    decision = rules.verdict(proposal(line))
+    if decision is None or not decision.allowed:
+        return
+    called = stage / "called"
+    called.unlink(missing_ok=True)
+    work = stage / "work"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    subprocess.run(
+        [shell, "-c", line],
+        cwd=work,
+        env={"PATH": str(stage / "bin")},
+        capture_output=True,
+        timeout=20,
+        check=False,
+    )
+    names = called.read_text(encoding="utf-8").splitlines() if called.exists() else []
+    assert {name.strip() for name in names if name.split()[0] == "git"} <= {"git status"}
+    assert {name.split()[0] for name in names} <= {"git", "ls"}
+    assert list(work.iterdir()) == [], "a file was written"
+
+
+def test_what_only_looks_is_known() -> None:
+    """Listed commands with listed options, inside the folder."""
+    looks = [
+        "ls",
+        "ls -la src",
+        "git status -s",
+        "git log --oneline -5 src/a.py",
+        "git diff --stat",
+        "pwd",
+        "git branch -vv",
+    ]
+    assert [line for line in looks if not all(map(harmless, read(line).commands))] == []
+    other = [
+        "ls /etc",
+        "ls ..",
+        "ls ~",
+        "ls src/../..",
+        "ls *",
+        "cat .env",
+        "git log -p",
+        "git diff",
+        "git branch -D main",
+    ]
+    other += [
+        "git branch new",
+        "git log --format=%x",
+        "ls .git",
+        "date -s now",
+        "git diff --stat --no-index /etc/passwd x",
+    ]
+    assert [line for line in other if any(map(harmless, read(line).commands))] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "pattern"),
+    [
+        ("git status -s", "git status *"),
+        ("npm run test -- -u", "npm run test *"),
+        ("python -m pytest -q", "python -m pytest *"),
+        ("pytest tests", "pytest *"),
+        ("git add a && git commit -m x", "git add * && git commit *"),
+        ("rm -rf build", ""),
+        ("git push origin main", ""),
+        ("python script.py", ""),
+        ("curl http://x", ""),
+        ("git", ""),
+        ("make > log", ""),
+        ("sudo make", ""),
+    ],
+)
+def test_suggestions_are_narrow(line: str, pattern: str) -> None:
+    """A pattern for what is used again and again; for what can do harm only the very line."""
+    assert suggested(line) == pattern
