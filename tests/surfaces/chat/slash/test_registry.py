@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -148,11 +149,13 @@ def test_a_store_that_cannot_be_read_offers_nothing(talk: HandTalk) -> None:
     assert talk.offers("/threads ") == []
 
 
-def test_long_threads_are_not_read_as_a_whole(make_talk: Callable[..., HandTalk]) -> None:
+def test_long_threads_are_not_read_as_a_whole(
+    make_talk: Callable[..., HandTalk], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Commands that look read a page or two of a long conversation, never all of it."""
     talk = make_talk()
     with_many(talk, 1200)
-    read = counted(talk)
+    read = counted(monkeypatch)
     for line in ("/turns", "/turns 300", "/swipe", "/unpin", "/todos", "/edit", "/operations", "/rewind", "/fork 5"):
         before = read[0]
         talk.run(line)
@@ -176,18 +179,32 @@ def with_many(talk: HandTalk, messages: int) -> None:
     talk.thread.stroke(write)
 
 
-def counted(talk: HandTalk) -> list[int]:
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many messages were taken out of the store so far."""
     from backscroll.engine.lineage import View
 
     read = [0]
     page = View.page
 
-    def counting(self: View, *args: object, **more: object) -> object:
-        rows = page(self, *args, **more)  # type: ignore[arg-type]
+    def counting(self: View, *args: Any, **more: Any) -> Any:
+        rows = page(self, *args, **more)
         read[0] += len(rows)
         return rows
 
-    talk_patch = pytest.MonkeyPatch()
-    talk_patch.setattr(View, "page", counting)
+    monkeypatch.setattr(View, "page", counting)
     return read
+
+
+def test_a_fault_of_a_command_is_owned_and_the_chat_goes_on(
+    talk: HandTalk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even an error that nobody foresaw is a line on the screen, not the end of the conversation."""
+
+    def broken(_talk: HandTalk, _rest: str) -> None:
+        raise ZeroDivisionError("oh no")
+
+    monkeypatch.setattr("backscroll.surfaces.chat.slash.undoing.undo_slash", broken)
+    assert "ZeroDivisionError" in talk.run("/undo")
+    assert "Traceback" not in talk.run("/undo")
+    monkeypatch.setenv("BACKSCROLL_DEBUG", "1")
+    assert "Traceback" in talk.run("/undo")

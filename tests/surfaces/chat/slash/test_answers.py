@@ -1,0 +1,70 @@
+"""`/regenerate`, `/swipe`, `/fork`, `/undo`, `/redo`."""
+
+from __future__ import annotations
+
+from backscroll.surfaces import i18n
+from tests.surfaces.chat.slash.hand import HandTalk
+
+
+def test_the_last_answer_once_more(talk: HandTalk) -> None:
+    """The new answer is live, the old one an alternative, and the count is said."""
+    talk.parrot.answers = ["Three hours."]
+    assert "alternative 2 of 2" in talk.run("/retry")
+    assert talk.texts()[-1] == "Three hours."
+    assert talk.thread.message(-1).alternatives == 2
+
+
+def test_going_through_alternatives(talk: HandTalk) -> None:
+    """Left, right, by number, by picker; at the end another one can be asked for."""
+    talk.parrot.answers = ["Three hours.", "Four hours."]
+    talk.run("/regenerate")
+    said = talk.run("/swipe left")
+    assert "Two hours." in said
+    assert "alternative 1 of 2" in said
+    assert talk.texts()[-1] == "Two hours."
+    talk.run("/swipe right")
+    assert talk.texts()[-1] == "Three hours."
+    talk.run("/swipe 1")
+    assert talk.texts()[-1] == "Two hours."
+    talk.picks = [1]
+    talk.run("/swipe")
+    assert talk.shown_options[-1] == ["Two hours.", "Three hours."]
+    assert talk.texts()[-1] == "Three hours."
+    talk.run("/swipe right")  # the last one, and no is said
+    assert talk.thread.message(-1).alternatives == 2
+    talk.yeses = [True]
+    talk.run("/swipe right")
+    assert talk.texts()[-1] == "Four hours."
+
+
+def test_swipes_that_lead_nowhere(talk: HandTalk, empty: HandTalk) -> None:
+    """What is not there is said with how many there are."""
+    assert "no alternative 7" in talk.run("/swipe 7")
+    assert "there are 1" in talk.run("/swipe left")
+    assert "alternative 1 of 1" in talk.run("/swipe")
+    assert "no answer yet" in empty.run("/swipe")
+    assert "no answer to make again" in empty.run("/regenerate")
+
+
+def test_a_fork_shares_the_past(talk: HandTalk) -> None:
+    """Up to a turn, or all of it; the talk goes on there."""
+    here = talk.thread.id
+    assert "a branch with 2 turns" in talk.run("/fork 2")
+    assert talk.thread.id != here
+    assert talk.texts() == ["Where shall we go?", "To the sea.", "And when?", "In May."]
+    assert "1 turn" in talk.run("/fork 1")
+    assert "no turn 9" in talk.run("/fork 9")
+    assert "count from 1 to 1" in talk.run("/fork -5")
+
+
+def test_undo_and_redo_say_what_they_did(talk: HandTalk) -> None:
+    """And where there is nothing to take back, that is said with a hint."""
+    talk.run("/rename Elsewhere")
+    assert "Undone" in talk.run("/undo")
+    assert talk.thread.info.title == "Trip"
+    assert "Done again" in talk.run("/redo")
+    assert talk.thread.info.title == "Elsewhere"
+    assert "nothing to redo" in talk.run("/redo")
+    i18n.use("zh")
+    talk.run("/undo")
+    assert "没有" in talk.run("/undo")

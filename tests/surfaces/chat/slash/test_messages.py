@@ -1,0 +1,124 @@
+"""`/edit`, `/delete`, `/pin`, `/unpin`, `/hide`, `/unhide`."""
+
+from __future__ import annotations
+
+from backscroll.surfaces import i18n
+from backscroll.vocab.part import ToolCall
+from tests.surfaces.chat.slash.hand import HandTalk
+
+
+def test_a_message_is_edited_in_place(talk: HandTalk) -> None:
+    """The field begins with the old words; /undo brings them back."""
+    talk.asks, talk.picks = ["To the mountains."], [0]
+    assert "message #2 has new words" in talk.run("/edit 2")
+    assert talk.initials == ["To the sea."]
+    assert talk.texts()[1] == "To the mountains."
+    assert talk.finished == []
+    talk.run("/undo")
+    assert talk.texts()[1] == "To the sea."
+
+
+def test_editing_ones_own_words_can_be_answered_anew_here(talk: HandTalk) -> None:
+    """What followed leaves the history, the new words are answered, and undo brings the old answers back."""
+    talk.asks, talk.picks = ["And with whom?"], [1]
+    talk.parrot.answers = ["With friends."]
+    talk.run("/edit 3")
+    assert talk.texts() == ["Where shall we go?", "To the sea.", "And with whom?", "With friends."]
+    assert "3 later messages" in talk.shown_options[0][1]
+    talk.run("/undo")
+    assert "Two hours." in talk.texts()
+
+
+def test_editing_ones_own_words_can_be_answered_in_a_branch(talk: HandTalk) -> None:
+    """The conversation stays as it is; the branch ends with the new words."""
+    here = talk.thread
+    talk.asks, talk.picks = ["And with whom?"], [2]
+    talk.run("/edit 3")
+    assert talk.thread.id != here.id
+    assert talk.texts() == ["Where shall we go?", "To the sea.", "And with whom?"]
+    assert len(here) == 6
+
+
+def test_turning_away_changes_nothing(talk: HandTalk) -> None:
+    """Escape in the picker or in the field, or the same words."""
+    head = talk.thread.head
+    talk.run("/edit")
+    talk.picks = [0]
+    talk.run("/edit")
+    talk.asks = ["To the sea."]
+    assert "Nothing to change" in talk.run("/edit 2")
+    assert talk.thread.head == head
+
+
+def test_the_picker_offers_the_last_messages_with_numbers(talk: HandTalk) -> None:
+    """One's own newest message is the one at the cursor."""
+    talk.run("/edit")
+    assert talk.shown_options[0][4].startswith("#5 user: How far is it?")
+
+
+def test_messages_are_named_in_many_ways(talk: HandTalk) -> None:
+    """By number, `last`, handle, id; what fits nothing is said."""
+    seq = talk.thread.message(1).id.seq
+    for name in ("2", "#2", f"bs:{seq}", f"[bs:{seq}]", str(talk.thread.message(1).id)):
+        talk.asks = ["To the sea."]
+        assert "Nothing to change" in talk.run(f"/edit {name}"), name
+    talk.asks = ["Two hours."]
+    assert "Nothing to change" in talk.run("/edit last")
+    assert "no message with number 99" in talk.run("/edit 99") or "99" in talk.run("/edit 99")
+    assert "there is no message bs:999" in talk.run("/edit bs:999")
+
+
+def test_a_handle_in_a_fork_means_the_shared_message(talk: HandTalk) -> None:
+    """A fork shares its parent's numbers."""
+    seq = talk.thread.message(0).id.seq
+    talk.switch(talk.thread.fork())
+    talk.run(f"/pin bs:{seq}")
+    assert talk.thread.message(0).pinned
+
+
+def test_an_answer_of_calls_alone_has_no_words_to_edit(talk: HandTalk) -> None:
+    """That is said instead of opening an empty field."""
+    talk.thread.append("assistant", ToolCall("c1", "read_file", {"path": "a"}))
+    assert "only tool calls" in talk.run("/edit last")
+    assert talk.questions == []
+
+
+def test_deleting_several_is_asked_and_is_one_stroke(talk: HandTalk) -> None:
+    """A range goes together, and one undo brings it back."""
+    assert "nothing was changed" in talk.run("/delete 3:6")
+    talk.yeses = [True]
+    assert "4 messages" in talk.run("/delete 3:6")
+    assert talk.texts() == ["Where shall we go?", "To the sea."]
+    talk.run("/undo")
+    assert len(talk.texts()) == 6
+
+
+def test_deleting_one_is_not_asked(talk: HandTalk) -> None:
+    """One message is quickly brought back, so nobody is asked."""
+    talk.run("/del 6")
+    assert talk.questions == []
+    assert talk.texts()[-1] == "How far is it?"
+    assert "99" in talk.run("/delete 99")
+
+
+def test_pins_and_hiding(talk: HandTalk) -> None:
+    """Marks are set, listed, and taken off; a mark that is there already is said to be."""
+    assert "1 message" in talk.run("/pin 2")
+    assert "#2 assistant: To the sea." in talk.run("/unpin")
+    assert talk.offers("/unpin ") == ["2"]
+    assert talk.run("/pin 2").strip()
+    talk.run("/unpin 2")
+    assert "nothing is pinned" in talk.run("/unpin")
+    talk.run("/hide 3 4")
+    assert talk.thread.message(2).hidden
+    assert "#3 user: And when?" in talk.run("/unhide")
+    talk.run("/unhide 3:4")
+    assert "nothing is hidden" in talk.run("/unhide")
+
+
+def test_in_chinese(talk: HandTalk) -> None:
+    """The same commands under their Chinese names, answered in Chinese."""
+    i18n.use("zh")
+    talk.asks = ["去山里。"]
+    assert "消息 #2 已修改" in talk.run("/编辑 2")
+    assert "没有固定的消息" in talk.run("/取消固定")

@@ -1,0 +1,103 @@
+"""`/context`, `/crop`, `/uncrop`, `/compact`, `/system`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from backscroll.surfaces import i18n
+from tests.surfaces.chat.slash.hand import HandTalk
+
+
+def test_the_prompt_as_a_picture(talk: HandTalk) -> None:
+    """Shares by section, tools included; `all` lists every message; nothing is written."""
+    head = talk.thread.head
+    said = talk.run("/context")
+    assert "16,000 tokens" in said
+    assert "tools" in said
+    assert "/context all lists them" in said
+    assert "To the sea." in talk.run("/context all")
+    assert talk.thread.head == head
+    i18n.use("zh")
+    assert "工具" in talk.run("/ctx")
+
+
+def test_a_crop_is_shown_and_asked_first(talk: HandTalk) -> None:
+    """Without a yes nothing leaves; with one it does, and /uncrop brings it back."""
+    head = talk.thread.head
+    said = talk.run("/crop top 2")
+    assert "2 messages would leave prompts" in said
+    assert "nothing was changed" in said
+    assert talk.thread.head == head
+    talk.yeses = [True]
+    said = talk.run("/crop top 2 they spoke of the sea")
+    assert "/uncrop bs:" in said
+    assert "they spoke of the sea" in str(talk.thread.prompt(16_000, dry_run=True).messages)
+    assert "2 messages are back" in talk.run("/uncrop")
+    assert "nothing is cropped" in talk.run("/uncrop")
+
+
+def test_a_crop_that_matters_is_not_done_by_a_bare_return(
+    make_talk: Callable[..., HandTalk],
+) -> None:
+    """Where what goes has to do with the task, it is said, and no is what Enter means."""
+    talk = make_talk(
+        ("The database password rotation breaks the billing job", "The billing job reads the old password."),
+        ("How does the billing job read the password of the database?", "From the old file."),
+    )
+    talk.yeses = [False]
+    said = talk.run("/crop top 2")
+    assert "has to do with" in said
+    assert "nothing was changed" in said
+
+
+def test_one_of_several_crops_is_picked(talk: HandTalk) -> None:
+    """With more than one, a picker names them; a handle names one directly."""
+    talk.yeses = [True, True]
+    talk.run("/crop top 1")
+    talk.run("/crop top 1")
+    assert len(talk.offers("/uncrop ")) == 2
+    talk.picks = [None]
+    talk.run("/uncrop")
+    assert len(talk.shown_options[0]) == 2
+    handle = talk.offers("/uncrop ")[0]
+    assert "1 message is back" in talk.run(f"/uncrop {handle}")
+    assert "handle" in talk.run("/uncrop nonsense")
+
+
+def test_compacting_shows_the_saving_first(make_talk: Callable[..., HandTalk]) -> None:
+    """What it saves is said; without a yes nothing happens; /undo takes it back."""
+    long = "The committee looked at the harbour, the lighthouse and the old mill again. " * 40
+    talk = make_talk(*((f"{n}: {long}", f"answer {n}: {long}") for n in range(14)))
+    talk.agent.budget = 12_000
+    head = talk.thread.head
+    said = talk.run("/compact")
+    assert "tokens" in said
+    assert "nothing was changed" in said
+    assert talk.thread.head == head
+    talk.yeses = [True]
+    assert "condensed" in talk.run("/compact")
+    assert talk.thread.head > head
+    assert "Undone" in talk.run("/undo")
+
+
+def test_nothing_to_compact(talk: HandTalk) -> None:
+    """A short conversation cannot become smaller, and nobody is asked."""
+    assert "Nothing to gain" in talk.run("/compact")
+    assert talk.questions == []
+
+
+def test_the_system_prompt_is_shown_and_own_words_are_added(talk: HandTalk) -> None:
+    """The agent's part stays its own: own words stand behind it, and survive the next run."""
+    assert "no system prompt yet" in talk.run("/system")
+    talk.run("/system Speak like a pirate")
+    talk.say("hello")
+    said = talk.run("/system")
+    assert "Speak like a pirate" in said
+    assert "You are Backscroll" in said
+    sent = str(talk.parrot.asked[-1])
+    assert "Speak like a pirate" in sent
+    assert "already" in talk.run("/system Speak like a pirate")
+    talk.run("/system Speak like a poet")
+    assert [m.text for m in talk.thread if m.role == "system"][-1] == "Speak like a poet"
+    talk.run("/undo")
+    assert [m.text for m in talk.thread if m.role == "system"][-1] == "Speak like a pirate"
