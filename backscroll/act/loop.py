@@ -23,9 +23,12 @@ from backscroll.vocab.message import ContentLike
 from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
+    from backscroll.engine.changing import Workroom
     from backscroll.engine.thread import Thread
 
 _SILENT = 2  # replies without a word after which a run is given up
+#: After which ends the agent's changes are committed by themselves, by the setting `workspace.commit`.
+_COMMITTED: Mapping[str, tuple[End, ...]] = {"turn": ("answered", "completed"), "task": ("completed",)}
 LEFT_BEHIND = "was not run: the person went on with something else"
 CRASHED = "was running when the program ended; whether and how far it took effect is not known"
 
@@ -63,7 +66,7 @@ class Loop:
             ended = yield from (self._begun(content) if content is not None else self._resumed())
             if ended is None:
                 ended = yield from self._stepping()
-            yield from self._closing()
+            yield from self._closing(ended)
             yield self._finished(ended)
         except (Stopped, KeyboardInterrupt):
             yield self._finished("stopped")
@@ -186,16 +189,31 @@ class Loop:
             except BackscrollError as error:
                 self.hands.notes.append(Noted("snapshot", error.message))
 
-    def _closing(self) -> Iterator[Happening]:
-        """At the end of a turn: what else changed in the folder while it went on."""
+    def _closing(self, ended: End) -> Iterator[Happening]:
+        """At the end of a turn: what else changed in the folder while it went on, and a commit where one is wanted."""
         workroom = self.hands.workroom
         if workroom is not None:
             try:
                 workroom.looked("", Cause("turn", self.opening))
             except BackscrollError as error:
                 yield Noted("snapshot", error.message)
+            if ended in _COMMITTED.get(self.thread.engine.settings.workspace_commit, ()):
+                yield from self._committed(workroom)
         yield from self.hands.notes
         self.hands.notes.clear()
+
+    def _committed(self, workroom: Workroom) -> Iterator[Happening]:
+        """Commit what the agent changed; where that cannot be done the work stands all the same, and why is said."""
+        from backscroll.engine.committing import NothingToCommit
+
+        try:
+            done = workroom.commit()
+        except NothingToCommit:
+            return
+        except BackscrollError as error:
+            yield Noted("commit", error.message)
+        else:
+            yield Noted("committed", f"{done.id[:10]} {done.message.splitlines()[0]}")
 
     def _finished(self, end: End, error: BackscrollError | None = None) -> Finished:
         return Finished(

@@ -33,6 +33,10 @@ _COMMITS = 5000  # of the user's that are looked through for changes that they h
 _NAME = re.compile(r"[0-9a-f]{8}\.[1-9][0-9]*")
 
 
+class NothingToCommit(NotFound):
+    """The agent changed nothing, or all of it is committed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Committed:
     """A commit that was made, or (where `id` is empty) would be."""
@@ -68,7 +72,7 @@ def commit(
         held = _held(room)
         chosen = room.thread.reading(lambda view: _chosen(room, view, held, turn, everybody=everybody))
         if not chosen:
-            raise NotFound(
+            raise NothingToCommit(
                 "there is nothing to commit: the agent changed nothing, or all of it is committed",
                 hint="`backscroll changes` lists what was changed",
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from pathlib import Path
 from typing import Any
@@ -347,3 +348,36 @@ def test_a_tool_may_end_the_run(tmp_path: Path) -> None:
     with stage(tmp_path, call("finish", result="all green"), tools=(finish,), standard=False) as on:
         end = on.end("go")
         assert (end.end, end.text) == ("completed", "all green")
+
+
+def git(root: Path, *words: str) -> str:
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    done = subprocess.run(["git", *identity, *words], cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_changes_are_committed_by_themselves_where_that_is_wanted(tmp_path: Path) -> None:
+    """The agent's file is committed at the end of the turn; what the person staged stays staged, and only that."""
+    answers = (call("shake", what="tree"), "shaken", "nothing to do")
+    with stage(tmp_path, *answers, tools=TOOLS, standard=False, settings={"workspace_commit": "turn"}) as on:
+        git(on.root, "init", "-q")
+        git(on.root, "config", "user.name", "Ada")
+        git(on.root, "config", "user.email", "ada@example.org")
+        (on.root / "mine.txt").write_text("my own\n", encoding="utf-8")
+        git(on.root, "add", "mine.txt")
+        seen = on.say("shake the tree")
+        assert any(isinstance(s, Noted) and s.kind == "committed" for s in seen)
+        assert git(on.root, "show", "--name-only", "--format=", "HEAD").split() == ["tree.txt"]
+        assert "Backscroll-Thread:" in git(on.root, "log", "-1", "--format=%B")
+        assert git(on.root, "diff", "--cached", "--name-only").split() == ["mine.txt"]
+        head = git(on.root, "rev-parse", "HEAD")
+        on.say("and now?")
+        assert git(on.root, "rev-parse", "HEAD") == head
+
+
+def test_a_commit_that_cannot_be_made_is_told_and_ends_nothing(tmp_path: Path) -> None:
+    answers = (call("shake", what="tree"), "shaken")
+    with stage(tmp_path, *answers, tools=TOOLS, standard=False, settings={"workspace_commit": "turn"}) as on:
+        seen = on.say("shake the tree")  # no repository here
+        assert [s.kind for s in seen if isinstance(s, Noted)] == ["commit"]
+        assert seen[-1].end == "answered"  # type: ignore[union-attr]
