@@ -94,4 +94,4 @@ def _by_patterns(text: str, expressions: tuple[re.Pattern[str], ...]) -> list[De
         if match and (name := match[1].strip()):
             starts.append((number, name[:80]))
     ends = [number - 1 for number, _ in starts[1:]] + [len(lines)]
-    return [Definition(name, number, end) for (number, name), end in zip(starts, ends, strict=True)]
+    return [Definition(name, number, end) for (number, name), end in zip(starts, ends, strict=False)]
