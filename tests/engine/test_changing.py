@@ -85,7 +85,8 @@ def test_looks_from_many_threads_agree(desk: Desk) -> None:
 
     def work(n: int) -> None:
         before = desk.room.look()
-        desk.write(f"f{n}", str(n))
+        (desk.folder / f"f{n}").write_text(str(n))
+        (desk.folder / f"f{n}").rename(desk.root / f"f{n}")  # at once, so that nobody sees half of it
         desk.room.looked(before, Cause("tool", tool=f"t{n}"))
 
     workers = [threading.Thread(target=work, args=(n,)) for n in range(6)]

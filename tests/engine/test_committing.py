@@ -1,0 +1,167 @@
+"""Commits of exactly what the agent changed, to the user's own repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from backscroll.errors import BackscrollError, Conflict, NotFound
+from tests.engine.workrooms import Desk, git
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path)
+    git(made.root, "init", "-q")
+    git(made.root, "config", "user.name", "Ann")
+    git(made.root, "config", "user.email", "ann@example.org")
+    made.write("a.py", "one\n\n\n\ntwo\n")
+    git(made.root, "add", ".")
+    git(made.root, "commit", "-qm", "first")
+    made.room.look()
+    yield made
+    made.close()
+
+
+def head(desk: Desk) -> str:
+    return git(desk.root, "show", "--stat", "--format=%B", "HEAD")
+
+
+def test_the_message_is_made_from_the_turn(desk: Desk) -> None:
+    """What was asked is the first line, what was done follows, and thread and turn are named at the end."""
+    desk.turn("Add a greeting\nplease", greet__py="def hello():\n    return 1\n")
+    done = desk.room.commit()
+    assert done.id == git(desk.root, "rev-parse", "HEAD").strip()
+    said = git(desk.root, "log", "-1", "--format=%B")
+    assert said.startswith("Add a greeting\n\n- ")
+    assert "hello" in said
+    assert f"Backscroll-Thread: {desk.thread.id}" in said
+    assert "Backscroll-Turn: 1" in said
+    assert (done.files, done.turns) == (("greet.py",), (1,))
+
+
+def test_only_the_agents_changes_are_committed(desk: Desk) -> None:
+    """What the person staged stays staged, what they changed by hand stays uncommitted, in the same file too."""
+    desk.write("mine.py", "mine\n")
+    git(desk.root, "add", "mine.py")
+    desk.turn("change two", a__py="one\n\n\n\nTWO\n")
+    desk.write("a.py", "ONE by hand\n\n\n\nTWO\n")
+    desk.room.commit("The agent's part")
+    assert git(desk.root, "show", "HEAD:a.py") == "one\n\n\n\nTWO\n"
+    assert git(desk.root, "diff", "--cached", "--name-only").split() == ["mine.py"]
+    assert desk.read("a.py") == "ONE by hand\n\n\n\nTWO\n"
+
+
+def test_what_is_committed_is_not_committed_again(desk: Desk) -> None:
+    """The commits themselves say what they hold; what comes later goes into the next."""
+    desk.turn("one", a__py="1\n")
+    desk.room.commit()
+    with pytest.raises(NotFound):
+        desk.room.commit()
+    desk.write("a.py", "mine instead\n")
+    git(desk.root, "commit", "-qam", "by hand")
+    desk.turn("two", b__py="2\n")
+    done = desk.room.commit()
+    assert (done.files, done.turns) == (("b.py",), (2,))
+    git(desk.root, "reset", "-q", "--hard", "HEAD~1")
+    desk.write("b.py", "2\n")
+    assert desk.room.commit(dry_run=True).files == ("b.py",)
+
+
+def test_one_turn_alone(desk: Desk) -> None:
+    """With a turn, what others did stays out of the commit."""
+    desk.turn("one", b__py="b\n")
+    desk.turn("two", c__py="c\n")
+    assert desk.room.commit(turn=2).files == ("c.py",)
+    assert desk.room.commit().files == ("b.py",)
+    with pytest.raises(NotFound):
+        desk.room.commit(turn=7)
+
+
+def test_several_turns_are_told_one_by_one(desk: Desk) -> None:
+    """The message lists each turn with what was done in it."""
+    desk.turn("Write b", b__py="b\n")
+    desk.turn("写 c", c__py="c\n")
+    message = desk.room.commit(dry_run=True).message
+    assert message.startswith("写 c\n")
+    assert "Write b:" in message
+    assert "Backscroll-Turn: 1, 2" in message
+
+
+def test_a_rehearsal_commits_nothing(desk: Desk) -> None:
+    """It names files and message; HEAD and log stay."""
+    desk.turn("one", a__py="1\n")
+    before, events = git(desk.root, "rev-parse", "HEAD"), desk.thread.head
+    told = desk.room.commit(dry_run=True)
+    assert (told.id, told.files) == ("", ("a.py",))
+    assert (git(desk.root, "rev-parse", "HEAD"), desk.thread.head) == (before, events)
+
+
+def test_everybodys_changes(desk: Desk) -> None:
+    """With `all`, what people changed by hand goes in too."""
+    desk.turn("one", a__py="1\n")
+    desk.write("mine.py", "mine\n")
+    assert desk.room.commit("Both", all=True).files == ("a.py", "mine.py")
+
+
+def test_renames_and_deletions(desk: Desk) -> None:
+    """A file that was moved by a command is moved in the commit."""
+    desk.says("move it")
+    desk.tool(lambda: (desk.root / "a.py").rename(desk.root / "文件.py"), tool="run_command")
+    desk.room.commit()
+    assert git(desk.root, "-c", "core.quotepath=false", "ls-files").split() == ["文件.py"]
+
+
+def test_what_was_rewound_is_not_committed(desk: Desk) -> None:
+    """Work that was taken back leaves nothing to commit; after a commit, taking it back can be committed."""
+    desk.turn("one", b__py="b\n")
+    desk.room.rewind(1)
+    with pytest.raises(NotFound):
+        desk.room.commit()
+    desk.turn("again", b__py="b\n")
+    desk.room.commit()
+    desk.room.rewind(1)
+    assert desk.room.commit("Take it back").files == ("b.py",)
+    assert "b.py" not in git(desk.root, "ls-files")
+
+
+def test_edits_that_cannot_be_told_apart_are_refused(desk: Desk) -> None:
+    """The agent worked on a line that a person had changed and not committed: the file is named, nothing is committed."""
+    desk.write("a.py", "mine\n")
+    desk.turn("change it", a__py="mine and the agent's\n")
+    before = git(desk.root, "rev-parse", "HEAD")
+    with pytest.raises(Conflict, match=r"a\.py"):
+        desk.room.commit()
+    assert git(desk.root, "rev-parse", "HEAD") == before
+
+
+def test_no_repository(tmp_path: Path) -> None:
+    """Where there is no repository, that is said with a hint."""
+    desk = Desk(tmp_path)
+    desk.turn("one", a__py="1\n")
+    with pytest.raises(BackscrollError) as said:
+        desk.room.commit()
+    assert said.value.hint
+    desk.close()
+
+
+def test_secrets_are_never_committed(desk: Desk) -> None:
+    """A file whose content is not kept is named as skipped."""
+    desk.says("one")
+    desk.edit(".env", "KEY=1\n")
+    desk.edit("b.py", "b\n")
+    done = desk.room.commit()
+    assert done.files == ("b.py",)
+    assert done.skipped == (".env",)
+
+
+def test_the_shorthand_of_the_thread(desk: Desk) -> None:
+    """`thread.commit_to_git(message)` commits in the thread's own folder."""
+    thread = desk.thread
+    thread.workroom().look()
+    room = thread.workroom()
+    desk.room = room
+    desk.turn("one", c__py="c\n")
+    assert thread.commit_to_git("A message").message.startswith("A message\n\nBackscroll-Thread")

@@ -1,0 +1,424 @@
+"""Going back to before a turn: files and conversation together, and forward again, whatever others did meanwhile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from backscroll.engine.changing import Workroom
+from backscroll.engine.rewinding_journal import journal_of
+from backscroll.errors import Conflict, InvalidInput, NotFound
+from backscroll.vocab.event import Kind
+from tests.engine.workrooms import Desk, git
+
+
+@pytest.fixture(params=[True, False], ids=["git", "hashes"])
+def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
+    made = Desk(tmp_path, git=request.param)
+    yield made
+    made.close()
+
+
+def test_files_and_words_go_back_together(desk: Desk) -> None:
+    """To before turn 2: the tree is what it was when it began, the conversation ends before it; redo brings both back."""
+    desk.write("kept.txt", "always\n")
+    desk.turn("one", a__py="1\n")
+    then, said = desk.tree(), desk.words()
+    desk.turn("two", a__py="2\n", b__py="new\n")
+    desk.says("three")
+    desk.tool((desk.root / "kept.txt").unlink, tool="run_command")
+    now, later = desk.tree(), desk.words()
+    done = desk.room.rewind(2)
+    assert (desk.tree(), desk.words()) == (then, said)
+    assert done.done
+    assert {(f.path, f.action) for f in done.files} == {
+        ("a.py", "changed"), ("b.py", "deleted"), ("kept.txt", "added"),
+    }  # fmt: skip
+    assert [m.text for m in done.messages] == later[len(said) :]
+    back = desk.room.redo()
+    assert (desk.tree(), desk.words()) == (now, later)
+    assert back.redone
+    assert desk.engine.verify().ok
+
+
+def test_a_rehearsal_changes_nothing_and_tells_all(desk: Desk) -> None:
+    """The preview names files, diff and messages; tree, conversation and log stay."""
+    desk.turn("one", a__py="1\n")
+    desk.turn("two", a__py="2\n")
+    before = (desk.tree(), desk.words(), desk.thread.head)
+    told = desk.room.rewind(1, dry_run=True)
+    assert not told.done
+    assert [(f.path, f.action) for f in told.files] == [("a.py", "deleted")]
+    assert "-2" in told.diff
+    assert len(told.messages) == len(desk.words())
+    assert (desk.tree(), desk.words(), desk.thread.head) == before
+    desk.room.rewind(1)
+    assert [(f.path, f.action) for f in desk.room.redo(dry_run=True).files] == [("a.py", "added")]
+    assert desk.tree() == {}
+
+
+def test_only_files_or_only_words(desk: Desk) -> None:
+    """Each half alone leaves the other as it is; redo takes back what was done."""
+    desk.turn("one", a__py="1\n")
+    desk.turn("two", a__py="2\n")
+    words, tree = desk.words(), desk.tree()
+    desk.room.rewind(2, "files")
+    assert (desk.read("a.py"), desk.words()) == ("1\n", words)
+    desk.room.redo()
+    assert (desk.tree(), desk.words()) == (tree, words)
+    desk.room.rewind(2, "conversation")
+    assert (desk.tree(), len(desk.words())) == (tree, 4)
+    desk.room.redo()
+    assert (desk.tree(), desk.words()) == (tree, words)
+    with pytest.raises(NotFound):
+        desk.room.redo()
+
+
+def test_plain_undo_brings_the_words_back_and_redo_the_files(desk: Desk) -> None:
+    """One stroke of the log: `undo` returns every message at once; the files can follow."""
+    desk.turn("one", a__py="1\n")
+    desk.turn("two", a__py="2\n")
+    words = desk.words()
+    desk.room.rewind(1)
+    assert desk.words() == []
+    desk.thread.undo()
+    assert desk.words() == words
+    assert desk.tree() == {}
+    assert desk.room.redo().what == "files"
+    assert desk.read("a.py") == "2\n"
+    with pytest.raises(NotFound):
+        desk.room.redo()
+
+
+def test_an_undo_after_a_redo_takes_only_that_back(desk: Desk) -> None:
+    """Undo goes through strokes in their order, also when another change came between."""
+    desk.turn("one", a__py="1\n")
+    desk.turn("two", a__py="2\n")
+    words = desk.words()
+    desk.room.rewind(2)
+    desk.thread.rename("Renamed meanwhile")
+    desk.room.redo()
+    assert desk.words() == words
+    desk.thread.undo()
+    assert len(desk.words()) == 4
+    assert desk.thread.info.title == "Renamed meanwhile"
+
+
+def test_several_rewinds_are_taken_back_one_by_one(desk: Desk) -> None:
+    """The last one first, then the one before it."""
+    trees = []
+    for n in range(1, 4):
+        trees.append((desk.tree(), desk.words()))
+        desk.turn(f"turn {n}", a__py=f"{n}\n")
+    last = (desk.tree(), desk.words())
+    desk.room.rewind(3)
+    desk.room.rewind(1)
+    assert (desk.tree(), desk.words()) == trees[0]
+    desk.room.redo()
+    assert (desk.tree(), desk.words()) == trees[2]
+    desk.room.redo()
+    assert (desk.tree(), desk.words()) == last
+
+
+def test_what_a_person_changed_is_not_run_over(desk: Desk) -> None:
+    """Changes by hand stop a rewind, named; forced, they are gone from the folder but not lost."""
+    desk.turn("one", a__py="1\n", b__py="1\n")
+    desk.write("a.py", "mine\n")
+    with pytest.raises(Conflict, match=r"a\.py") as refused:
+        desk.room.rewind(1)
+    assert refused.value.facts["files"] == ["a.py"]
+    assert desk.read("a.py") == "mine\n"
+    assert desk.words() != []
+    desk.room.rewind(1, force=True)
+    assert desk.tree() == {}
+    change = next(c for c in desk.room.changes() if c.cause.by == "person")
+    assert desk.room.keeper.read(change.after, "a.py") == b"mine\n"
+    desk.room.redo()
+    assert desk.read("a.py") == "mine\n"
+
+
+def test_a_persons_change_below_the_agents_counts_too(desk: Desk) -> None:
+    """The agent wrote over a file that a person had changed in the same turn: going back would lose the person's words."""
+    desk.turn("one", a__py="1\n")
+    desk.says("two")
+    desk.edit("a.py", "2\n")
+    desk.write("a.py", "2\nmine\n")
+    desk.edit("a.py", "2\nmine\n3\n")
+    with pytest.raises(Conflict):
+        desk.room.rewind(2)
+    desk.room.rewind(2, force=True)
+    assert desk.read("a.py") == "1\n"
+
+
+def test_what_a_person_did_before_the_turn_stays(desk: Desk) -> None:
+    """Changes by hand between two turns were there when the second began, whether the look came before or after the message."""
+    desk.turn("one", a__py="1\n")
+    desk.write("mine.txt", "by hand\n")
+    desk.thread.append("user", "two")
+    desk.room.look()
+    desk.edit("a.py", "2\n")
+    desk.room.rewind(2)
+    assert desk.tree() == {"a.py": b"1\n", "mine.txt": b"by hand\n"}
+
+
+def test_files_that_nobody_of_us_touched_stay(desk: Desk) -> None:
+    """A person's work on other files between the turns is no reason to refuse, and is not undone."""
+    desk.turn("one", a__py="1\n")
+    desk.turn("two", a__py="2\n")
+    other = desk.beside()
+    other.turn("theirs", c__py="c\n")
+    desk.room.rewind(2)
+    assert desk.tree() == {"a.py": b"1\n", "c.py": b"c\n"}
+    assert other.words() != []
+
+
+def test_another_conversations_work_on_the_same_file_is_foreign(desk: Desk) -> None:
+    """What another conversation wrote into our file since would be lost: refused."""
+    desk.turn("one", a__py="1\n")
+    other = desk.beside()
+    other.turn("theirs", a__py="1\ntheirs\n")
+    with pytest.raises(Conflict):
+        desk.room.rewind(1)
+    assert desk.read("a.py") == "1\ntheirs\n"
+
+
+def test_going_on_after_a_rewind(desk: Desk) -> None:
+    """New turns take the numbers of those that left; redo then refuses, because the conversation has gone on."""
+    desk.turn("one", a__py="1\n")
+    desk.turn("two", a__py="2\n")
+    desk.room.rewind(2)
+    tree, words = desk.tree(), desk.words()
+    desk.turn("another two", a__py="two\n")
+    with pytest.raises(Conflict):
+        desk.room.redo()
+    assert desk.read("a.py") == "two\n"
+    desk.room.rewind(2)
+    assert (desk.tree(), desk.words()) == (tree, words)
+    desk.room.rewind(1)
+    assert (desk.tree(), desk.words()) == ({}, [])
+
+
+def test_redo_does_not_run_over_new_work(desk: Desk) -> None:
+    """Files that changed since the rewind stop the redo; forced, it brings back what was there."""
+    desk.turn("one", a__py="1\n")
+    desk.room.rewind(1, "files")
+    desk.write("a.py", "since\n")
+    with pytest.raises(Conflict):
+        desk.room.redo()
+    desk.room.redo(force=True)
+    assert desk.read("a.py") == "1\n"
+
+
+def test_a_forced_rewind_does_not_haunt_later_ones(desk: Desk) -> None:
+    """What a person lost to a forced rewind is no longer in the files, so later rewinds are not refused for it."""
+    desk.turn("one", a__py="1\n")
+    desk.turn("two", a__py="2\n")
+    desk.write("a.py", "mine\n")
+    desk.room.rewind(2, force=True)
+    desk.turn("again", a__py="3\n")
+    desk.room.rewind(1)
+    assert desk.tree() == {}
+
+
+def test_turns_that_are_none(desk: Desk) -> None:
+    """Numbers that no turn has, and halves that there are none of, are refused before anything happens."""
+    desk.turn("one", a__py="1\n")
+    for turn in (0, -1):
+        with pytest.raises(InvalidInput):
+            desk.room.rewind(turn)
+    with pytest.raises(NotFound):
+        desk.room.rewind(2)
+    with pytest.raises(InvalidInput):
+        desk.room.rewind(1, "everything")  # pyright: ignore[reportArgumentType]
+    assert desk.read("a.py") == "1\n"
+
+
+def test_a_turn_without_changes(desk: Desk) -> None:
+    """Where no file changed since, only the words leave."""
+    desk.turn("one", a__py="1\n")
+    desk.turn("just talk")
+    done = desk.room.rewind(2)
+    assert (done.files, len(done.messages)) == ((), 2)
+    assert desk.read("a.py") == "1\n"
+    assert desk.room.rewind(1, "files").files != ()
+
+
+def test_what_is_too_large_to_keep_stays(tmp_path: Path) -> None:
+    """A file whose content no snapshot holds is named and never taken away."""
+    from backscroll.workspace.keeping import snapshots_for
+
+    desk = Desk(tmp_path)
+    keeper = snapshots_for(desk.root, desk.home, largest=100)
+    desk.room = Workroom(desk.thread, desk.root, keeper=keeper, home=desk.home)
+    desk.turn("one", big__bin="x" * 1000, small__txt="s")
+    done = desk.room.rewind(1)
+    assert done.lost == ("big.bin",)
+    assert set(desk.tree()) == {"big.bin"}
+    assert desk.room.auto_detect_code_changes() == []
+    desk.close()
+
+
+def test_links_modes_folders_and_line_ends(tmp_path: Path) -> None:
+    """Symbolic links, the executable bit, CRLF bytes, a file that became a folder: all as they were."""
+    desk = Desk(tmp_path)
+    desk.write("run.sh", "#!/bin/sh\r\n")
+    (desk.root / "link").symlink_to("run.sh")
+    desk.write("thing", "file\n")
+    desk.says("one")
+    then = desk.tree()
+
+    def mess() -> None:
+        (desk.root / "run.sh").chmod(0o755)
+        desk.write("run.sh", "#!/bin/sh\n")
+        (desk.root / "link").unlink()
+        (desk.root / "link").symlink_to("/etc/passwd")
+        (desk.root / "thing").unlink()
+        desk.write("thing/inside.txt", "folder\n")
+
+    desk.tool(mess, tool="run_command")
+    now = desk.tree()
+    desk.room.rewind(1)
+    assert desk.tree() == then
+    assert not os.access(desk.root / "run.sh", os.X_OK)
+    desk.room.redo()
+    assert desk.tree() == now
+    assert os.access(desk.root / "run.sh", os.X_OK)
+    desk.close()
+
+
+def test_a_repository_with_everything_in_it(tmp_path: Path) -> None:
+    """Renames, edits by shell commands, untracked and ignored files, Chinese names, a submodule: rewound and back again."""
+    desk = Desk(tmp_path)
+    sub = tmp_path / "sub"
+    sub.mkdir()
+    git(sub, "init", "-q")
+    (sub / "lib.c").write_text("int x;\n")
+    git(sub, "add", ".")
+    git(sub, "commit", "-qm", "sub")
+    git(desk.root, "init", "-q")
+    git(desk.root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(sub), "模块")
+    desk.write(".gitignore", "build/\n")
+    desk.write("源码/主程序.py", "一\n二\n三\n四\n")
+    desk.write("build/out.o", "ignored\n")
+    git(desk.root, "add", ".")
+    git(desk.root, "commit", "-qm", "first")
+    desk.write("untracked.txt", "u\r\n")
+    desk.says("重构")
+    then, said = desk.tree(), desk.words()
+
+    def shell() -> None:
+        git(desk.root, "mv", "源码/主程序.py", "源码/入口.py")
+        desk.write("源码/入口.py", "一\n二\n三\n四\n五\n")
+        desk.write("untracked.txt", "u\n")
+        desk.write("模块/lib.c", "int y;\n")
+
+    change = desk.tool(shell, tool="run_command")
+    assert change is not None
+    moved = next(f for f in change.files if f.action == "renamed")
+    assert (moved.old_path, moved.path) == ("源码/主程序.py", "源码/入口.py")
+    desk.write("build/out.o", "built again\n")
+    now = desk.tree()
+    desk.room.rewind(1)
+    assert desk.tree() == {**then, "build/out.o": b"built again\n"}
+    assert desk.words() == said[:0]
+    desk.room.redo()
+    assert desk.tree() == now
+    desk.close()
+
+
+def test_rules_that_ignore_take_nothing_away(tmp_path: Path) -> None:
+    """A rule that the agent took out shows files that were always there: going back does not delete them."""
+    desk = Desk(tmp_path)
+    desk.write(".gitignore", "data/\n")
+    desk.write("data/mine.csv", "1,2\n")
+    for place in (desk.root / ".gitignore", desk.root / "data" / "mine.csv"):
+        os.utime(place, (1, 1))
+    desk.room.look()
+    _age(desk)
+    desk.says("track the data")
+    desk.edit(".gitignore", "\n")
+    desk.room.rewind(1)
+    assert desk.tree() == {".gitignore": b"data/\n", "data/mine.csv": b"1,2\n"}
+    desk.room.redo()
+    assert set(desk.tree()) == {".gitignore", "data/mine.csv"}
+    desk.close()
+
+
+def _age(desk: Desk) -> None:
+    """As if the last look had come long after the files were made."""
+    import json
+    import time
+
+    key = f"workspace {desk.room.place}"
+
+    def work(tx: object) -> None:
+        data = json.loads(tx.meta(key))  # type: ignore[attr-defined]
+        tx.set_meta(key, json.dumps({**data, "at": time.time() + 60}))  # type: ignore[attr-defined]
+
+    desk.engine.store.write(work)
+
+
+def test_a_rewind_of_a_fork(desk: Desk) -> None:
+    """A fork can go back to a turn that it shares; its parent's conversation stays as it is."""
+    desk.turn("one", a__py="1\n")
+    desk.turn("two", a__py="2\n")
+    fork = desk.thread.fork()
+    room = Workroom(fork, desk.root, keeper=desk.room.keeper, home=desk.home)
+    words = desk.words()
+    room.rewind(2)
+    assert desk.read("a.py") == "1\n"
+    assert len(list(fork)) == 4
+    assert desk.words() == words
+    assert desk.engine.verify().ok
+    room.redo()
+    assert desk.read("a.py") == "2\n"
+
+
+def test_the_log_says_what_happened(desk: Desk) -> None:
+    """Nothing is dropped from the log: the deletions and the rewind are one stroke, and the files' part names the rewind."""
+    desk.turn("one", a__py="1\n")
+    head = desk.thread.head
+    desk.room.rewind(1)
+    events = list(desk.thread.events(head + 1))
+    kinds = [e.kind for e in events]
+    assert kinds == [Kind.CODE_CHANGED, *[Kind.DELETED] * 4, Kind.REWOUND]
+    assert len({e.head["group"] for e in events[1:]}) == 1
+    assert events[0].head["rewind"] == events[-1].head["rewind"]
+    assert desk.room.changes()[0].cause.by == "rewind"
+    assert desk.room.changes()[-1].turn is None
+
+
+def test_somebody_speaks_while_files_go_back(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message that arrives in between stops the rewind: the files return to what they were, nothing is deleted."""
+    from backscroll.workspace import restoring
+
+    desk.turn("one", a__py="1\n")
+    really = restoring.execute
+
+    def interrupted(*args: object, **more: object) -> object:
+        done = really(*args, **more)  # type: ignore[arg-type]
+        desk.thread.append("user", "wait!")
+        return done
+
+    monkeypatch.setattr(restoring, "execute", interrupted)
+    with pytest.raises(Conflict):
+        desk.room.rewind(1)
+    assert desk.read("a.py") == "1\n"
+    assert desk.words()[-1] == "wait!"
+    assert not journal_of(desk.room).exists()
+
+
+def test_a_lost_shadow_is_said(desk: Desk) -> None:
+    """Where the snapshots were deleted, going back says so, and the conversation alone still can."""
+    desk.turn("one", a__py="1\n")
+    shutil.rmtree(desk.home)
+    desk.room = desk.opened()
+    with pytest.raises(NotFound):
+        desk.room.rewind(1)
+    desk.room.rewind(1, "conversation")
+    assert desk.words() == []
+    assert desk.read("a.py") == "1\n"
