@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _MODEL = "companion"
 _PIECE = re.compile(r"\s*[\u2e80-\u9fff\uff00-\uffef]{1,6}|\s*[^\s\u2e80-\u9fff\uff00-\uffef]+|\s+")
+_HAN, _LATIN = re.compile(r"[\u4e00-\u9fff]"), re.compile(r"[A-Za-z]{2,}")
 _LOOK_BACK = 200  # messages in which the notice is looked for
 
 
@@ -124,9 +125,13 @@ class Companion:
         return _Situation(None, tuple(reversed(results)))
 
     def _language(self, text: str) -> str:
-        known = language_of(text) or self._thread.info.language or self._thread.engine.settings.language
+        """Of what was said last, where that can be told; else of the conversation."""
+        known = language_of(text) or ("zh" if _HAN.search(text) else "")
+        if not known and len(_LATIN.findall(text)) > 2 and order_of(text) is None:
+            known = "en"
+        known = known or self._thread.info.language or self._thread.engine.settings.language
         if not known:
-            spoken = (m.text for m in self._thread.recent(6) if m.role == "user")
+            spoken = (m.text for m in reversed(self._thread.recent(6)) if m.role == "user")
             known = next((found for each in spoken if (found := language_of(each))), "")
         return "zh" if known.startswith("zh") else "en"
 

@@ -17,6 +17,7 @@ from backscroll.act.companion_orders import Todo, asks_for_help, order_of, table
 from backscroll.act.refusals import ACT
 from backscroll.errors import BackscrollError
 from backscroll.formats.language import language_of
+from backscroll.recall.understand import understand
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -95,8 +96,8 @@ def _recalled(thread: Thread, text: str, language: str, own: set[Ref], scope: st
         return []  # nothing can be found in it, or the store cannot look now: then the words alone may do
     out: list[Quote] = []
     for item in found.items:
-        if item.score < _FLOOR:
-            continue
+        if item.score < _FLOOR and not _shares(text, item.text):
+            continue  # among few texts odds say little: there, the words have to agree
         message = _standing(thread, item.thread, item.message)
         if message is None or message.revision in own or not _is_source(message):
             continue
@@ -107,11 +108,17 @@ def _recalled(thread: Thread, text: str, language: str, own: set[Ref], scope: st
 
 
 def _searched(thread: Thread, text: str, language: str, own: set[Ref]) -> list[Quote]:
+    words = understand(text).words
+    if not words:
+        return []
     try:
         # A thread of no project has only itself.
         project = thread.info.project
         found = thread.engine.search(
-            text, thread=None if project else thread.id, project=project or None, limit=_QUOTES * 4
+            " OR ".join(words),
+            thread=None if project else thread.id,
+            project=project or None,
+            limit=_QUOTES * 4,
         )
     except BackscrollError:
         return []
@@ -120,11 +127,19 @@ def _searched(thread: Thread, text: str, language: str, own: set[Ref]) -> list[Q
         message = _standing(thread, hit.thread, hit.message)
         if message is None or message.revision in own or not _is_source(message):
             continue
+        if not _shares(text, _words(message)):
+            continue
         handle = handle_of(hit.message, elsewhere=hit.thread != thread.id)
         out.append(Quote(handle, _speaker(message, language), hit.at, _shown(_words(message))))
         if len(out) == _QUOTES:
             break
     return out
+
+
+def _shares(question: str, text: str) -> bool:
+    """True where a text has at least half of what a question is about."""
+    asked = set(understand(question).words)
+    return bool(asked) and 2 * len(asked & set(understand(text).words)) >= len(asked)
 
 
 def _own_talk(thread: Thread, question: Message | None) -> set[Ref]:
