@@ -41,17 +41,17 @@ def readable(text: str) -> str:
 
 
 def decoded(data: bytes) -> tuple[str, str]:
-    """Bytes as readable text, and a note where they were not all text."""
-    try:
-        return readable(data.decode("utf-8")), ""
-    except UnicodeDecodeError:
-        text = data.decode("utf-8", "replace")
-    bad = text.count("\ufffd")
+    """Bytes as readable text, and a note where they were not all text. Zero bytes between names end a line."""
     sample = data[:65536]
     odd = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in sample)
     spoiled = sample.decode("utf-8", "replace").count("\ufffd")
-    if b"\x00" in sample or (odd + spoiled) > _BINARY * len(sample):
+    if odd + spoiled > _BINARY * len(sample) or (spoiled and b"\x00" in sample):
         return "", f"binary output, {len(data):,} bytes; not shown"
+    try:
+        return readable(data.replace(b"\x00", b"\n").decode("utf-8")), ""
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "replace")
+    bad = text.count("\ufffd")
     return readable(text), f"{bad:,} bytes were no UTF-8; each is shown as \ufffd"
 
 

@@ -83,6 +83,15 @@ class Tool(Protocol):
         ...
 
 
+class Runs(Protocol):
+    """An object, or a class, whose `run` has typed parameters of its own; name, description and effect may stand beside it."""
+
+    @property
+    def run(self) -> Callable[..., object]:
+        """Do it; gives a text, a `ToolOutput`, or anything that can be written as JSON."""
+        ...
+
+
 #: What users may pass where tools are wanted: a tool, or a plain function with type hints and a docstring.
-ToolLike = Tool | Callable[..., object]
+ToolLike = Tool | Runs | Callable[..., object]
 Tools = Sequence[ToolLike]

@@ -266,8 +266,9 @@ def _method_flaws(made: object, method: str) -> Iterator[str]:
         inspect.signature(found).bind(None, {})
     except TypeError:
         yield f"its method {method} does not take (context, arguments)"
-    except ValueError:  # written in C: it cannot be looked into
-        return
+    except ValueError:  # a method without even `self`, or one written in C, which cannot be looked into
+        if inspect.ismethod(found):
+            yield f"its method {method} does not take (context, arguments)"
 
 
 # -- the registry ------------------------------------------------------------------------------------------------

@@ -1,0 +1,156 @@
+"""Arguments of models are read kindly and checked strictly."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.act.arguments import checked, fits, read_arguments
+from backscroll.errors import InvalidInput
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string"},
+        "first": {"type": "integer", "default": 1, "minimum": 1},
+        "share": {"type": "number", "maximum": 1},
+        "deep": {"type": "boolean"},
+        "way": {"type": "string", "enum": ["top", "bottom"]},
+        "names": {"type": "array", "items": {"type": "string"}, "maxItems": 3},
+        "point": {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]},
+    },
+    "required": ["path"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "written"),
+    [
+        ({"first": 3}, {"first": "3"}),
+        ({"first": 3}, {"first": 3.0}),
+        ({"share": 0.5}, {"share": "0.5"}),
+        ({"deep": True}, {"deep": "True"}),
+        ({"way": "top"}, {"way": "TOP"}),
+        ({"names": ["a", "b"]}, {"names": '["a", "b"]'}),
+        ({"names": ["a"]}, {"names": "a"}),
+        ({"point": {"x": 1}}, {"point": '{"x": "1"}'}),
+        ({"path": "7"}, {"path": 7}),
+        ({}, {"deep": None}),
+    ],
+)
+def test_what_models_get_slightly_wrong_is_put_right(wanted: dict[str, Any], written: dict[str, Any]) -> None:
+    done = checked(SCHEMA, {"path": "a", **written})
+    assert done == {"path": "a", "first": 1, **wanted}
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ({}, "'path' is missing"),
+        ({"path": "a", "fist": 2}, r"no argument 'fist' \(did you mean 'first'\?\)"),
+        ({"path": ["a"]}, "path has to be text"),
+        ({"path": "a", "first": "three"}, "first has to be a whole number"),
+        ({"path": "a", "first": 2.5}, "first has to be a whole number"),
+        ({"path": "a", "first": 0}, "first has to be at least 1"),
+        ({"path": "a", "share": 2}, "share has to be at most 1"),
+        ({"path": "a", "way": "left"}, 'way has to be one of "top", "bottom"'),
+        ({"path": "a", "names": [1, "b", "c", "d"]}, "names may have at most 3 entries"),
+        ({"path": "a", "point": {}}, "'point.x' is missing"),
+        ({"path": "a", "first": True}, "first has to be a whole number"),
+    ],
+)
+def test_what_is_wrong_is_said_by_name(written: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said) as caught:
+        checked(SCHEMA, written)
+    assert "it takes: path, first?" in caught.value.hint
+
+
+def test_everything_wrong_is_said_at_once() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        checked(SCHEMA, {"first": "x", "nope": 1})
+    assert all(word in caught.value.message for word in ("first", "nope", "'path' is missing"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"path": "a"}', ' {"path": "a"} ', '```json\n{"path": "a"}\n```', '"{\\"path\\": \\"a\\"}"'],
+)
+def test_json_is_read_through_its_wrappings(text: str) -> None:
+    assert read_arguments(text) == {"path": "a"}
+
+
+def test_real_line_breaks_in_a_text_are_forgiven() -> None:
+    assert read_arguments('{"text": "one\ntwo"}') == {"text": "one\ntwo"}
+
+
+@pytest.mark.parametrize("nothing", ["", "  ", None, {}])
+def test_no_arguments_are_an_empty_object(nothing: Any) -> None:
+    assert read_arguments(nothing) == {}
+
+
+def test_json_that_was_cut_off_says_so() -> None:
+    with pytest.raises(InvalidInput, match="cut off"):
+        read_arguments('{"path": "a')
+
+
+@pytest.mark.parametrize("wrong", ["[1]", 3, True, '"text"'])
+def test_what_is_no_object_is_refused(wrong: Any) -> None:
+    with pytest.raises(InvalidInput):
+        read_arguments(wrong)
+
+
+def test_a_schema_may_point_to_its_own_definitions() -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"tree": {"$ref": "#/$defs/node"}},
+        "$defs": {
+            "node": {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "below": {"$ref": "#/$defs/node"}},
+                "required": ["name"],
+            }
+        },
+    }
+    assert checked(schema, {"tree": {"name": "a", "below": {"name": 2}}})["tree"]["below"]["name"] == "2"
+    with pytest.raises(InvalidInput, match=r"'tree\.below\.name' is missing"):
+        checked(schema, {"tree": {"name": "a", "below": {}}})
+
+
+def test_a_schema_that_points_nowhere_does_no_harm() -> None:
+    odd = {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/nowhere"}, "b": {"$ref": "#/properties/b"}, "c": True},
+    }
+    assert checked(odd, {"a": 1, "b": 2, "c": 3}) == {"a": 1, "b": 2, "c": 3}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(arguments=st.dictionaries(st.sampled_from([*SCHEMA["properties"], "other"]), JSON))
+def test_whatever_is_accepted_fits_the_schema(arguments: dict[str, Any]) -> None:
+    """Anything is either refused with an error of ours, or comes out right: checking it again changes nothing."""
+    try:
+        done = checked(SCHEMA, arguments)
+    except InvalidInput:
+        return
+    assert fits(SCHEMA, done)
+    assert checked(SCHEMA, done) == done
+
+
+@given(arguments=JSON)
+def test_reading_never_fails_in_another_way(arguments: Any) -> None:
+    for given_ in (arguments, json.dumps(arguments)):
+        try:
+            read_arguments(given_)
+        except InvalidInput:
+            continue

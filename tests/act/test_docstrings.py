@@ -1,0 +1,77 @@
+"""Docstrings of every usual style are read."""
+
+from __future__ import annotations
+
+import pytest
+
+from backscroll.act.docstrings import described
+
+GOOGLE = """Find a thing.
+
+Use it often.
+
+Args:
+    name (str): What it is called,
+        also over two lines.
+    depth: How deep.
+
+Returns:
+    The thing.
+"""
+REST = """Find a thing.
+
+Use it often.
+
+:param str name: What it is called,
+    also over two lines.
+:param depth: How deep.
+:type depth: int
+"""
+NUMPY = """Find a thing.
+
+Use it often.
+
+Parameters
+----------
+name : str
+    What it is called,
+    also over two lines.
+depth : int, optional
+    How deep.
+
+Returns
+-------
+str
+    The thing.
+"""
+CHINESE = """Find a thing.
+
+Use it often.
+
+参数：
+    name：What it is called,
+        also over two lines.
+    depth：How deep.
+"""
+
+
+@pytest.mark.parametrize("text", [GOOGLE, REST, NUMPY, CHINESE], ids=["google", "rest", "numpy", "chinese"])
+def test_parameters_are_found_in_every_style(text: str) -> None:
+    told = described(text)
+    assert dict(told.parameters) == {
+        "name": "What it is called, also over two lines.",
+        "depth": "How deep.",
+    }
+    assert told.text.startswith("Find a thing.\n\nUse it often.")
+    assert "How deep" not in told.text
+
+
+def test_what_is_said_about_the_result_stays_in_the_description() -> None:
+    assert "The thing." in described(GOOGLE).text
+    assert "The thing." in described(NUMPY).text
+
+
+@pytest.mark.parametrize("text", [None, "", "  \n "])
+def test_no_docstring_says_nothing(text: str | None) -> None:
+    assert described(text).text == ""
+    assert described(text).parameters == {}
