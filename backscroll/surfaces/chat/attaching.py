@@ -66,10 +66,11 @@ def read_file(path: Path, most: int) -> tuple[bytes, int]:
     except (OSError, ValueError) as error:
         what = say(getattr(error, "strerror", None) or str(error))
         raise InvalidInput(t("attach.unreadable", path=str(path), what=what)) from error
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(handle)
+        raise InvalidInput(t("attach.no_regular", path=str(path)), hint=t("attach.no_regular_hint"))
     with os.fdopen(handle, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise InvalidInput(t("attach.no_regular", path=str(path)), hint=t("attach.no_regular_hint"))
         return file.read(most), status.st_size
 
 
@@ -132,4 +133,6 @@ def _plain(name: str) -> str:
 
 @cache
 def _templates() -> Mapping[str, str]:
-    return tomllib.loads(files("backscroll.surfaces.chat").joinpath("attaching.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(
+        files("backscroll.surfaces.chat").joinpath("attaching.toml").read_text(encoding="utf-8")
+    )

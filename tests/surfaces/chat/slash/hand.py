@@ -95,13 +95,9 @@ class HandTalk:
         return self.yeses.pop(0) if self.yeses else False
 
     def play(self, happenings: Iterable[Happening]) -> Finished | None:
-        last = None
-        for last in happenings:
-            pass
-        if isinstance(last, Finished):
-            self.finished.append(last)
-            return last
-        return None
+        ends = [happening for happening in happenings if isinstance(happening, Finished)]
+        self.finished += ends
+        return ends[-1] if ends else None
 
     def say(self, text: str) -> Finished | None:
         return self.play(self.agent.events(text))

@@ -42,7 +42,13 @@ def test_expanding_a_handle(make_talk: Callable[..., HandTalk]) -> None:
 def test_terminal_codes_in_words_are_not_obeyed(make_talk: Callable[..., HandTalk]) -> None:
     """An escape sequence in a conversation is shown, not carried out."""
     talk = make_talk(("Hi \x1b[31mred\x1b[0m", "\x1b]0;title\x07 done \ud800"))
-    for line in ("/turns", "/turns 1", "/context all", "/edit", f"/expand bs:{talk.thread.message(1).id.seq}"):
+    for line in (
+        "/turns",
+        "/turns 1",
+        "/context all",
+        "/edit",
+        f"/expand bs:{talk.thread.message(1).id.seq}",
+    ):
         assert "\x1b" not in talk.run(line)
     assert not any("\x1b" in option for options in talk.shown_options for option in options)
 

@@ -156,7 +156,17 @@ def test_long_threads_are_not_read_as_a_whole(
     talk = make_talk()
     with_many(talk, 1200)
     read = counted(monkeypatch)
-    for line in ("/turns", "/turns 300", "/swipe", "/unpin", "/todos", "/edit", "/operations", "/rewind", "/fork 5"):
+    for line in (
+        "/turns",
+        "/turns 300",
+        "/swipe",
+        "/unpin",
+        "/todos",
+        "/edit",
+        "/operations",
+        "/rewind",
+        "/fork 5",
+    ):
         before = read[0]
         talk.run(line)
         assert read[0] - before < 1100, line

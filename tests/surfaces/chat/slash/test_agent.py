@@ -1,0 +1,119 @@
+"""`/model`, `/cost`, `/tools`, `/permissions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from backscroll.surfaces import i18n
+from tests.surfaces.chat.slash.hand import HandTalk
+
+
+@pytest.fixture
+def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two configured providers."""
+    file = tmp_path / "config.toml"
+    file.write_text(
+        '[providers.near]\nkind = "openai"\nmodel = "small"\nbase_url = "http://127.0.0.1:9/v1"\nkey_env = "NEAR_KEY"\n'
+        '[providers.far]\nkind = "openai"\nmodel = "large"\nbase_url = "http://127.0.0.1:9/v1"\n',
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("BACKSCROLL_CONFIG", str(file))
+    monkeypatch.delenv("NEAR_KEY", raising=False)
+
+
+@pytest.mark.usefixtures("services")
+def test_another_model_by_name(talk: HandTalk) -> None:
+    """A provider, a model of a provider, or only another model of the same."""
+    assert "near/small" in talk.run("/model near")
+    assert "far/huge" in talk.run("/model far/huge")
+    assert (talk.agent.provider_name, talk.agent.model) == ("far", "huge")
+    assert "far/vendor/tiny" in talk.run("/model far/vendor/tiny")
+    assert "far/other" in talk.run("/model other")
+    assert "use it like this" in talk.run("/model far/")
+    assert talk.offers("/model n") == ["near/small"]
+
+
+@pytest.mark.usefixtures("services")
+def test_another_model_by_picker(talk: HandTalk) -> None:
+    """Every provider with its model; a missing key is said before somebody picks it."""
+    talk.picks = ["far"]
+    talk.run("/model")
+    assert talk.agent.provider_name == "far"
+    assert any("near/small" in o and "NEAR_KEY" in o for o in talk.shown_options[0])
+    talk.picks, talk.asks = ["far"], ["larger"]
+    talk.run("/model")
+    assert talk.agent.model == "larger"
+    assert "nothing was changed" in (talk.picks.append("far") or talk.run("/model"))  # type: ignore[func-returns-value]
+
+
+def test_nothing_configured(make_talk: Callable[..., HandTalk]) -> None:
+    """Offline, it is said how to add a model, and a name that fits nothing is refused."""
+    talk = make_talk(("hi", "hello"), offline=True)
+    said = talk.run("/model")
+    assert "no model is configured" in said
+    assert "config provider add" in said
+    assert "no model service gpt-9" in talk.run("/model gpt-9")
+    assert talk.agent.offline
+    i18n.use("zh")
+    assert "未配置模型" in talk.run("/模型")
+
+
+def test_the_cost_is_what_the_model_reported(talk: HandTalk) -> None:
+    """Of this conversation by model, and of the day; nobody knows the price of a parrot."""
+    talk.say("one")
+    talk.say("two")
+    said = talk.run("/cost")
+    rows = {line.split("  ")[0].strip(): line.split() for line in said.splitlines()}
+    assert rows["this conversation"][-5:] == ["2", "200", "50%", "20", "unknown"]
+    assert rows["· parrot-1"][-5:] == ["2", "200", "50%", "20", "unknown"]
+    assert "today" in said
+    talk.began = "2099-01-01T00:00:00+00:00"  # type: ignore[attr-defined]
+    assert "since the chat began" in talk.run("/cost")
+
+
+def test_the_tools(talk: HandTalk) -> None:
+    """Names, effects, descriptions, in both languages."""
+    said = talk.run("/tools")
+    assert "run_command" in said
+    assert "runs commands" in said
+    i18n.use("zh")
+    assert "运行命令" in talk.run("/工具")
+
+
+def test_rules_are_added_listed_and_removed(talk: HandTalk) -> None:
+    """For this run, for the folder, for everything; patterns as people type them."""
+    assert "no rules" in talk.run("/permissions")
+    talk.picks = [0, 1, 2]
+    talk.run("/permissions allow run_command git status *")
+    talk.run("/permissions deny write_file(*.lock)")
+    talk.run("/permissions ask read_file")
+    rules = {(r.verdict, r.text, r.source) for r in talk.agent.rules.listed()}
+    assert rules == {
+        ("allow", "run_command(git status *)", "session"),
+        ("deny", "write_file(*.lock)", "project"),
+        ("ask", "read_file", "always"),
+    }
+    assert "write_file(*.lock)" in talk.run("/permissions")
+    assert "removed" in talk.run("/permissions remove write_file(*.lock)")
+    assert "removed" in talk.run("/permissions remove read_file")
+    assert "this run only" in talk.run("/permissions remove run_command git status *")
+    assert "no rule nothing" in talk.run("/permissions remove nothing")
+    assert talk.offers("/permissions remove ") == ['"run_command(git status *)"']
+
+
+def test_turning_away_and_bad_rules(talk: HandTalk) -> None:
+    """Without an answer nothing is remembered; a rule that is none is refused."""
+    talk.run("/permissions allow run_command ls")
+    assert talk.agent.rules.listed() == []
+    assert "not a rule" in talk.run("/permissions allow ((")
+
+
+def test_the_mode(talk: HandTalk) -> None:
+    """What happens to calls of which no rule speaks."""
+    assert "edits of files" in talk.run("/permissions mode edits")
+    assert talk.agent.rules.mode == "edits"
+    assert "unknown way" in talk.run("/permissions mode wild")
+    assert talk.agent.rules.mode == "edits"

@@ -1,0 +1,117 @@
+"""`/task`, `/todos`."""
+
+from __future__ import annotations
+
+from backscroll.surfaces import i18n
+from backscroll.vocab.part import Text, ToolCall, ToolResult
+from tests.surfaces.chat.slash.hand import HandTalk
+
+
+def test_from_start_to_done(talk: HandTalk) -> None:
+    """Each step says what it did; the state follows."""
+    assert "No task" in talk.run("/task") or talk.run("/task").strip()
+    assert "Book the hotel" in talk.run("/task start Book the hotel")
+    talk.say("book it")
+    assert "in progress" in talk.run("/task")
+    assert "Completed" in talk.run("/task done all fine")
+    assert "completed" in talk.run("/task list")
+    assert "Book the hotel" in talk.run("/task show")
+    talk.run("/undo")
+    assert "in progress" in talk.run("/task")
+
+
+def test_not_yet_with_feedback_lets_the_work_go_on(talk: HandTalk) -> None:
+    """The feedback is the person's message, and the model reads it at once if they want that."""
+    talk.run("/task start Book the hotel")
+    talk.say("book it")
+    talk.yeses = [True]
+    talk.run("/task not-yet the room has no window")
+    assert talk.finished[-1].end == "answered"
+    assert "the room has no window" in str(talk.parrot.asked[-1].messages)
+
+
+def test_feedback_is_asked_for_where_it_is_missing(talk: HandTalk) -> None:
+    """A bare not-yet asks; turning away leaves the task as it is."""
+    talk.run("/task start Book the hotel")
+    talk.say("book it")
+    head = talk.thread.head
+    assert "nothing was changed" in talk.run("/task not-yet")
+    assert talk.thread.head == head
+    talk.asks = ["too loud"]
+    assert "too loud" in str(talk.run("/task not-yet")) or "too loud" in talk.texts()
+
+
+def test_cancel_and_start_the_same_again(talk: HandTalk) -> None:
+    """What was given up is started again only on purpose."""
+    talk.run("/task start Book the hotel")
+    assert talk.run("/task cancel too dear").strip()
+    assert "nothing was changed" in talk.run("/task start Book the hotel")
+    talk.yeses = [True]
+    assert "Started" in talk.run("/task start Book the hotel")
+
+
+def test_resuming_by_picker_and_by_id(talk: HandTalk) -> None:
+    """Tasks that rest are offered, newest first."""
+    assert "no other task" in talk.run("/task resume")
+    talk.run("/task start One")
+    talk.say("go")
+    talk.run("/task start Two")
+    talk.say("go")
+    talk.picks = [0]
+    assert "One" in talk.run("/task resume")
+    assert talk.thread.tasks.current().title == "One"  # type: ignore[union-attr]
+    assert "One" not in talk.offers("/task resume ")
+    two = next(x.id for x in talk.thread.tasks.list() if x.title == "Two")
+    assert two in talk.offers("/task resume ")
+    talk.run(f"/task resume {two}")
+    assert talk.thread.tasks.current().title == "Two"  # type: ignore[union-attr]
+    assert talk.run("/task resume 99999").strip()
+
+
+def test_title_and_later(talk: HandTalk) -> None:
+    """Noted for later, renamed."""
+    assert "Paint" in talk.run("/task later Paint the wall")
+    talk.run("/task start One")
+    assert "Uno" in talk.run("/task title Uno")
+
+
+def test_steps_without_a_task_are_refused_with_a_hint(talk: HandTalk) -> None:
+    """Nothing to complete, nothing to cancel."""
+    for line in ("/task done", "/task cancel", "/task not-yet x", "/task title x"):
+        assert "Error" in talk.run(line) or "error" in talk.run(line).lower()
+
+
+def test_chinese_steps(talk: HandTalk) -> None:
+    """The steps under their Chinese names."""
+    i18n.use("zh")
+    assert "订酒店" in talk.run("/任务 开始 订酒店")
+    talk.say("订吧")
+    assert talk.run("/任务 完成").strip()
+    assert talk.thread.tasks.list()[0].state.value == "completed"
+
+
+def test_todos_of_the_tool_and_of_the_words(talk: HandTalk) -> None:
+    """The list the model keeps, with its marks, and what was left open in words."""
+    assert "nothing is open" in talk.run("/todos")
+    todos = [{"text": "find a room", "status": "completed"}, {"text": "pack", "status": "in_progress"},
+             {"text": "go", "status": "pending"}]  # fmt: skip
+    talk.thread.append("assistant", ToolCall("t1", "update_todos", {"todos": todos}))
+    talk.thread.append("tool", ToolResult("t1", (Text("1/3 done"),), name="update_todos"))
+    said = talk.run("/todos")
+    assert "☑ find a room" in said
+    assert "▸ pack" in said
+    assert "☐ go" in said
+
+
+def test_odd_todo_lists_do_not_crash(talk: HandTalk) -> None:
+    """Whatever a model put there."""
+    for arguments in (
+        "{broken",
+        {"todos": "x"},
+        {"todos": [1, None, {"done": True, "title": "a"}]},
+        [],
+        None,
+    ):
+        talk.thread.append("assistant", ToolCall("t1", "update_todos", arguments))
+        talk.thread.append("tool", ToolResult("t1", (Text("?"),), name="update_todos"))
+        assert "fault" not in talk.run("/todos")

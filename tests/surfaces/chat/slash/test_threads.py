@@ -1,0 +1,78 @@
+"""`/threads`, `/new`, `/rename`, `/tag`, `/export`."""
+
+from __future__ import annotations
+
+from backscroll.surfaces import i18n
+from tests.surfaces.chat.slash.hand import HandTalk
+
+
+def test_a_new_conversation_in_the_same_folder(talk: HandTalk) -> None:
+    """Project, kind and folder go along, the words do not."""
+    old = talk.thread.info
+    assert "Plans" in talk.run("/new Plans for May")
+    new = talk.thread.info
+    assert new.id != old.id
+    assert new.title == "Plans for May"
+    assert (new.project, new.kind) == (old.project, old.kind)
+    assert new.metadata["workspace"] == str(talk.root)
+    assert talk.texts() == []
+
+
+def test_going_back_by_picker(talk: HandTalk) -> None:
+    """The newest first; words narrow the list; turning away stays."""
+    old = talk.thread.id
+    talk.run("/new Plans")
+    assert "still in this conversation" in talk.run("/threads")
+    talk.picks = ["Trip"]
+    assert "now in: Trip" in talk.run("/threads")
+    assert talk.thread.id == old
+    talk.picks = [0]
+    talk.run("/threads plans")
+    assert talk.shown_options[-1][0].startswith("Plans")
+    assert "no conversation has these words" in talk.run("/threads nothing like it")
+    assert "Trip" in talk.offers("/threads T")
+
+
+def test_titles_and_tags(talk: HandTalk) -> None:
+    """Set, shown, taken off, undone."""
+    assert "Journey" in talk.run('/rename "Journey to the sea"')
+    assert talk.thread.info.title == "Journey to the sea"
+    assert "no tags" in talk.run("/tag")
+    talk.run("/tag sea #may")
+    assert set(talk.thread.info.tags) == {"sea", "may"}
+    assert talk.offers("/tag -m") == ["-may"]
+    talk.run("/tag -sea summer")
+    assert set(talk.thread.info.tags) == {"may", "summer"}
+    assert "use it like this" in talk.run("/tag -")
+
+
+def test_exporting(talk: HandTalk) -> None:
+    """Markdown by default, named after the title; over a file only with a yes; formats by name or by file."""
+    talk.run("/export")
+    assert "To the sea." in (talk.root / "Trip.md").read_text(encoding="utf-8")
+    (talk.root / "Trip.md").write_text("mine", encoding="utf-8")
+    assert "nothing was changed" in talk.run("/export")
+    assert (talk.root / "Trip.md").read_text(encoding="utf-8") == "mine"
+    talk.yeses = [True]
+    talk.run("/export")
+    assert (talk.root / "Trip.md").read_text(encoding="utf-8") != "mine"
+    talk.run("/export openai out.json")
+    assert '"role"' in (talk.root / "out.json").read_text(encoding="utf-8")
+    talk.run("/export all.jsonl")
+    assert (talk.root / "all.jsonl").exists()
+    assert "no format wax" in talk.run("/export wax")
+    assert "use it like this" in talk.run("/export markdown a b")
+
+
+def test_a_title_is_no_path(talk: HandTalk) -> None:
+    """What is in a title cannot lead out of the folder."""
+    talk.run("/rename ../../etc/x y/中文")
+    talk.run("/export")
+    assert [p.name for p in talk.root.iterdir() if p.suffix == ".md"] == ["etc-x-y-中文.md"]
+
+
+def test_in_chinese(talk: HandTalk) -> None:
+    """Chinese names and answers."""
+    i18n.use("zh")
+    assert "现在的对话：计划" in talk.run("/新建 计划")
+    assert "没有标签" in talk.run("/标签")
