@@ -221,7 +221,8 @@ def _entries(hint: Any, where: str) -> list[tuple[str, Any, bool]]:
         ) from error
     if is_typeddict(hint):
         needed = cast("frozenset[str]", hint.__required_keys__)
-        return [(name, inner, name in needed) for name, inner in hints.items()]
+        # Hints that are written as text hide from the class which entries may be missing; read, they say so.
+        return [(n, h, get_origin(h) is not typing.NotRequired and n in needed) for n, h in hints.items()]
     return [
         (f.name, hints[f.name], f.default is MISSING and f.default_factory is MISSING)
         for f in fields(hint)

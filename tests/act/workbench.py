@@ -58,13 +58,13 @@ class Bench:
             self.thread, call_id, self.root, self.person, self.stop, self.shown.append, self.seconds
         )
 
-    def call(self, tool: str, **arguments: Any) -> ToolOutput:
+    def call(self, tool: str, /, **arguments: Any) -> ToolOutput:
         return call(self.toolbox, ToolCall("c1", tool, arguments), self.context())
 
-    def preview(self, tool: str, **arguments: Any) -> Preview:
+    def preview(self, tool: str, /, **arguments: Any) -> Preview:
         return self.toolbox.get(tool).preview(self.context(), self.toolbox.check(tool, arguments))
 
-    def recorded(self, tool: str, **arguments: Any) -> ToolOutput:
+    def recorded(self, tool: str, /, **arguments: Any) -> ToolOutput:
         """The same as a run does it: the call stands in the thread first, the result after it."""
         self.calls += 1
         wanted = ToolCall(f"r{self.calls}", tool, arguments)
