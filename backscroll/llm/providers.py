@@ -1,14 +1,14 @@
 """Services with models: which there are, which one is asked, and the client for it.
 
-Owns the tables `[providers.NAME]` of the configuration file. Keys come from the environment only: a file that holds one is
-refused, and a service at an address of the user's own never gets the key of a vendor unless `key_env` says so. Before:
-`config`. After: `engine/modelling` asks through the client.
+Owns the tables `[providers.NAME]` of the configuration file. Keys come from the environment, or from the system's keyring where one
+was stored under the name of the service (`keys`): a file that holds one is refused, and a service at an address of the user's own
+never gets the key of a vendor unless `key_env` says so. Before: `config`. After: `engine/modelling` asks through the client.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias, cast, get_args
 from urllib.parse import urlsplit
@@ -16,25 +16,32 @@ from urllib.parse import urlsplit
 from backscroll.config import config_file, providers_table
 from backscroll.errors import InvalidInput, KeyRefused, NotFound
 from backscroll.llm.client import Client
+from backscroll.llm.keys import stored_key
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 
-Kind: TypeAlias = Literal["openai", "openai-responses", "anthropic"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+Kind: TypeAlias = Literal["openai", "openai-responses", "anthropic", "local"]
+#: Wires of services at some address.
+KINDS: tuple[Kind, ...] = ("openai", "openai-responses", "anthropic")
+#: … and the model that runs in this process.
+ALL_KINDS: tuple[Kind, ...] = get_args(Kind)
 WIRE_OF: Mapping[Kind, Wire] = {
     "openai": "openai-chat",
     "openai-responses": "openai-responses",
     "anthropic": "anthropic",
+    "local": "openai-chat",
 }
 _HOME: Mapping[Kind, str] = {
     "openai": "https://api.openai.com/v1",
     "openai-responses": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com",
+    "local": "here",  # no address at all: it runs in this process
 }
 _KEY: Mapping[Kind, str] = {
     "openai": "OPENAI_API_KEY",
     "openai-responses": "OPENAI_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
+    "local": "",
 }
 _SECRET = {"key", "api_key", "apikey", "token", "secret", "password", "auth"}
 NONE = "none"
@@ -70,16 +77,20 @@ class Provider:
         """The model that writes gists and summaries; empty where rules do."""
         return (self.summary_model or self.model) if self.summaries else ""
 
-    def key(self, environ: Mapping[str, str] | None = None) -> str:
-        """The key from the environment; empty where none is wanted."""
-        variable = self.key_env or ("" if self.base_url else _KEY[self.kind])
-        if not variable:
-            return ""
-        found = (os.environ if environ is None else environ).get(variable, "").strip()
-        if not found:
+    @property
+    def variable(self) -> str:
+        """The environment variable in which its key is looked for; empty where it wants none."""
+        return self.key_env or ("" if self.base_url else _KEY[self.kind])
+
+    def key(self, environ: Mapping[str, str] | None = None, stored: Callable[[str], str] = stored_key) -> str:
+        """The key from the environment, else from the system's keyring; empty where none is wanted."""
+        variable = self.variable
+        found = (os.environ if environ is None else environ).get(variable, "").strip() if variable else ""
+        found = found or stored(self.name)
+        if not found and variable:
             raise KeyRefused(
                 f"there is no key for {self.name}: the variable {variable} is not set",
-                hint=f"set {variable} in the environment; keys are never read from a file",
+                hint=f"set {variable} in the environment, or store the key: backscroll config key set {self.name}",
             )
         return found
 
@@ -107,6 +118,10 @@ def chosen(name: str = "", table: Mapping[str, Json] | None = None) -> Provider 
 
 def client_for(provider: Provider, environ: Mapping[str, str] | None = None) -> Client:
     """A client for a service; close it after use."""
+    if provider.kind == "local":
+        from backscroll.llm.local_model import LocalClient
+
+        return LocalClient(provider)
     key = provider.key(environ)
     if provider.kind == "anthropic":
         from backscroll.llm.anthropic_client import AnthropicClient
@@ -139,8 +154,8 @@ def _provider(name: str, entry: Json) -> Provider:
             raise InvalidInput(f"{where}: unknown setting {key!r}", hint=f"known: {', '.join(known)}")
         _check(where, key, value)
     kind = given.get("kind", "openai")
-    if kind not in KINDS:
-        raise InvalidInput(f"{where}: unknown kind {kind!r}", hint=f"use one of {', '.join(KINDS)}")
+    if kind not in ALL_KINDS:
+        raise InvalidInput(f"{where}: unknown kind {kind!r}", hint=f"use one of {', '.join(ALL_KINDS)}")
     if not given.get("model"):
         raise InvalidInput(f"{where}: model is missing", hint='name the model that answers: model = "…"')
     rest = {k: v for k, v in given.items() if k not in ("kind", "timeout", "structured")}
@@ -149,7 +164,7 @@ def _provider(name: str, entry: Json) -> Provider:
         kind=kind,
         timeout=float(given.get("timeout", 120.0)),
         # Vendors honour a schema; of those who imitate them nobody knows.
-        structured=bool(given.get("structured", not given.get("base_url"))),
+        structured=bool(given.get("structured", not given.get("base_url") and kind != "local")),
         **rest,
     )
 
