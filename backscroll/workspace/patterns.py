@@ -2,13 +2,13 @@
 
 Owns the meaning of patterns (`*.log`, `build/`, `!keep.log`, `docs/**`), of one ignore file and of several that stand above each
 other. Refuses: reading a folder (`workspace/looking`). Written here and not left to git, because the same files must count
-where there is no git; tests hold it against the real one. Before: nothing. After: `workspace/looking`.
+where there is no git; tests hold it against the real one (a `?` is one character here, and one byte there). Before: nothing. After: `workspace/looking`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _CLASSES = {
@@ -30,11 +30,13 @@ _LONGEST_PATTERN = 4096
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Neighbouring rules of one sign, as two expressions: over the bare name, and over the path."""
+    """Neighbouring rules of one sign, as expressions over the bare name and over the path; for folders there are more."""
 
     negated: bool
     names: re.Pattern[str] | None
     paths: re.Pattern[str] | None
+    folder_names: re.Pattern[str] | None
+    folder_paths: re.Pattern[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,13 @@ class Rules:
 
     def verdict(self, path: str, name: str) -> bool | None:
         """True: ignored; False: expressly not; None: nothing is said. Paths of folders end with a slash."""
+        folder = path.endswith("/")
+        if folder:
+            path, name = path[:-1], name.removesuffix("/")
         for group in self.groups:
-            if (group.names is not None and group.names.fullmatch(name)) or (
-                group.paths is not None and group.paths.fullmatch(path)
-            ):
+            names = group.folder_names if folder else group.names
+            paths = group.folder_paths if folder else group.paths
+            if (names is not None and names.fullmatch(name)) or (paths is not None and paths.fullmatch(path)):
                 return not group.negated
         return None
 
@@ -63,18 +68,24 @@ def parse_rules(text: str) -> Rules:
 
 def rules_of(lines: Iterable[str]) -> Rules:
     """The same from its lines."""
-    groups: list[tuple[bool, list[str], list[str]]] = []
+    groups: list[tuple[bool, list[_Line]]] = []
     for line in lines:
         parsed = _parse_line(line)
         if parsed is None:
             continue
-        negated, anchored, expression = parsed
-        if not groups or groups[-1][0] != negated:
-            groups.append((negated, [], []))
-        _, names, paths = groups[-1]
-        (paths if anchored else names).append(expression)
-    return Rules(
-        tuple(_Group(negated, _any_of(names), _any_of(paths)) for negated, names, paths in reversed(groups))
+        if not groups or groups[-1][0] != parsed.negated:
+            groups.append((parsed.negated, []))
+        groups[-1][1].append(parsed)
+    return Rules(tuple(_grouped(negated, some) for negated, some in reversed(groups)))
+
+
+def _grouped(negated: bool, lines: Sequence[_Line]) -> _Group:
+    return _Group(
+        negated,
+        _any_of(line.expression for line in lines if not line.anchored and not line.only_folders),
+        _any_of(line.expression for line in lines if line.anchored and not line.only_folders),
+        _any_of(line.expression for line in lines if not line.anchored),
+        _any_of(line.expression for line in lines if line.anchored),
     )
 
 
@@ -90,12 +101,23 @@ def matches(rules: Rules, path: str) -> bool:
     return False
 
 
-def _any_of(expressions: list[str]) -> re.Pattern[str] | None:
-    return re.compile("|".join(f"(?:{one})" for one in expressions), re.DOTALL) if expressions else None
+def _any_of(expressions: Iterable[str]) -> re.Pattern[str] | None:
+    joined = "|".join(f"(?:{one})" for one in expressions)
+    return re.compile(joined, re.DOTALL) if joined else None
 
 
-def _parse_line(line: str) -> tuple[bool, bool, str] | None:
-    """(negated, anchored, expression) of a line; None where it holds no pattern that could ever fit."""
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line of an ignore file."""
+
+    negated: bool
+    anchored: bool  # to the folder of the ignore file; otherwise any name below fits
+    only_folders: bool
+    expression: str
+
+
+def _parse_line(line: str) -> _Line | None:
+    """A line taken apart; None where it holds no pattern that could ever fit."""
     line = line.removesuffix("\r")
     if line.startswith("#") or len(line) > _LONGEST_PATTERN:
         return None
@@ -113,7 +135,7 @@ def _parse_line(line: str) -> tuple[bool, bool, str] | None:
     expression = _expression(line)
     if expression is None:
         return None
-    return negated, anchored, expression + ("/" if only_folders else "/?")
+    return _Line(negated, anchored, only_folders, expression)
 
 
 def _without_trailing_spaces(line: str) -> str:

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from backscroll.errors import BackscrollError, Conflict, NotFound, StoreError
 from backscroll.vocab.part import Json
 from backscroll.workspace.inside import link_target, open_file, opened_root, status
-from backscroll.workspace.restoring_files import State, Tick, blocked_by, copy_out, write_durably
+from backscroll.workspace.restoring_files import State, Tick, blocked_by, copy_out, write_synced
 from backscroll.workspace.restoring_journal import (
     Journal,
     Left,
@@ -249,7 +249,7 @@ def _prepared(
             f"the content of {step.path} in this snapshot is gone", hint="other snapshots may still be sound"
         )
     tick(f"stage {step.path}")
-    write_durably(folder / f"new-{number}", data)
+    write_synced(folder / f"new-{number}", data)
     return Move(step.path, old, State(step.after.kind, sha256(data).hexdigest(), 0))
 
 

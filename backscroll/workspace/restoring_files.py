@@ -63,7 +63,7 @@ def copy_out(root_fd: int, path: str, target: Path, tick: Tick) -> State | None:
     tick(f"copy {path}")
     if stat.S_ISLNK(found.st_mode):
         data = link_target(root_fd, path)
-        write_durably(target, data)
+        write_synced(target, data)
         return State("link", hashlib.sha256(data).hexdigest(), 0)
     if found.st_size >= _LINKED:
         with contextlib.suppress(OSError), parent_of(root_fd, path) as (fd, name):
@@ -233,13 +233,18 @@ def _staying_below(root_fd: int, folder: str, going: set[str]) -> str:
     return ""
 
 
-def write_durably(target: Path, data: bytes) -> None:
-    """A file that survives a power cut once this returns."""
-    temporary = target.with_name(target.name + ".tmp")
-    with temporary.open("wb") as file:
+def write_synced(target: Path, data: bytes) -> None:
+    """A file whose content survives a power cut; its name does once the folder is synced too."""
+    with target.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def write_durably(target: Path, data: bytes) -> None:
+    """A file that is there whole or not at all, and survives a power cut once this returns."""
+    temporary = target.with_name(target.name + ".tmp")
+    write_synced(temporary, data)
     temporary.replace(target)
     sync_folder(target.parent)
 

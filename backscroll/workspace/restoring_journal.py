@@ -22,6 +22,7 @@ from backscroll.workspace.inside import opened_root, parent_of
 from backscroll.workspace.restoring_files import (
     State,
     Tick,
+    prune,
     put,
     remove,
     same,
@@ -164,6 +165,8 @@ def _bring(
     goal, origin = (move.old, move.new) if back else (move.new, move.old)
     now = state_at(root_fd, move.path)
     if same(now, goal):
+        if goal is None:
+            prune(root_fd, move.path, tick)  # a kill may have come between a file and its folder
         return ""
     if not same(now, origin):
         return "it was changed since"
