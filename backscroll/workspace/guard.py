@@ -49,10 +49,14 @@ class Guard:
         own = [p for given in protected if (p := _own(root, given)) is not None]
         self._patterns = (*own, *usual)
         self._exact = len(own)  # those in front know no exceptions
+        # Most names fit no pattern at all: one look tells.
+        self._any = re.compile("|".join(f"(?:{p.parts[0].pattern})" for p in self._patterns), re.DOTALL)
 
     def why(self, path: str) -> str:
         """Why a path (inside the folder, or a whole one) is protected; empty where it is not."""
         parts = [folded(part) for part in path.split("/") if part not in ("", ".")]
+        if not any(self._any.match(part) for part in parts):
+            return ""
         for n, pattern in enumerate(self._patterns):
             if pattern.fits(parts) and (n < self._exact or not self._is_harmless(pattern, parts)):
                 return pattern.why

@@ -22,6 +22,8 @@ from backscroll.workspace.guard import Guard, shown
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LINKS = 40  # on the way to one file; more are a circle
+_DEEPEST = 200  # folders in each other, all of them open during a walk
+_LONGEST = 4096  # bytes of a path
 _STAY = "only files inside the workspace can be touched; give a path relative to it"
 
 
@@ -149,6 +151,8 @@ class _Walk:
 
     def _take(self, name: str) -> Spot | None:
         """One name: a folder is entered, a link replaced by what it says; the last name is what was looked for."""
+        if len(self.pile) > _DEEPEST:
+            raise InvalidInput(f"the path is more than {_DEEPEST} folders deep", hint="give a shorter one")
         folder = self.pile[-1][0]
         name, status = _seen(folder, name)
         last = not any(part not in ("", ".") for part in self.names)
@@ -212,7 +216,8 @@ class _Walk:
             path = self._path(rest)
             self.walker.guard.check(path)
             return Spot(folder, "", path, None)
-        self.walker.guard.check(self._path("/".join([name, *self.names])))
+        if not self.made:  # the first time says it for all that follow
+            self.walker.guard.check(self._path("/".join([name, *self.names])))
         _check_new(name)
         try:
             os.mkdir(name, dir_fd=folder)
@@ -256,7 +261,10 @@ def _check_text(path: str) -> None:
     if path == "~" or path.startswith("~/"):
         raise InvalidInput(f"{shown(path)} lies outside the workspace", hint=_STAY, path=path)
     try:
-        os.fsencode(path)
+        if len(os.fsencode(path)) > _LONGEST or path.count("/") > _DEEPEST * 2:
+            raise InvalidInput(
+                f"the path is longer than {_LONGEST} bytes, or too deep", hint="give a shorter one"
+            )
     except UnicodeEncodeError:
         raise InvalidInput(
             f"{shown(path)} holds half of a character (a lone surrogate)", hint="write the whole character"
