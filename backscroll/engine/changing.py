@@ -233,9 +233,9 @@ class Workroom:
 
     def recover(self) -> Recovery | None:
         """Finish, or roll back, a rewind that a crash interrupted; None where there is none."""
-        from backscroll.engine.rewinding_journal import journal_of, recover
+        from backscroll.engine.rewinding_journal import interrupted, recover
 
-        if not journal_of(self).exists():
+        if not interrupted(self):
             return None
         with self.alone(recovering=True):
             return recover(self)
@@ -296,9 +296,9 @@ class Workroom:
                     self._depth = 0
 
     def _recover_first(self) -> None:
-        from backscroll.engine.rewinding_journal import journal_of, recover
+        from backscroll.engine.rewinding_journal import interrupted, recover
 
-        if journal_of(self).exists():
+        if interrupted(self):
             self.recovered = recover(self)
 
 

@@ -70,6 +70,12 @@ def journal_of(room: Workroom) -> Path:
     return room.home / "rewinds" / f"{room.place}-{store}.json"
 
 
+def interrupted(room: Workroom) -> bool:
+    """True where a rewind was cut off: there is a journal, or contents that were put aside for one."""
+    path = journal_of(room)
+    return path.exists() or path.with_name(path.name + ".d").exists()
+
+
 def touched(files: Collection[FileChange]) -> list[str]:
     """Every path that some changes touch, old names included."""
     return sorted({path for f in files for path in (f.path, f.old_path) if path})
@@ -159,6 +165,9 @@ def recover(room: Workroom) -> Recovery | None:
     path = journal_of(room)
     found = read_journal(path)
     if found is None:
+        # Nothing had begun: what was put aside goes, and a journal of which only half was written.
+        restoring.recover(path)
+        path.with_name(f"{path.name}.tmp").unlink(missing_ok=True)
         return None
     journal = _read(found.facts)
     written = _in_log(room, journal)

@@ -422,3 +422,76 @@ def test_a_lost_shadow_is_said(desk: Desk) -> None:
     desk.room.rewind(1, "conversation")
     assert desk.words() == []
     assert desk.read("a.py") == "1\n"
+
+
+def cut_off(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rewind that ends, as by a crash, when the files are back and the log has not been told."""
+    from backscroll.engine import rewinding_journal
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rewinding_journal, "write_stroke", crash)
+        with pytest.raises(KeyboardInterrupt):
+            desk.room.rewind(1)
+
+
+def test_a_crash_is_finished_at_the_next_start(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files were back, the words still there: opening the workroom tells the log."""
+    desk.turn("one", a__py="1\n")
+    cut_off(desk, monkeypatch)
+    assert (desk.tree(), len(desk.words())) == ({}, 4)
+    room = desk.opened()
+    assert room.recovered is not None
+    assert (room.recovered.outcome, room.recovered.turn, room.recovered.left) == ("finished", 1, ())
+    assert (desk.tree(), desk.words()) == ({}, [])
+    assert room.auto_detect_code_changes() == []
+    room.redo()
+    assert (desk.read("a.py"), len(desk.words())) == ("1\n", 4)
+
+
+def test_a_crash_is_rolled_back_where_the_conversation_went_on(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody spoke after the crash: their words stay, and the files return to what they were."""
+    desk.turn("one", a__py="1\n")
+    cut_off(desk, monkeypatch)
+    desk.thread.append("user", "still here")
+    words = desk.words()
+    room = desk.opened()
+    assert room.recovered is not None
+    assert room.recovered.outcome == "rolled back"
+    assert (desk.read("a.py"), desk.words()) == ("1\n", words)
+    assert room.auto_detect_code_changes() == []
+
+
+def test_what_was_changed_after_a_crash_is_left_alone(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that a person wrote between crash and start is theirs: named, kept, and noted as done by hand."""
+    desk.turn("one", a__py="1\n", b__py="1\n")
+    cut_off(desk, monkeypatch)
+    desk.write("a.py", "since the crash\n")
+    room = desk.opened()
+    assert room.recovered is not None
+    assert (room.recovered.outcome, room.recovered.left) == ("finished", ("a.py",))
+    assert desk.tree() == {"a.py": b"since the crash\n"}
+    assert [f.path for c in room.auto_detect_code_changes() for f in c.files] == ["a.py"]
+
+
+def test_another_thread_sees_to_a_crash_too(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever opens the folder next finishes it, before anything is taken for a change by hand."""
+    desk.turn("one", a__py="1\n")
+    cut_off(desk, monkeypatch)
+    other = desk.beside()
+    assert other.room.recovered is not None
+    assert desk.words() == []
+    assert other.room.changes() == []
+
+
+def test_a_workroom_that_is_open_sees_a_crash_of_another(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look through a workroom that was opened before finds the journal first."""
+    early = desk.opened()
+    desk.turn("one", a__py="1\n")
+    cut_off(desk, monkeypatch)
+    assert early.auto_detect_code_changes() == []
+    assert desk.words() == []
