@@ -81,9 +81,19 @@ class Repository:
 
     def ignored(self, paths: Sequence[str]) -> set[str]:
         """Those of the paths that git ignores and does not track."""
-        asked = b"".join(os.fsencode(path) + b"\0" for path in paths)
-        out = self.git("check-ignore", "-z", "--stdin", stdin=asked, check=False).out
-        return {os.fsdecode(path) for path in out.split(b"\0") if path}
+        # This command takes no literal paths; with a dot in front none is taken for anything else.
+        asked = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
+        ran = run_git(
+            ["check-ignore", "-z", "--stdin"],
+            cwd=self.top,
+            sealed=False,
+            stdin=asked,
+            environment={"GIT_LITERAL_PATHSPECS": "0"},
+            check=False,
+        )
+        if ran.code > 1:  # 1: none is ignored
+            raise GitFailed(f"git check-ignore failed: {ran.err}", said=ran.err, code=ran.code)
+        return {os.fsdecode(path).removeprefix("./") for path in ran.out.split(b"\0") if path}
 
     def refuse_nested(self, paths: Sequence[str]) -> None:
         """Raises `InvalidInput` for files that belong to another repository inside this one."""
