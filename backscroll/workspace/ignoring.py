@@ -32,7 +32,7 @@ class Ignore:
 
     def with_file(self, folder: str, text: str) -> Ignore:
         """One more ignore file, in a folder below."""
-        rules = read_rules(text)
+        rules = read_rules(_as_bytes(text.removeprefix("\ufeff")))
         prefix = "" if folder in ("", ".") else f"{folder}/"
         return Ignore((*self.layers, (prefix, rules))) if rules else self
 
@@ -41,16 +41,21 @@ class Ignore:
         for prefix, rules in reversed(self.layers):
             if not path.startswith(prefix):
                 continue
-            below = path[len(prefix) :]
+            below = _as_bytes(path[len(prefix) :])
             for rule in reversed(rules):
                 if (folder or not rule.folders_only) and rule.fits.match(below):
                     return not rule.negated
         return False
 
 
+def _as_bytes(text: str) -> str:
+    """One character for each byte: to git, `?` is a byte, and half a Chinese character."""
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("latin-1")
+
+
 def read_rules(text: str) -> tuple[Rule, ...]:
     """The rules of an ignore file."""
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    lines = text.replace("\r\n", "\n").split("\n")
     return tuple(rule for line in lines if (rule := _rule(line)) is not None)
 
 
