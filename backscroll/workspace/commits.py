@@ -70,9 +70,9 @@ def commit(
     by_path: dict[str, list[Delta]] = {}
     for change in changes:
         by_path.setdefault(repository.inside(checked(change.path)), []).append(change)
+    repository.refuse_nested(sorted(by_path))
     ignored = repository.ignored(sorted(by_path))
     wanted = {path: deltas for path, deltas in by_path.items() if path not in ignored}
-    repository.refuse_nested(sorted(wanted))
     blobs = Blobs(repository)
     files = _files(blobs, wanted)
     if not files:

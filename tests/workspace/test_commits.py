@@ -505,7 +505,7 @@ def test_a_repository_with_longer_hashes(tmp_path: Path) -> None:
     assert status(folder) == []
 
 
-def _commit_some(root: str, mark: str, out: multiprocessing.Queue) -> None:  # type: ignore[type-arg]
+def _commit_some(root: str, mark: str, out: multiprocessing.Queue) -> None:
     done = 0
     for n in range(5):
         for _ in range(40):

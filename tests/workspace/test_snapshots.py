@@ -559,7 +559,7 @@ def test_two_folders_share_a_home(root: Path, tmp_path: Path) -> None:
     assert not two.has(name)
 
 
-def _take_many(root: str, home: str, git_too: bool, mark: int, out: multiprocessing.Queue) -> None:  # type: ignore[type-arg]
+def _take_many(root: str, home: str, git_too: bool, mark: int, out: multiprocessing.Queue) -> None:
     keeper = snapshots_for(root, home, git=git_too)
     names = []
     for n in range(8):
