@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from backscroll.derive.essentials import essentials
+from backscroll.derive.essentials import Kind, essentials
 from backscroll.tasks.lifecycle_telling import essential_lines
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -46,6 +46,11 @@ def essentials_told(thread: Thread) -> Told:
         return "\n".join(lines), "rules"
 
     return told
+
+
+def open_todos(messages: Sequence[Message]) -> list[str]:
+    """What some messages leave to be done, in their own words."""
+    return [essential.text for essential in essentials(messages) if essential.kind is Kind.TODO]
 
 
 def relevant_to(thread: Thread, text: str) -> tuple[str, ...]:

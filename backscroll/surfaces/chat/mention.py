@@ -7,6 +7,7 @@ were typed. What cannot go along is said in a line and never stops the message. 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from backscroll.surfaces.chat.mention_files import file_names, folder_listing, f
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.said import say
 from backscroll.vocab.message import Content
-from backscroll.vocab.part import Media, Part, Text
+from backscroll.vocab.part import Media, Part, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -263,9 +264,23 @@ def _is_file(path: Path) -> bool:
 
 
 def _words(parts: Sequence[Part]) -> str:
-    from backscroll.formats.readable import readable
-
-    return readable(parts)
+    """What was said and done in a message, in words; thinking and vendors' own parts are left out."""
+    out: list[str] = []
+    for part in parts:
+        match part:
+            case Text():
+                out.append(part.text)
+            case ToolCall():
+                given = part.arguments
+                spelled = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+                out.append(f"[{part.name}] {spelled}")
+            case ToolResult():
+                out.append(_words(part.content))
+            case Media():
+                out.append(f"[{part.name or part.media_type}]")
+            case _:
+                continue
+    return "\n".join(out)
 
 
 # -- completion --------------------------------------------------------------------------------------------------

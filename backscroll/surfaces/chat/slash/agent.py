@@ -15,8 +15,8 @@ from backscroll.surfaces.i18n import t
 if TYPE_CHECKING:
     from backscroll.act.agent import Agent
     from backscroll.act.approval_rules import Rule, Verdict
+    from backscroll.engine.costing import Spent
     from backscroll.engine.models import Service
-    from backscroll.record.derived import Spent
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.prompt import Wire
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
@@ -186,18 +187,17 @@ def task_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[s
 
 def todos_slash(talk: Talk, rest: str) -> None:
     """The model's list as it was last written, and what else was left open in the words lately."""
-    from backscroll.derive.essentials import Kind, essentials
+    from backscroll.engine.tasking_memory import open_todos
 
     no_words(rest, "todos")
     listed = _listed(talk)
     for state, text in listed:
         mark, style = _MARKS.get(state, ("☐", ""))
         line(talk, f"{mark} {text}", style)
-    open_ = [e for e in essentials(talk.thread.recent(_LOOKED)) if e.kind is Kind.TODO]
     known = {text for _, text in listed}
-    others = [e for e in open_ if e.text not in known]
-    for essential in others:
-        line(talk, f"· {essential.text}")
+    others = [text for text in open_todos(talk.thread.recent(_LOOKED)) if text not in known]
+    for text in others:
+        line(talk, f"· {text}")
     if not listed and not others:
         remark(talk, t("slash.no_todos"))
 
@@ -216,9 +216,10 @@ def _listed(talk: Talk) -> list[tuple[str, str]]:
     found = talk.thread.tool_history(tool=_TODOS, limit=1)
     given: Json = found[0].arguments if found else None
     if isinstance(given, str):
-        from backscroll.formats.json_text import parsed
-
-        given = parsed(given)
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            given = None
     table: Mapping[str, Json] = cast("Mapping[str, Json]", given) if isinstance(given, Mapping) else {}
     items: Json = table.get("todos", table.get("items"))
     if not isinstance(items, list):
