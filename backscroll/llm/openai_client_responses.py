@@ -89,7 +89,7 @@ class ResponsesClient(SdkClient):
             raise in_stream(told, provider=self.provider, model=asked)
         if not isinstance(told.get("output"), list):
             raise in_stream(told, provider=self.provider, model=asked)
-        return _put_together(mappings(told["output"]), told, asked)
+        return put_together(mappings(told["output"]), told, asked)
 
 
 def _deltas(event: Mapping[str, Json], names: dict[int, tuple[str, str]]) -> Iterator[StreamEvent]:
@@ -108,7 +108,8 @@ def _deltas(event: Mapping[str, Json], names: dict[int, tuple[str, str]]) -> Ite
         yield CallDelta(event["output_index"], *known, event["delta"])
 
 
-def _put_together(items: list[Mapping[str, Json]], told: Mapping[str, Json], asked: str) -> Reply:
+def put_together(items: list[Mapping[str, Json]], told: Mapping[str, Json], asked: str) -> Reply:
+    """The answer that the items of a response hold."""
     text: list[str] = []
     thought: list[str] = []
     calls: list[ToolCall] = []

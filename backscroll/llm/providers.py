@@ -78,6 +78,11 @@ class Provider:
         return (self.summary_model or self.model) if self.summaries else ""
 
     @property
+    def reader(self) -> str:
+        """The model that reads turns for the graph; empty where rules do: a tiny one in this process would make things up."""
+        return self.writer or ("" if self.kind == "local" else self.model)
+
+    @property
     def variable(self) -> str:
         """The environment variable in which its key is looked for; empty where it wants none."""
         return self.key_env or ("" if self.base_url else _KEY[self.kind])
@@ -158,10 +163,12 @@ def _provider(name: str, entry: Json) -> Provider:
         raise InvalidInput(f"{where}: unknown kind {kind!r}", hint=f"use one of {', '.join(ALL_KINDS)}")
     if not given.get("model"):
         raise InvalidInput(f"{where}: model is missing", hint='name the model that answers: model = "…"')
-    rest = {k: v for k, v in given.items() if k not in ("kind", "timeout", "structured")}
+    rest = {k: v for k, v in given.items() if k not in ("kind", "timeout", "structured", "summaries")}
     return Provider(
         name=name,
         kind=kind,
+        # What runs in this process is too small to write anything that is kept, unless somebody wants it to.
+        summaries=bool(given.get("summaries", kind != "local")),
         timeout=float(given.get("timeout", 120.0)),
         # Vendors honour a schema; of those who imitate them nobody knows.
         structured=bool(given.get("structured", not given.get("base_url") and kind != "local")),

