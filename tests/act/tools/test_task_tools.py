@@ -98,7 +98,7 @@ def test_a_running_task_is_the_one_that_is_judged(at: Bench) -> None:
 
 
 def test_an_interrupt_while_judging_leaves_the_attempt_open(at: Bench) -> None:
-    class Leaves(type(at.person)):  # type: ignore[misc]
+    class Leaves(type(at.person)):
         def judge(self, result: str, command: str = "") -> Judgement:
             raise KeyboardInterrupt
 

@@ -1,0 +1,237 @@
+"""One line to one MCP server, held open by a thread of its own.
+
+Owns starting and ending it, the event loop (the protocol is asynchronous, tools are not), time limits, stopping, noticing that the
+server is gone and starting it once more. What a program prints to its standard errors is kept and quoted where it fails. Refuses:
+what tools look like (`act/mcp_client`). Before: `act/mcp_client_servers`. After: `act/mcp_client`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import tempfile
+import threading
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from backscroll.act.cleaning import readable
+from backscroll.act.mcp_client_servers import Server
+from backscroll.act.stopping import Stop, Stopped
+from backscroll.errors import BackscrollError, MissingExtra
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp_types import CallToolResult
+    from mcp_types import Tool as Offered
+
+T = TypeVar("T")
+_TICK = 0.05
+_PAGES = 20  # of the list of tools
+_QUOTED = 600  # characters of what a program said before it failed
+
+
+class ServerGone(BackscrollError):
+    """A server of tools is not there, or ended."""
+
+
+class Line:
+    """A connection to a server; may be used from any thread."""
+
+    def __init__(self, server: Server, root: Path) -> None:
+        self.server = server
+        self.root = root
+        self._lock = threading.Lock()
+        self._client: Client | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closing: asyncio.Event | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._thread: threading.Thread | None = None
+        self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed in `close`
+
+    # -- opening and closing ---------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Start the server, or reach it; nothing where that was done."""
+        with self._lock:
+            if self._client is None:
+                self._start()
+
+    def _start(self) -> None:
+        _check_installed()
+        ready: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._held(ready)), name=f"mcp {self.server.name}", daemon=True
+        )
+        self._thread.start()
+        try:
+            ready.result(self.server.seconds)
+        except concurrent.futures.TimeoutError as error:
+            self._end()
+            raise ServerGone(
+                f"the MCP server {self.server.name} did not answer within {self.server.seconds:g} seconds",
+                hint=self._hint(),
+            ) from error
+
+    async def _held(self, ready: concurrent.futures.Future[None]) -> None:
+        """Open the line and hold it until it is to be closed; opening and closing have to be in one task."""
+        self._loop, self._closing = asyncio.get_running_loop(), asyncio.Event()
+        self._task = asyncio.current_task()
+        try:
+            async with AsyncExitStack() as stack:
+                self._client = await stack.enter_async_context(await self._made(stack))
+                ready.set_result(None)
+                await self._closing.wait()
+        except BaseException as error:  # noqa: BLE001 - whatever a server or its program does wrong ends here
+            if not ready.done():
+                ready.set_exception(
+                    ServerGone(
+                        f"the MCP server {self.server.name} cannot be used: {_words(error)}",
+                        hint=self._hint(),
+                    )
+                )
+        finally:
+            self._client = None
+
+    async def _made(self, stack: AsyncExitStack) -> Client:
+        import httpx2
+        from mcp import Client, StdioServerParameters, stdio_client
+        from mcp.client.streamable_http import streamable_http_client
+
+        server = self.server
+        if server.url:
+            patience = httpx2.Timeout(server.seconds, read=server.seconds + 5)
+            http = await stack.enter_async_context(
+                httpx2.AsyncClient(headers=dict(server.headers), timeout=patience)
+            )
+            return Client(streamable_http_client(server.url, http_client=http))
+        program = StdioServerParameters(
+            command=server.command,
+            args=list(server.args),
+            env=dict(server.env),
+            cwd=server.cwd or self.root,
+            encoding_error_handler="replace",
+        )
+        return Client(stdio_client(program, self._said))
+
+    def close(self) -> None:
+        """End the server and the thread."""
+        with self._lock:
+            self._end()
+            self._said.close()
+
+    def _end(self) -> None:
+        loop, task, thread = self._loop, self._task, self._thread
+        if loop is not None and self._closing is not None and task is not None and thread is not None:
+            if thread.is_alive() and not loop.is_closed():
+                # One that never answered is still being opened: it is not waiting to be closed.
+                with suppress(RuntimeError):  # it closed in this very moment
+                    loop.call_soon_threadsafe(task.cancel if self._client is None else self._closing.set)
+            thread.join(10)
+        self._client = self._loop = None
+
+    def _hint(self) -> str:
+        """The last words of the program, where there are any."""
+        try:
+            self._said.seek(0)
+            said = readable(self._said.read()[-_QUOTED:]).strip()
+        except (OSError, ValueError):
+            said = ""
+        return f"it said: {said}" if said else "look at its table [mcp.NAME] in the configuration file"
+
+    # -- speaking --------------------------------------------------------------------------------------------
+
+    def offered(self) -> list[Offered]:
+        """The tools of the server, in the order of their names."""
+        self.open()
+        found = self._wait(self._listed(), self.server.seconds, None)
+        return sorted(found, key=lambda each: each.name)
+
+    async def _listed(self) -> list[Offered]:
+        out: list[Offered] = []
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            page = await self._speaking().list_tools(cursor=cursor)
+            out += page.tools
+            cursor = page.next_cursor
+            if not cursor:
+                break
+        return out
+
+    def call(
+        self, name: str, arguments: dict[str, Any], stop: Stop, *, again: bool = False, seconds: float = 0.0
+    ) -> CallToolResult:
+        """Call a tool. A server that is gone is started once more; `again`: it is then also asked once more."""
+        limit = seconds or self.server.seconds
+        self.open()
+        try:
+            return self._wait(self._called(name, arguments, limit), limit + 5, stop)
+        except ServerGone:
+            with self._lock:
+                self._end()
+                self._start()
+            if not again:  # it may have done half of it: only what merely looks is asked twice
+                raise
+            return self._wait(self._called(name, arguments, limit), limit + 5, stop)
+
+    async def _called(self, name: str, arguments: dict[str, Any], seconds: float) -> CallToolResult:
+        return await self._speaking().call_tool(name, arguments, read_timeout_seconds=seconds)
+
+    def _speaking(self) -> Client:
+        if self._client is None:
+            raise ServerGone(f"the MCP server {self.server.name} is not there any more", hint=self._hint())
+        return self._client
+
+    def _wait(self, work: Coroutine[Any, Any, T], seconds: float, stop: Stop | None) -> T:
+        """Do something in the loop of the line and wait for it, no longer than allowed."""
+        from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            work.close()
+            raise ServerGone(f"the MCP server {self.server.name} is not there any more", hint=self._hint())
+        waiting = asyncio.run_coroutine_threadsafe(work, loop)
+        rest = seconds
+        while True:
+            try:
+                return waiting.result(_TICK)
+            except concurrent.futures.TimeoutError:
+                rest -= _TICK
+                if stop is not None and stop.thrown:
+                    waiting.cancel()
+                    raise Stopped from None
+                gone = self._thread is None or not self._thread.is_alive()
+                if rest <= 0 or gone:
+                    waiting.cancel()
+                    words = "ended" if gone else f"did not answer within {seconds:g} seconds"
+                    raise ServerGone(
+                        f"the MCP server {self.server.name} {words}", hint=self._hint()
+                    ) from None
+            except MCPError as error:
+                if error.code == CONNECTION_CLOSED:
+                    raise ServerGone(f"the MCP server {self.server.name} ended", hint=self._hint()) from error
+                if error.code == REQUEST_TIMEOUT:
+                    raise BackscrollError(
+                        f"the MCP server {self.server.name} did not answer within {seconds - 5:g} seconds"
+                    ) from error
+                raise BackscrollError(f"the MCP server {self.server.name} says: {error.message}") from error
+
+
+def _words(error: BaseException) -> str:
+    """What is wrong, out of however many wrappings."""
+    inner: BaseException = error
+    while isinstance(inner, BaseExceptionGroup):
+        inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]
+    return f"{type(inner).__name__}: {inner}" if str(inner) else type(inner).__name__
+
+
+def _check_installed() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is None:
+        raise MissingExtra(
+            "the package mcp is not installed: tools of MCP servers need it",
+            hint="pip install 'backscroll[mcp]'",
+        )

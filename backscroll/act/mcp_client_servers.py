@@ -1,0 +1,117 @@
+"""Which MCP servers are configured: the tables `[mcp.NAME]` of the configuration file.
+
+Owns the noun, reading and checking the tables. A server is a program (`command`, `args`, `env`) or an address (`url`, `headers`).
+`${NAME}` in a value is taken from the environment, so that keys need not stand in the file. Refuses: starting anything
+(`act/mcp_client`). Before: `config`. After: `act/mcp_client`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from backscroll.config import mcp_table
+from backscroll.errors import InvalidInput
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+_KNOWN = ("command", "args", "env", "cwd", "url", "headers", "seconds", "tools", "off")
+
+
+def _none() -> Mapping[str, str]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One MCP server."""
+
+    name: str
+    command: str = ""  # a program, spoken to over its standard input and output
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=_none, repr=False)  # beside PATH, HOME and their like
+    cwd: str = ""  # where the program is started; empty: in the folder of the agent
+    url: str = ""  # … or an address, spoken to over streamable HTTP
+    headers: Mapping[str, str] = field(default_factory=_none, repr=False)
+    seconds: float = 60.0  # that starting it, or one call, may take
+    tools: tuple[str, ...] = ()  # only these; empty: all of them
+
+
+def servers() -> list[Server]:
+    """The servers of the configuration file, in its order; those that are `off` are left out."""
+    return [server for name, table in mcp_table().items() if (server := server_of(name, table)) is not None]
+
+
+def server_of(name: str, table: Any) -> Server | None:
+    """One table, checked; None where it is off."""
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(f"[mcp.{name}]: not a name", hint="use up to 32 letters, digits, _ and -")
+    if not isinstance(table, Mapping):
+        raise InvalidInput(f"mcp.{name} is not a table", hint="write one table for each program: [mcp.NAME]")
+    given = cast("Mapping[str, Any]", table)
+    for key in given:
+        if key not in _KNOWN:
+            raise InvalidInput(f"[mcp.{name}]: unknown entry {key!r}", hint=f"known: {', '.join(_KNOWN)}")
+    if given.get("off") is True:
+        return None
+    command, url = _text(name, given, "command"), _text(name, given, "url")
+    if bool(command) == bool(url):
+        raise InvalidInput(
+            f"[mcp.{name}] needs a command or a url, and not both",
+            hint='write command = "program", or url = "https://…"',
+        )
+    if url and not url.startswith(("http://", "https://")):
+        raise InvalidInput(f"[mcp.{name}]: {url!r} is no address", hint='write url = "https://…"')
+    seconds = given.get("seconds", 60.0)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0:
+        raise InvalidInput(f"[mcp.{name}]: seconds is not a number above 0")
+    return Server(
+        name,
+        command,
+        _texts(name, given, "args"),
+        _table(name, given, "env"),
+        _text(name, given, "cwd"),
+        url,
+        _table(name, given, "headers"),
+        float(seconds),
+        _texts(name, given, "tools"),
+    )
+
+
+def _text(name: str, given: Mapping[str, Any], key: str) -> str:
+    value = given.get(key, "")
+    if not isinstance(value, str):
+        raise InvalidInput(f"[mcp.{name}]: {key} is not a text")
+    return _filled(name, value)
+
+
+def _texts(name: str, given: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    values = given.get(key, [])
+    if not isinstance(values, list) or not all(isinstance(v, str) for v in cast("list[Any]", values)):
+        raise InvalidInput(f"[mcp.{name}]: {key} is not a list of texts")
+    return tuple(_filled(name, value) for value in cast("list[str]", values))
+
+
+def _table(name: str, given: Mapping[str, Any], key: str) -> Mapping[str, str]:
+    values = given.get(key, {})
+    if not isinstance(values, Mapping):
+        raise InvalidInput(f"[mcp.{name}]: {key} is not a table")
+    return {str(k): _filled(name, str(v)) for k, v in cast("Mapping[Any, Any]", values).items()}
+
+
+def _filled(name: str, text: str) -> str:
+    """`${NAME}` replaced by the variable of that name."""
+
+    def value(found: re.Match[str]) -> str:
+        known = os.environ.get(found[1])
+        if known is None:
+            raise InvalidInput(
+                f"[mcp.{name}]: the variable {found[1]} is not set",
+                hint="set it, or take it out of the table",
+            )
+        return known
+
+    return _VARIABLE.sub(value, text)

@@ -1,0 +1,258 @@
+"""Tools of MCP servers: a real server as a program, and one behind an address on loopback."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+from backscroll.act.mcp_client import Connected, connect, schema_of, tool_name
+from backscroll.act.mcp_client_servers import Server, server_of, servers
+from backscroll.act.toolbox import NAME, Toolbox
+from backscroll.errors import InvalidInput
+from tests.act.workbench import Bench, bench
+
+PROGRAM = str(Path(__file__).with_name("mcp_server.py"))
+
+
+def harbour(**more: object) -> Server:
+    return Server("harbour", sys.executable, (PROGRAM,), **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connected]:
+    """One server for many tests: starting it takes longer than all they ask of it."""
+    with connect(tmp_path_factory.mktemp("harbour"), [harbour(env={"HARBOUR": "open"})]) as connected:
+        assert connected.problems == ()
+        yield connected
+
+
+@pytest.fixture
+def at(tmp_path: Path, running: Connected) -> Iterator[Bench]:
+    with bench(tmp_path) as made:
+        made.toolbox = Toolbox(running.tools)
+        yield made
+
+
+def test_tools_are_ours_by_name_schema_and_effect(at: Bench) -> None:
+    names = at.toolbox.names
+    assert "harbour__tide" in names
+    assert all(NAME.fullmatch(name) for name in names)
+    tide = at.toolbox.get("harbour__tide")
+    assert tide.effect == "read"
+    assert tide.description.startswith("Tell the tide of a place.")
+    assert tide.parameters["required"] == ["place"]
+    assert at.toolbox.get("harbour__fail").effect == "network"
+    assert at.preview("harbour__tide", place="Oslo").line.startswith('harbour: tide(place="Oslo"')
+
+
+def test_calls_and_their_results(at: Bench) -> None:
+    assert at.call("harbour__tide", place="Oslo", hour="7").text == "Oslo 7: 涨潮"
+    failed = at.call("harbour__fail", words="the quay is closed")
+    assert failed.is_error
+    assert failed.text.startswith("[harbour__fail] ")
+    assert "the quay is closed" in failed.text
+    picture = at.call("harbour__picture")
+    assert picture.media[0].media_type == "image/png"
+    assert '"one"' in at.call("harbour__numbers").text
+    assert at.call("harbour__book").text == "file:///log.txt:\npage one\nend"
+    assert len(at.call("harbour__flood", size=1_000_000).text) == 1_000_000
+    assert at.call("harbour__tide").text.startswith(
+        "[harbour__tide] the arguments do not fit: 'place' is missing"
+    )
+    strange = next(name for name in at.toolbox.names if "strange" in name)
+    assert not at.call(strange, data={"a": 1}).is_error
+
+
+def test_a_server_gets_what_its_table_says_and_no_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "hunter2")
+    with bench(tmp_path) as at, connect(at.root, [harbour(env={"HARBOUR": "open"})]) as connected:
+        at.toolbox = Toolbox(connected.tools)
+        assert at.call("harbour__number").text.endswith("open no key")
+
+
+def test_a_server_that_dies_is_started_once_more(at: Bench) -> None:
+    first = at.call("harbour__number").text.split()[0]
+    died = at.call("harbour__die")
+    assert died.is_error
+    assert died.text.startswith("[harbour__die] the MCP server harbour ended")
+    assert at.call("harbour__number").text.split()[0] != first
+
+
+def test_what_only_looks_is_asked_again_after_a_death(at: Bench) -> None:
+    pid = int(at.call("harbour__number").text.split()[0])
+    os.kill(pid, 9)
+    assert at.call("harbour__tide", place="Oslo").text == "Oslo 12: 涨潮"
+
+
+def test_a_slow_server_is_not_waited_for(tmp_path: Path) -> None:
+    with bench(tmp_path) as at, connect(at.root, [harbour()]) as connected:
+        quick = Server("harbour", sys.executable, (PROGRAM,), seconds=0.5)
+        for line in connected.lines:
+            line.server = quick
+        at.toolbox = Toolbox(connected.tools)
+        done = at.call("harbour__slow", seconds=20)
+        assert done.is_error
+        assert "did not answer within 0.5 seconds" in done.text
+
+
+def test_the_person_can_stop_a_call(at: Bench) -> None:
+    threading.Timer(0.3, at.stop.throw).start()
+    assert (
+        at.call("harbour__slow", seconds=20).text
+        == "[harbour__slow] stopped by the person before it was done"
+    )
+
+
+def test_nothing_is_left_running(tmp_path: Path) -> None:
+    connected = connect(tmp_path, [harbour()])
+    with bench(tmp_path) as at:
+        at.toolbox = Toolbox(connected.tools)
+        pid = int(at.call("harbour__number").text.split()[0])
+    connected.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        Server("none", "/no/such/program"),
+        Server(
+            "quits", sys.executable, ("-c", "import sys; print('no key given', file=sys.stderr); sys.exit(1)")
+        ),
+        Server("babbles", sys.executable, ("-c", "print('hello'); import time; time.sleep(60)"), seconds=3),
+        Server("deaf", "", url="http://127.0.0.1:9/mcp", seconds=5),
+    ],
+    ids=lambda server: server.name,
+)
+def test_a_server_that_cannot_be_used_is_told_and_the_others_work(tmp_path: Path, server: Server) -> None:
+    with connect(tmp_path, [server, harbour()]) as connected:
+        assert any(tool.name == "harbour__tide" for tool in connected.tools)
+        [problem] = connected.problems
+        assert f"the MCP server {server.name} " in problem
+        if server.name == "quits":
+            assert "no key given" in problem
+
+
+def test_only_the_tools_that_are_named_are_taken(tmp_path: Path) -> None:
+    with connect(tmp_path, [harbour(tools=("tide",))]) as connected:
+        assert [tool.name for tool in connected.tools] == ["harbour__tide"]
+
+
+def test_a_server_behind_an_address(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = subprocess.Popen(
+        [sys.executable, PROGRAM, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        connected = _reached(tmp_path, f"http://127.0.0.1:{port}/mcp")
+        with connected, bench(tmp_path) as at:
+            at.toolbox = Toolbox(connected.tools)
+            assert at.call("far__tide", place="Bergen").text == "Bergen 12: 涨潮"
+            program.kill()
+            program.wait()
+            gone = at.call("far__numbers")
+            assert gone.is_error
+            assert gone.text.startswith("[far__numbers] the MCP server far")
+    finally:
+        program.kill()
+        program.wait()
+
+
+def _reached(root: Path, url: str) -> Connected:
+    end = time.monotonic() + 60
+    while True:
+        connected = connect(root, [Server("far", url=url, headers={"x-key": "1"}, seconds=10)])
+        if connected.tools or time.monotonic() > end:
+            assert connected.problems == ()
+            return connected
+        connected.close()
+        time.sleep(0.2)
+
+
+# -- tables ------------------------------------------------------------------------------------------------------
+
+
+def test_tables_of_the_configuration_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(
+        '[mcp.files]\ncommand = "npx"\nargs = ["-y", "server"]\nenv = { TOKEN = "${MY_TOKEN}" }\n'
+        '[mcp.far]\nurl = "https://example.org/mcp"\nheaders = { Authorization = "Bearer ${MY_TOKEN}" }\nseconds = 5\n'
+        '[mcp.rest]\ncommand = "x"\noff = true\n'
+    )
+    monkeypatch.setenv("BACKSCROLL_CONFIG", str(file))
+    monkeypatch.setenv("MY_TOKEN", "hunter2")
+    files, far = servers()
+    assert (files.command, files.args, files.env) == ("npx", ("-y", "server"), {"TOKEN": "hunter2"})
+    assert (far.url, far.headers, far.seconds) == (
+        "https://example.org/mcp",
+        {"Authorization": "Bearer hunter2"},
+        5.0,
+    )
+    assert "hunter2" not in repr(files) + repr(far)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({}, "needs a command or a url"),
+        ({"command": "x", "url": "http://a"}, "not both"),
+        ({"url": "ftp://a"}, "no address"),
+        ({"command": "x", "arg": []}, "unknown entry 'arg'"),
+        ({"command": "x", "args": "y"}, "args is not a list of texts"),
+        ({"command": 3}, "command is not a text"),
+        ({"command": "x", "seconds": 0}, "seconds is not a number above 0"),
+        ({"command": "${NOT_SET_ANYWHERE}"}, "NOT_SET_ANYWHERE is not set"),
+        (["x"], "is not a table"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_the_reason(table: object, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        server_of("files", table)
+
+
+def test_no_servers_cost_nothing(tmp_path: Path) -> None:
+    """Nothing is imported and nothing started where none are configured."""
+    assert connect(tmp_path) == Connected(())
+
+
+# -- names and schemas -------------------------------------------------------------------------------------------
+
+
+def test_names_fit_every_wire_and_stay_apart() -> None:
+    assert tool_name("git", "log", set()) == "git__log"
+    long = tool_name("s", "x" * 100, set())
+    assert len(long) == 64
+    assert long != tool_name("s", "x" * 101, set())
+    assert tool_name("s", "名字", set()) != tool_name("s", "名子", set())
+    assert tool_name("s", "a", {"s__a"}) != "s__a"
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (None, {"type": "object", "properties": {}}),
+        ({}, {"type": "object", "properties": {}}),
+        ({"type": "object", "properties": None, "required": ["x"]}, {"type": "object", "properties": {}}),
+        (
+            {"$schema": "s", "anyOf": [{}], "properties": {"a": {}}, "required": ["a", "b"]},
+            {"properties": {"a": {}}, "type": "object", "required": ["a"]},
+        ),
+    ],
+)
+def test_schemas_of_others_are_made_fit(given: object, wanted: object) -> None:
+    assert schema_of(given) == wanted
