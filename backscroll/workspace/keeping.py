@@ -12,13 +12,15 @@ import os
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 
 from backscroll.errors import InvalidInput
 from backscroll.workspace.git import GitFailed, git_found, git_version, run_git
+from backscroll.workspace.guard import Guard
 from backscroll.workspace.hashed import Hashed
-from backscroll.workspace.ignore_rules import Rules, rules_of
+from backscroll.workspace.patterns import Rules, rules_of
 from backscroll.workspace.kept_home import KeptHome, home_of
 from backscroll.workspace.looking import Contents, Counting, Looker, ignore_files_above, no_paths, rules_in
 from backscroll.workspace.shadow import Shadow
@@ -47,9 +49,10 @@ def snapshots_for(
     use_git = git_found() if git is None else git
     repository = _repository(folder) if use_git else None
     counting = Counting(
-        ignored=_patterns("ignored"),
-        secret=_patterns("secret"),
+        ignored=rules_of(_table()["ignored"]["patterns"]),
+        secret=_secret(Guard(folder)),
         key_files=rules_of(key_files.split()),
+        secret_version=_secret_version(),
         above=_above(folder, repository),
         left_out=_inside(folder, [place.parent, *left_out]),
     )
@@ -77,9 +80,14 @@ def _table() -> dict[str, dict[str, list[str]]]:
     return tomllib.loads(text)
 
 
+def _secret(guard: Guard) -> Callable[[str], bool]:
+    """What no tool may read is kept nowhere else either."""
+    return lambda path: bool(guard.why(path))
+
+
 @functools.cache
-def _patterns(section: str) -> Rules:
-    return rules_of(_table()[section]["patterns"])
+def _secret_version() -> str:
+    return sha256(resources.files("backscroll.workspace").joinpath("protected.toml").read_bytes()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

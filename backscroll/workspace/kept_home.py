@@ -150,4 +150,4 @@ def _as_seen(values: Json) -> Seen:
 
 def _settings(looker: Looker) -> list[Json]:
     """What an entry depends on besides the file."""
-    return [_VERSION, looker.largest, hashlib.sha256(repr(looker.counting.secret).encode()).hexdigest()]
+    return [_VERSION, looker.largest, looker.counting.secret_version]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.workspace.ignore_rules import Rules, matches, parse_rules, rules_of
+from backscroll.workspace.patterns import Rules, matches, parse_rules, rules_of
 from backscroll.workspace.inside import ABSENT, link_target, open_file, opened_root, status
 from backscroll.workspace.snapshots import Entry, Kind, Why
 
@@ -68,8 +68,9 @@ class Counting:
     """Which files count."""
 
     ignored: Rules  # weakest: what is ignored unless an ignore file says otherwise
-    secret: Rules
+    secret: Callable[[str], bool]  # paths of which only a salted hash is kept
     key_files: Rules
+    secret_version: str = ""  # changes with what is secret: what was read before then no longer counts
     above: tuple[
         tuple[str, Rules], ...
     ] = ()  # ignore files of folders above, with the way from there to here
@@ -243,7 +244,7 @@ class Looker:
         if stat.S_ISLNK(found.st_mode):
             target = link_target(root_fd, path)
             return Entry(self._store(target), "link", len(target)), _seen(found)
-        secret = matches(self.counting.secret, path)
+        secret = self.counting.secret(path)
         for attempt in range(_TRIES):
             fd = open_file(root_fd, path)
             with os.fdopen(fd, "rb") as file:
