@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.errors import Conflict, InvalidInput
+from backscroll.errors import Conflict, Forgotten, InvalidInput
 from backscroll.surfaces.chat.slash.arguments import message_meant, messages_meant, wrong_use
 from backscroll.surfaces.chat.slash.telling import done, line, remark
 from backscroll.surfaces.i18n import count, t
+from backscroll.vocab.event import Kind
 
 if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
@@ -129,7 +130,7 @@ def unpin_slash(talk: Talk, rest: str) -> None:
     if rest:
         _marked(talk, "unpin", talk.thread.unpin(*messages_meant(talk.thread, rest)))
     else:
-        _show(talk, [m for m in _lately(talk) if m.pinned], t("slash.none_pinned"))
+        _show(talk, [m for m in _marked_ones(talk, Kind.PINNED) if m.pinned], t("slash.none_pinned"))
 
 
 def unhide_slash(talk: Talk, rest: str) -> None:
@@ -137,11 +138,20 @@ def unhide_slash(talk: Talk, rest: str) -> None:
     if rest:
         _marked(talk, "unhide", talk.thread.unhide(*messages_meant(talk.thread, rest)))
     else:
-        _show(talk, [m for m in _lately(talk) if m.hidden], t("slash.none_hidden"))
+        _show(talk, [m for m in _marked_ones(talk, Kind.HIDDEN) if m.hidden], t("slash.none_hidden"))
 
 
-def _lately(talk: Talk) -> list[Message]:
-    return talk.thread.recent(_LOOKED)
+def _marked_ones(talk: Talk, kind: Kind) -> list[Message]:
+    """Messages that may bear a mark: the newest, and those that the log says were marked, however old; in order."""
+    thread = talk.thread
+    events = thread.reading(lambda view: view.others())
+    found = {m.id: m for m in thread.recent(_LOOKED)}
+    for ref in {e.target for e in events if e.kind is kind and e.target is not None} - set(found):
+        try:
+            found[ref] = thread.message(ref)
+        except Forgotten:
+            continue
+    return sorted((m for m in found.values() if not m.deleted), key=lambda m: m.position)
 
 
 def _show(talk: Talk, messages: Sequence[Message], otherwise: str) -> None:

@@ -127,3 +127,16 @@ class HandTalk:
     def texts(self) -> list[str]:
         """The words of the live history."""
         return [m.text for m in self.thread if m.role != "system"]
+
+
+def with_many(talk: HandTalk, messages: int) -> None:
+    """A long conversation, quickly."""
+    from backscroll.engine import operations
+    from backscroll.engine.pen import Pen
+    from backscroll.vocab.message import content_of
+
+    def write(pen: Pen) -> None:
+        for n in range(messages):
+            operations.append(pen, "assistant" if n % 2 else "user", content_of(f"line {n}"))
+
+    talk.thread.stroke(write)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from backscroll.surfaces import i18n
 from backscroll.vocab.part import ToolCall
-from tests.surfaces.chat.slash.hand import HandTalk
+from tests.surfaces.chat.slash.hand import HandTalk, with_many
 
 
 def test_a_message_is_edited_in_place(talk: HandTalk) -> None:
@@ -114,6 +116,21 @@ def test_pins_and_hiding(talk: HandTalk) -> None:
     assert "#3 user: And when?" in talk.run("/unhide")
     talk.run("/unhide 3:4")
     assert "nothing is hidden" in talk.run("/unhide")
+
+
+def test_marks_of_long_ago_are_listed_too(make_talk: Callable[..., HandTalk]) -> None:
+    """A pin at the beginning of a long conversation is found without reading all of it; a forgotten one is left out."""
+    talk = make_talk(("first", "old"), ("second", "older"))
+    talk.run("/pin 1")
+    talk.run("/hide 2")
+    talk.run("/hide 4")
+    gone = talk.thread.message(3).id
+    with_many(talk, 600)
+    talk.thread.forget(gone)
+    assert "#1 user: first" in talk.run("/unpin")
+    said = talk.run("/unhide")
+    assert "#2 assistant: old" in said
+    assert "older" not in said
 
 
 def test_in_chinese(talk: HandTalk) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from backscroll.surfaces import i18n
 from backscroll.surfaces.chat.slash import registry
-from tests.surfaces.chat.slash.hand import HandTalk
+from tests.surfaces.chat.slash.hand import HandTalk, with_many
 
 NAMES = [slash.name for slash in registry.all()]
 
@@ -174,19 +174,6 @@ def test_long_threads_are_not_read_as_a_whole(
         before = read[0]
         assert talk.offers(typed) or typed == "/unpin "
         assert read[0] - before < 300, typed
-
-
-def with_many(talk: HandTalk, messages: int) -> None:
-    """A long conversation, quickly."""
-    from backscroll.engine import operations
-    from backscroll.engine.pen import Pen
-    from backscroll.vocab.message import content_of
-
-    def write(pen: Pen) -> None:
-        for n in range(messages):
-            operations.append(pen, "assistant" if n % 2 else "user", content_of(f"line {n}"))
-
-    talk.thread.stroke(write)
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
