@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from backscroll.engine.replying import AGENT
 from backscroll.errors import BackscrollError
 from backscroll.surfaces.chat import asking, composing, heading, taskbar
 from backscroll.surfaces.chat.drawing import Region
@@ -113,8 +114,7 @@ class Chat:
 
     def show(self, *what: RenderableType) -> None:
         """Print something between the turns; words are made safe, drawings are taken as they are."""
-        for each in what:
-            self._region.print(Text(safe(each)) if isinstance(each, str) else each)
+        self._region.print(*(Text(safe(each)) if isinstance(each, str) else each for each in what))
 
     def ask(self, question: str, *, initial: str = "", lines: bool = False) -> str | None:
         """A line (or, with `lines`, several) from the person; None where they turned away."""
@@ -171,7 +171,8 @@ class Chat:
 
     def _say(self, content: ContentLike, text: str) -> Finished | None:
         if not self._thread.info.title:
-            self._thread.rename(title_from(text))
+            # Not by the person: their `/undo` is for what they did themselves.
+            self._thread.as_actor(AGENT).rename(title_from(text))
         try:
             happenings = self._agent.events(content)
         except BackscrollError as error:
@@ -246,10 +247,17 @@ class Chat:
                 if isinstance(typed, Aside):
                     text, cursor = self._aside(typed)
                 else:
-                    self.take(typed)
+                    self._take(typed)
         finally:
             self._agent.close()
         self.show(Text(t("chat.goodbye", thread=self._thread.id[:8]), style="dim"))
+
+    def _take(self, typed: str) -> None:
+        try:
+            self.take(typed)
+        except KeyboardInterrupt:  # of something that is no run: a search, a long listing
+            self.show(Text(t("cli.interrupted"), style="yellow"))
+            self._primed = True
 
     def take(self, typed: str) -> None:
         """What the person typed: a command of ours, one of the shell, or a message."""

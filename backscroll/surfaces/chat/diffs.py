@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from rich.text import Text
 
-from backscroll.surfaces.cli.plain import safe
+from backscroll.surfaces.chat.unseen import revealed
 from backscroll.surfaces.i18n import t
 
 #: Lines of a diff that are shown before one asks for all.
@@ -19,7 +19,7 @@ _STYLES: Mapping[str, str] = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"
 
 def diff_lines(diff: str, most: int | None = BRIEF) -> list[Text]:
     """A unified diff, line by line; with `most`, the beginning and how much is left."""
-    lines = safe(diff).rstrip("\n").split("\n") if diff.strip() else []
+    lines = revealed(diff).rstrip("\n").split("\n") if diff.strip() else []
     shown = lines if most is None or len(lines) <= most + 1 else lines[:most]
     out = [_line(line) for line in shown]
     if len(shown) < len(lines):

@@ -88,14 +88,16 @@ class Region:
                     self._write(_HIDE)
                     self._draw()
 
-    def print(self, *what: RenderableType, end: str = "\n") -> None:
-        """Print for good, above the live lines."""
+    def print(self, *what: RenderableType) -> None:
+        """Print for good, above the live lines: each thing on lines of its own, and all of them at once."""
         with self.lock:
             if not self._drawn:
-                self.console.print(*what, end=end)
+                for each in what:
+                    self.console.print(each)
                 return
             with self.console.capture() as caught:
-                self.console.print(*what, end=end)
+                for each in what:
+                    self.console.print(each)
             self._write(_TOGETHER + self._erasing() + caught.get() + self._picture() + _SHOWN)
 
     def touch(self) -> None:
@@ -109,7 +111,7 @@ class Region:
     def _tick(self, stop: threading.Event) -> None:
         while not stop.wait(max(_TICK, self._cost * _SHARE)):
             with self.lock:
-                if not stop.is_set():
+                if not stop.is_set() and self._clock() - self._last >= _TICK / 2:
                     self._draw()
 
     def _draw(self) -> None:

@@ -98,13 +98,16 @@ def folded(text: Text, room: int) -> list[Text]:
         if width(plain) <= room:
             out.append(line)
             continue
-        start = 0
+        starts: list[int] = []
+        end = 0
         for piece in wrap(plain, room):
-            body = piece.lstrip(" ") if start else piece
-            found = plain.find(body, start)
-            found = start if found < 0 else found
-            out.append(line[found : found + len(body)])
-            start = found + len(body)
+            body = piece.lstrip(" ") if end else piece
+            found = max(end, plain.find(body, end))
+            starts.append(found)
+            end = found + len(body)
+        for part in line.divide(starts[1:]):
+            part.rstrip()
+            out.append(part)
     return out
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _FENCE = re.compile(r"\s*(```|~~~)[^`\n]*\n")
+_LONG_CODE = 60  # lines of open code that are held back at the most
 _LISTS = {"bullet_list_open", "ordered_list_open"}
 
 
@@ -57,13 +58,21 @@ class MarkdownStream:
         lines = self._text.lstrip("\n").split("\n", 2)
         return len(lines) > 1 and "|" in lines[0] and set(lines[1]) <= set("|-: ") and "-" in lines[1]
 
+    @property
+    def is_single(self) -> bool:
+        """True where what is open is one block for certain, not two of which the second has not shown what it is."""
+        return len(_starts(_parser().parse(self._text))) == 1
+
     def feed(self, piece: str) -> list[Block]:
         """More of the text; gives the blocks that are whole now."""
         piece = self._held + piece
         self._held = "\r" if piece.endswith("\r") else ""
         piece = safe(piece.removesuffix("\r"))
+        begins = self._text.endswith("\n")
         self._text += piece
-        return self._cut() if "\n" in piece and not self._inside_code() else []
+        if "\n" not in piece and not begins:
+            return []
+        return self._cut_code() if self._inside_code() else self._cut()
 
     def finish(self) -> list[Block]:
         """Nothing more comes: the rest, as blocks."""
@@ -83,9 +92,28 @@ class MarkdownStream:
         began = _FENCE.match(self._text)
         return began is not None and self._text.find(began[1], began.end()) < 0
 
-    def _cut(self) -> list[Block]:
-        """Take away what is whole. The last line counts only when it has ended: `#` may become a word with a hash."""
+    def _cut_code(self) -> list[Block]:
+        """Code that is very long is given in parts, each a fence of its own: drawing it stays quick however long it gets."""
         whole = self._text[: self._text.rfind("\n") + 1]
+        lines = whole.splitlines(keepends=True)
+        if len(lines) <= _LONG_CODE:
+            return []
+        began = _FENCE.match(self._text)
+        assert began is not None, "only inside code"
+        head, close = began[0], self._close
+        body = "".join(lines[head.count("\n") :])
+        self._text = head.lstrip("\n") + self._text[len(whole) :]
+        self._close = True
+        return [Block(f"{head}{body}{began[1]}\n", close)]
+
+    def _cut(self) -> list[Block]:
+        """Take away what is whole. The last line counts only when it has ended: `#` may become a word with a hash.
+
+        Or when it cannot be anything but a new paragraph: a letter at its beginning, after an empty line.
+        """
+        whole = self._text[: self._text.rfind("\n") + 1]
+        if whole.endswith("\n\n") and self._text[len(whole) :][:1].isalpha():
+            whole = self._text
         starts = _starts(_parser().parse(whole))
         if len(starts) < 2:
             return []

@@ -18,6 +18,7 @@ from backscroll.act.person import Decision, Judgement, Proposal, Span
 from backscroll.surfaces.chat import asking
 from backscroll.surfaces.chat.diffs import BRIEF, diff_lines
 from backscroll.surfaces.chat.markdown_look import as_texts, block_lines
+from backscroll.surfaces.chat.unseen import revealed
 from backscroll.surfaces.cli.cells import cut, wrap
 from backscroll.surfaces.cli.plain import one_line, safe
 from backscroll.surfaces.i18n import count, t
@@ -189,25 +190,25 @@ class TerminalPerson:
 
 
 def proposal_lines(proposal: Proposal, number: int, of: int, width: int) -> list[Text]:
-    """A proposal as one decides on it."""
+    """A proposal as one decides on it; what speaks against it stands last, where the keys are."""
     preview = proposal.preview
     place = f" ({number}/{of})" if of > 1 else ""
     title = t(f"chat.wants_{proposal.effect}", tool=one_line(proposal.tool))
     out = [Text(f"▲ {title}{place}", style="bold yellow")]
-    if proposal.refused_before is not None:
-        reason = one_line(proposal.refused_before)
-        said = t("chat.refused_before_with", reason=reason) if reason else t("chat.refused_before")
-        out.append(Text(f"  ⟲ {said}", style="bold red"))
-    out += [Text(f"  ! {one_line(say(warning))}", style="bold red") for warning in preview.warnings]
     if preview.command:
-        lines = safe(preview.command).split("\n")
+        lines = revealed(preview.command).split("\n")
         out += [Text(f"  {'$ ' if n == 0 else '  '}{line}", style="bold") for n, line in enumerate(lines)]
     elif preview.line:
-        out += [Text(f"  {line}") for line in wrap(one_line(say(preview.line)), max(20, width - 3))]
+        out += [Text(f"  {line}") for line in wrap(revealed(say(preview.line)), max(20, width - 3))]
     if preview.text:
         out += [Text(f"  {line}") for line in _bounded(preview.text)]
     if preview.diff:
         out += diff_lines(preview.diff, BRIEF)
+    out += [Text(f"  ! {one_line(say(warning))}", style="bold red") for warning in preview.warnings]
+    if proposal.refused_before is not None:
+        reason = one_line(proposal.refused_before)
+        said = t("chat.refused_before_with", reason=reason) if reason else t("chat.refused_before")
+        out.append(Text(f"  ⟲ {said}", style="bold red"))
     return out
 
 

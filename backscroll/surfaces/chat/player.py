@@ -71,12 +71,16 @@ class Player:
         self.stopping = False  # the person wants to stop; it may take a moment
         self._folds = folds
         self._counted = counted
-        self._proposed: Mapping[str, Proposal] = {} if proposed is None else proposed  # what the person was asked about, by call
+        self._proposed: Mapping[str, Proposal] = (
+            {} if proposed is None else proposed
+        )  # what the person was asked about, by call
         self._clock = clock
         self._began = clock()
         self._stream = MarkdownStream()
         self._committed = 0  # lines of the open block that are printed already
+        self._relieved = 0  # … about, when that was last looked at
         self._width = 0  # … and at which width
+        self._last_drawn: tuple[tuple[str, int], list[Text]] = (("", 0), [])
         self._thinking = ""
         self._thought_at = 0.0
         self._forming: dict[int, Forming] = {}
@@ -159,7 +163,7 @@ class Player:
         kind, text = happening.kind, happening.text
         if kind in _AGAIN and self._stream.open is not None:
             self._stream.drop()
-            self._committed = 0
+            self._committed, self._relieved, self._width = 0, 0, 0
         self._end_text()
         self._note(one_line(say(text)), "yellow" if kind in {*_AGAIN, "limit"} else "dim")
 
@@ -195,8 +199,8 @@ class Player:
 
     def _note(self, text: str, style: str = "dim") -> None:
         self._gap("note")
-        for number, line in enumerate(wrap(safe(text), self._room - 2)):
-            self.region.print(Text(f"{'  ' if number else '· '}{line}", style=style))
+        lines = enumerate(wrap(safe(text), self._room - 2))
+        self.region.print(*(Text(f"{'  ' if number else '· '}{line}", style=style) for number, line in lines))
 
     def _fold(self, fold: Fold) -> None:
         self._gap("fold")
@@ -207,13 +211,16 @@ class Player:
             lines = self._drawn(block)
             if not self._committed:
                 self._gap("text", close=block.close)
-            for line in lines[self._committed :]:
-                self.region.print(line, end="\n")
-            self._committed, self._width = 0, 0
+            printed, self._committed = self._committed, 0
+            self._relieved, self._width = 0, 0
+            self.region.print(*lines[printed:])
 
     def _drawn(self, block: Block) -> list[Text]:
-        room = self._width or min(self._room, _WIDEST)
-        return as_texts(block_lines(self.region.console, block.source, room))
+        """A block as lines; the same block is drawn once, however often the spinner turns."""
+        asked = (block.source, self._width or min(self._room, _WIDEST))
+        if self._last_drawn[0] != asked:
+            self._last_drawn = (asked, as_texts(block_lines(self.region.console, *asked)))
+        return self._last_drawn[1]
 
     def _relieve(self) -> None:
         """An open block that is taller than the screen: its upper lines are printed for good; what follows cannot change them.
@@ -224,18 +231,19 @@ class Player:
         if block is None or not self.region.live or self._stream.is_table:
             return
         tall = max(4, self.region.room - 4)
-        if block.source.count("\n") + len(block.source) // self._room < tall + self._committed:
+        about = block.source.count("\n") + len(block.source) // self._room
+        if about < self._relieved + tall:  # drawing a long block for every piece of it would be slow
             return
+        self._relieved = about - tall // 2
         lines = self._drawn(block)
-        if len(lines) - self._committed <= tall:
+        if len(lines) - self._committed <= tall or not self._stream.is_single:
             return
         if not self._committed:
             self._gap("text", close=block.close)
             self._width = min(self._room, _WIDEST)
         last = len(lines) - tall // 2
-        for line in lines[self._committed : last]:
-            self.region.print(line)
-        self._committed = last
+        printed, self._committed = self._committed, last
+        self.region.print(*lines[printed:last])
 
     def _end_text(self) -> None:
         self._end_thinking()

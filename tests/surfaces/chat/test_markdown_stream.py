@@ -66,13 +66,15 @@ def test_any_text_comes_through(text: str, sizes: list[int]) -> None:
 
 
 def test_a_block_is_given_when_the_next_one_begins() -> None:
-    """A paragraph may still become something else until another block stands on a whole line."""
+    """A paragraph may still become something else until another block has begun for certain."""
     stream = MarkdownStream()
     assert stream.feed("First words") == []
     assert stream.feed("\n\n") == []
-    assert stream.feed("Second") == []
-    assert stream.feed(" words\n") == [Block("First words\n\n")]
-    assert stream.open == Block("Second words\n")
+    assert stream.feed("- ") == []  # a list, or a line
+    assert stream.feed("an item\n") == [Block("First words\n\n")]
+    assert stream.feed("\n") == []
+    assert stream.feed("L") == [Block("- an item\n\n")]  # a letter after an empty line is a paragraph
+    assert stream.open == Block("L")
 
 
 def test_a_line_that_has_not_ended_decides_nothing() -> None:

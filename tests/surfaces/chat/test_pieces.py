@@ -1,0 +1,305 @@
+"""The small parts of the chat: lines of calls, diffs, the bars, pasting, history, hints."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.text import Text
+
+from backscroll.act.happening import Called, Calling, Counted
+from backscroll.errors import NotFound
+from backscroll.surfaces import i18n
+from backscroll.surfaces.chat.composing import Attachments
+from backscroll.surfaces.chat.diffs import counted as counted_lines
+from backscroll.surfaces.chat.diffs import diff_lines
+from backscroll.surfaces.chat.first_minute import HINTS, FirstMinute
+from backscroll.surfaces.chat.history_file import FolderHistory, history_path
+from backscroll.surfaces.chat.markdown_look import as_texts, block_lines, folded
+from backscroll.surfaces.chat.pasting import clipboard_image, mention, pasted
+from backscroll.surfaces.chat.status import Figures, counted, short, status_line
+from backscroll.surfaces.chat.taskbar import task_line
+from backscroll.surfaces.chat.tool_lines import Folds, unfolded
+from backscroll.surfaces.chat.unseen import revealed
+from backscroll.surfaces.cli.cells import width
+from backscroll.surfaces.cli.plain import safe
+from backscroll.vocab.change import Cause, CodeChange
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.task import Task, TaskState
+from tests.surfaces.chat.drawn import recorder
+
+DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n-old\n+new\n same\n"
+EVENT = Ref("b" * 32, 5)
+
+
+@pytest.fixture(autouse=True)
+def _english() -> Iterator[None]:
+    yield
+    i18n.use("en")
+
+
+# -- calls and diffs ---------------------------------------------------------------------------------------------
+
+
+def test_a_call_unfolds_to_arguments_result_and_diff() -> None:
+    change = CodeChange(EVENT, "", "edited", (), Cause("tool"), diff=DIFF)
+    folds = Folds()
+    begun = Calling("c", "edit_file", "edit: x.py", {"path": "x.py", "text": "two\nlines"})
+    fold = folds.called(Called("c", "edit_file", "changed", "ok\nfine", change=change), begun, 80)
+    assert fold.line.plain == "● edit_file x.py  ✓ changed  [1]"
+    shown = "\n".join(line.plain for line in unfolded(fold) if isinstance(line, Text))
+    assert "path: x.py" in shown
+    assert "text:\n  two\n  lines" in shown
+    assert "ok\n  fine" in shown
+    assert "-old\n+new" in shown
+    assert folds.get() is fold
+    assert folds.get(1) is fold
+    assert folds.get(2) is None
+
+
+def test_folds_are_found_by_number_and_old_ones_go() -> None:
+    folds = Folds()
+    for _ in range(600):
+        folds.thought("x", 1)
+    assert len(folds) == 500
+    assert folds.get(1) is None
+    assert folds.get(600) is not None
+
+
+@given(st.text(max_size=60), st.integers(20, 120))
+def test_a_line_of_a_call_fits_its_room(words: str, room: int) -> None:
+    """Whatever a tool says about itself, the line takes one row; a tool without words counts its lines."""
+    done = Called("c", "run_command", words, words)
+    line = Folds().called(done, Calling("c", "run_command", words, {}), room).line
+    assert "\n" not in line.plain
+    assert width(line.plain) <= max(room, 45)
+    assert "\x1b" not in line.plain
+
+
+def test_diffs_are_coloured_bounded_and_safe() -> None:
+    lines = diff_lines(DIFF)
+    assert [str(line.style) for line in lines] == ["bold", "bold", "cyan", "red", "green", ""]
+    assert counted_lines(DIFF) == (1, 1)
+    long = "+x\n" * 100
+    assert diff_lines(long)[-1].plain == "… 70 more lines"
+    assert len(diff_lines(long, None)) == 100
+    assert diff_lines("+\x1b[2J")[0].plain == "+␛[2J"
+    assert diff_lines("") == []
+
+
+def test_what_cannot_be_seen_is_shown() -> None:
+    """A command with a mark of writing direction or a character without width reads as what it is."""
+    assert revealed("rm \u202e\u200bfile\u2066") == "rm <U+202E><U+200B>file<U+2066>"
+    assert revealed("普通 text é") == "普通 text é"
+
+
+# -- markdown ----------------------------------------------------------------------------------------------------
+
+
+@given(st.text(alphabet="ab 中，。（）\n*`_#|-", max_size=200), st.integers(8, 40))
+def test_blocks_fit_their_room_and_lose_no_word(text: str, room: int) -> None:
+    """No line is wider than the room (tables aside, which have their own least widths), and no character is lost."""
+    lines = as_texts(block_lines(recorder(room), safe(text), room))
+    if "|" not in text:
+        assert all(width(line.plain) <= room for line in lines)
+        shown = "".join(line.plain for line in lines)
+        assert [c for c in shown if c in "ab中"] == [c for c in text if c in "ab中"]
+
+
+def test_lines_break_between_chinese_characters_with_their_styles() -> None:
+    text = Text("前面的文字，后面的文字。")
+    text.stylize("bold", 6, 9)
+    lines = folded(text, 12)
+    assert [line.plain for line in lines] == ["前面的文字，", "后面的文字。"]
+    assert lines[1].spans[0].style == "bold"
+
+
+def test_addresses_are_written_out() -> None:
+    """Words that hide where a link goes do not."""
+    lines = as_texts(block_lines(recorder(), "[my bank](https://evil.example/x)", 80))
+    assert "https://evil.example/x" in lines[0].plain
+
+
+# -- bars --------------------------------------------------------------------------------------------------------
+
+
+FIGURES = Figures(
+    41_234, 128_000, 1_234_567, 900_000, 12_345, 123_400_000, 9, "gpt-4o-mini", "openai", works=2
+)
+
+
+@pytest.mark.parametrize("language", i18n.LANGUAGES)
+@pytest.mark.parametrize("room", [100, 79, 59, 39, 25])
+def test_the_status_line_degrades(room: int, language: i18n.Language) -> None:
+    """It always fits, and context use and money stay to the end."""
+    i18n.use(language)
+    line = status_line(FIGURES, room)
+    assert width(line) <= room
+    assert "32%" in line
+    assert "$0.123" in line
+
+
+def test_the_status_line_says_everything_where_there_is_room() -> None:
+    line = status_line(FIGURES, 200)
+    assert line == (
+        "gpt-4o-mini · openai · context 41k/128k 32% · ↑1.2M ↓12k · 73% cached · $0.123 · 2 at work in the background"
+    )
+
+
+def test_without_a_model_and_without_a_price() -> None:
+    assert status_line(Figures(offline=True), 80) == "offline"
+    assert status_line(counted(Figures(model="m"), Counted(5, 0, 5, None, 1)), 80) == "m · ↑5 ↓5 · $?"
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(0, "0"), (999, "999"), (1000, "1.0k"), (9949, "9.9k"), (10_000, "10k"), (2_500_000, "2.5M")],
+)
+def test_numbers_are_short(number: int, said: str) -> None:
+    assert short(number) == said
+
+
+def a_task(title: str, state: TaskState = TaskState.IN_PROGRESS) -> Task:
+    return Task("5", EVENT, title, state, "b" * 32, None, None, "")
+
+
+@pytest.mark.parametrize("room", [100, 60, 40, 20])
+def test_the_task_bar_degrades(room: int) -> None:
+    """The title is cut only when the keys are gone; nothing is ever wider than the room."""
+    for task in (None, a_task("Short"), a_task("很长的标题" * 12)):
+        assert width(task_line(task, room)) <= room
+    assert "F3 completed" in task_line(a_task("Short"), 100)
+    assert "Short" in task_line(a_task("Short"), 30)
+
+
+# -- pasting -----------------------------------------------------------------------------------------------------
+
+
+def test_a_dropped_picture_goes_along(tmp_path: Path) -> None:
+    """As terminals hand it over: plain, quoted, escaped, as an address; with a space in its name."""
+    picture = tmp_path / "my map.png"
+    picture.write_bytes(b"\x89PNG")
+    spelt = [
+        str(picture),
+        f"'{picture}'",
+        str(picture).replace(" ", "\\ "),
+        f"file://{str(picture).replace(' ', '%20')}",
+    ]
+    for data in spelt:
+        assert pasted(f"{data}\n", tmp_path).images == (picture,), data
+        assert pasted(data, tmp_path).text == ""
+
+
+def test_a_dropped_file_is_mentioned(tmp_path: Path) -> None:
+    file, spaced = tmp_path / "a.py", tmp_path / "b c.py"
+    file.touch()
+    spaced.touch()
+    found = pasted(f"'{file}' '{spaced}'", tmp_path)
+    assert found.text == '@a.py @"b c.py" '
+    assert mention(file, tmp_path / "elsewhere") == f"@{file}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/no/such/file.png",
+        "see /etc/hosts for more",
+        "plain words",
+        "/",
+        "'unbalanced",
+        "",
+        "a\r\nb",
+        "file://host/x.png",
+    ],
+)
+def test_text_stays_text(text: str, tmp_path: Path) -> None:
+    """A text that only looks like a path, or says more than a path, is pasted as it is."""
+    found = pasted(text, tmp_path)
+    assert found.text == text.replace("\r\n", "\n")
+    assert found.images == ()
+
+
+def test_a_picture_goes_along_as_long_as_its_mark_stands_there() -> None:
+    waiting = Attachments()
+    first, second = waiting.add(Path("/x/a.png")), waiting.add(Path("/x/b.png"))
+    assert first == "[#1 a.png]"
+    assert waiting.taken(f"look at {second}") == [Path("/x/b.png")]
+    assert waiting.taken(f"look at {first}") == []
+
+
+def test_a_clipboard_that_cannot_be_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Says what to install; where there is a program but no picture, says that."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", ":0")
+    with pytest.raises(NotFound) as missing:
+        clipboard_image()
+    assert "xclip" in (missing.value.hint or "")
+    program = tmp_path / "xclip"
+    program.write_text("#!/bin/sh\nprintf 'no picture'\n")
+    program.chmod(0o755)
+    with pytest.raises(NotFound, match="no picture"):
+        clipboard_image()
+    program.write_text("#!/bin/sh\nprintf '\\211PNG...'\n")
+    kept = clipboard_image()
+    assert kept.read_bytes() == b"\x89PNG..."
+    kept.unlink()
+
+
+# -- what was typed before ---------------------------------------------------------------------------------------
+
+
+def test_history_is_kept_per_folder_for_nobody_else(tmp_path: Path) -> None:
+    path = history_path(tmp_path / "one")
+    assert path != history_path(tmp_path / "two")
+    history = FolderHistory(path)
+    for text in ("first", "second\nline", "second\nline", "odd \ud800 中文", "  "):
+        history.store_string(text)
+    assert list(FolderHistory(path).load_history_strings()) == ["odd \ud800 中文", "second\nline", "first"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_a_damaged_history_costs_only_what_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "typed.jsonl"
+    path.write_bytes(b'"good"\n\xff\xfe{\n"cut\n12\n"last"\n')
+    assert list(FolderHistory(path).load_history_strings()) == ["last", "good"]
+    FolderHistory(tmp_path / "no" / "such" / "x.jsonl").store_string("made")
+    assert (tmp_path / "no" / "such" / "x.jsonl").exists()
+
+
+def test_history_is_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "typed.jsonl"
+    history = FolderHistory(path)
+    for n in range(60):
+        history.store_string(f"{n} " + "x" * 19_000)
+    assert path.stat().st_size < 1_700_000
+    assert next(iter(history.load_history_strings())).startswith("59 ")
+    history.store_string("y" * 30_000)
+    assert next(iter(history.load_history_strings())).startswith("59 ")
+
+
+def test_history_that_cannot_be_written_does_not_end_the_chat(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    FolderHistory(tmp_path / "file" / "typed.jsonl").store_string("text")
+
+
+# -- the first minute --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", i18n.LANGUAGES)
+def test_hints_come_once_and_only_to_newcomers(language: i18n.Language) -> None:
+    i18n.use(language)
+    guide = FirstMinute(new=True)
+    assert len(guide.welcome(offline=True)) == 2
+    hints = [guide.after_turn() for _ in range(len(HINTS) + 2)]
+    assert all(hints[: len(HINTS)])
+    assert len(set(hints[: len(HINTS)])) == len(HINTS)
+    assert hints[len(HINTS) :] == ["", ""]
+    known = FirstMinute(new=False)
+    assert known.welcome(offline=False) == []
+    assert known.after_turn() == ""

@@ -1,0 +1,196 @@
+"""What an agent does, as it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from backscroll.act.happening import (
+    Asked,
+    Began,
+    Called,
+    Calling,
+    Counted,
+    Finished,
+    Forming,
+    Happening,
+    Noted,
+    Output,
+    Said,
+    Step,
+    Thought,
+)
+from backscroll.act.person import Preview, Proposal
+from backscroll.surfaces import i18n
+from backscroll.surfaces.chat.drawing import Region
+from backscroll.surfaces.chat.player import Player
+from backscroll.surfaces.chat.status import Figures, counted
+from backscroll.surfaces.chat.tool_lines import Folds
+from backscroll.vocab.ids import Ref
+from tests.surfaces.chat.drawn import Glass, printed, recorder
+
+MESSAGE = Ref("a" * 32, 3)
+
+
+@pytest.fixture(autouse=True)
+def _english() -> Iterator[None]:
+    yield
+    i18n.use("en")
+
+
+def played(*happenings: Happening, width: int = 80) -> str:
+    console = recorder(width)
+    Player(Region(console), Folds(), Figures()).play(happenings)
+    return printed(console)
+
+
+def test_blocks_with_one_blank_line_between_them() -> None:
+    shown = played(Said("# A\n\nfirst\n\n"), Said("- x\n- y\n\nlast"), Finished("answered", "…"))
+    assert shown == "A\n\nfirst\n\n • x\n • y\n\nlast\n"
+
+
+def test_thinking_is_folded_and_calls_are_lines() -> None:
+    """Lines of calls follow each other closely; a blank line parts them from words."""
+    shown = played(
+        Thought("Hm.\n"),
+        Said("I look.\n"),
+        Step(1, MESSAGE, "I look.", 2),
+        Calling("c1", "run_command", "run: git status", {"command": "git status"}),
+        Output("c1", "clean\n"),
+        Called("c1", "run_command", "1 line", "clean\n"),
+        Called("c2", "write_file", "", "no", is_error=True, refused="not now"),
+        Said("Done."),
+        Finished("answered", "Done."),
+    )
+    assert shown == (
+        "◇ thought for 1 second  [1]\n\nI look.\n\n"
+        "● run_command git status  ✓ 1 line  [2]\n● write_file  ✗ refused: not now  [3]\n\nDone.\n"
+    )
+
+
+def test_a_refused_call_says_what_it_was() -> None:
+    """It never began, so what the person was asked about stands there."""
+    proposal = Proposal("c1", "run_command", "command", {"command": "rm x"}, Preview("run: rm x"))
+    console = recorder()
+    player = Player(Region(console), Folds(), Figures(), proposed={"c1": proposal})
+    player.play([Called("c1", "run_command", "refused", "…", refused="")])
+    assert "● run_command rm x  ✗ refused" in printed(console)
+
+
+def test_an_answer_that_was_not_streamed_is_shown_at_the_end() -> None:
+    assert "whole answer" in played(Finished("answered", "The whole answer."))
+    assert played(Said("Once."), Finished("answered", "Once.")).count("Once.") == 1
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ("stopped", "Stopped"),
+        ("limit", "limit"),
+        ("completed", "completed"),
+        ("incomplete", "not done"),
+        ("asked", "question is open"),
+    ],
+)
+def test_every_end_is_said(end: str, words: str) -> None:
+    assert words in played(Finished(end))  # pyright: ignore[reportArgumentType]
+
+
+def test_a_failure_with_its_hint() -> None:
+    shown = played(Finished("failed", error="no key", hint="set one"))
+    assert "That did not work: no key" in shown
+    assert "set one" in shown
+
+
+def test_a_cut_stream_begins_again() -> None:
+    """What was open when the stream was cut does not stay on the screen as if it had been said."""
+    shown = played(
+        Said("Half a sen"),
+        Noted("retry", "the connection was cut"),
+        Said("The whole sentence."),
+        Finished("answered"),
+    )
+    assert "Half a sen" not in shown
+    assert "the connection was cut" in shown
+    assert "The whole sentence." in shown
+
+
+def test_a_run_without_an_end_loses_nothing() -> None:
+    assert "half" in played(Said("half"))
+
+
+def test_what_the_prompt_went_through_is_told() -> None:
+    shown = played(Began(MESSAGE, resumed=True), Asked(1, 10, 100, "m", compacted="it pays", recalled=2))
+    assert "goes on where it stopped" in shown
+    assert "condensed: it pays" in shown
+    assert "2 earlier details" in shown
+
+
+def test_the_status_line_follows() -> None:
+    """Context use after every prompt, the sums of the thread after every step."""
+    sums = Counted(1000, 500, 20, 1_000_000, 1)
+    glass = Glass(columns=100)
+    player = Player(Region(glass.console), Folds(), Figures(), lambda figures: counted(figures, sums))
+    player.take(Asked(1, 400, 1000, "gpt"))
+    player.take(Step(1, MESSAGE, "", 0))
+    line = player.lines()[-1].plain
+    assert "gpt · context 400/1.0k 40% · ↑1.0k ↓20 · 50% cached · $0.001" in line
+    assert "Ctrl-C stops" in line
+    player.stopping = True
+    assert "stopping" in player.lines()[-1].plain
+
+
+def test_what_moves_while_it_moves() -> None:
+    """Thinking, the open block, a call that is written, and a running one with its last lines."""
+    glass = Glass(columns=60, lines=30)
+    player = Player(Region(glass.console), Folds(), Figures())
+    player.take(Thought("deep thoughts"))
+    assert any("deep thoughts" in line.plain for line in player.lines())
+    player.take(Said("An open **blo"))
+    assert any("An open" in line.plain for line in player.lines())
+    player.take(Forming(0, "write_file", '{"path": "a.py"'))
+    assert any('write_file {"path"' in line.plain for line in player.lines())
+    player.take(Calling("c", "run_command", "make", {}))
+    player.take(Output("c", "".join(f"line {n}\n" for n in range(50)) + "10%\r20%"))
+    shown = [line.plain for line in player.lines()]
+    assert [line for line in shown if "│" in line][-1] == "  │ 20%"
+    assert len([line for line in shown if "│" in line]) == 5
+    assert not any("10%" in line for line in shown)
+
+
+def test_a_long_answer_scrolls_and_stays_whole() -> None:
+    """Taller than the screen, in pieces, with a narrow screen: every line is there once, in order."""
+    text = "\n".join(f"{n}. item number {n}" for n in range(1, 80)) + "\n\n" + "word 中文 " * 300 + "\n\n"
+    text += "```python\n" + "\n".join(f"x{n} = {n}" for n in range(150)) + "\n```\n\nThe end."
+    glass = Glass(columns=50, lines=14)
+    happenings = [Said(text[n : n + 7]) for n in range(0, len(text), 7)]
+    Player(Region(glass.console), Folds(), Figures()).play([*happenings, Finished("answered", text)])
+    shown = glass.everything()
+    assert [line.split("item number ")[1] for line in shown.split("\n") if "item number" in line] == [
+        str(n) for n in range(1, 80)
+    ]
+    assert [line.strip() for line in shown.split("\n") if " = " in line] == [
+        f"x{n} = {n}" for n in range(150)
+    ]
+    assert shown.count("word") == 300
+    assert shown.count("中文") == 300
+    assert shown.endswith("The end.")
+
+
+def test_nothing_in_names_and_results_controls_the_terminal() -> None:
+    evil = "\x1b[2J\x07\u202e"
+    shown = played(
+        Calling("c", "tool", f"run: {evil}", {}),
+        Called("c", "tool", evil, evil),
+        Noted("change", evil),
+        Finished("failed", error=evil, hint=evil),
+    )
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+
+
+def test_in_chinese() -> None:
+    i18n.use("zh")
+    shown = played(Thought("嗯"), Said("好的。"), Finished("stopped"))
+    assert "思考了 1 秒" in shown
+    assert "已停止" in shown
