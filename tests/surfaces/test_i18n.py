@@ -95,6 +95,7 @@ BY_NAME += ("graph_changes.", "graph_conflicts.", "graph_questions.", "graph_ran
 BY_NAME += ("task_states.", "task_verdicts.", "task_done.", "task_links.", "task_seems.", "task_kinds.")
 BY_NAME += ("boundary_reasons.",)
 BY_NAME += ("memory_kinds.", "memory_makers.", "memory_acts.")
+BY_NAME += ("chat.wants_", "chat.ended_", "chat.span_", "chat.first_")
 BY_NAME += ("cost.by_", "cost.no_", "cost.limit_", "purposes.")
 BY_NAME += ("slash_",)
 BY_NAME += ("run_notes.", "run_ends.", "permissions.then_", "permissions.mode_")
