@@ -272,6 +272,7 @@ class Workroom:
         if path is None:
             return None
         given = Path(path).expanduser()
+        given = Path(os.path.normpath(given))
         if not given.is_absolute():
             return given.as_posix()
         for whole in (given, given.parent.resolve() / given.name):

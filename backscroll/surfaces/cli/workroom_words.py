@@ -6,6 +6,7 @@ Owns finding the thread and the folder for a command, and the lines that command
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,7 +74,7 @@ def room_of(screen: Screen, thread: Thread) -> Workroom:
 def named_inside(thread: Thread, path: str) -> str:
     """A file as somebody in this folder names it, as the folder of the thread names it."""
     root = folder_of(thread)
-    here = Path.cwd() / path
+    here = Path(os.path.normpath(Path.cwd() / path))
     for whole in (here, here.parent.resolve() / here.name):
         if whole.is_relative_to(root):
             return whole.relative_to(root).as_posix()
