@@ -61,7 +61,7 @@ def read_arguments(given: Json) -> dict[str, Json]:
         return {}
     if not isinstance(value, Mapping):
         raise InvalidInput(
-            f"the arguments are {_kind(value)}, not an object", hint='write them as {"name": value}'
+            f"the arguments are {_kind(value)}, not an object", hint="write them as a JSON object"
         )
     return {str(k): v for k, v in cast("Mapping[Any, Json]", value).items()}
 

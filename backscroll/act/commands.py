@@ -103,12 +103,12 @@ class CommandResult:
     @property
     def told(self) -> str:
         """The whole result for a model. Where it went wrong, that stands in front: output may be long."""
-        notes = [f"[{self.note}]"] if self.note else []
+        also = [f"[{self.note}]"] if self.note else []
         if self.left:
             plural = "processes" if self.left > 1 else "process"
-            notes.append(f"[{self.left} {plural} left in the background ended with it]")
+            also.append(f"[{self.left} {plural} left in the background ended with it]")
         body = [text] if (text := self.output.rstrip("\n")) else []
-        return "\n".join([*body, *notes, self.ending] if self.ok else [self.ending, *body, *notes])
+        return "\n".join([*body, *also, self.ending] if self.ok else [self.ending, *body, *also])
 
 
 def signal_name(number: int) -> str:

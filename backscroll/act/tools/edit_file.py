@@ -44,7 +44,7 @@ def _planned(context: ToolContext, path: str, changes: Sequence[Change], text: s
             )
         edits += found
     if not edits:
-        raise InvalidInput("there are no edits", hint="give `edits`: a list of {old, new}")
+        raise InvalidInput("there are no edits", hint="give `edits`: a list of `old` and `new`")
     return plan(files_of(context), edits)
 
 
