@@ -40,7 +40,8 @@ _DIFFS = {"diff", "patch", "udiff"}
 
 def parse_edits(text: str, path: str = "") -> list[Edit]:
     """The edits in a text, in their order. `path`: the file of those that name none."""
-    return _read(text.replace("\r\n", "\n").split("\n"), path)
+    lines = text.replace("\r\n", "\n").split("\n")
+    return _read(lines[:-1] if lines[-1] == "" else lines, path)
 
 
 def apply_code_changes(root: str | Path | Files, code_str: str, path: str = "") -> Applied:

@@ -140,20 +140,12 @@ def _hunk(lines: Sequence[str], at: int) -> tuple[Hunk, int]:
             new.append(text)
             left[1] -= 1
         at += 1
-    while (
-        left[0] < 0
-        and left[1] < 0
-        and old
-        and new
-        and not old[-1]
-        and not new[-1]
-        and not lines[at - 1].strip()
-    ):
-        # Empty lines behind the last one belong to the text around the diff, not to it.
-        old.pop()
-        new.pop()
-        left = [left[0] + 1, left[1] + 1]
-        at -= 1
+    if left != [0, 0]:
+        # The counts do not hold, so empty lines at the end belong to the text around the diff, not to it.
+        while old and new and not lines[at - 1] and not old[-1] and not new[-1]:
+            old.pop()
+            new.pop()
+            at -= 1
     start = int(first) if first else 0
     return Hunk(tuple(old), tuple(new), start, bool(first), ends[0], ends[1], near.strip()), at
 
@@ -177,7 +169,8 @@ def _stops(lines: Sequence[str], at: int, left: list[int]) -> bool:
         return True  # the signature under a diff that was sent by mail
     if line[0] in " +-":
         return False
-    return line.startswith(("```", "~~~", "*** ")) or not (left[0] > 0 and left[1] > 0)
+    # A line of context may have lost its space; a sentence below the diff stands after an empty line.
+    return line.startswith(("```", "~~~", "*** ")) or not (left[0] > 0 and left[1] > 0) or not lines[at - 1]
 
 
 def _goes_on(lines: Sequence[str], at: int) -> bool:

@@ -120,7 +120,14 @@ def _inserted(document: Document, hunk: Hunk, after: int, shift: int) -> tuple[F
             f"the hunk adds after line {line}, and the file has {len(document.lines)}",
             hint="read the file again; it may have changed",
         )
-    return document.block(line, 0, hunk.new), line
+    found = document.block(line, 0, hunk.new)
+    if not hunk.new_ends and line == len(document.lines):
+        found = Found(
+            found.start,
+            found.end,
+            found.text.removesuffix("\n") if document.ended or not line else found.text,
+        )
+    return found, line
 
 
 def _patched(document: Document, hunk: Hunk, first: int, note: str) -> Found:
@@ -129,7 +136,7 @@ def _patched(document: Document, hunk: Hunk, first: int, note: str) -> Found:
     found = document.block(first, len(hunk.old), new, note)
     at_end = first + len(hunk.old) >= len(document.lines)
     if at_end and hunk.new and hunk.old_ends != hunk.new_ends:
-        text = found.text.removesuffix("\n") + ("\n" if hunk.new_ends else "")
+        text = "\n".join(new) + ("\n" if hunk.new_ends else "")
         return Found(found.start, found.end, text, note)
     return found
 

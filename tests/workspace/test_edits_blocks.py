@@ -1,0 +1,122 @@
+"""Search/replace blocks in what a model says."""
+
+from __future__ import annotations
+
+import pytest
+
+from backscroll.errors import FormatError
+from backscroll.workspace.edit import Replace
+from backscroll.workspace.edits import parse_edits
+
+AIDER = """I change two things.
+
+src/main.py
+```python
+<<<<<<< SEARCH
+old
+=======
+new
+
+  more
+>>>>>>> REPLACE
+```
+
+Then the other one:
+
+```python
+<<<<<<< SEARCH
+second
+=======
+>>>>>>> REPLACE
+```
+"""
+
+
+def test_the_name_in_front_holds_until_the_next() -> None:
+    """A block without a name belongs to the file of the block before."""
+    assert parse_edits(AIDER) == [
+        Replace("src/main.py", "old\n", "new\n\n  more\n", by_lines=True),
+        Replace("src/main.py", "second\n", "", by_lines=True),
+    ]
+
+
+def test_the_other_spelling() -> None:
+    """Dashes and plus signs mean the same."""
+    text = "说明文档.md\n------- SEARCH\n旧\n=======\n新\n+++++++ REPLACE\n"
+    assert parse_edits(text) == [Replace("说明文档.md", "旧\n", "新\n", by_lines=True)]
+    assert parse_edits(text.split("\n", 1)[1], path="a.md")[0].path == "a.md"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a/b.py",
+        "`a/b.py`",
+        "**a/b.py**",
+        "**`a/b.py`**",
+        "### a/b.py",
+        "File: a/b.py",
+        "文件：a/b.py",
+        "a/b.py:",
+        "- a/b.py",
+        "1. `a/b.py`",
+        "> a/b.py",
+    ],
+)
+def test_names_as_models_write_them(line: str) -> None:
+    """Dressed up or not."""
+    text = f"Sure!\n\n{line}\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"
+    assert parse_edits(text)[0].path == "a/b.py"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Here is the change:", "Look at a/b.py and change it", "see https://x.y/a.py", "Done.", "这是修改："],
+)
+def test_sentences_are_no_names(line: str) -> None:
+    """A path in a sentence names nothing; the block then has no file."""
+    with pytest.raises(FormatError, match="names no file"):
+        parse_edits(f"{line}\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n")
+
+
+def test_a_quoted_name_may_hold_spaces() -> None:
+    """Quoted it cannot be a sentence."""
+    text = "`my notes/to do.md`\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"
+    assert parse_edits(text)[0].path == "my notes/to do.md"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a.py\n<<<<<<< SEARCH\nx\n=======\ny\n", "at line 2 has no end"),
+        ("a.py\n<<<<<<< SEARCH\nx\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n", "at line 2 has no end"),
+        ("a.py\n<<<<<<< SEARCH\nx\n>>>>>>> REPLACE\n", "has no ======="),
+        ("a.md\n<<<<<<< SEARCH\nTitle\n=======\n=======\nx\n>>>>>>> REPLACE\n", "several lines of ======="),
+    ],
+)
+def test_broken_blocks(text: str, said: str) -> None:
+    """Nothing is guessed; the line is named."""
+    with pytest.raises(FormatError, match=said) as refused:
+        parse_edits(text)
+    assert refused.value.hint
+
+
+def test_longer_marks_make_room_for_the_text() -> None:
+    """A text with the mark in it is written with longer ones."""
+    text = "a.md\n<<<<<<<<< SEARCH\nTitle\n=======\n=========\nOther\n=======\n>>>>>>>>> REPLACE\n"
+    assert parse_edits(text) == [Replace("a.md", "Title\n=======\n", "Other\n=======\n", by_lines=True)]
+
+
+def test_fences_inside_a_block_are_text() -> None:
+    """A block may edit Markdown; what follows it is read on."""
+    text = "a.md\n````\n<<<<<<< SEARCH\n```sh\nold\n```\n=======\n```sh\nnew\n```\n>>>>>>> REPLACE\n````\n\nb.txt\n```\nhi\n```\n"
+    edits = parse_edits(text)
+    assert edits[0] == Replace("a.md", "```sh\nold\n```\n", "```sh\nnew\n```\n", by_lines=True)
+    assert [edit.path for edit in edits] == ["a.md", "b.txt"]
+
+
+def test_a_message_with_crlf() -> None:
+    """Line ends of the message are no part of the edit."""
+    assert parse_edits("a.py\r\n<<<<<<< SEARCH\r\nx\r\n=======\r\ny\r\n>>>>>>> REPLACE\r\n") == [
+        Replace("a.py", "x\n", "y\n", by_lines=True)
+    ]
