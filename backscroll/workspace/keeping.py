@@ -20,9 +20,9 @@ from backscroll.errors import InvalidInput
 from backscroll.workspace.git import GitFailed, git_found, git_version, run_git
 from backscroll.workspace.guard import Guard
 from backscroll.workspace.hashed import Hashed
-from backscroll.workspace.patterns import Rules, rules_of
 from backscroll.workspace.kept_home import KeptHome, home_of
 from backscroll.workspace.looking import Contents, Counting, Looker, ignore_files_above, no_paths, rules_in
+from backscroll.workspace.patterns import Rules, rules_of
 from backscroll.workspace.shadow import Shadow
 from backscroll.workspace.snapshots import Snapshots
 

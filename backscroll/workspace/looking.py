@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Protocol
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.workspace.patterns import Rules, matches, parse_rules, rules_of
 from backscroll.workspace.inside import ABSENT, link_target, open_file, opened_root, status
+from backscroll.workspace.patterns import Rules, matches, parse_rules, rules_of
 from backscroll.workspace.snapshots import Entry, Kind, Why
 
 MOST_FILES = 100_000
