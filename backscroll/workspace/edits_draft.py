@@ -202,7 +202,7 @@ class Draft:
             return head + diff, added, removed
         is_text = (before is None or old is not None) and (after is None or new is not None)
         if not is_text:
-            left, right = shown(self.path) if before is not None else "/dev/null", shown(self.path)
+            left, right = (shown(self.path) if data is not None else "/dev/null" for data in (before, after))
             return f"Binary files {left} and {right} differ\n", 0, 0
         return _diff(
             self.path if before is not None else "", self.path if after is not None else "", old, new

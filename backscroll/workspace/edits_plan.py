@@ -17,6 +17,7 @@ from backscroll.workspace.edit import Delete, Edit, Patch, Replace, Write
 from backscroll.workspace.edits_draft import Draft, Planned, Syntax
 from backscroll.workspace.files import Files
 from backscroll.workspace.guard import shown
+from backscroll.workspace.walking import check_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,8 @@ def _draft(files: Files, drafts: dict[str, Draft], path: str) -> Draft:
     real = files.resolve(path)
     if real not in drafts:
         there = files.content(real) if files.exists(real) else None
+        if there is None:
+            check_name(PurePosixPath(real).name)
         drafts[real] = Draft(real, there)
     return drafts[real]
 

@@ -218,7 +218,7 @@ class _Walk:
             return Spot(folder, "", path, None)
         if not self.made:  # the first time says it for all that follow
             self.walker.guard.check(self._path("/".join([name, *self.names])))
-        _check_new(name)
+        check_name(name)
         try:
             os.mkdir(name, dir_fd=folder)
             self.made.append((folder, name, self._path(name)))
@@ -271,7 +271,7 @@ def _check_text(path: str) -> None:
         ) from None
 
 
-def _check_new(name: str) -> None:
+def check_name(name: str) -> None:
     """Names that would trick a terminal or a list of lines are not made; those that are there can be used."""
     if any(ord(c) < 0x20 or ord(c) == 0x7F or "\x80" <= c <= "\x9f" for c in name):
         raise InvalidInput(
@@ -282,7 +282,7 @@ def _check_new(name: str) -> None:
 def check_new(spot: Spot) -> None:
     """Raise where a file that is not there yet may not be called so."""
     if spot.status is None:
-        _check_new(spot.name)
+        check_name(spot.name)
 
 
 _REASONS = {
