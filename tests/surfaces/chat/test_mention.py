@@ -46,7 +46,11 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def told(content: Any) -> dict[str, str]:
     """Name and data of everything that goes along."""
-    return {p.name: (p.data or b"").decode("utf-8", "replace") for p in content.parts if isinstance(p, Media)}
+    return {
+        p.name or "": (p.data or b"").decode("utf-8", "replace")
+        for p in content.parts
+        if isinstance(p, Media)
+    }
 
 
 def test_a_file_goes_along_and_the_words_stay(root: Path) -> None:
@@ -244,9 +248,9 @@ def test_turns_and_messages_are_offered(root: Path) -> None:
         thread = engine.create("t")
         for n in range(3):
             thread.append("user", f"question {n}")
-            last = thread.append("assistant", "yes")
+            thread.append("assistant", "yes")
         assert offers(root, "as in @turn:", thread) == ["@turn:3", "@turn:2", "@turn:1"]
-        assert offers(root, "@bs:", thread)[0] == f"@bs:{last.id.seq}"
+        assert offers(root, "@bs:", thread)[0] == f"@bs:{thread.message(-1).id.seq}"
 
 
 def test_typing_does_not_wait_for_the_list(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
