@@ -1,0 +1,251 @@
+"""The person at the terminal, at a keyboard made of a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+from rich.console import Console
+
+from backscroll.act.person import Decision, Judgement, Preview, Proposal
+from backscroll.surfaces import i18n
+from backscroll.surfaces.chat import asking
+from backscroll.surfaces.chat.asking import Chooser, plain_key
+from backscroll.surfaces.chat.person import TerminalPerson, proposal_lines
+from tests.surfaces.chat.drawn import printed, recorder
+
+Keyboard = Callable[[str], None]
+DIFF = "".join(f"+line {n}\n" for n in range(50))
+
+
+@pytest.fixture(autouse=True)
+def _english() -> Iterator[None]:
+    yield
+    i18n.use("en")
+
+
+@pytest.fixture
+def keyboard() -> Iterator[Keyboard]:
+    """Press these keys; they wait in the pipe until somebody asks."""
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        yield _typing(pipe)
+
+
+def _typing(pipe: PipeInput) -> Keyboard:
+    return pipe.send_text
+
+
+class Wall:
+    """Where questions are shown."""
+
+    def __init__(self) -> None:
+        self.console: Console = recorder()
+        self.asked = 0
+
+    @contextmanager
+    def asking(self) -> Generator[None]:
+        self.asked += 1
+        yield
+
+    def show(self, *what: Any) -> None:
+        for each in what:
+            self.console.print(each)
+
+    @property
+    def width(self) -> int:
+        return 80
+
+    @property
+    def text(self) -> str:
+        return printed(self.console)
+
+
+def proposal(command: str = "git status", **more: Any) -> Proposal:
+    preview = Preview(f"run: {command}", command=command, subject=command, **more.pop("preview", {}))
+    return Proposal(
+        more.pop("call_id", "c1"), "run_command", "command", {"command": command}, preview, **more
+    )
+
+
+def decided(keys: str, keyboard: Keyboard, *proposals: Proposal) -> tuple[Sequence[Decision], str]:
+    wall = Wall()
+    keyboard(keys)
+    out = TerminalPerson(wall).approve(proposals or [proposal()])
+    assert wall.asked == 1, "one bell for all calls of a reply"
+    return out, wall.text
+
+
+def test_allowed(keyboard: Keyboard) -> None:
+    decisions, shown = decided("y", keyboard)
+    assert decisions == [Decision(True)]
+    assert "run_command wants to run a command" in shown
+    assert "$ git status" in shown
+
+
+def test_other_keys_decide_nothing(keyboard: Keyboard) -> None:
+    """Neither Return nor a letter that means nothing here."""
+    assert decided("\rqzY", keyboard)[0] == [Decision(True)]
+
+
+def test_refused_with_and_without_a_reason(keyboard: Keyboard) -> None:
+    decisions, shown = decided("n too risky \r", keyboard)
+    assert decisions == [Decision(False, "too risky")]
+    assert "refused: too risky" in shown
+    assert decided("n\r", keyboard)[0] == [Decision(False, "")]
+
+
+def test_a_reason_in_chinese_by_a_chinese_key(keyboard: Keyboard) -> None:
+    i18n.use("zh")
+    assert decided("否不要删除\r", keyboard)[0] == [Decision(False, "不要删除")]
+    assert decided("ｙ", keyboard)[0] == [Decision(True)]
+
+
+def test_for_this_session_with_the_suggested_pattern(keyboard: Keyboard) -> None:
+    decisions, shown = decided("s", keyboard)
+    assert decisions[0].span == "session"
+    assert decisions[0].pattern.startswith("git status")
+    assert "allowed for this session" in shown
+
+
+@pytest.mark.parametrize(
+    ("key", "span"), [("1", "once"), ("2", "session"), ("3", "project"), ("4", "always")]
+)
+def test_for_longer(key: str, span: str, keyboard: Keyboard) -> None:
+    decisions, _ = decided(f"a{key}", keyboard)
+    assert decisions[0].span == span
+    assert bool(decisions[0].pattern) == (span != "once")
+
+
+def test_the_pattern_can_be_edited(keyboard: Keyboard) -> None:
+    decisions, _ = decided("e\x15git *\r3", keyboard)
+    assert decisions == [Decision(True, span="project", pattern="git *")]
+
+
+def test_the_whole_of_a_long_diff(keyboard: Keyboard) -> None:
+    """First its beginning, then all of it; the key is offered only where there is more."""
+    long = proposal(preview={"diff": DIFF})
+    _, shown = decided("dy", keyboard, long)
+    assert "20 more lines" in shown
+    assert "+line 49" in shown
+    _, brief = decided("y", keyboard, long)
+    assert "+line 49" not in brief
+
+
+def test_several_calls_each_on_its_own(keyboard: Keyboard) -> None:
+    first, second = proposal("echo 1"), proposal("echo 2", call_id="c2")
+    decisions, shown = decided("nwhy\ry", keyboard, first, second)
+    assert decisions == [Decision(False, "why"), Decision(True)]
+    assert "2 calls want to be allowed" in shown
+    assert "(2/2)" in shown
+
+
+def test_several_calls_at_once(keyboard: Keyboard) -> None:
+    calls = [proposal(f"echo {n}", call_id=f"c{n}") for n in range(3)]
+    assert decided("+", keyboard, *calls)[0] == [Decision(True)] * 3
+    assert decided("y-no\r", keyboard, *calls)[0] == [Decision(True), *[Decision(False, "no")] * 2]
+
+
+def test_turning_away_stops_the_run(keyboard: Keyboard) -> None:
+    """From the question itself; from the question for a reason one comes back first."""
+    keyboard("\x03")
+    with pytest.raises(KeyboardInterrupt):
+        TerminalPerson(Wall()).approve([proposal()])
+    assert decided("n\x03y", keyboard)[0] == [Decision(True)]
+    assert decided("a\x03y", keyboard)[0] == [Decision(True)]
+
+
+def test_what_speaks_against_it_stands_last() -> None:
+    """A warning and an earlier refusal are not scrolled away by a long command."""
+    risky = proposal("rm -r x\nls", preview={"warnings": ("deletes files",)}, refused_before="keep it")
+    lines = [line.plain for line in proposal_lines(risky, 1, 1, 80)]
+    assert lines == [
+        "▲ run_command wants to run a command",
+        "  $ rm -r x",
+        "    ls",
+        "  ! deletes files",
+        "  ⟲ you refused this before: keep it",
+    ]
+
+
+def test_a_command_is_shown_as_it_would_run() -> None:
+    lines = "\n".join(line.plain for line in proposal_lines(proposal("echo \u202eabc\x1b[2J"), 1, 1, 80))
+    assert "<U+202E>abc␛[2J" in lines
+
+
+def judged(keys: str, keyboard: Keyboard) -> tuple[Judgement, str]:
+    wall = Wall()
+    keyboard(keys)
+    return TerminalPerson(wall).judge("It **works**.", "make run"), wall.text
+
+
+def test_a_result_is_accepted(keyboard: Keyboard) -> None:
+    judgement, shown = judged("\ry", keyboard)
+    assert judgement == Judgement(True)
+    assert "It works." in shown
+    assert "make run" in shown
+
+
+def test_a_result_is_sent_back_with_a_picture(keyboard: Keyboard, tmp_path: Path) -> None:
+    picture = tmp_path / "shot.png"
+    picture.write_bytes(b"\x89PNG")
+    judgement, shown = judged(f"nthe button\n is gone\r/no/such.png\r{picture}\r\r", keyboard)
+    assert judgement == Judgement(False, "the button\n is gone", (str(picture),))
+    assert "no such file: /no/such.png" in shown
+
+
+def test_a_result_is_left_open(keyboard: Keyboard) -> None:
+    assert judged("l", keyboard)[0] == Judgement(None)
+
+
+@pytest.mark.parametrize(
+    ("keys", "given"),
+    [("1", "red"), ("\x1b[B\r", "blue"), ("3mauve\r", "mauve"), ("\x03", None), ("3\r", None)],
+)
+def test_a_question_with_options(keys: str, given: str | None, keyboard: Keyboard) -> None:
+    keyboard(keys)
+    assert TerminalPerson(Wall()).answer("Which?", ["red", "blue"]) == given
+
+
+def test_a_question_without_options(keyboard: Keyboard) -> None:
+    keyboard("just words\r")
+    assert TerminalPerson(Wall()).answer("What?") == "just words"
+
+
+# -- asking ------------------------------------------------------------------------------------------------------
+
+
+def test_a_line_and_its_beginning(keyboard: Keyboard) -> None:
+    keyboard(" more\r")
+    assert asking.ask("Title?", initial="some") == "some more"
+    keyboard("\x04")
+    assert asking.ask("Title?") is None
+
+
+def test_a_list_narrows() -> None:
+    """Every word counts, in any order; the mark stays inside what is shown."""
+    chooser = Chooser("Threads", ["red fish", "blue fish", "red bird"], filtering=True)
+    chooser.type("fish")
+    assert chooser.shown == [0, 1]
+    chooser.move(-1)
+    assert chooser.chosen == 1
+    chooser.type(" red")
+    assert chooser.chosen == 0
+    chooser.type("zzz")
+    assert chooser.chosen is None
+
+
+def test_nothing_to_choose_from_asks_nothing() -> None:
+    assert asking.choose("Which?", []) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "key"), [("Y", "y"), ("ｙ", "y"), ("是", "y"), ("否", "n"), ("１", "1"), ("x", "x")]
+)
+def test_keys_whatever_the_input_method(typed: str, key: str) -> None:
+    assert plain_key(typed) == key
