@@ -14,7 +14,7 @@ from backscroll.act.toolbox import tool
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
-    from backscroll.graph.view import Fact, NodeView
+    from backscroll.engine.graph_shapes import Fact, NodeView
 
 _NODES = 25
 _FACTS = 24  # told of one node
