@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -27,6 +28,14 @@ LONGEST = 20_000
 _FEW = 64
 
 
+def _folder() -> Path:
+    """Where the wheel lies. It is not imported: that takes time, and sets up logging for the whole program."""
+    spec = find_spec("wordllama")
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError("No module named 'wordllama'", name="wordllama")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
 class WordLlamaEncoder:
     """The base encoder: 256 dimensions."""
 
@@ -36,7 +45,7 @@ class WordLlamaEncoder:
     def __init__(self) -> None:
         from tokenizers import Tokenizer
 
-        folder = files("wordllama")
+        folder = _folder()
         self._vectors = _tensor(folder.joinpath(_WEIGHTS).read_bytes())
         self._tokenizer = Tokenizer.from_str(folder.joinpath(_TOKENIZER).read_text(encoding="utf-8"))
         self._tokenizer.no_padding()
