@@ -65,18 +65,19 @@ class AnthropicClient:
 
     def complete(self, request: Request) -> Reply:
         """Ask and wait for the whole answer."""
-        body = self._body(request)
-        with self._connections.call() as call, self._faults(body["model"], call):
-            told: Json = plain(cast("Any", self._sdk.messages).create(**body))
+        with self._connections.call() as call:
+            body = self._body(request)
+            with self._faults(body["model"], call):
+                told: Json = plain(cast("Any", self._sdk.messages).create(**body))
         if not isinstance(told.get("content"), list):
             raise nonsense(self._provider)
         return reply_of(told, body["model"])
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
         """Ask and hand on the answer as it comes."""
-        body: dict[str, Json] = {**self._body(request), "stream": True}
-        heard = Heard(self.provider, body["model"])
         with self._connections.call() as call:
+            body: dict[str, Json] = {**self._body(request), "stream": True}
+            heard = Heard(self.provider, body["model"])
             with self._faults(body["model"], call):
                 stream = cast("Any", self._sdk.messages).create(**body)
             # Closed on every way out, so that no connection is left when the reader stops early.

@@ -80,6 +80,7 @@ class Connections:
 
 def _shut(connection: socket.socket) -> None:
     try:
-        connection.shutdown(socket.SHUT_RDWR)
+        # Of the plain socket also beneath TLS: whoever reads there still needs what TLS holds, to notice the end.
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)
     except OSError:
         return  # gone already

@@ -42,8 +42,8 @@ class ChatClient(SdkClient):
 
     def complete(self, request: Request) -> Reply:
         """Ask and wait for the whole answer."""
-        body = self._body(request)
         with self._connections.call() as call:
+            body = self._body(request)
             told = self._asked(body, call, plain)
         choices = mappings(told.get("choices"))
         if not choices or not isinstance(choices[0].get("message"), Mapping):
@@ -52,13 +52,14 @@ class ChatClient(SdkClient):
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
         """Ask and hand on the answer as it comes."""
-        body: dict[str, Json] = {
-            **self._body(request),
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
         heard, ended = Heard(), False
+        # From here on it can be ended from outside, also while a long prompt is still being spelled.
         with self._connections.call() as call:
+            body: dict[str, Json] = {
+                **self._body(request),
+                "stream": True,
+                "stream_options": {"include_usage": True},
+            }
             stream = self._asked(body, call)
             # Closed on every way out, so that no connection is left when the reader stops early.
             with self._faults(body["model"], call, streaming=True), closing(sent(stream)) as chunks:

@@ -41,17 +41,18 @@ class ResponsesClient(SdkClient):
 
     def complete(self, request: Request) -> Reply:
         """Ask and wait for the whole answer."""
-        body = self._body(request)
-        with self._connections.call() as call, self._faults(body["model"], call):
-            told = plain(cast("Any", self._sdk.responses).create(**body))
+        with self._connections.call() as call:
+            body = self._body(request)
+            with self._faults(body["model"], call):
+                told = plain(cast("Any", self._sdk.responses).create(**body))
         return self._reply(told, body["model"])
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
         """Ask and hand on the answer as it comes."""
-        body: dict[str, Json] = {**self._body(request), "stream": True}
         last: dict[str, Json] | None = None
         names: dict[int, tuple[str, str]] = {}
         with self._connections.call() as call:
+            body: dict[str, Json] = {**self._body(request), "stream": True}
             with self._faults(body["model"], call):
                 stream = cast("Any", self._sdk.responses).create(**body)
             with self._faults(body["model"], call, streaming=True), closing(sent(stream)) as events:

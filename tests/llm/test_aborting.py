@@ -6,11 +6,12 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, cast
 
 import pytest
 
-from backscroll.errors import CutShort
-from backscroll.llm.client import Again, Done, Request, StreamEvent, TextDelta
+from backscroll.errors import ContextOverflow, CutShort, InvalidInput, KeyRefused, ModelBusy, Unreachable
+from backscroll.llm.client import Again, Client, Done, Reply, Request, StreamEvent, TextDelta
 from backscroll.llm.retrying import Patience, stream_with_retries
 from tests.llm.scripted_talk import KINDS, Kind, Line, ScriptedServer, ask, client_at
 
@@ -166,6 +167,78 @@ class Playing:
             self.closed += 1
 
 
+DONE = Done(Reply("whole", "m"))
+
+
+def retried(client: Playing, **more: Any) -> Iterator[StreamEvent]:
+    patience = Patience(**{"sleep": lambda _seconds: None, "chance": lambda: 1.0, **more})
+    return stream_with_retries(cast("Client", client), ask(), patience)
+
+
+def test_before_anything_came_nothing_is_dropped() -> None:
+    """A busy service is waited for, as long as it asks."""
+    client = Playing([ModelBusy("slow", retry_after=3)], [Unreachable("gone")], [TextDelta("whole"), DONE])
+    slept: list[float] = []
+    events = list(retried(client, sleep=slept.append))
+    assert events[:2] == [
+        Again("slow", 1, 3.0, False, "ModelBusy"),
+        Again("gone", 2, 1.0, False, "Unreachable"),
+    ]
+    assert events[2:] == [TextDelta("whole"), DONE]
+    assert slept == [3.0, 1.0]
+    assert client.closed == 3
+
+
+def test_a_stream_that_just_ends_is_cut() -> None:
+    """Without `Done` there is no answer."""
+    client = Playing([TextDelta("half")], [DONE])
+    assert [type(e).__name__ for e in retried(client)] == ["TextDelta", "Again", "Done"]
+
+
+@pytest.mark.parametrize("error", [KeyRefused("x"), ContextOverflow("x"), InvalidInput("x")])
+def test_what_would_fail_again_is_raised_at_once(error: Exception) -> None:
+    """Also an overflow, which the caller mends."""
+    client = Playing([error])
+    with pytest.raises(type(error)):
+        list(retried(client))
+    assert client.closed == 1
+
+
+def test_patience_ends() -> None:
+    """The last failure is raised, after so many tries."""
+    client = Playing(*([TextDelta("x"), CutShort("cut")] for _ in range(3)))
+    heard: list[StreamEvent] = []
+    with pytest.raises(CutShort):
+        heard.extend(retried(client, tries=3))
+    assert client.closed == 3
+
+
+def test_the_waiting_can_be_ended() -> None:
+    """Whatever the sleep raises comes through, and nothing is asked any more."""
+
+    def wake(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    client = Playing([ModelBusy("slow")], [DONE])
+    with pytest.raises(KeyboardInterrupt):
+        list(retried(client, sleep=wake))
+    assert client.closed == 1
+
+
+def test_a_reader_that_stops_closes_the_stream() -> None:
+    """In the middle of an answer, and between two tries."""
+    client = Playing([TextDelta("a"), ModelBusy("slow")], [DONE])
+    events = retried(client)
+    next(events)
+    events.close()  # type: ignore[attr-defined]
+    assert client.closed == 1
+    client = Playing([ModelBusy("slow")], [DONE])
+    events = retried(client)
+    assert isinstance(next(events), Again)
+    events.close()  # type: ignore[attr-defined]
+    assert client.closed == 1
+
+
 @every_kind
 def test_a_cut_stream_begins_anew(kind: Kind) -> None:
     """The reader is told to drop what came; the second answer is whole."""
@@ -186,3 +259,39 @@ def test_a_cut_stream_begins_anew(kind: Kind) -> None:
     assert isinstance(events[-1], Done)
     assert events[-1].reply.text == "whole"
     assert failed == [1]
+
+
+@every_kind
+def test_an_abort_while_the_connection_is_being_made(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever stops before there is a connection gets none: it is closed as soon as it is made."""
+    from backscroll.llm.connections import Connections
+
+    with hanging(None) as server, client_at(server.url, kind, timeout=20.0) as client:
+        hear = Connections._heard  # pyright: ignore[reportPrivateUsage]
+
+        def heard(self: Connections, name: str, info: dict[str, object]) -> None:
+            if name.endswith("connect_tcp.started"):
+                client.abort()
+            hear(self, name, info)
+
+        monkeypatch.setattr(Connections, "_heard", heard)
+        with pytest.raises(CutShort, match="was stopped"):
+            list(client.stream(ask()))
+    assert server.asked == 0
+
+
+@every_kind
+def test_an_abort_on_a_connection_that_is_kept(kind: Kind) -> None:
+    """A client that has answered before is ended on its second call as on its first."""
+    lines = (Line(text="fine", times=1), Line(hang=60.0))
+    with ScriptedServer(None, *lines) as server, client_at(server.url, kind, timeout=20.0) as client:
+        assert client.complete(ask()).text == "fine"
+
+        def end() -> None:
+            while len(server.asked) < 2:
+                continue
+            client.abort()
+
+        threading.Thread(target=end).start()
+        with pytest.raises(CutShort, match="was stopped"):
+            list(client.stream(ask()))
