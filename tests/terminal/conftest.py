@@ -45,6 +45,13 @@ class Desk:
         self, *arguments: str, columns: int = 80, lines: int = 30, language: str = "en", **more: str
     ) -> Terminal:
         """The chat in a terminal of its own."""
+        command = (sys.executable, "-m", "backscroll", "chat", *arguments)
+        return self.program(*command, columns=columns, lines=lines, language=language, **more)
+
+    def program(
+        self, *command: str, columns: int = 80, lines: int = 30, language: str = "en", **more: str
+    ) -> Terminal:
+        """Any program in a terminal, with the settings of this desk."""
         environment = {
             "HOME": str(self.home),
             "PYTHONPATH": str(tree.ROOT),
@@ -55,7 +62,6 @@ class Desk:
             **{k: v for k, v in os.environ.items() if k.startswith(("COVERAGE_", "COV_"))},
             **more,
         }
-        command = [sys.executable, "-m", "backscroll", "chat", *arguments]
         terminal = Terminal(command, cwd=self.folder, env=environment, columns=columns, lines=lines)
         return self._stack.enter_context(terminal)
 
