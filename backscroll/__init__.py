@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         NotFound,
         StoreError,
     )
+    from backscroll.surfaces.wrapping import wrap
     from backscroll.vocab.event import Event, Kind
     from backscroll.vocab.ids import Ref
     from backscroll.vocab.message import Content, Message, Revision
@@ -53,6 +54,7 @@ _HOME = {
         "NotFound",
         "StoreError",
     ),
+    "surfaces.wrapping": ("wrap",),
     "vocab.event": ("Event", "Kind"),
     "vocab.ids": ("Ref",),
     "vocab.message": ("Content", "Message", "Revision"),
@@ -91,6 +93,7 @@ __all__ = [
     "check",
     "open",
     "repair",
+    "wrap",
 ]
 
 

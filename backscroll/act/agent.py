@@ -18,12 +18,13 @@ from backscroll.act.acting import Hands
 from backscroll.act.approval import Rules
 from backscroll.act.asking import Asker
 from backscroll.act.happening import Began, Counted, Finished, Happening
-from backscroll.act.instructing import instruct, system_text
+from backscroll.act.instructing import system_text
 from backscroll.act.loop import Limits, Loop
 from backscroll.act.person import Nobody, Person
 from backscroll.act.stopping import Stop
 from backscroll.act.tool import Tools
 from backscroll.act.toolbox import Toolbox
+from backscroll.engine.instructing import instruct
 from backscroll.engine.replying import AGENT, at_work, unanswered
 from backscroll.errors import BackscrollError, InvalidInput
 from backscroll.llm.client import Client
@@ -267,10 +268,11 @@ class Agent:
         settings = self.thread.engine.settings
         client = self.client()
         language = self.thread.info.language or settings.language
-        if self._system is None:
-            instruct(self.thread, system_text(settings.agent_prompt, language, self.root))
-        elif self._system:
-            instruct(self.thread, self._system)
+        told = self._system
+        if told is None:
+            told = system_text(settings.agent_prompt, language, self.root)
+        if told:
+            instruct(self.thread, told)
         asker = Asker(
             self.thread,
             client,

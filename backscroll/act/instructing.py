@@ -1,25 +1,17 @@
 """What an agent is told at the beginning: a file with placeholders, filled in, as the first message of the thread.
 
 Owns the placeholders (`{workspace}`, `{project_instructions}`, `{language}`; `{recent_operations}` is filled in by the engine at
-every prompt), the project's own instructions (AGENTS.md and its kin), and keeping the message up to date: the text changes only
-where a file changed, so that a provider's cache goes on hitting. Refuses: what else is in a prompt (`engine/prompting`). After:
-`act/agent`.
+every prompt) and the project's own instructions (AGENTS.md and its kin). The text changes only where a file changed, so that a
+provider's cache goes on hitting. Refuses: putting it into the thread (`engine/instructing`). After: `act/agent`.
 """
 
 from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
-from backscroll.engine.replying import AGENT
 from backscroll.errors import BackscrollError, InvalidInput
-from backscroll.vocab.message import Content, Message
-from backscroll.vocab.part import Json, Text
 from backscroll.workspace.files import Files
-
-if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
 
 #: Files in which a project tells agents how to work; all that exist are read, each text once.
 INSTRUCTIONS = (
@@ -76,27 +68,3 @@ def project_instructions(root: Path) -> str:
     return "\n\n".join(
         f'<instructions file="{name}">\n{text}\n</instructions>' for name, text in told.items()
     )
-
-
-def instruct(thread: Thread, text: str) -> None:
-    """Make this the system message of a thread: said first, changed where it says something else, left alone otherwise."""
-    ours = _ours(thread)
-    if ours is not None and ours.text == text:
-        return
-    content = Content((Text(text),), metadata={"act": {"system": True}})
-    pen = thread.as_actor(AGENT)
-    if ours is not None:
-        pen.edit(ours.id, content)
-    elif text and thread.info.messages:
-        pen.insert("system", content)
-    elif text:
-        pen.append("system", content)
-
-
-def _ours(thread: Thread) -> Message | None:
-    """The system message that an agent wrote; it stands at the very beginning."""
-    for message in thread.messages(0, 3):
-        about = cast("dict[str, Json]", message.content.metadata.get("act") or {})
-        if message.role == "system" and about.get("system"):
-            return message
-    return None

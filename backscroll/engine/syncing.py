@@ -26,6 +26,7 @@ from backscroll.record.ports import Writer
 from backscroll.record.sync import plan
 from backscroll.vocab.event import Kind
 from backscroll.vocab.foreign import ForeignMessage
+from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
 #: Formats whose messages say whether they are hidden; in others a hidden message is simply not there.
@@ -45,6 +46,7 @@ class SyncReport:
     ambiguous: list[str]
     dry_run: bool = False
     changed: bool = field(default=False)
+    awaiting: tuple[Ref, ...] = ()  # replies of ours before which their list ends: they want another one
 
 
 def foreign_messages(messages: Sequence[ForeignMessage | Mapping[str, Any]]) -> list[ForeignMessage]:
@@ -122,7 +124,8 @@ def report_of(todo: Plan, counts: Counter[str], *, dry_run: bool) -> SyncReport:
         counts = Counter(DONE[type(op)] for op in todo.operations)
     notes = [_said(n) for n in todo.notes if not isinstance(n, Ambiguous)]
     unclear = [f"{n.what}: {n.done}" for n in todo.notes if isinstance(n, Ambiguous)]
-    return SyncReport(dict(counts), names, notes, unclear, dry_run, bool(todo.operations))
+    awaiting = tuple(ref for n in todo.notes if isinstance(n, Awaiting) for ref in n.ids)
+    return SyncReport(dict(counts), names, notes, unclear, dry_run, bool(todo.operations), awaiting)
 
 
 def _named(operation: object) -> str:

@@ -1,0 +1,42 @@
+"""The system prompt of a thread that a program or an agent talks in: said first, changed only where it says something else.
+
+Owns the one system message that is kept up to date; other system messages are left alone. Before: `act/instructing`,
+`engine/overhearing`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from backscroll.engine.replying import AGENT
+from backscroll.vocab.message import Content, ContentLike, Message, content_of
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+_FIRST = 3  # messages among which it stands
+
+
+def instruct(thread: Thread, said: ContentLike, actor: str = AGENT) -> None:
+    """Make this the system message of a thread; nothing is written where it says the same already."""
+    given = content_of(said)
+    about = cast("dict[str, Json]", given.metadata.get("act") or {})
+    content: Content = replace(given, metadata={**given.metadata, "act": {**about, "system": True}})
+    pen, ours = thread.as_actor(actor), _ours(thread)
+    if ours is not None:
+        if ours.content.parts != content.parts:
+            pen.edit(ours.id, content)
+    elif content.parts and thread.info.messages:
+        pen.insert("system", content)
+    elif content.parts:
+        pen.append("system", content)
+
+
+def _ours(thread: Thread) -> Message | None:
+    for message in thread.messages(0, _FIRST):
+        about = cast("dict[str, Json]", message.content.metadata.get("act") or {})
+        if message.role == "system" and about.get("system"):
+            return message
+    return None

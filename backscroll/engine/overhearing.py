@@ -1,0 +1,279 @@
+"""Overhearing a program that talks to a model by itself: what it sends and what it gets, into a thread.
+
+A program sends its whole list of messages with every call, or (on the Responses wire) only what is new; both are understood, so that
+nothing is recorded twice, and edits, truncation and answers made again are seen as what they are. Owns reading request bodies of the three
+wires, recording answers with their price, and putting an assembled prompt into a request. Refuses: the SDKs of vendors
+(`surfaces/wrapping`). Before: `engine/syncing`, `engine/replying`, `engine/prompting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import TYPE_CHECKING, cast
+
+from backscroll.engine import operations
+from backscroll.engine.costing import FAILED, record_call
+from backscroll.engine.instructing import instruct
+from backscroll.engine.pen import Pen
+from backscroll.engine.replying import ANSWER, record_reply, said_in
+from backscroll.formats.anthropic_message import messages_from_anthropic
+from backscroll.formats.openai_message import messages_from_openai
+from backscroll.formats.openai_responses_item import messages_from_responses
+from backscroll.llm.client import Finish, Reply
+from backscroll.llm.ledger import Tokens, tokens_of
+from backscroll.llm.tokens import tokenizer_for
+from backscroll.vocab.foreign import ForeignMessage
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json, ToolCall
+from backscroll.vocab.prompt import Wire
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+#: Who writes into the log what a program said.
+PROGRAM = "program"
+#: What of a request says that only the new items are in it.
+_GOES_ON = ("previous_response_id", "conversation")
+
+
+@dataclass(frozen=True, slots=True)
+class Overheard:
+    """A request that was taken in, on its way to an answer."""
+
+    wire: Wire
+    model: str
+    awaiting: tuple[Ref, ...] = ()  # the answer before, where another one is wanted
+    counted: int = 0  # tokens of the prompt, roughly
+    turn: int | None = None
+
+
+# -- requests ----------------------------------------------------------------------------------------------------
+
+
+def messages_in(wire: Wire, body: Mapping[str, Json]) -> list[ForeignMessage]:
+    """The messages of a request, its system prompt first."""
+    if wire == "anthropic":
+        return messages_from_anthropic(list(body.get("messages") or ()), body.get("system"))
+    if wire == "openai-responses":
+        given: Json = body.get("input")
+        items = given if isinstance(given, str) else list(given or ())
+        instructions = body.get("instructions")
+        return messages_from_responses(items, instructions if isinstance(instructions, str) else None)
+    return messages_from_openai(list(body.get("messages") or ()))
+
+
+def overhear(thread: Thread, wire: Wire, body: Mapping[str, Json]) -> Overheard:
+    """Take in what a program is about to send."""
+    messages = messages_in(wire, body)
+    model = str(body.get("model") or "")
+    awaiting: tuple[Ref, ...] = ()
+    system = list(takewhile(lambda m: m.role == "system", messages))
+    spoken = messages[len(system) :]
+    if system:
+        parts = tuple(p for m in system for p in m.content.parts)
+        instruct(thread, replace(system[0].content, parts=parts), PROGRAM)
+    if wire == "openai-responses" and any(body.get(name) for name in _GOES_ON):
+        _append(thread, spoken)
+    else:
+        awaiting = thread.sync(spoken, mode="prompt", actor=PROGRAM).awaiting
+    count = tokenizer_for(model).count
+    counted = sum(count(m.content.text) + 4 for m in messages)
+    return Overheard(wire, model, awaiting, counted, thread.info.turns or None)
+
+
+def _append(thread: Thread, messages: Sequence[ForeignMessage]) -> None:
+    """What is new, and nothing else, was sent."""
+
+    def work(pen: Pen) -> None:
+        for message in messages:
+            operations.append(pen, message.role, message.content)
+
+    if messages:
+        thread.as_actor(PROGRAM).stroke(work)
+
+
+def assembled(
+    thread: Thread, wire: Wire, body: Mapping[str, Json], budget: int | None = None
+) -> dict[str, Json]:
+    """The request with a prompt of ours in place of the program's list; everything else as it was."""
+    tools = cast("list[Mapping[str, Json]]", list(body.get("tools") or ()))
+    reserve = next(
+        (body[n] for n in ("max_completion_tokens", "max_output_tokens", "max_tokens") if body.get(n)), None
+    )
+    prompt = thread.prompt(
+        budget, model=str(body.get("model") or ""), tools=tools, wire=wire, reserve=reserve
+    )
+    out = {
+        k: v for k, v in body.items() if k not in (*_GOES_ON, "messages", "input", "system", "instructions")
+    }
+    return {**out, **prompt.request}
+
+
+# -- answers -----------------------------------------------------------------------------------------------------
+
+
+def reply_in(wire: Wire, told: Mapping[str, Json], model: str) -> Reply:
+    """The answer that a whole response holds."""
+    if wire == "anthropic":
+        from backscroll.llm.anthropic_client_events import reply_of
+
+        return reply_of(told, model)
+    if wire == "openai-responses":
+        from backscroll.llm.openai_client_responses import put_together
+
+        items = cast(
+            "list[Mapping[str, Json]]", [i for i in told.get("output") or () if isinstance(i, Mapping)]
+        )
+        return put_together(items, told, model)
+    return _chat_reply(told, model)
+
+
+def _chat_reply(told: Mapping[str, Json], model: str) -> Reply:
+    choices = cast("list[Mapping[str, Json]]", told.get("choices") or [])
+    message = dict(cast("Mapping[str, Json]", choices[0].get("message") or {})) if choices else {}
+    text = message.get("content")
+    calls = cast("list[Mapping[str, Json]]", message.get("tool_calls") or [])
+    made = tuple(
+        ToolCall(str(c.get("id") or ""), str(c["function"].get("name") or ""), c["function"].get("arguments"))
+        for c in calls
+        if isinstance(c.get("function"), Mapping)
+    )
+    ended = str(choices[0].get("finish_reason") or "") if choices else ""
+    finish: Finish = "length" if ended == "length" else "tools" if made else "stop"
+    return Reply(text if isinstance(text, str) else "", model, finish, tool_calls=made, raw=message)
+
+
+def answered(
+    thread: Thread,
+    heard: Overheard,
+    told: Mapping[str, Json],
+    *,
+    provider: str,
+    interrupted: str = "",
+) -> None:
+    """Record an answer and what it cost. Where the program wants another one than it had, the new one is an alternative."""
+    reply = reply_in(heard.wire, told, heard.model)
+    usage = tokens_of(told.get("usage"))
+    if usage.estimated:
+        said = reply.text + reply.reasoning + "".join(str(c.arguments) for c in reply.tool_calls)
+        spoken = tokenizer_for(heard.model).count(said)
+        usage = Tokens(input=heard.counted, output=spoken, estimated=True)
+    facts: dict[str, Json] | None = {"interrupted": interrupted} if interrupted else None
+    again = _alternative(thread, heard, reply)
+    if again is not None or not (reply.text or reply.tool_calls):
+        record_call(
+            thread.engine,
+            model=heard.model,
+            usage=usage,
+            purpose=ANSWER,
+            thread=thread,
+            turn=heard.turn,
+            provider=provider,
+        )
+        return
+    if heard.awaiting:
+        thread.as_actor(PROGRAM).delete(*heard.awaiting)
+    record_reply(
+        thread,
+        reply,
+        heard.wire,
+        provider=provider,
+        model=heard.model,
+        turn=heard.turn,
+        usage=usage,
+        facts=facts,
+    )
+
+
+def _alternative(thread: Thread, heard: Overheard, reply: Reply) -> Ref | None:
+    """Put an answer beside the one before it, where both are one message of words."""
+    if len(heard.awaiting) != 1 or reply.tool_calls or not reply.text:
+        return None
+    said = said_in(reply, heard.wire, "call")
+    old = thread.message(heard.awaiting[0])
+    if len(said) != 1 or old.role != "assistant" or any(isinstance(p, ToolCall) for p in old.parts):
+        return None
+    thread.as_actor(PROGRAM).regenerate(old.id, said[0])
+    return old.id
+
+
+def failed(thread: Thread, heard: Overheard, provider: str) -> None:
+    """A call that gave no answer is on the ledger too."""
+    record_call(
+        thread.engine,
+        model=heard.model or "unknown",
+        usage=None,
+        purpose=FAILED,
+        thread=thread,
+        turn=heard.turn,
+        provider=provider,
+    )
+
+
+class Pieces:
+    """What has come of a streamed answer so far."""
+
+    def __init__(self, wire: Wire, model: str) -> None:
+        self.wire = wire
+        self.whole: Mapping[str, Json] | None = None  # the response, where the stream tells it as a whole
+        self.came = False
+        if wire == "anthropic":
+            from backscroll.llm.anthropic_client_events import Heard as Blocks
+
+            self._blocks = Blocks("", model)
+        elif wire == "openai-chat":
+            from backscroll.llm.openai_client_pieces import Heard as Chunks
+
+            self._chunks = Chunks()
+        else:
+            self._items: dict[int, dict[str, Json]] = {}
+
+    def take(self, event: Mapping[str, Json]) -> None:
+        """One more."""
+        self.came = True
+        if self.wire == "anthropic":
+            list(self._blocks.take(event))
+        elif self.wire == "openai-chat":
+            list(self._chunks.take(event))
+        else:
+            self._item(event)
+
+    def _item(self, event: Mapping[str, Json]) -> None:
+        kind, index = event.get("type"), int(event.get("output_index") or 0)
+        if kind in ("response.completed", "response.incomplete"):
+            self.whole = cast("Mapping[str, Json]", event.get("response"))
+        elif kind == "response.output_item.done":
+            self._items[index] = dict(event["item"])
+        elif kind == "response.output_text.delta":
+            item = self._items.setdefault(
+                index,
+                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": ""}]},
+            )
+            content = cast("list[dict[str, Json]]", item["content"])
+            content[0]["text"] = str(content[0].get("text") or "") + str(event.get("delta") or "")
+
+    @property
+    def ended(self) -> bool:
+        """True once the stream said that it is whole."""
+        if self.wire == "anthropic":
+            return self._blocks.ended
+        if self.wire == "openai-chat":
+            return bool(self._chunks.finish)
+        return self.whole is not None
+
+    def response(self) -> Mapping[str, Json]:
+        """The response as a call without streaming would have given it; half a tool call is left out."""
+        if self.whole is not None:
+            return self.whole
+        if self.wire == "anthropic":
+            return self._blocks.message()
+        if self.wire == "openai-chat":
+            message = dict(self._chunks.message())
+            if not self.ended:
+                message.pop("tool_calls", None)
+            choice = {"message": message, "finish_reason": self._chunks.finish}
+            return {"choices": [choice], "usage": self._chunks.told.get("usage")}
+        done = [i for _, i in sorted(self._items.items()) if i.get("type") == "message"]
+        return {"output": done}

@@ -1,0 +1,283 @@
+"""`wrap`: two lines make an existing program remember.
+
+    client = backscroll.wrap(OpenAI(), thread=thread)
+
+Owns the proxy around a client of OpenAI's or Anthropic's SDK: it behaves as the client does, and every call of a model is recorded with
+its answer and its price, streamed ones too; with `assemble`, the program's list is replaced by a prompt within the budget. A fault of the
+recording never breaks the program's call (it is warned of, once) unless `strict` says so. Refuses: what goes into the log
+(`engine/overhearing`), streams (`surfaces/wrapping_streams`). Calls through `with_raw_response` are passed on unrecorded.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import urlsplit
+
+from backscroll.engine import overhearing
+from backscroll.engine.overhearing import Overheard
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.surfaces.wrapping_streams import Manager, Streamed, plain
+from backscroll.vocab.part import Json
+from backscroll.vocab.prompt import Wire
+
+if TYPE_CHECKING:
+    import os
+
+    from backscroll.engine.thread import Thread
+
+T = TypeVar("T")
+Path = tuple[str, ...]
+#: The calls that are recorded, by where they hang on the client of a vendor.
+_CALLS: Mapping[str, Mapping[Path, Wire]] = {
+    "openai": {
+        ("chat", "completions", "create"): "openai-chat",
+        ("chat", "completions", "parse"): "openai-chat",
+        ("chat", "completions", "stream"): "openai-chat",
+        ("responses", "create"): "openai-responses",
+        ("responses", "parse"): "openai-responses",
+        ("responses", "stream"): "openai-responses",
+    },
+    "anthropic": {
+        ("messages", "create"): "anthropic",
+        ("messages", "parse"): "anthropic",
+        ("messages", "stream"): "anthropic",
+    },
+}
+#: What gives another client of the same kind.
+_COPIES = ("with_options", "copy")
+_LEFT_OUT = ("NotGiven", "Omit")  # how the SDKs say that an argument was not given
+
+
+def wrap(
+    client: T,
+    thread: Thread | str,
+    *,
+    store: str | os.PathLike[str] | None = None,
+    assemble: bool = False,
+    budget: int | None = None,
+    strict: bool = False,
+) -> T:
+    """A client that remembers: every call goes into a thread, and into its account.
+
+    `thread` is a thread, or the id or title of one in `store` (made where there is none of this title). With `assemble` every
+    request gets a prompt of at most `budget` tokens in place of the program's own list of messages.
+    """
+    vendor = type(client).__module__.partition(".")[0]
+    if isinstance(client, Proxy) or vendor not in _CALLS:
+        raise InvalidInput(
+            f"cannot wrap a {type(client).__name__}", hint="pass a client of the openai or anthropic package"
+        )
+    opened = isinstance(thread, str)
+    place = _thread(thread, store) if isinstance(thread, str) else thread
+    recorder = Recorder(place, vendor, _host(client), assemble, budget, strict, opened)
+    return cast("T", Proxy(client, recorder, _CALLS[vendor], ()))
+
+
+def _thread(name: str, store: str | os.PathLike[str] | None) -> Thread:
+    from backscroll.engine.opening import open as open_store
+
+    engine = open_store(store)
+    for info in engine.threads():
+        if info.title == name and not info.forgotten:
+            return engine.thread(info.id)
+    try:
+        return engine.thread(name)
+    except NotFound:
+        return engine.create(name)
+
+
+def _host(client: object) -> str:
+    """The name under which a service is on the ledger: its vendor at home, else its host."""
+    address = urlsplit(str(getattr(client, "base_url", "")))
+    return (address.hostname or "").removeprefix("api.").removesuffix(".com")
+
+
+@dataclass
+class Recorder:
+    """Where a wrapped client writes what it hears."""
+
+    thread: Thread
+    vendor: str
+    provider: str
+    assemble: bool = False
+    budget: int | None = None
+    strict: bool = False
+    opened: bool = False  # the store is ours to close, when the client is closed
+    warned: bool = field(default=False, init=False)
+
+    def close(self) -> None:
+        """Let go of the store, where it was opened for this client."""
+        if self.opened:
+            self.opened = False
+            self.thread.engine.close()
+
+    def begin(self, wire: Wire, body: Mapping[str, Json]) -> Overheard | None:
+        """Take a request in; None where that failed and the call goes on without us."""
+        return self.guarded(lambda: overhearing.overhear(self.thread, wire, plain(body)))
+
+    def request(self, wire: Wire, body: dict[str, Json]) -> dict[str, Json]:
+        """The request as it is sent."""
+        if not self.assemble:
+            return body
+        found = self.guarded(
+            lambda: overhearing.assembled(self.thread, wire, {**body, **_words(wire, body)}, self.budget)
+        )
+        return body if found is None else found
+
+    def done(self, heard: Overheard | None, response: Mapping[str, Json], interrupted: str = "") -> None:
+        """Record an answer."""
+        if heard is not None:
+            self.guarded(
+                lambda: overhearing.answered(
+                    self.thread, heard, response, provider=self.provider, interrupted=interrupted
+                )
+            )
+
+    def failed(self, heard: Overheard | None) -> None:
+        """Record a call that gave no answer."""
+        if heard is not None:
+            self.guarded(lambda: overhearing.failed(self.thread, heard, self.provider))
+
+    def guarded(self, work: Callable[[], T]) -> T | None:
+        """Do our part; what goes wrong in it must not break the program that we only listen to."""
+        try:
+            return work()
+        except Exception as error:
+            if self.strict:
+                raise
+            if not self.warned:
+                self.warned = True
+                warnings.warn(
+                    f"backscroll could not record a call: {error}. The program goes on; strict=True raises instead.",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+            return None
+
+
+def _words(wire: Wire, body: Mapping[str, Json]) -> dict[str, Json]:
+    """What of a request has to be JSON for a prompt to be made of it."""
+    names = ("tools", "system", "instructions") if wire != "openai-chat" else ("tools",)
+    return {name: plain(body[name]) for name in names if body.get(name)}
+
+
+class Proxy:
+    """Something of the SDK, on the way to a call that is recorded; everything else is passed on."""
+
+    def __init__(self, target: object, recorder: Recorder, calls: Mapping[Path, Wire], path: Path) -> None:
+        self.__dict__.update(_target=target, _recorder=recorder, _calls=calls, _path=path)
+
+    @property
+    def __class__(self) -> type[Any]:  # type: ignore[override]
+        """Programs that ask for the type get the client's."""
+        return cast("type[Any]", type(self.__dict__["_target"]))
+
+    def __repr__(self) -> str:
+        return f"<wrapped {self.__dict__['_target']!r}>"
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        value = getattr(own["_target"], name)
+        path: Path = (*own["_path"], name)
+        calls: Mapping[Path, Wire] = own["_calls"]
+        if path in calls:
+            return _recorded(value, own["_recorder"], calls[path])
+        if any(known[: len(path)] == path for known in calls):
+            return Proxy(value, own["_recorder"], calls, path)
+        if not own["_path"] and name in _COPIES:
+            return _copied(value, own["_recorder"], calls)
+        if not own["_path"] and name == "close":
+            return _closing(value, own["_recorder"])
+        return value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self.__dict__["_target"], name, value)
+
+    def __enter__(self) -> Any:
+        self.__dict__["_target"].__enter__()
+        return self
+
+    def __exit__(self, *how: object) -> Any:
+        self.__dict__["_recorder"].close()
+        return self.__dict__["_target"].__exit__(*how)
+
+    async def __aenter__(self) -> Any:
+        await self.__dict__["_target"].__aenter__()
+        return self
+
+    async def __aexit__(self, *how: object) -> Any:
+        self.__dict__["_recorder"].close()
+        return await self.__dict__["_target"].__aexit__(*how)
+
+
+def _closing(close: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
+    """Closing the client closes what was opened for it."""
+
+    def closed(*args: Any, **kwargs: Any) -> Any:
+        recorder.close()
+        return close(*args, **kwargs)
+
+    return closed
+
+
+def _copied(copy: Callable[..., Any], recorder: Recorder, calls: Mapping[Path, Wire]) -> Callable[..., Any]:
+    """A client with other options remembers as this one does."""
+
+    def copied(*args: Any, **kwargs: Any) -> Proxy:
+        return Proxy(copy(*args, **kwargs), recorder, calls, ())
+
+    return copied
+
+
+def _recorded(call: Callable[..., Any], recorder: Recorder, wire: Wire) -> Callable[..., Any]:
+    """The same call, recorded: at once, later (async), or as it streams."""
+
+    def begun(kwargs: dict[str, Any]) -> tuple[Overheard | None, dict[str, Any]]:
+        body = {k: v for k, v in kwargs.items() if type(v).__name__ not in _LEFT_OUT}
+        for name in ("messages", "input", "tools"):
+            if name in body and not isinstance(body[name], str | list):
+                body[name] = list(body[name])  # read once here, and once more by the SDK
+        heard = recorder.begin(wire, body)
+        return heard, body if heard is None else recorder.request(wire, body)
+
+    if call.__name__ == "stream":
+
+        def managed(*args: Any, **kwargs: Any) -> Any:
+            heard, body = begun(kwargs)
+            return Manager(call(*args, **body), recorder, heard, wire)
+
+        return managed
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        heard, body = begun(kwargs)
+        try:
+            response = call(*args, **body)
+        except BaseException:
+            recorder.failed(heard)
+            raise
+        if inspect.isawaitable(response):  # the SDKs decorate their calls: only the result tells
+            return _later(response, recorder, heard, wire)
+        return _taken(response, recorder, heard, wire)
+
+    return called
+
+
+async def _later(coming: Awaitable[Any], recorder: Recorder, heard: Overheard | None, wire: Wire) -> Any:
+    try:
+        response = await coming
+    except BaseException:
+        recorder.failed(heard)
+        raise
+    return _taken(response, recorder, heard, wire)
+
+
+def _taken(response: Any, recorder: Recorder, heard: Overheard | None, wire: Wire) -> Any:
+    """An answer that is whole is recorded; one that streams is listened to."""
+    if hasattr(response, "model_dump"):
+        recorder.done(heard, plain(response))
+        return response
+    return Streamed(response, recorder, heard, wire)

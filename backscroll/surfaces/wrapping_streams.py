@@ -1,0 +1,174 @@
+"""Streams of a wrapped client: handed on piece by piece, and recorded when they end.
+
+Owns listening to the streams of both SDKs, plain and asynchronous, and to the managers of their `stream()` calls. A stream that is left
+early or breaks keeps what came, marked as broken off. Before: `surfaces/wrapping`. After: `engine/overhearing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from backscroll.engine.overhearing import Overheard, Pieces
+from backscroll.vocab.part import Json
+from backscroll.vocab.prompt import Wire
+
+if TYPE_CHECKING:
+    from backscroll.surfaces.wrapping import Recorder
+
+
+def plain(thing: Any) -> Json:
+    """Objects of an SDK as the JSON they stand for; programs put them into their lists of messages as they are."""
+    if hasattr(thing, "model_dump"):
+        return thing.model_dump(mode="json", exclude_unset=True)
+    if isinstance(thing, Mapping):
+        return {str(k): plain(v) for k, v in cast("Mapping[Any, Any]", thing).items()}
+    if isinstance(thing, list | tuple):
+        return [plain(v) for v in cast("list[Any]", thing)]
+    return thing
+
+
+class Streamed:
+    """A stream that is listened to; used exactly as the one inside."""
+
+    def __init__(self, stream: Any, recorder: Recorder, heard: Overheard | None, wire: Wire) -> None:
+        self._stream, self._recorder, self._heard = stream, recorder, heard
+        self._pieces = Pieces(wire, "" if heard is None else heard.model)
+        self._over = False
+        self._walk: Any = None
+
+    @property
+    def __class__(self) -> type[Any]:  # type: ignore[override]
+        """Programs that ask for the type get the stream's."""
+        return cast("type[Any]", type(self._stream))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def _take(self, event: Any) -> None:
+        if not self._over and self._heard is not None:
+            self._recorder.guarded(lambda: self._pieces.take(plain(event)))
+
+    def end(self, why: str = "") -> None:
+        """Record once, whatever ends it."""
+        if self._over:
+            return
+        self._over = True
+        if not self._pieces.came:
+            self._recorder.failed(self._heard)
+            return
+        broken = "" if self._pieces.ended else (why or "left")
+        told = self._recorder.guarded(self._pieces.response)
+        if told is not None:
+            self._recorder.done(self._heard, told, broken)
+
+    # -- plain ---------------------------------------------------------------------------------------------------
+
+    def _walking(self) -> Iterator[Any]:
+        try:
+            for event in self._stream:
+                self._take(event)
+                yield event
+        except GeneratorExit:
+            self.end("left")
+            raise
+        except BaseException:
+            self.end("failed")
+            raise
+        self.end()
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._walk is None:
+            self._walk = self._walking()
+        return self._walk
+
+    def __next__(self) -> Any:
+        return next(iter(self))
+
+    def __enter__(self) -> Any:
+        self._stream.__enter__()
+        return self
+
+    def __exit__(self, *how: object) -> Any:
+        self.end("left")
+        return self._stream.__exit__(*how)
+
+    def close(self) -> Any:
+        """Let go of the connection."""
+        self.end("left")
+        return self._stream.close()
+
+    # -- asynchronous --------------------------------------------------------------------------------------------
+
+    async def _walking_async(self) -> AsyncIterator[Any]:
+        try:
+            async for event in self._stream:
+                self._take(event)
+                yield event
+        except GeneratorExit:
+            self.end("left")
+            raise
+        except BaseException:
+            self.end("failed")
+            raise
+        self.end()
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        if self._walk is None:
+            self._walk = self._walking_async()
+        return self._walk
+
+    async def __anext__(self) -> Any:
+        return await anext(aiter(self))
+
+    async def __aenter__(self) -> Any:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *how: object) -> Any:
+        self.end("left")
+        return await self._stream.__aexit__(*how)
+
+
+class Manager:
+    """What the `stream()` calls of both SDKs give: a context in which events are read."""
+
+    def __init__(self, manager: Any, recorder: Recorder, heard: Overheard | None, wire: Wire) -> None:
+        self._manager, self._recorder, self._heard = manager, recorder, heard
+        self._wire: Wire = wire
+        self._inner: Streamed | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._manager, name)
+
+    def _listened(self, stream: Any) -> Any:
+        """The events come from a stream inside; ours is put in its place."""
+        raw = getattr(stream, "_raw_stream", None)
+        if raw is not None:
+            self._inner = Streamed(raw, self._recorder, self._heard, self._wire)
+            stream._raw_stream = self._inner  # noqa: SLF001 - the one place through which every event goes
+        return stream
+
+    def __enter__(self) -> Any:
+        try:
+            return self._listened(self._manager.__enter__())
+        except BaseException:
+            self._recorder.failed(self._heard)
+            raise
+
+    def __exit__(self, *how: object) -> Any:
+        if self._inner is not None:
+            self._inner.end("left")
+        return self._manager.__exit__(*how)
+
+    async def __aenter__(self) -> Any:
+        try:
+            return self._listened(await self._manager.__aenter__())
+        except BaseException:
+            self._recorder.failed(self._heard)
+            raise
+
+    async def __aexit__(self, *how: object) -> Any:
+        if self._inner is not None:
+            self._inner.end("left")
+        return await self._manager.__aexit__(*how)

@@ -1,0 +1,256 @@
+"""Two lines make an existing program remember: real SDKs against a scripted service over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from anthropic import Anthropic, AsyncAnthropic
+from openai import APIStatusError, AsyncOpenAI, OpenAI
+
+import backscroll
+from backscroll.engine.costing import calls
+from backscroll.engine.thread import Thread
+from backscroll.errors import InvalidInput
+from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.llm.scripted.scenario import Called, Fault
+
+
+@pytest.fixture
+def thread(tmp_path: Path) -> Iterator[Thread]:
+    with backscroll.open(tmp_path / "s.db", background=False) as engine:
+        yield engine.create("a program")
+
+
+def serving(*answers: Line | str) -> ScriptedServer:
+    lines = [Line(text=a, times=1) if isinstance(a, str) else a for a in answers]
+    return ScriptedServer(Scenario(lines=tuple(lines)))
+
+
+def openai(server: ScriptedServer) -> OpenAI:
+    return OpenAI(base_url=server.url, api_key="sk-planted-0001", max_retries=0)
+
+
+def anthropic(server: ScriptedServer) -> Anthropic:
+    return Anthropic(base_url=server.url.removesuffix("/v1"), api_key="sk-planted-0001", max_retries=0)
+
+
+def told(thread: Thread) -> list[tuple[str, str]]:
+    return [(m.role, m.text) for m in thread.messages()]
+
+
+def test_a_chat_program_remembers_and_nothing_twice(thread: Thread) -> None:
+    """The program appends the SDK's own message object to its list and sends it all again: three turns, each message once."""
+    with serving("one", "two", "three") as server, openai(server) as plain:
+        client = backscroll.wrap(plain, thread=thread)
+        messages: list[Any] = [{"role": "system", "content": "be brief"}]
+        for n in range(3):
+            messages.append({"role": "user", "content": f"question {n}"})
+            answer = client.chat.completions.create(model="gpt-4o", messages=messages)
+            messages.append(answer.choices[0].message)
+        assert told(thread) == [
+            ("system", "be brief"),
+            ("user", "question 0"), ("assistant", "one"),
+            ("user", "question 1"), ("assistant", "two"),
+            ("user", "question 2"), ("assistant", "three"),
+        ]  # fmt: skip
+        spent = list(calls(thread.engine))
+        assert len(spent) == 3
+        assert all(c.input > 0 and c.nano and c.purpose == "answer" for c in spent)
+        assert isinstance(client, OpenAI)
+        assert "sk-planted" not in str(told(thread))
+
+
+def test_streams_are_recorded_when_they_end(thread: Thread) -> None:
+    with serving(Line(text="a streamed answer", chunk=3, times=1)) as server, openai(server) as plain:
+        client = backscroll.wrap(plain, thread=thread)
+        asked: Any = [{"role": "user", "content": "go"}]
+        pieces = client.chat.completions.create(
+            model="gpt-4o", messages=asked, stream=True, stream_options={"include_usage": True}
+        )
+        text = "".join(c.choices[0].delta.content or "" for c in pieces if c.choices)
+        assert text == "a streamed answer"
+        assert told(thread)[-1] == ("assistant", "a streamed answer")
+        assert not next(iter(calls(thread.engine))).estimated
+
+
+def test_a_stream_that_is_left_keeps_what_came(thread: Thread) -> None:
+    with serving(Line(text="word " * 50, chunk=5, times=1)) as server, openai(server) as plain:
+        client = backscroll.wrap(plain, thread=thread)
+        asked: Any = [{"role": "user", "content": "go"}]
+        with client.chat.completions.create(model="gpt-4o", messages=asked, stream=True) as stream:
+            for number, _ in enumerate(stream):
+                if number == 4:
+                    break
+        last = thread.recent(1)[0]
+        assert last.content.metadata["act"]["interrupted"]
+        assert 0 < len(last.text) < 250
+
+
+def test_tools_go_round(thread: Thread) -> None:
+    """A call, its result, an answer: recorded as such, and the prompt made of them is valid on every wire."""
+    tools: Any = [
+        {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+    ]
+    with (
+        serving(Line(calls=(Called("look", {"at": "x"}),), times=1), "a tree") as server,
+        openai(server) as plain,
+    ):
+        client = backscroll.wrap(plain, thread=thread)
+        messages: list[Any] = [{"role": "user", "content": "what is there?"}]
+        first = client.chat.completions.create(model="gpt-4o", messages=messages, tools=tools)
+        made = first.choices[0].message
+        assert made.tool_calls
+        messages += [made, {"role": "tool", "tool_call_id": made.tool_calls[0].id, "content": "bark, leaves"}]
+        client.chat.completions.create(model="gpt-4o", messages=messages, tools=tools)
+        assert [r for r, _ in told(thread)] == ["user", "assistant", "tool", "assistant"]
+        assert thread.operations(5)[0].tool_name == "look"
+
+
+def test_an_answer_made_again_is_an_alternative(thread: Thread) -> None:
+    with serving("first", "second") as server, openai(server) as plain:
+        client = backscroll.wrap(plain, thread=thread)
+        asked: Any = [{"role": "user", "content": "go"}]
+        client.chat.completions.create(model="gpt-4o", messages=asked)
+        client.chat.completions.create(model="gpt-4o", messages=asked)
+        assert told(thread) == [("user", "go"), ("assistant", "second")]
+        assert thread.recent(1)[0].alternatives == 2
+        assert len(list(calls(thread.engine))) == 2
+
+
+def test_responses_whole_streamed_and_going_on(thread: Thread) -> None:
+    with (
+        serving("one", Line(text="two, streamed", chunk=4, times=1), "three") as server,
+        openai(server) as plain,
+    ):
+        client = backscroll.wrap(plain, thread=thread)
+        first = client.responses.create(model="gpt-4o", input="hello", instructions="be brief")
+        for _ in client.responses.create(
+            model="gpt-4o", input="go on", instructions="be brief", previous_response_id=first.id, stream=True
+        ):
+            pass
+        whole: Any = [{"role": r, "content": t} for r, t in told(thread)[1:]]
+        whole.append({"role": "user", "content": "and then?"})
+        with client.responses.stream(model="gpt-4o", input=whole, instructions="be brief") as events:
+            for _ in events:
+                pass
+            assert events.get_final_response().output_text == "three"
+        assert told(thread) == [
+            ("system", "be brief"), ("user", "hello"), ("assistant", "one"), ("user", "go on"),
+            ("assistant", "two, streamed"), ("user", "and then?"), ("assistant", "three"),
+        ]  # fmt: skip
+
+
+def test_anthropic_whole_and_streamed(thread: Thread) -> None:
+    with (
+        serving("one", Line(text="two, streamed", chunk=4, times=1), "three") as server,
+        anthropic(server) as plain,
+    ):
+        client = backscroll.wrap(plain, thread=thread)
+        messages: list[Any] = [{"role": "user", "content": "hello"}]
+        answer = client.messages.create(
+            model="claude-sonnet-5-5", max_tokens=100, system="be brief", messages=messages
+        )
+        messages += [{"role": "assistant", "content": answer.content}, {"role": "user", "content": "go on"}]
+        with client.messages.stream(
+            model="claude-sonnet-5-5", max_tokens=100, system="be brief", messages=messages
+        ) as stream:
+            assert "".join(stream.text_stream) == "two, streamed"
+        messages += [{"role": "assistant", "content": "two, streamed"}, {"role": "user", "content": "more"}]
+        for _ in client.messages.create(
+            model="claude-sonnet-5-5", max_tokens=100, system="be brief", messages=messages, stream=True
+        ):
+            pass
+        assert [t for r, t in told(thread) if r == "assistant"] == ["one", "two, streamed", "three"]
+        assert len([r for r, _ in told(thread) if r == "user"]) == 3
+        assert len(list(calls(thread.engine))) == 3
+
+
+def test_asynchronous_clients(thread: Thread) -> None:
+    async def work(server: ScriptedServer) -> None:
+        async with AsyncOpenAI(base_url=server.url, api_key="k", max_retries=0) as plain:
+            client = backscroll.wrap(plain, thread=thread)
+            asked: Any = [{"role": "user", "content": "one?"}]
+            answer = await client.chat.completions.create(model="gpt-4o", messages=asked)
+            asked += [answer.choices[0].message, {"role": "user", "content": "two?"}]
+            stream = await client.chat.completions.create(model="gpt-4o", messages=asked, stream=True)
+            assert "".join([c.choices[0].delta.content or "" async for c in stream if c.choices]) == "two"
+        async with AsyncAnthropic(
+            base_url=server.url.removesuffix("/v1"), api_key="k", max_retries=0
+        ) as other:
+            claude = backscroll.wrap(other, thread=thread)
+            asked = [{"role": "user", "content": "one?"}, {"role": "assistant", "content": "one"}]
+            asked += [{"role": "user", "content": "two?"}, {"role": "assistant", "content": "two"}]
+            asked += [{"role": "user", "content": "three?"}]
+            async with claude.messages.stream(
+                model="claude-sonnet-5-5", max_tokens=50, messages=asked
+            ) as events:
+                assert await events.get_final_text() == "three"
+
+    with serving("one", Line(text="two", chunk=2, times=1), "three") as server:
+        asyncio.run(work(server))
+    assert [t for r, t in told(thread) if r == "assistant"] == ["one", "two", "three"]
+    assert len(told(thread)) == 6
+
+
+def test_an_endless_list_stays_within_its_budget(thread: Thread) -> None:
+    """With `assemble` the service gets a prompt within the budget, whatever the program's list has grown to."""
+    with serving(Line(text="ok")) as server, openai(server) as plain:
+        client = backscroll.wrap(plain, thread=thread, assemble=True, budget=6_000)
+        messages: list[Any] = [{"role": "system", "content": "You are a gardener."}]
+        for n in range(30):
+            messages.append(
+                {"role": "user", "content": f"Fact {n}: tree {n} is {n * 3} years old. " + "words " * 150}
+            )
+            answer = client.chat.completions.create(model="gpt-4o", messages=messages, max_tokens=500)
+            messages.append({"role": "assistant", "content": answer.choices[0].message.content})
+        sent = server.asked[-1].everything
+        assert len(sent) < 6_000 * 5
+        assert "You are a gardener." in sent
+        assert "tree 29" in sent
+        assert len([1 for r, _ in told(thread) if r == "user"]) == 30
+
+
+def test_errors_of_the_service_are_the_programs_own(thread: Thread) -> None:
+    with serving(Line(fault=Fault(500, "broken"), times=1)) as server, openai(server) as plain:
+        client = backscroll.wrap(plain, thread=thread)
+        with pytest.raises(APIStatusError):
+            client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "go"}])
+        assert [c.purpose for c in calls(thread.engine)] == ["failed"]
+        assert told(thread) == [("user", "go")]
+
+
+def test_a_fault_of_ours_does_not_break_the_program(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("backscroll.engine.overhearing.overhear", broken)
+    with serving("still here", "again") as server, openai(server) as plain:
+        asked: Any = [{"role": "user", "content": "go"}]
+        client = backscroll.wrap(plain, thread=thread)
+        with pytest.warns(RuntimeWarning, match="the disk is full"):
+            answer = client.chat.completions.create(model="gpt-4o", messages=asked)
+        assert answer.choices[0].message.content == "still here"
+        strict = backscroll.wrap(plain, thread=thread, strict=True)
+        with pytest.raises(OSError, match="disk"):
+            strict.chat.completions.create(model="gpt-4o", messages=asked)
+
+
+def test_a_thread_by_its_title(tmp_path: Path) -> None:
+    store = tmp_path / "t.db"
+    with serving("one", "two") as server:
+        for n in range(2):
+            with backscroll.wrap(openai(server), thread="my program", store=store) as client:
+                client.with_options(timeout=30).chat.completions.create(
+                    model="gpt-4o", messages=[{"role": "user", "content": f"hello {n}"}]
+                )
+    with backscroll.open(store, background=False) as engine:
+        assert [i.title for i in engine.threads()] == ["my program"]
+
+
+def test_what_cannot_be_wrapped_is_refused(thread: Thread) -> None:
+    with pytest.raises(InvalidInput, match="cannot wrap"):
+        backscroll.wrap(object(), thread=thread)
