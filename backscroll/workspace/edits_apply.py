@@ -8,11 +8,12 @@ somebody changed a file since. Before: `edits_plan`, `edits_journal`. After: `ed
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from backscroll.errors import BackscrollError, Conflict
 from backscroll.workspace.edits_draft import Planned
-from backscroll.workspace.edits_journal import Entry, Step, noted, put_back
+from backscroll.workspace.edits_journal import Entry, Step, clear, noted, put_back
 from backscroll.workspace.edits_plan import Plan
 from backscroll.workspace.files import Files
 from backscroll.workspace.guard import shown
@@ -77,16 +78,16 @@ def _perform(files: Files, steps: Sequence[Step], since: str) -> tuple[str, ...]
     # New files first: where a name cannot be had, nothing is deleted yet.
     ordered = sorted(steps, key=lambda step: (step.after is None, step.path))
     with noted(files, ordered) as entry:
-        done: list[Step] = []
+        begun = 0
         try:
             for number, step in enumerate(ordered):
+                begun = number + 1
                 _one(files, step, entry.beside(number))
-                done.append(step)
+            entry.close()
         except BaseException:
             # An interrupt, too, leaves all or nothing behind.
-            _roll_back(files, done, entry)
+            _roll_back(files, ordered[:begun], entry)
             raise
-        entry.close()
     return entry.folders
 
 
@@ -98,18 +99,27 @@ def _one(files: Files, step: Step, beside: str) -> None:
         files.write(step.path, step.after, expected=before, mode=step.mode_after, beside=beside)
 
 
-def _roll_back(files: Files, done: Sequence[Step], entry: Entry) -> None:
+def _roll_back(files: Files, begun: Sequence[Step], entry: Entry) -> None:
+    """Put back what was done of the steps; the last one may or may not have been."""
     stuck: list[str] = []
-    for step in reversed(done):
+    for number, step in reversed(list(enumerate(begun))):
+        clear(files, step.path, entry.beside(number))
         try:
-            put_back(files, step.path, step.hashes[1], step.before, step.mode_before)
+            found = put_back(files, step.path, step.before, step.hashes[1], step.mode_before)
         except BackscrollError as error:
             stuck.append(f"{shown(step.path)}: {error.message}")
+            continue
+        if found is None and number < len(begun) - 1:
+            stuck.append(f"{shown(step.path)}: somebody changed it meanwhile")
     for folder in reversed(entry.folders):
-        files.remove_folder(folder)
+        with suppress(BackscrollError):
+            files.remove_folder(folder)
     if stuck:
         raise BackscrollError(
             f"edits failed, and some could not be taken back: {'; '.join(stuck)}",
             hint="it is tried again at the next start; the old contents are kept until then",
         )
-    entry.close()
+    with suppress(
+        BackscrollError, FileNotFoundError
+    ):  # it may be closed; and a note of what is undone does no harm
+        entry.close()

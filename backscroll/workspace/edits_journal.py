@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import cast
 
-from backscroll.errors import BackscrollError
+from backscroll.errors import BackscrollError, Conflict
 from backscroll.vocab.part import Json
 from backscroll.workspace.files import Files
 from backscroll.workspace.guard import shown
@@ -61,8 +61,10 @@ class Entry:
         return f".bs-{self.id}-{number}.part"
 
     def close(self) -> None:
-        """It is done, or undone."""
-        self.path.unlink()
+        """It is done, or undone. Only when this is on the disk: a note that came back would undo it."""
+        with said(str(self.path)):
+            self.path.unlink()
+            _sync(self.path.parent)
 
 
 @contextmanager
@@ -119,59 +121,66 @@ def recover(files: Files) -> list[str]:
                 continue  # somebody is at it
             if os.fstat(file.fileno()).st_nlink == 0:
                 continue
-            if path.suffix == ".json":
-                notes += _undone(files, path.stem, file.read())
-            path.unlink()
+            if path.suffix == ".new" or _undone(files, path.stem, file.read(), notes):
+                path.unlink()
     return notes
 
 
-def _undone(files: Files, name: str, data: bytes) -> list[str]:
-    """Put the files of one journal back."""
+def _undone(files: Files, name: str, data: bytes, notes: list[str]) -> bool:
+    """Put the files of one journal back; False where the disk did not let us, so that it is needed again."""
     was: dict[str, Json] = json.loads(data)
-    back, foreign = list[str](), list[str]()
+    back, foreign, stuck = list[str](), list[str](), list[str]()
     for number, step in reversed(list(enumerate(cast("list[dict[str, Json]]", was["steps"])))):
         path = os.fsdecode(bytes.fromhex(step["path"]))
         before = None if step["before"] is None else base64.b64decode(step["before"])
-        _clear(files, path, f".bs-{name}-{number}.part")
+        clear(files, path, f".bs-{name}-{number}.part")
         try:
-            now = files.hash(path)
-            if now == _hash(before):
-                continue
-            if now != step["after"]:
-                foreign.append(shown(path))
-                continue
-            put_back(files, path, now, before, step["mode"])
-            back.append(shown(path))
+            found = put_back(files, path, before, step["after"], step["mode"])
+        except Conflict:
+            found = None
         except BackscrollError:
+            stuck.append(shown(path))
+            continue
+        if found is None:
             foreign.append(shown(path))
+        elif found:
+            back.append(shown(path))
     for folder in reversed(was["folders"]):
         with suppress(BackscrollError):
             files.remove_folder(os.fsdecode(bytes.fromhex(folder)))
-    notes: list[str] = []
     if back:
         notes.append(f"edits that were broken off are undone: {', '.join(sorted(back))}")
     if foreign:
         notes.append(
             f"edits that were broken off, and somebody changed the files since: {', '.join(sorted(foreign))}"
         )
-    return notes
+    if stuck:
+        notes.append(f"edits that were broken off could not be undone: {', '.join(sorted(stuck))}")
+    return not stuck
 
 
-def put_back(files: Files, path: str, now: str, before: bytes | None, mode: int | None) -> None:
-    """One file as it was."""
+def put_back(files: Files, path: str, before: bytes | None, after: str, mode: int | None) -> bool | None:
+    """One file as it was: True where that had to be done, None where somebody changed it since."""
+    now, was = files.hash(path), _hash(before)
+    if now == was and was != after:
+        return False
+    if now != after:
+        return None
     if before is None:
         files.delete(path, expected=now)
     else:
         files.write(path, before, expected=now, mode=mode)
+    return True
 
 
-def _clear(files: Files, path: str, beside: str) -> None:
+def clear(files: Files, path: str, beside: str) -> None:
     """Take away the half-written file of a step, if there is one."""
     with (
         suppress(BackscrollError, FileNotFoundError),
         files.walker.at(str(PurePosixPath(path).parent)) as spot,
     ):
-        os.unlink(beside, dir_fd=spot.folder)
+        if spot.kind == "folder":
+            os.unlink(beside, dir_fd=spot.folder)
 
 
 def _missing(files: Files, steps: Sequence[Step]) -> tuple[str, ...]:

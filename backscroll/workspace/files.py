@@ -235,9 +235,12 @@ class Files:
     def remove_folder(self, path: str | Path) -> bool:
         """Remove a folder where it is empty; tells whether it was."""
         self.guard.check(str(path))
-        with self.walker.at(Path(path).parent) as spot, suppress(OSError):  # it holds something, or is gone
-            os.rmdir(Path(path).name, dir_fd=spot.folder)
-            return True
+        with self.walker.at(Path(path).parent) as spot:
+            if spot.kind != "folder":
+                return False
+            with suppress(OSError):  # it holds something, or is gone
+                os.rmdir(Path(path).name, dir_fd=spot.folder)
+                return True
         return False
 
     def recover(self) -> list[str]:

@@ -28,13 +28,21 @@ def put(spot: Spot, data: bytes, mode: int | None, beside: str) -> None:
         finally:
             os.close(file)
         _still(spot)
-        if spot.status is not None or not _linked(beside, spot):
+        linked = spot.status is None and _linked(beside, spot)
+        if not linked:
             os.rename(beside, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
-            beside = ""
-    finally:
-        if beside:
-            os.unlink(beside, dir_fd=spot.folder)
+    except BaseException:
+        _drop(beside, spot)
+        raise
+    if linked:
+        _drop(beside, spot)
     os.fsync(spot.folder)
+
+
+def _drop(beside: str, spot: Spot) -> None:
+    """Take the second name away. Where even that fails, it lies about, hidden: what was done, or failed, stays so."""
+    with suppress(OSError):
+        os.unlink(beside, dir_fd=spot.folder)
 
 
 def _linked(beside: str, spot: Spot) -> bool:
