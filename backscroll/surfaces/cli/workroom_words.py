@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 
 _SIGNS = {"added": "+", "changed": "~", "deleted": "-", "renamed": ">"}
 _STYLES = {"added": "added", "deleted": "removed", "renamed": "match"}
+_BY = {
+    "tool": "workroom.by_tool",
+    "turn": "workroom.by_turn",
+    "person": "workroom.by_person",
+    "program": "workroom.by_program",
+    "rewind": "workroom.by_rewind",
+}
 _FILES, _MESSAGES = 30, 20
 
 
@@ -64,8 +71,9 @@ def room_of(screen: Screen, thread: Thread) -> Workroom:
     """The workroom of a thread; says so where it finished what a crash had left."""
     room = thread.workroom(folder_of(thread))
     if room.recovered is not None:
-        key = "recovered" if room.recovered.outcome == "finished" else "rolled_back"
-        screen.remark(t(f"workroom.{key}", turn=room.recovered.turn), "warn")
+        finished = room.recovered.outcome == "finished"
+        key = "workroom.recovered" if finished else "workroom.rolled_back"
+        screen.remark(t(key, turn=room.recovered.turn), "warn")
         for path in room.recovered.left:
             screen.remark(t("workroom.left", path=one_line(path)), "warn")
     return room
@@ -98,7 +106,7 @@ def change_lines(screen: Screen, change: CodeChange, *, diff: bool) -> Iterator[
 
 
 def _by(by: str, tool: str) -> str:
-    return one_line(tool) if by == "tool" and tool else t(f"workroom.by_{by}")
+    return one_line(tool) if by == "tool" and tool else t(_BY[by])
 
 
 def file_lines(screen: Screen, files: Sequence[FileChange]) -> Iterator[str]:
