@@ -96,6 +96,7 @@ def _files(blobs: Blobs, wanted: Mapping[str, Sequence[Delta]]) -> dict[str, Blo
     unclear: list[str] = []
     for path, deltas in sorted(wanted.items()):
         now = blobs.head.get(path)
+        alone = True  # until a version turns out to hold the edits of others too
         for delta in deltas:
             before = blobs.blob(path, delta.before, now.kind if now else delta.kind or "file")
             after = blobs.blob(path, delta.after, delta.kind or (now.kind if now else "file"))
@@ -103,6 +104,9 @@ def _files(blobs: Blobs, wanted: Mapping[str, Sequence[Delta]]) -> dict[str, Blo
             if result is False:
                 unclear.append(path)
                 break
+            alone = alone and now == before
+            if alone and after is not None:
+                blobs.steps.setdefault(path, set()).add(after.name)
             now = result
         if now != blobs.head.get(path):
             files[path] = now

@@ -21,6 +21,11 @@ from backscroll.workspace.snapshots import Kind
 _MODES: dict[Kind, str] = {"file": "100644", "exec": "100755", "link": "120000"}
 _KINDS: dict[str, Kind] = {mode: kind for kind, mode in _MODES.items()}
 _LARGEST_MERGE = 20_000_000
+#: The empty content in both sorts of repositories: what `git add -N` puts into the index.
+_EMPTY = {
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,8 @@ class Blobs:
     repository: Repository
     head: dict[str, Blob] = field(default_factory=dict[str, Blob])
     index: dict[str, Blob] = field(default_factory=dict[str, Blob])
+    #: What the agent had made of a file on the way to its last version, where nobody else had a part in it.
+    steps: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     def load(self, paths: Sequence[str]) -> None:
         """Look up what HEAD and the user's index have at some paths."""
@@ -117,13 +124,20 @@ def merged_with_head(
     return False if merged is None else merged
 
 
+def _is_old(blobs: Blobs, path: str, head: Blob | None, index: Blob | None) -> bool:
+    """True where what is staged is an earlier version by the agent itself, or only the announcement of a file."""
+    if index is None:
+        return False
+    return index.name in blobs.steps.get(path, ()) or (head is None and index.name in _EMPTY)
+
+
 def merged_with_index(blobs: Blobs, files: Mapping[str, Blob | None]) -> dict[str, Blob | None]:
     """What the user's index shall have at these paths afterwards: their staged edits stay, on top of the commit."""
     staged: dict[str, Blob | None] = {}
     unclear: list[str] = []
     for path, committed in files.items():
         head, index = blobs.head.get(path), blobs.index.get(path)
-        if index in (head, committed):
+        if index in (head, committed) or _is_old(blobs, path, head, index):
             staged[path] = committed
         elif index is None or head is None or committed is None:
             unclear.append(path)

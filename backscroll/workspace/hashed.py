@@ -21,7 +21,7 @@ from backscroll.vocab.part import Json
 from backscroll.workspace.comparing import Reader, compare_entries, cut_diff, unified, wanted_paths
 from backscroll.workspace.kept_home import KeptHome
 from backscroll.workspace.looking import Hasher, Looker
-from backscroll.workspace.shadow_objects import write_whole
+from backscroll.workspace.shadow_objects import clear_stale, write_whole
 from backscroll.workspace.snapshots import Entry
 
 _NAME = re.compile(r"[0-9a-f]{64}")
@@ -252,7 +252,8 @@ class Hashed:
         return bool(_NAME.fullmatch(snapshot)) and self._manifest(snapshot).exists()
 
     def tidy(self) -> None:
-        """Nothing to pack here."""
+        """Nothing to pack here; only what was left half written goes."""
+        clear_stale(self._contents.folder)
 
     def forget(self) -> None:
         """Drop every snapshot of this folder; the next one begins anew."""

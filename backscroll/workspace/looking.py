@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -95,9 +96,14 @@ class Looker:
     memory: dict[str, tuple[Seen, Entry]] = field(default_factory=dict[str, tuple[Seen, Entry]])
     fresh: int = 0  # entries of the memory that are new since somebody looked at this number
     _keep: bool = True
+    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
     def look(self, *, keep: bool = True) -> dict[str, Entry]:
         """Every file that counts, in the order of the paths. With `keep` their contents are handed to the keeper."""
+        with self._one_at_a_time:
+            return self._look(keep)
+
+    def _look(self, keep: bool) -> dict[str, Entry]:
         started = time.time_ns()
         self._keep = keep
         found: dict[str, Entry] = {}

@@ -21,10 +21,10 @@ from typing import TypeVar
 from backscroll.errors import NotFound, StoreError
 from backscroll.vocab.change import FileChange
 from backscroll.workspace.comparing import cut_diff, merge_unkept, unkept_line, wanted_paths
-from backscroll.workspace.git import GitFailed, read_git, run_git
+from backscroll.workspace.git import GitFailed, git_version, read_git, run_git
 from backscroll.workspace.kept_home import KeptHome
 from backscroll.workspace.looking import Looker
-from backscroll.workspace.shadow_objects import Objects, mode_of, write_whole
+from backscroll.workspace.shadow_objects import Objects, clear_stale, mode_of, write_whole
 from backscroll.workspace.shadow_reading import parse_changes, parse_pointer, parse_tree, pointer
 from backscroll.workspace.snapshots import Entry
 
@@ -261,6 +261,7 @@ class Shadow:
 
     def tidy(self) -> None:
         """Pack what is kept; drops nothing."""
+        clear_stale(self._objects.folder)
         self._git("pack-refs", "--all")
         self._git("repack", "-a", "-d", "-q", "--keep-unreachable")
         self._objects.written.clear()
@@ -344,7 +345,7 @@ def _create(place: Path) -> None:
             path=str(place.parent),
         ) from error
     try:
-        run_git(["init", "-q", "--bare", "--template=", str(temporary)], cwd=temporary)
+        run_git(["init", "-q", "--bare", "--template=", *_formats(), str(temporary)], cwd=temporary)
         (temporary / "refs" / "snapshots").mkdir(parents=True, exist_ok=True)
         (temporary / "identity").write_bytes(secrets.token_bytes(32))
         temporary.rename(place)
@@ -353,3 +354,12 @@ def _create(place: Path) -> None:
             raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)  # another process was first
+
+
+def _formats() -> list[str]:
+    """The formats that we write, named where git knows the word: newer ones prefer others."""
+    version = git_version()
+    if version is None:
+        return []
+    named = ["--object-format=sha1"] if version >= (2, 29) else []
+    return [*named, "--ref-format=files"] if version >= (2, 45) else named

@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import tempfile
+import time
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,6 +24,8 @@ from backscroll.workspace.looking import Hasher
 from backscroll.workspace.snapshots import Entry, Kind
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+TEMPORARY = "tmp_obj_"  # git's own name for what a killed process leaves behind
+_STALE = 86_400.0  # seconds
 _MODES: dict[Kind, bytes] = {"file": b"100644", "exec": b"100755", "link": b"120000"}
 KINDS: dict[str, Kind] = {mode.decode(): kind for kind, mode in _MODES.items()}
 
@@ -113,7 +117,7 @@ def mode_of(entry: Entry) -> bytes:
 def write_whole(target: Path, data: bytes) -> None:
     """A file that is there whole or not at all, also when two processes write it."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    fd, temporary = tempfile.mkstemp(dir=target.parent, prefix="tmp_")
+    fd, temporary = tempfile.mkstemp(dir=target.parent, prefix=TEMPORARY)
     try:
         with os.fdopen(fd, "wb") as file:
             file.write(data)
@@ -122,6 +126,15 @@ def write_whole(target: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             Path(temporary).unlink()
         raise
+
+
+def clear_stale(folder: Path) -> None:
+    """Remove what processes that were killed left half written, a day later."""
+    oldest = time.time() - _STALE
+    for path in sorted([*folder.rglob(f"{TEMPORARY}*"), *folder.parent.glob("new-*")]):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _folder(folders: dict[str, dict[bytes, tuple[bytes, str]]], path: str) -> dict[bytes, tuple[bytes, str]]:

@@ -154,6 +154,37 @@ def test_staged_work_on_the_same_lines_is_not_run_over(root: Path) -> None:
     assert not (root / ".git/index.lock").exists()
 
 
+def test_an_earlier_version_of_the_agents_that_was_staged(root: Path) -> None:
+    """The user staged everything half-way: that is not an edit of theirs, and would else turn back the agent's later ones."""
+    settle(root, a_txt="one\n")
+    changes = [edit(root, "a.txt", "two\n"), edit(root, "new.txt", "first\n")]
+    git(root, "add", "-A")
+    changes += [edit(root, "a.txt", "three\n"), edit(root, "new.txt", "second\n")]
+    commit(root, changes, "x")
+    assert status(root) == []
+    assert committed(root, "a.txt") == "three\n"
+
+
+def test_a_staged_version_that_holds_the_persons_edits_too(root: Path) -> None:
+    """Theirs stay staged; the agent's are committed."""
+    settle(root, a_txt=LONG)
+    write(root, "a.txt", LONG.replace("line 2\n", "person\n"))
+    change = edit(root, "a.txt", (root / "a.txt").read_text().replace("line 27\n", "agent\n"))
+    git(root, "add", "-A")
+    commit(root, [change], "x")
+    assert committed(root, "a.txt") == LONG.replace("line 27\n", "agent\n")
+    assert status(root) == ["M  a.txt"]
+
+
+def test_a_file_that_was_only_announced(root: Path) -> None:
+    """`git add -N` stages no content."""
+    settle(root, a_txt="one\n")
+    change = edit(root, "new.txt", "1\n")
+    git(root, "add", "-N", "new.txt")
+    commit(root, [change], "x")
+    assert status(root) == []
+
+
 def test_deleting_renaming_links_and_rights(root: Path) -> None:
     """Every sort of change; a file that gives way to a folder of its name."""
     settle(root, gone_txt="x\n", old_txt=LONG, tool_sh="#!/bin/sh\n", plain="file\n")

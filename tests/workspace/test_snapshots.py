@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import shutil
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -478,6 +479,45 @@ def test_tidying_drops_nothing(keeping: Open, root: Path) -> None:
         assert again.read(name, "a.txt") == f"{n}\n".encode() * 50
     assert again.take() == names[-1]
     assert len(again.compare(names[0], names[-1])) == 1
+
+
+def test_tidying_clears_what_a_killed_process_left(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """A day later; what is being written right now stays."""
+    write(root, "a.txt", "1")
+    keeper = keeping()
+    name = keeper.take()
+    (objects,) = (path for path in (tmp_path / "kept").rglob("objects") if path.is_dir())
+    old, young = write(objects, "ab/tmp_obj_old", "half"), write(objects, "ab/tmp_obj_young", "half")
+    os.utime(old, (0, 0))
+    keeper.tidy()
+    assert not old.exists()
+    assert young.exists()
+    assert keeper.read(name, "a.txt") == b"1"
+
+
+def test_looking_from_several_threads(keeping: Open, root: Path) -> None:
+    """One that only looks does not keep another from keeping."""
+    keeper = keeping()
+    names: list[str] = []
+
+    def take() -> None:
+        names.extend(keeper.take() for _ in range(10))
+
+    def look() -> None:
+        for n in range(10):
+            write(root, f"{n}.txt", str(n) * 50)
+            keeper.now()
+
+    threads = [threading.Thread(target=take), threading.Thread(target=look), threading.Thread(target=look)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for name in {*names, keeper.take()}:
+        for path, entry in keeper.entries(name).items():
+            data = keeper.read(name, path)
+            assert data is not None
+            assert keeper.name(data) == entry.hash
 
 
 def test_deleted_snapshots_are_begun_anew(keeping: Open, root: Path, tmp_path: Path) -> None:
