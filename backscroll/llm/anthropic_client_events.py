@@ -49,7 +49,9 @@ class Heard:
             case "message_delta":
                 self._told.update(event.get("delta") or {})
                 told: dict[str, Json] = self._told.get("usage") or {}
-                self._told["usage"] = {**told, **cast("dict[str, Json]", event.get("usage") or {})}
+                last = cast("dict[str, Json]", event.get("usage") or {})
+                # What is empty at the end was said at the beginning.
+                self._told["usage"] = {**told, **{k: v for k, v in last.items() if v is not None}}
             case "message_stop":
                 self.ended = True
             case "error":
@@ -80,8 +82,10 @@ class Heard:
                 piece = str(delta.get("partial_json") or "")
                 self._arguments[index] = self._arguments.get(index, "") + piece
                 yield CallDelta(index, str(block.get("id") or ""), str(block.get("name") or ""), piece)
+            case "citations_delta":
+                block["citations"] = [*(block.get("citations") or []), delta["citation"]]
             case _:
-                return  # citations and whatever comes later
+                return  # whatever comes later
 
     def message(self) -> dict[str, Json]:
         """The message that the events make."""
