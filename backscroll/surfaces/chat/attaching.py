@@ -42,10 +42,16 @@ def attach(text: str, paths: Sequence[str | Path] = ()) -> Content:
     parts: list[Part] = [Text(text)]
     left = TOGETHER
     for path in paths:
-        part, used = attachment(Path(path).expanduser(), most=left)
+        part, used = attachment(own_path(path), most=left)
         parts.append(part)
         left -= used
     return Content(tuple(parts))
+
+
+def own_path(typed: str | Path) -> Path:
+    """A path as people type it: `~` is home; what begins with another name is only a name."""
+    text = str(typed)
+    return Path(text).expanduser() if text == "~" or text.startswith("~/") else Path(text)
 
 
 def attachment(path: Path, *, shown: str = "", most: int = LONGEST) -> tuple[Media, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,7 +126,7 @@ def with_mentions(
     for mention in mentions(text):
         gatherer.take(mention)
     for path in paths:
-        gatherer.paste(Path(path).expanduser())
+        gatherer.paste(attaching.own_path(path))
     return Mentioned(Content((Text(text), *gatherer.parts)), tuple(gatherer.notes), tuple(gatherer.attached))
 
 
@@ -207,9 +207,11 @@ class _Gatherer:
 
     def _file(self, mention: Mention) -> bool:
         """A file or a folder; False where there is none by this name."""
+        path = attaching.own_path(mention.name)
+        if mention.name.startswith("~/"):
+            mention = replace(mention, name=str(path))
         name = mention.name
-        path = Path(name).expanduser()
-        if path.is_absolute() and not path.resolve().is_relative_to(self.files.root):
+        if path.is_absolute() and not _inside(path, self.files.root):
             # The person names it in full: theirs to show, except what is protected wherever it lies.
             if not _is_file(path):
                 return False
@@ -254,6 +256,13 @@ class _Gatherer:
         media, used = attaching.part_of(data, name, size=len(data), most=self.left)
         text = media.media_type == "text/plain"
         self._add(media, used, name, data.count(b"\n") + (data[-1:] not in (b"", b"\n")) if text else None)
+
+
+def _inside(path: Path, root: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(root)
+    except (OSError, ValueError, RuntimeError):  # no path at all, or one that leads in a circle
+        return False
 
 
 def _is_file(path: Path) -> bool:

@@ -55,11 +55,16 @@ def model_slash(talk: Talk, rest: str) -> None:
         raise NotFound(t("slash.no_provider", name=rest), hint=hint)
     else:
         talk.agent.use(model=rest)
-    _say_model(talk)
+    _say_model(talk, found)
 
 
-def _say_model(talk: Talk) -> None:
+def _say_model(talk: Talk, known: list[Service]) -> None:
+    from backscroll.surfaces.i18n.said import say
+
     done(talk, t("slash.model_now", who=_who(talk.agent)))
+    missing = next((s.key_missing for s in known if s.provider.name == talk.agent.provider_name), "")
+    if missing:
+        warning(talk, say(missing))
 
 
 def _who(agent: Agent) -> str:
@@ -85,7 +90,7 @@ def _pick_model(talk: Talk, found: list[Service]) -> None:
         talk.agent.use(model=model)
     else:
         talk.agent.use(provider=name)
-    _say_model(talk)
+    _say_model(talk, found)
 
 
 def _service_line(service: Service) -> str:

@@ -87,7 +87,9 @@ def world_slash(talk: Talk, rest: str) -> None:
 
 
 def _path(talk: Talk, typed: str) -> Path:
-    path = Path(typed).expanduser()
+    from backscroll.surfaces.chat.attaching import own_path
+
+    path = own_path(typed)
     return path if path.is_absolute() else talk.root / path
 
 

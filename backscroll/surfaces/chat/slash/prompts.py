@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from backscroll.vocab.message import Message
 
 _WINDOW = 32_000  # tokens of a prompt where nobody says how large it may be; as the agent has it
+_CROPPED = 12  # messages of a crop that are shown one by one
 _FIRST = 20  # messages among which a system message of the conversation's own is looked for
 
 
@@ -81,6 +82,7 @@ def crop_slash(talk: Talk, rest: str) -> None:
     n = whole_number(amount, "crop")
     told = talk.thread.crop(way, n, summary or None, dry_run=True)
     _show_crop(talk, told)
+    _show_relevance(talk, way, n)
     if told.ask_first:
         warning(talk, t("slash.crop_relevant", share=f"{told.relevance:.0%}"))
     if not talk.confirm(count("slash.crop_sure", told.messages), usual=not told.ask_first):
@@ -111,6 +113,22 @@ def _show_crop(talk: Talk, told: Crop) -> None:
     for text in filter(None, told.summary.split("\n")):
         for piece in wrap(safe(text), width):
             remark(talk, f"  {piece}")
+
+
+def _show_relevance(talk: Talk, way: str, amount: int) -> None:
+    """The messages that go, each with how much it has to do with what is being done; of many the most relevant."""
+    from backscroll.engine.cropping import each_relevance
+    from backscroll.surfaces.cli.conversation import excerpt, role_name
+
+    each = each_relevance(talk.thread, way, amount)
+    shown = {id(one) for one in sorted(each, key=lambda one: -one[1])[:_CROPPED]}
+    room = max(20, talk.console.width - 30)
+    for one in each:
+        if id(one) in shown:
+            message, share = one
+            line(talk, f"  {share:4.0%} {role_name(message.role)}: {excerpt(message.content, room)}")
+    if len(each) > _CROPPED:
+        remark(talk, "  " + count("slash.crop_more", len(each) - _CROPPED))
 
 
 def crop_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:

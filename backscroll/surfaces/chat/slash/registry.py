@@ -26,6 +26,7 @@ Work = Callable[["Talk", str], None]
 Offer = Callable[["Talk", list[str], str], Iterable[tuple[str, str]]]
 
 _LINE = re.compile(r"[/／]([^\s/／]*)(?:\s+(.*))?", re.DOTALL)
+_WORD = re.compile(r"[^\W\d][\w-]*")
 _MOST = 40  # completions that are offered at once
 
 
@@ -52,7 +53,7 @@ def _by_name() -> dict[str, Slash]:
 def is_slash(text: str) -> bool:
     """True for a line that is meant as a command: `/word …`, but neither a path (`/etc/hosts`) nor a comment (`//`)."""
     found = _LINE.fullmatch(text.strip())
-    return found is not None and bool(found[1]) and (found[1] in _by_name() or found[1].isidentifier())
+    return found is not None and (found[1].lower() in _by_name() or _WORD.fullmatch(found[1]) is not None)
 
 
 def split(line: str) -> tuple[str, str]:
@@ -69,9 +70,10 @@ def find(text: str) -> Slash | None:
 
 def near(name: str) -> list[str]:
     """Names that somebody may have meant."""
-    known = [slash.name for slash in SLASHES]
-    begins = [n for n in known if len(name) > 1 and n.startswith(name)]
-    return list(dict.fromkeys([*begins, *get_close_matches(name, known, n=3, cutoff=0.6)]))[:4]
+    known = {word: slash.name for slash in SLASHES for word in (slash.name, *slash.aliases) if len(word) > 1}
+    begins = [n for word, n in known.items() if len(name) > 1 and word.startswith(name)]
+    close = [known[word] for word in get_close_matches(name, known, n=3, cutoff=0.6)]
+    return list(dict.fromkeys([*begins, *close]))[:4]
 
 
 def run(talk: Talk, line: str) -> None:

@@ -30,6 +30,8 @@ def task_slash(talk: Talk, rest: str) -> None:
         from backscroll.surfaces.cli.task_reading import status
 
         borrow(talk, status, talk.thread.id)
+        current = talk.thread.tasks.current()
+        remark(talk, t("slash.task_begin") if current is None else t("slash.task_end"))
     elif work is None:
         raise wrong_use("task")
     else:

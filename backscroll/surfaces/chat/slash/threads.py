@@ -175,7 +175,9 @@ def _format_for(file: str) -> str:
 
 def _target(talk: Talk, typed: str, format_: str) -> Path:
     if typed:
-        path = Path(typed).expanduser()
+        from backscroll.surfaces.chat.attaching import own_path
+
+        path = own_path(typed)
         return path if path.is_absolute() else talk.root / path
     title = "".join(
         c if c.isalnum() or c in "-_" else "-" for c in talk.thread.info.title[:_FILE_NAME]

@@ -27,7 +27,9 @@ def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("services")
 def test_another_model_by_name(talk: HandTalk) -> None:
     """A provider, a model of a provider, or only another model of the same."""
-    assert "near/small" in talk.run("/model near")
+    said = talk.run("/model near")
+    assert "near/small" in said
+    assert "NEAR_KEY" in said  # the key is missing, and that is said before the first message fails
     assert "far/huge" in talk.run("/model far/huge")
     assert (talk.agent.provider_name, talk.agent.model) == ("far", "huge")
     assert "far/vendor/tiny" in talk.run("/model far/vendor/tiny")

@@ -26,6 +26,7 @@ def test_a_crop_is_shown_and_asked_first(talk: HandTalk) -> None:
     head = talk.thread.head
     said = talk.run("/crop top 2")
     assert "2 messages would leave prompts" in said
+    assert "% user: Where shall we go?" in said
     assert "nothing was changed" in said
     assert talk.thread.head == head
     talk.yeses = [True]

@@ -43,6 +43,8 @@ def test_every_command_has_a_function_and_help(language: i18n.Language) -> None:
         ("／上下文", True),
         ("/?", True),
         ("/nosuch thing", True),
+        ("/no-such", True),
+        ("/HELP", True),
         ("/etc/hosts is broken", False),
         ("/", False),
         ("// a comment", False),
@@ -73,6 +75,7 @@ def test_unknown_commands_suggest_near_ones(talk: HandTalk) -> None:
     assert "/context" in said
     i18n.use("zh")
     assert "没有 /zzz 这个命令" in talk.run("/zzz")
+    assert "/context" in talk.run("/上下")
 
 
 def test_wrong_arguments_say_how_it_is_used(talk: HandTalk) -> None:
