@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from backscroll.workspace.line_history import Run, matched, split_lines
 
 _MOVED = 3  # lines that must have moved together to count as moved and not as written anew
+_CANDIDATES = 8  # places from which a block may have come, that are compared
 _MOST_MOVED = 20_000  # lines on either side among which moved blocks are looked for
 
 
@@ -101,8 +102,9 @@ def _moves(
     open_old, open_new = set(free_old), set(free_new)
     windows: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     for n in free_old:
-        if all(n + more in open_old for more in range(_MOVED)):
-            windows[tuple(before[n : n + _MOVED])].append(n)
+        window = tuple(before[n : n + _MOVED])
+        if len(windows[window]) < _CANDIDATES and all(n + more in open_old for more in range(_MOVED)):
+            windows[window].append(n)
     for n in free_new:
         if n not in open_new or not all(n + more in open_new for more in range(_MOVED)):
             continue

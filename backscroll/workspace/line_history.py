@@ -1,7 +1,7 @@
 """Which lines of one text are those of another: the matching behind blame, diffs and counts.
 
 Owns matching two lists of lines. Unique lines that both have are anchors (as in patience diff), what lies between is matched
-line by line where it is small; so the work stays near the number of lines, whatever the texts are. Refuses: files, versions
+with the fewest changes, a piece at a time; so the work stays near the number of lines, whatever the texts are. Refuses: files, versions
 (`workspace/blame`). Before: nothing. After: `workspace/blame`, `workspace/comparing`.
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 import bisect
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from difflib import SequenceMatcher
 
-_SMALL = 250_000  # cells of a table that is still quick to fill
+_CHANGES = 256  # between two lists of lines that are looked for at once
+_NOWHERE = -(1 << 60)
 _CONTEXT = 3
 
 #: A run of equal lines: where it begins before, where after, how long it is.
@@ -50,9 +50,8 @@ def matched(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Run]:
         anchors = _anchors(before, after, low, high, left, right)
         if anchors:
             work.extend(_between(anchors, low, high, left, right))
-        elif (high - low) * (right - left) <= _SMALL:
-            matcher = SequenceMatcher(None, before[low:high], after[left:right], autojunk=False)
-            runs.extend((low + a, left + b, n) for a, b, n in matcher.get_matching_blocks() if n)
+        else:
+            runs.extend(_between_anchors(before, after, low, high, left, right))
     return _joined(sorted(runs))
 
 
@@ -80,6 +79,70 @@ def _anchors(
         chain.append(pairs[at])
         at = previous[at]
     return chain[::-1]
+
+
+def _between_anchors(
+    before: Sequence[Hashable], after: Sequence[Hashable], low: int, high: int, left: int, right: int
+) -> Iterator[Run]:
+    """Lines that repeat themselves, matched by the fewest changes as far as that is quick, and on from there."""
+    shared = set(before[low:high]) & set(after[left:right])
+    olds = [n for n in range(low, high) if before[n] in shared]
+    news = [n for n in range(left, right) if after[n] in shared]
+    numbers = {line: number for number, line in enumerate(shared)}
+    one, other = [numbers[before[n]] for n in olds], [numbers[after[n]] for n in news]
+    while one and other:
+        pairs, x, y = _fewest_changes(one, other)
+        yield from ((olds[a], news[b], 1) for a, b in pairs)
+        one, other, olds, news = one[x:], other[y:], olds[x:], news[y:]
+
+
+def _fewest_changes(a: Sequence[int], b: Sequence[int]) -> tuple[list[tuple[int, int]], int, int]:
+    """Myers' way through two lists, at most `_CHANGES` changes far: the equal places, and how far it came in either list."""
+    ends = {1: 0}  # the furthest place in `a` on each diagonal
+    history: list[dict[int, int]] = []
+    for changes in range(min(_CHANGES, len(a) + len(b)) + 1):
+        history.append(dict(ends))
+        for k in range(-changes, changes + 1, 2):
+            x = _step(ends, k, changes)
+            y = x - k
+            if not (0 <= x <= len(a) and 0 <= y <= len(b)):
+                ends[k] = _NOWHERE
+                continue
+            while x < len(a) and y < len(b) and a[x] == b[y]:
+                x, y = x + 1, y + 1
+            ends[k] = x
+            if x == len(a) and y == len(b):
+                return _way_back(history, x, y), x, y
+    best = max((2 * x - k, k) for k, x in ends.items() if x >= 0 and 0 <= x - k <= len(b) and x <= len(a))[1]
+    x = ends[best]
+    return _way_back(history, x, x - best), x, x - best
+
+
+def _step(ends: dict[int, int], k: int, changes: int) -> int:
+    """Where a diagonal begins after one more change: a line of `b` more, or a line of `a` less."""
+    above, below = ends.get(k + 1, _NOWHERE), ends.get(k - 1, _NOWHERE)
+    return above if k == -changes or (k != changes and below < above) else below + 1
+
+
+def _way_back(history: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
+    pairs: list[tuple[int, int]] = []
+    for changes in range(len(history) - 1, -1, -1):
+        ends = history[changes]
+        k = x - y
+        above, below = ends.get(k + 1, _NOWHERE), ends.get(k - 1, _NOWHERE)
+        down = k == -changes or (k != changes and below < above)
+        if changes == 0:
+            from_x, from_y = 0, 0
+        else:
+            from_x = above if down else below
+            from_y = from_x - (k + 1 if down else k - 1)
+        # Back along the equal lines to where the change of this step ended.
+        stop = from_x + (0 if down or changes == 0 else 1)
+        while x > stop:
+            x, y = x - 1, y - 1
+            pairs.append((x, y))
+        x, y = from_x, from_y
+    return pairs[::-1]
 
 
 def _between(

@@ -74,6 +74,27 @@ def test_git_applies_our_hunks(tmp_path: Path) -> None:
     assert (tmp_path / "f").read_text() == "".join(new)
 
 
+@given(st.lists(st.sampled_from("ab"), max_size=14), st.lists(st.sampled_from("ab"), max_size=14))
+def test_as_many_lines_as_can_be_are_matched(before: list[str], after: list[str]) -> None:
+    """Lines that all repeat themselves have no anchors: there the longest common part is found, whatever is tried."""
+    best = [[0] * (len(after) + 1) for _ in range(len(before) + 1)]
+    for i, one in enumerate(before):
+        for j, other in enumerate(after):
+            best[i + 1][j + 1] = best[i][j] + 1 if one == other else max(best[i][j + 1], best[i + 1][j])
+    found = sum(count for _, _, count in matched(before, after))
+    if all(before.count(line) != 1 or after.count(line) != 1 for line in "ab"):
+        assert found == best[-1][-1]
+
+
+def test_long_lists_of_few_sorts_of_lines() -> None:
+    """Tables and logs: thousands of lines of which none is unique."""
+    before = [f"row {n * n % 11}" for n in range(4000)]
+    after = [line for n, line in enumerate(before) if n % 40]
+    assert sum(count for _, _, count in matched(before, after)) == len(after)
+    turned = [f"row {n * n * n % 11}" for n in range(4000)]
+    assert sum(count for _, _, count in matched(before, turned)) > 1000
+
+
 def test_large_texts_with_nothing_in_common_are_quick() -> None:
     """No table of all lines against all lines is filled."""
     before = [f"a{n % 7}" for n in range(20_000)]
