@@ -13,7 +13,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from backscroll.errors import Conflict
+from backscroll.errors import Conflict, StoreError
 
 _EVERY = 0.02
 
@@ -21,8 +21,14 @@ _EVERY = 0.02
 @contextmanager
 def held(path: Path, patience: float) -> Generator[None]:
     """Hold a lock, or wait for it; a clear error where somebody else has it for too long."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    except OSError as error:
+        raise StoreError(
+            f"snapshots cannot be kept in {path.parent.parent}: {error.strerror}",
+            hint="is the disk full, or the folder read-only?",
+        ) from error
     try:
         until = time.monotonic() + patience
         while not _taken(descriptor):

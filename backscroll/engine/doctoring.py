@@ -46,6 +46,7 @@ def doctor(engine: Engine) -> list[Check]:
         _tokens(),
         *_vectors(engine),
         _git(),
+        *_rewinds(engine),
         *_providers(),
     ]
 
@@ -143,6 +144,16 @@ def _git() -> Check:
         return Check("git", None, "not found", "needed only for the agent's code history")
     said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=10)
     return Check("git", said.returncode == 0, said.stdout.strip() or said.stderr.strip())
+
+
+def _rewinds(engine: Engine) -> list[Check]:
+    """Nothing where all is well: rewinds that a crash interrupted, and nobody has opened their folder since."""
+    from backscroll.engine.changing import default_home
+    from backscroll.engine.rewinding_journal import unfinished
+
+    count = unfinished(default_home(), engine.store.location)
+    hint = "run `backscroll rewind --redo --dry-run` in their folders: opening one finishes it"
+    return [Check("rewinds", False, f"{count} interrupted", hint)] if count else []
 
 
 def _providers() -> list[Check]:

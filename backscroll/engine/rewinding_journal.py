@@ -66,8 +66,16 @@ class Recovery:
 
 def journal_of(room: Workroom) -> Path:
     """Where the journal of a folder and a store lies while a rewind is going on."""
-    store = hashlib.sha256(room.thread.store.location.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return room.home / "rewinds" / f"{room.place}-{store}.json"
+    return room.home / "rewinds" / f"{room.place}-{_mark(room.thread.store.location)}.json"
+
+
+def _mark(store: str) -> str:
+    return hashlib.sha256(store.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def unfinished(home: Path, store: str) -> int:
+    """How many rewinds of a store were interrupted and not seen to yet."""
+    return len(list((home / "rewinds").glob(f"*-{_mark(store)}.json")))
 
 
 def interrupted(room: Workroom) -> bool:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import backscroll
 from backscroll.engine.changing import Workroom
 from backscroll.engine.rewinding_journal import journal_of
-from backscroll.errors import Conflict, InvalidInput, NotFound
+from backscroll.errors import Conflict, InvalidInput, NotFound, StoreError
 from backscroll.vocab.event import Kind
 from tests.engine.workrooms import Desk, git
 
@@ -495,3 +496,39 @@ def test_a_workroom_that_is_open_sees_a_crash_of_another(desk: Desk, monkeypatch
     cut_off(desk, monkeypatch)
     assert early.auto_detect_code_changes() == []
     assert desk.words() == []
+
+
+def test_the_doctor_names_interrupted_rewinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as nobody has opened the folder again, the doctor says so; afterwards it says nothing."""
+    desk = Desk(tmp_path)
+    desk.room = Workroom(desk.thread, desk.root)
+    desk.turn("one", a__py="1\n")
+    cut_off(desk, monkeypatch)
+    assert [c.detail for c in desk.engine.doctor() if c.name == "rewinds"] == ["1 interrupted"]
+    Workroom(desk.thread, desk.root)
+    assert [c for c in desk.engine.doctor() if c.name == "rewinds"] == []
+    desk.close()
+
+
+def test_the_same_on_postgresql(tmp_path: Path, database_url: str) -> None:
+    """Changes, blame, rewind and redo with the log in a PostgreSQL database."""
+    with backscroll.open(database_url) as engine:
+        desk = Desk(tmp_path, thread=engine.create("Work"))
+        desk.turn("one", a__py="1\n")
+        desk.turn("two", a__py="1\n2\n")
+        assert [b.turn for b in desk.room.blame("a.py")] == [1, 2]
+        desk.room.rewind(2)
+        assert (desk.read("a.py"), len(desk.words())) == ("1\n", 4)
+        desk.room.redo()
+        assert (desk.read("a.py"), len(desk.words())) == ("1\n2\n", 8)
+        assert engine.verify().ok
+
+
+def test_a_place_for_snapshots_that_is_none(tmp_path: Path) -> None:
+    """Where snapshots cannot be kept, that is said in our words."""
+    desk = Desk(tmp_path)
+    (tmp_path / "file").write_text("no folder")
+    room = Workroom(desk.thread, desk.root, home=tmp_path / "file")
+    with pytest.raises(StoreError):
+        room.look()
+    desk.close()
