@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -627,6 +628,42 @@ def test_several_processes_at_once(root: Path, tmp_path: Path, git_too: bool) ->
     keeper = snapshots_for(root, tmp_path / "kept", git=git_too)
     assert keeper.notes == ()
     assert keeper.read(keeper.take(), "w0.txt") == b"0 7\n"
+
+
+TAKING = """
+import sys
+from pathlib import Path
+from backscroll.workspace.keeping import snapshots_for
+root, home, git = sys.argv[1:]
+keeper = snapshots_for(root, home, git=git == "True")
+print("ready", flush=True)
+for n in range(10_000):
+    for m in range(20):
+        (Path(root) / f"{m}.txt").write_text(f"{n} {m}\\n" * 200)
+    print(keeper.take(), flush=True)
+"""
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("git_too", [True, False])
+def test_killed_while_taking(root: Path, tmp_path: Path, git_too: bool) -> None:
+    """What was named before is whole, and the next snapshot works; no lock stands in the way."""
+    for lines in (1, 2, 4):
+        with subprocess.Popen(
+            [sys.executable, "-c", TAKING, str(root), str(tmp_path / "kept"), str(git_too)],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            named = [process.stdout.readline().strip() for _ in range(lines)][1:]
+            process.kill()
+        keeper = snapshots_for(root, tmp_path / "kept", git=git_too)
+        for name in [*named, keeper.take()]:
+            for path, entry in keeper.entries(name).items():
+                data = keeper.read(name, path)
+                assert data is not None
+                assert keeper.name(data) == entry.hash
+        assert keeper.notes == ()
 
 
 def test_a_folder_that_is_none(tmp_path: Path, keeping: Open, root: Path) -> None:
