@@ -34,12 +34,16 @@ class Desk:
         """Configure a scripted model with these lines."""
         scenario = Scenario(lines=lines, **service)  # pyright: ignore[reportArgumentType]
         self.server = self._stack.enter_context(ScriptedServer(scenario))
+        self.use(self.server.url)
+        return self.server
+
+    def use(self, url: str) -> None:
+        """Configure the model at an address."""
         self.config.write_text(
-            f'[providers.scripted]\nkind = "openai"\nbase_url = "{self.server.url}"\nmodel = "gpt-4o-mini"\n'
+            f'[providers.scripted]\nkind = "openai"\nbase_url = "{url}"\nmodel = "gpt-4o-mini"\n'
             "summaries = false\n",
             encoding="utf-8",
         )
-        return self.server
 
     def chat(
         self, *arguments: str, columns: int = 80, lines: int = 30, language: str = "en", **more: str

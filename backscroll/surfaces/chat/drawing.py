@@ -43,8 +43,8 @@ class Region:
 
     @property
     def live(self) -> bool:
-        """True where there is a terminal to draw on."""
-        return self.console.is_terminal
+        """True where there is a terminal to draw on, and it can take lines away again."""
+        return self.console.is_terminal and not self.console.is_dumb_terminal
 
     @property
     def room(self) -> int:

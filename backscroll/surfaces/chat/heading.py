@@ -14,6 +14,7 @@ from backscroll.surfaces.cli.cells import cut
 from backscroll.surfaces.cli.conversation import title_of
 from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
@@ -34,7 +35,7 @@ def header(talk: Talk) -> list[Text]:
         out.append(Text(cut(t("chat.offline_how"), room), style="dim"))
     out.append(Text(cut(t("chat.header_help"), room), style="dim"))
     if agent.rules.trouble:
-        out.append(Text(cut(one_line(agent.rules.trouble), room), style="red"))
+        out.append(Text(cut(one_line(say(agent.rules.trouble)), room), style="red"))
     if info.messages:
         about = f"{title_of(info)} · {count('words.messages', info.messages)} · {info.id[:8]}"
         out += [Text(""), Text(cut(one_line(about), room), style="bold")]

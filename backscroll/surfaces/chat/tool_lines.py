@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from backscroll.surfaces.chat.diffs import diff_lines
-from backscroll.surfaces.cli.cells import cut
+from backscroll.surfaces.cli.cells import cut, width
 from backscroll.surfaces.cli.plain import one_line, safe
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.said import say
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 #: How many folds are kept: the older ones are in the record (`backscroll show`, `/expand`).
 _KEPT = 500
+_MEMORY = 20_000_000  # characters of all of them together
 #: Lines of a running command's output that are shown while it runs.
 TAIL = 5
 _LONGEST = 200_000  # characters of one output that are unfolded
@@ -41,6 +42,11 @@ class Fold:
     title: str
     details: tuple[tuple[str, str], ...] = ()  # what, and its words
     diff: str = ""
+
+    @property
+    def size(self) -> int:
+        """Characters that it holds."""
+        return len(self.diff) + sum(len(words) for _, words in self.details)
 
 
 @dataclass(slots=True)
@@ -70,6 +76,7 @@ class Folds:
 
     def __init__(self) -> None:
         self._folds: list[Fold] = []
+        self._size = 0
         self._next = 1
 
     def __len__(self) -> int:
@@ -83,8 +90,10 @@ class Folds:
 
     def _keep(self, fold: Fold) -> Fold:
         self._folds.append(fold)
-        del self._folds[:-_KEPT]
+        self._size += fold.size
         self._next += 1
+        while len(self._folds) > _KEPT or (self._size > _MEMORY and len(self._folds) > 1):
+            self._size -= self._folds.pop(0).size
         return fold
 
     def thought(self, text: str, seconds: float) -> Fold:
@@ -116,7 +125,7 @@ def call_line(done: Called, begun: str, number: int, room: int) -> Text:
     tail = f"  [{number}]"
     free = max(12, room - len(tail) - len(done.tool) - 8)
     about = cut(_about(begun, done.tool), max(6, free // 2))
-    outcome = cut(outcome, max(6, free - len(about)))
+    outcome = cut(outcome, max(6, free - width(about)))
     return Text.assemble(
         ("● ", style),
         (done.tool, "bold"),

@@ -70,6 +70,16 @@ def test_folds_are_found_by_number_and_old_ones_go() -> None:
     assert folds.get(600) is not None
 
 
+def test_folds_do_not_fill_the_memory() -> None:
+    """Large results push older ones out; the newest stays whatever its size."""
+    folds = Folds()
+    for _ in range(5):
+        folds.thought("x" * 9_000_000, 1)
+    assert len(folds) == 2
+    folds.thought("x" * 30_000_000, 1)
+    assert len(folds) == 1
+
+
 @given(st.text(max_size=60), st.integers(20, 120))
 def test_a_line_of_a_call_fits_its_room(words: str, room: int) -> None:
     """Whatever a tool says about itself, the line takes one row; a tool without words counts its lines."""
