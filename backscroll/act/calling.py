@@ -120,9 +120,12 @@ def run(prepared: Prepared, context: ToolContext) -> ToolOutput:
         return prepared.failure or failure(prepared.call.name, "it cannot be run")
     tool = prepared.tool
     try:
-        if (
-            tool.effect == "ask"
-        ):  # the person is asked in the thread that holds the terminal, and takes their time
+        if _is_other(prepared, tool, context):
+            return failure(
+                tool.name, "the files changed since this was put before the person; read them again"
+            )
+        # The person is asked in the thread that holds the terminal, and takes their time.
+        if tool.effect == "ask":
             output = tool.run(context, prepared.arguments)
         else:
             output = _watched(tool, prepared.arguments, context)
@@ -140,6 +143,19 @@ def run(prepared: Prepared, context: ToolContext) -> ToolOutput:
     except Exception as error:  # noqa: BLE001 - the boundary between other people's code and the loop
         return _broken(tool.name, error, "it failed")
     return _clean(tool, output)
+
+
+def _is_other(prepared: Prepared, tool: Tool, context: ToolContext) -> bool:
+    """True where a call would not do what was shown any more: the person allowed that diff, not another one."""
+    if tool.effect != "write" or not prepared.preview.diff:
+        return False
+    now = _shown(tool.preview(context, prepared.arguments))
+    return _lines(now.diff) != _lines(prepared.preview.diff)
+
+
+def _lines(diff: str) -> list[str]:
+    """What goes and what comes; where in the file may have shifted by another call of the same reply."""
+    return [line for line in diff.split("\n") if line.startswith(("+", "-"))]
 
 
 def batches(prepared: Sequence[Prepared]) -> Iterator[list[int]]:

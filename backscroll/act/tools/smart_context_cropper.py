@@ -24,8 +24,8 @@ _LISTED = 40  # messages that are shown one by one
 
 def _preview(context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
     direction, amount = str(arguments["crop_direction"]), int(arguments["crop_amount"])
-    summary = str(arguments["deleted_messages_summary"])
-    rehearsed = context.thread.crop(direction, amount, summary, dry_run=True)
+    summary = str(arguments.get("deleted_messages_summary") or "")
+    rehearsed = context.thread.crop(direction, amount, summary or None, dry_run=True)
     going = each_relevance(context.thread, direction, amount)
     rows = [_row(message, share) for message, share in going[:_LISTED]]
     if len(going) > _LISTED:
@@ -41,7 +41,7 @@ def _preview(context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
     saved = rehearsed.tokens - rehearsed.summary_tokens
     return Preview(
         f"crop {rehearsed.messages} messages from the {direction}, {saved:,} tokens less",
-        text="\n".join([*rows, "", "In their place:", summary]),
+        text="\n".join([*rows, "", "In their place:", rehearsed.summary]),
         subject=direction,
         warnings=tuple(warnings),
     )
@@ -58,7 +58,7 @@ def smart_context_cropper(
     context: ToolContext,
     crop_direction: Literal["top", "bottom"],
     crop_amount: int,
-    deleted_messages_summary: str,
+    deleted_messages_summary: str = "",
     need_user_approve: bool = True,  # noqa: ARG001 - read by the rules that decide whether to ask
 ) -> ToolOutput:
     """Take messages that are no longer needed out of your prompt and put your summary of them in their place.
@@ -69,10 +69,11 @@ def smart_context_cropper(
     Args:
         crop_direction: "top" takes the oldest messages, "bottom" the newest before the latest request.
         crop_amount: How many messages; calls stay with their results, so it may be a few more or less.
-        deleted_messages_summary: What has to be known about them from now on: results, decisions, what failed and why.
+        deleted_messages_summary: What has to be known about them from now on: results, decisions, what failed and why. Left
+            out, one is made by rules, which is worse.
         need_user_approve: False asks to go ahead without approval, where the person's rules allow that.
     """
-    done = context.thread.crop(crop_direction, crop_amount, deleted_messages_summary)
+    done = context.thread.crop(crop_direction, crop_amount, deleted_messages_summary or None)
     saved = done.tokens - done.summary_tokens
     line = f"{done.messages} messages cropped, {saved:,} tokens less"
     return ToolOutput(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act.calling import prepare
+from backscroll.act.calling import prepare, run
 from backscroll.vocab.part import ToolCall
 from tests.act.workbench import Bench, bench
 
@@ -163,6 +163,31 @@ def test_what_cannot_be_previewed_needs_no_approval(at: Bench) -> None:
     looked = prepare(at.toolbox, call, at.context())
     assert looked.failure is not None
     assert looked.failure.text.startswith("[edit_file] ")
+
+
+def test_only_what_was_shown_is_done(at: Bench) -> None:
+    """A file that changed between the question and the answer is not overwritten."""
+    call = ToolCall("c", "write_file", {"path": "a.py", "content": "x = 1\n"})
+    looked = prepare(at.toolbox, call, at.context())
+    (at.root / "a.py").write_text("precious = True\n")
+    done = run(looked, at.context())
+    assert done.text.startswith("[write_file] the files changed since")
+    assert (at.root / "a.py").read_text() == "precious = True\n"
+
+
+def test_two_edits_of_one_file_in_one_reply_are_both_made(at: Bench) -> None:
+    """The first moves the lines of the second; what goes and what comes is the same."""
+    calls = [
+        ToolCall(
+            "1",
+            "edit_file",
+            {"path": "a.py", "edits": [{"old": "def f():", "new": "# one\n# two\ndef f():"}]},
+        ),
+        ToolCall("2", "edit_file", {"path": "a.py", "edits": [{"old": "x = f()", "new": "y = f()"}]}),
+    ]
+    looked = [prepare(at.toolbox, each, at.context()) for each in calls]
+    assert [run(each, at.context()).is_error for each in looked] == [False, False]
+    assert (at.root / "a.py").read_text() == "# one\n# two\ndef f():\n    return 1\n\n\ny = f()\n"
 
 
 # -- list and search ---------------------------------------------------------------------------------------------

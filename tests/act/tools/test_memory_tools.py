@@ -146,6 +146,13 @@ def test_a_crop_is_done_and_can_be_taken_back(at: Bench) -> None:
     assert "high water" in json.dumps(at.thread.prompt(60_000, dry_run=True, recall=False).messages)
 
 
+def test_a_crop_without_words_gets_some_by_rules(at: Bench) -> None:
+    at.thread.append("user", "Now something else.")
+    seen = at.preview("smart_context_cropper", crop_direction="top", crop_amount=3)
+    assert seen.text.split("In their place:\n")[1].strip()
+    assert not at.call("smart_context_cropper", crop_direction="top", crop_amount=3).is_error
+
+
 def test_a_crop_of_nothing_is_refused(at: Bench) -> None:
     for amount in (0, -1):
         done = at.call(
