@@ -112,7 +112,7 @@ class Settings:
     agent_spend: float = 0.0  # US dollars one run may cost; 0: no limit
     agent_command_seconds: float = 120.0  # a command that runs longer is ended, with everything it started
     agent_output: int = (
-        200_000  # characters of a tool's output that are kept; what is longer loses its middle
+        16_000_000  # characters of a tool's output that are recorded; prompts show less of it by themselves
     )
     agent_environment: str = (
         ""  # variables that commands get although they look like secrets, with spaces between

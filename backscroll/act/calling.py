@@ -28,6 +28,7 @@ from backscroll.vocab.part import Json, ToolCall
 _GRACE = 3.0  # seconds that a tool has to end by itself once it is told to stop
 _TICK = 0.05
 _WORKERS = 8
+_LEAST = 1_000  # characters of output that are always kept
 #: Tools with these effects may run side by side.
 _APART = frozenset({"none", "read"})
 
@@ -142,7 +143,7 @@ def run(prepared: Prepared, context: ToolContext) -> ToolOutput:
         return _broken(tool.name, error, "it tried to end the program")
     except Exception as error:  # noqa: BLE001 - the boundary between other people's code and the loop
         return _broken(tool.name, error, "it failed")
-    return _clean(tool, output)
+    return _clean(tool, output, context.longest)
 
 
 def _is_other(prepared: Prepared, tool: Tool, context: ToolContext) -> bool:
@@ -211,11 +212,11 @@ def _broken(name: str, error: BaseException, what: str) -> ToolOutput:
     return failure(name, f"{what}: {type(error).__name__}{f': {words}' if words else ''}"[:4000])
 
 
-def _clean(tool: Tool, output: object) -> ToolOutput:
+def _clean(tool: Tool, output: object, longest: int) -> ToolOutput:
     """A result that can be recorded, shown and sent."""
     if not isinstance(output, ToolOutput):
         return failure(tool.name, f"its `run` gave {type(output).__name__} instead of a ToolOutput")
-    text = shortened(readable(str(output.text)), HARDEST)
+    text = shortened(readable(str(output.text)), min(HARDEST, max(longest, _LEAST)))
     if output.is_error and not text.startswith(f"[{tool.name}]"):
         text = f"[{tool.name}] {text}"
     if not text.strip() and not output.media:

@@ -47,7 +47,7 @@ class ToolContext:
     stop: Stop
     show: Callable[[str], None]  # print something while at work
     seconds: float = 120.0  # that a command may run
-    longest: int = 200_000  # characters of output that are kept
+    longest: int = 16_000_000  # characters of output that are recorded
 
 
 @runtime_checkable

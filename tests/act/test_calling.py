@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -217,15 +218,20 @@ def test_output_is_cleaned_and_kept_whole(at: Bench) -> None:
     assert done.text == "行\ufffd\n" * 100_000  # far beyond what a prompt shows, all of it for the record
 
 
-def test_output_without_end_loses_its_middle(at: Bench) -> None:
+@pytest.mark.parametrize("longest", [5_000, 10 * HARDEST])
+def test_output_beyond_the_bound_loses_its_middle(at: Bench, longest: int) -> None:
+    """The bound is a setting, and never more than what a record can hold."""
+    bound = min(longest, HARDEST)
+
     @tool
     def pour() -> str:
         """Give too much."""
-        return "begin\n" + "x" * (HARDEST + 1000) + "\nend"
+        return "begin\n" + "x" * (bound + 1000) + "\nend"
 
     at.toolbox.add(pour)
-    text = at.call("pour").text
-    assert len(text) < HARDEST + 100
+    context = replace(at.context(), longest=longest)
+    text = call(at.toolbox, ToolCall("c", "pour", {}), context).text
+    assert len(text) < bound + 100
     assert text.startswith("begin")
     assert text.endswith("end")
     assert "characters left out" in text

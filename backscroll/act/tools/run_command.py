@@ -65,6 +65,7 @@ def run_command(
         command,
         _folder(context, folder),
         seconds=_seconds(context, seconds),
+        longest=max(1_000, context.longest),
         stop=context.stop,
         show=context.show,
         keep=kept,
