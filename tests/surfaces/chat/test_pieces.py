@@ -241,6 +241,19 @@ def test_a_picture_goes_along_as_long_as_its_mark_stands_there() -> None:
     assert waiting.taken(f"look at {first}") == []
 
 
+def test_only_our_own_copies_are_removed(tmp_path: Path) -> None:
+    """A picture from the clipboard was put into a file by us; a dropped one is the person's."""
+    ours, theirs = tmp_path / "ours.png", tmp_path / "theirs.png"
+    ours.touch()
+    theirs.touch()
+    waiting = Attachments()
+    waiting.add(ours, own=True)
+    waiting.add(theirs)
+    waiting.clean()
+    assert not ours.exists()
+    assert theirs.exists()
+
+
 def test_a_clipboard_that_cannot_be_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Says what to install; where there is a program but no picture, says that."""
     monkeypatch.setenv("PATH", str(tmp_path))

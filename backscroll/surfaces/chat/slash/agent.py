@@ -117,16 +117,14 @@ def model_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple
 def cost_slash(talk: Talk, rest: str) -> None:
     """Tokens and money: since the chat began, of this conversation by model, and of this day."""
     from backscroll.engine.costing import limits_of, spending, summed
+    from backscroll.surfaces.chat.slash.registry import LOADED
     from backscroll.surfaces.cli.table import Column, table
 
     no_words(rest, "cost")
     engine, thread = talk.engine, talk.thread
     today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-    began = getattr(talk, "began", None)  # the terminal may know when this run of the program began
     models = spending(engine, "model", thread=thread)
-    rows: list[tuple[str, ...]] = []
-    if isinstance(began, str | datetime):
-        rows.append(_row(t("slash.cost_run"), summed(spending(engine, since=began))))
+    rows = [_row(t("slash.cost_run"), summed(spending(engine, since=LOADED)))]
     rows.append(_row(t("slash.cost_thread"), summed(models)))
     rows += [_row(f"· {one.group[0]}", one) for one in models]
     rows.append(_row(t("slash.cost_day"), summed(spending(engine, since=today))))
@@ -148,7 +146,8 @@ def _row(name: str, sums: Spent) -> tuple[str, ...]:
 
     share = f"{sums.cached / sums.input:.0%}" if sums.input else "–"
     known = sums.calls == 0 or sums.unpriced < sums.calls
-    money = _money(sums.nano) if known else t("slash.cost_unknown")
+    # Where nobody knows the price of some calls, the sum is only what is known of it.
+    money = ("≥ " if sums.unpriced else "") + _money(sums.nano) if known else t("slash.cost_unknown")
     return name, number(sums.calls), number(sums.input), share, number(sums.output), money
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -26,6 +27,8 @@ Work = Callable[["Talk", str], None]
 Offer = Callable[["Talk", list[str], str], Iterable[tuple[str, str]]]
 
 _LINE = re.compile(r"[/／]([^\s/／]*)(?:\s+(.*))?", re.DOTALL)
+#: When the commands were loaded: before the first message of a chat is sent, so that `/cost` can say what this run took.
+LOADED = datetime.now().astimezone()
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _MOST = 40  # completions that are offered at once
 

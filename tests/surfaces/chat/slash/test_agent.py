@@ -73,8 +73,26 @@ def test_the_cost_is_what_the_model_reported(talk: HandTalk) -> None:
     assert rows["this conversation"][-5:] == ["2", "200", "50%", "20", "unknown"]
     assert rows["· parrot-1"][-5:] == ["2", "200", "50%", "20", "unknown"]
     assert "today" in said
-    talk.began = "2099-01-01T00:00:00+00:00"  # type: ignore[attr-defined]
-    assert "since the chat began" in talk.run("/cost")
+    assert rows["since the chat began"][-5:] == ["2", "200", "50%", "20", "unknown"]
+
+
+def test_what_was_spent_before_this_run_is_not_counted_to_it(talk: HandTalk) -> None:
+    """The conversation has all of its calls, the run only its own."""
+    from backscroll.engine.costing import record_call
+
+    usage = {"prompt_tokens": 7, "completion_tokens": 1}
+    record_call(
+        talk.engine,
+        model="old-1",
+        usage=usage,
+        purpose="chat",
+        thread=talk.thread,
+        at="2020-01-01T00:00:00+00:00",
+    )
+    said = talk.run("/cost")
+    rows = {line.split("  ")[0].strip(): line.split() for line in said.splitlines()}
+    assert rows["this conversation"][-5] == "1"
+    assert rows["since the chat began"][-5] == "0"
 
 
 def test_the_tools(talk: HandTalk) -> None:
