@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
+from _thread import start_new_thread
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -231,12 +233,15 @@ def _stoppable(agent: Agent) -> Generator[None]:
 
     def stop(number: int, _frame: FrameType | None) -> None:
         nonlocal thrown
-        agent.stop()
+        # In a thread beside it: stopping takes locks that whoever is interrupted here may hold.
+        start_new_thread(agent.stop, ())
         again, thrown = thrown, True
         if number == signal.SIGINT and (again or getattr(agent.person, "asking", False)):
             raise KeyboardInterrupt
 
-    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+    # Only the main thread of a program hears signals.
+    heard = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    before = {each: signal.signal(each, stop) for each in heard}
     try:
         yield
     finally:
