@@ -102,7 +102,7 @@ def noted(files: Files, steps: Sequence[Step]) -> Generator[Entry]:
         yield Entry(name, path, tuple(steps), folders)
     finally:
         os.close(file)
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # it was renamed; and what stays is taken away by the next recovery
             path.with_suffix(".new").unlink()
 
 

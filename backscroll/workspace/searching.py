@@ -81,7 +81,7 @@ def search_files(
     passed_over: list[str] = []
     stopped, cut = "", False
     try:
-        for name, size in _candidates(files, path, pattern, everything=everything):
+        for name, size in _candidates(files, path, pattern, clock, everything=everything):
             clock.check()
             if size > largest:
                 passed_over.append(name)
@@ -119,7 +119,9 @@ class _Clock:
         self.left()
 
 
-def _candidates(files: Files, path: str, pattern: str, *, everything: bool) -> Iterator[tuple[str, int]]:
+def _candidates(
+    files: Files, path: str, pattern: str, clock: _Clock, *, everything: bool
+) -> Iterator[tuple[str, int]]:
     real = files.resolve(path)
     kind = files.kind(real)
     if not kind:
@@ -129,11 +131,11 @@ def _candidates(files: Files, path: str, pattern: str, *, everything: bool) -> I
         yield real, 0
         return
     chosen = Chosen(pattern)
-    found = [
-        (entry.path, entry.size)
-        for entry in Walk(files, real, everything=everything)
-        if entry.kind == "file" and not entry.protected and chosen.takes(entry.path)
-    ]
+    found = list[tuple[str, int]]()
+    for entry in Walk(files, real, everything=everything):
+        clock.check()
+        if entry.kind == "file" and not entry.protected and chosen.takes(entry.path):
+            found.append((entry.path, entry.size))
     yield from sorted(found, key=lambda pair: pair[0].split("/"))
 
 

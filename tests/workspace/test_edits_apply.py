@@ -220,7 +220,7 @@ def test_killed_at_any_operation(root: Path, tmp_path: Path) -> None:
         assert done.returncode == 9, done.stderr.decode()
         shutil.rmtree(root)
         shutil.copytree(kept, root)
-        at += 3 if at < 60 else 7  # every operation would take minutes; all kinds of them are met
+        at += 4 if at < 60 else 9  # every operation would take minutes; all kinds of them are met
     assert outcomes == sorted(outcomes)
     assert outcomes.count(False) > 10
 
