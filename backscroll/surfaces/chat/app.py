@@ -249,6 +249,7 @@ class Chat:
                 else:
                     self._take(typed)
         finally:
+            self._attachments.clean()
             self._agent.close()
         self.show(Text(t("chat.goodbye", thread=self._thread.id[:8]), style="dim"))
 
@@ -291,7 +292,7 @@ class Chat:
                 case "unfold":
                     self.unfold()
                 case "clipboard":
-                    mark = f"{self._attachments.add(clipboard_image())} "
+                    mark = f"{self._attachments.add(clipboard_image(), own=True)} "
                     text, cursor = text[:cursor] + mark + text[cursor:], cursor + len(mark)
                 case "task_start":
                     taskbar.start_task(self)

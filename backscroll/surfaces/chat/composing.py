@@ -21,12 +21,21 @@ class Attachments:
 
     def __init__(self) -> None:
         self._files: dict[str, Path] = {}
+        self._own: set[Path] = set()
 
-    def add(self, path: Path) -> str:
-        """Keep a picture; gives the mark that stands for it in the text."""
+    def add(self, path: Path, *, own: bool = False) -> str:
+        """Keep a picture; gives the mark that stands for it in the text. `own`: a file that we made for it."""
         mark = f"[#{len(self._files) + 1} {path.name}]"
         self._files[mark] = path
+        if own:
+            self._own.add(path)
         return mark
+
+    def clean(self) -> None:
+        """Remove the files that we made: what was sent is in the record."""
+        for path in self._own:
+            path.unlink(missing_ok=True)
+        self._own.clear()
 
     def taken(self, text: str) -> list[Path]:
         """The pictures whose marks stand in a text; the others were taken back by deleting theirs."""
@@ -42,6 +51,7 @@ def message(talk: Talk, text: str, attachments: Attachments) -> Content:
     from backscroll.surfaces.chat.mention import with_mentions
 
     made = with_mentions(text, root=talk.root, thread=talk.thread, paths=attachments.taken(text))
+    attachments.clean()
     for note in made.notes:
         talk.show(Text(safe(note), style="dim"))
     return made.content
