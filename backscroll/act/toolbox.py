@@ -12,6 +12,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, cast, get_args, overload
 
@@ -76,7 +77,14 @@ def finished(value: object) -> object:
             return await value
 
         made: Coroutine[Any, Any, object] = waited()
-        return asyncio.run(made)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(made)
+        with ThreadPoolExecutor(
+            1, "tool"
+        ) as beside:  # this thread has a loop already, which must not wait for itself
+            return beside.submit(asyncio.run, made).result()
     return value
 
 

@@ -93,6 +93,11 @@ def test_an_async_function_runs_to_its_end(at: Bench) -> None:
     at.toolbox.add(later)
     assert at.call("later", text="now").text == "now"
 
+    async def inside() -> str:
+        return later.run(at.context(), {"text": "also where a loop runs"}).text
+
+    assert asyncio.run(inside()) == "also where a loop runs"
+
 
 def test_whatever_a_function_gives_becomes_text(at: Bench) -> None:
     @dataclass
