@@ -45,6 +45,8 @@ def rewind_slash(talk: Talk, rest: str) -> None:
         remark(talk, t("slash.nothing_done"))
         return
     what = _WHATS[chosen]
+    if what != "conversation":
+        room.look()  # what was changed by hand and nobody has seen yet belongs into the preview
     plan = room.rewind(turn, what, dry_run=True)
     if not plan.files and not plan.messages:
         remark(talk, t("slash.rewind_nothing"))
@@ -81,6 +83,7 @@ def _told(talk: Talk, made: Rewound) -> None:
 def _redo(talk: Talk, room: Workroom | None) -> None:
     if room is None:
         raise NotFound(t("slash.no_workroom"), hint=t("slash.no_workroom_undo"))
+    room.look()
     plan = room.redo(dry_run=True)
     preview(talk, plan)
     if _agreed(talk, plan):

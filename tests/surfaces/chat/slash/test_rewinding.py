@@ -120,6 +120,16 @@ def test_what_others_changed_is_named_before_it_is_run_over(coding: HandTalk) ->
     assert (coding.root / "notes.txt").read_text(encoding="utf-8") == "old\n"
 
 
+def test_a_file_that_nobody_has_seen_yet_is_named_too(coding: HandTalk) -> None:
+    """What was made by hand a moment ago stands in the preview, not in an error afterwards."""
+    (coding.root / "mine.txt").write_text("mine\n", encoding="utf-8")
+    coding.picks = ["files and conversation"]
+    said = coding.run("/rewind 1")
+    assert "mine.txt was changed by somebody else" in said
+    assert "nothing was changed" in said
+    assert (coding.root / "mine.txt").exists()
+
+
 def test_without_a_watched_folder_the_words_alone_go_back(talk: HandTalk) -> None:
     """And files are said not to be watched; one undo brings the words back."""
     talk.agent.workroom = None
