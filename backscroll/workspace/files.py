@@ -9,6 +9,7 @@ protected files (`guard`), devices and pipes (never opened), following links tha
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
 import re
@@ -308,6 +309,10 @@ class Files:
                 ends_open = not line.endswith(b"\n")
         if is_binary(start[:8192]):
             self._binary(spot, os.fstat(file).st_size)
+        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # its lines do not end in one byte
+            self._too_large(
+                spot, os.fstat(file).st_size, "only files up to the limit can be handled as a whole"
+            )
         total = number - (not ends_open)
         found = decoded(b"".join(pieces))
         text = found.text if found else b"".join(pieces).decode("utf-8", "replace")

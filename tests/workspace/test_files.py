@@ -318,6 +318,13 @@ def test_a_huge_binary_file_is_refused(root: Path) -> None:
         Files(root, largest=1000).read_text("big.bin", 1, 2)
 
 
+def test_a_huge_file_of_wide_characters_is_refused(root: Path) -> None:
+    """Its lines cannot be told by single bytes; half characters are not shown."""
+    (root / "wide.txt").write_bytes("\ufeff一\n二\n".encode("utf-16-le") * 500)
+    with pytest.raises(InvalidInput, match="too large"):
+        Files(root, largest=1000).read_text("wide.txt", 1, 2)
+
+
 def test_binary_is_refused_with_its_size(files: Files, root: Path) -> None:
     """A picture is no text."""
     (root / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
