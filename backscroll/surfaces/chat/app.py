@@ -31,6 +31,7 @@ from backscroll.surfaces.chat.player import Player
 from backscroll.surfaces.chat.starting import title_from
 from backscroll.surfaces.chat.status import Figures, counted, status_line
 from backscroll.surfaces.chat.tool_lines import Folds, unfolded
+from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.plain import one_line, safe
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.said import say
@@ -114,7 +115,11 @@ class Chat:
 
     def show(self, *what: RenderableType) -> None:
         """Print something between the turns; words are made safe, drawings are taken as they are."""
-        self._region.print(*(Text(safe(each)) if isinstance(each, str) else each for each in what))
+        self._region.print(*(self._wrapped(each) if isinstance(each, str) else each for each in what))
+
+    def _wrapped(self, words: str, style: str = "") -> Text:
+        """Words of ours in lines that fit, broken between Chinese characters too."""
+        return Text("\n".join(wrap(safe(words), max(20, self.width - 1))), style=style)
 
     def ask(self, question: str, *, initial: str = "", lines: bool = False) -> str | None:
         """A line (or, with `lines`, several) from the person; None where they turned away."""
@@ -227,7 +232,7 @@ class Chat:
 
     def _run(self) -> None:
         self.show(*heading.header(self))
-        self.show(*(Text(line, style="cyan") for line in self._hints.welcome(offline=self._agent.offline)))
+        self.show(*(self._wrapped(w, "cyan") for w in self._hints.welcome(offline=self._agent.offline)))
         try:
             self._offer_to_go_on()
             text, cursor = "", None
@@ -251,7 +256,7 @@ class Chat:
         finally:
             self._attachments.clean()
             self._agent.close()
-        self.show(Text(t("chat.goodbye", thread=self._thread.id[:8]), style="dim"))
+        self.show(self._wrapped(t("chat.goodbye", thread=self._thread.id[:8]), "dim"))
 
     def _take(self, typed: str) -> None:
         try:
@@ -277,7 +282,7 @@ class Chat:
         done = self.say(typed.strip("\n"))
         hint = self._hints.after_turn() if done is not None and done.end != "failed" else ""
         if hint:
-            self.show(Text(hint, style="cyan"), "")
+            self.show(self._wrapped(hint, "cyan"), "")
 
     def _read(self, text: str, cursor: int | None) -> str | Aside:
         if self._input is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from backscroll.surfaces.cli.cells import cut
+from backscroll.surfaces.cli.cells import cut, wrap
 from backscroll.surfaces.cli.conversation import title_of
 from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.i18n import count, t
@@ -32,8 +32,8 @@ def header(talk: Talk) -> list[Text]:
         Text(cut(who, room), style="yellow" if agent.offline else "green"),
     ]
     if agent.offline:
-        out.append(Text(cut(t("chat.offline_how"), room), style="dim"))
-    out.append(Text(cut(t("chat.header_help"), room), style="dim"))
+        out += [Text(line, style="dim") for line in wrap(t("chat.offline_how"), room)]
+    out += [Text(line, style="dim") for line in wrap(t("chat.header_help"), room)]
     if agent.rules.trouble:
         out.append(Text(cut(one_line(say(agent.rules.trouble)), room), style="red"))
     if info.messages:

@@ -110,7 +110,9 @@ class Folds:
         details = [(t("chat.arguments"), _arguments(arguments))] if arguments else []
         details.append((t("chat.result"), done.text))
         diff = done.change.diff if done.change is not None else ""
-        return self._keep(Fold(self._next, line, f"{done.tool} {begun}".strip(), tuple(details), diff))
+        return self._keep(
+            Fold(self._next, line, f"{done.tool} {_about(begun, done.tool)}".strip(), tuple(details), diff)
+        )
 
 
 def call_line(done: Called, begun: str, number: int, room: int) -> Text:
