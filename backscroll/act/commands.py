@@ -33,6 +33,7 @@ _SHOWN = 200_000  # characters that are shown while it runs; all that is kept is
 _TICK = 0.05
 _LINGER = 0.25  # seconds in which output may still come once the command has ended
 _PIECE = 65536
+_STRAYS = 5.0  # seconds in which what lost its warden has to be gone
 _MARK = "BACKSCROLL_COMMAND"
 _WARDEN = str(Path(__file__).with_name("warden.py"))
 #: Variables whose names look like secrets: a command does not get them.
@@ -363,15 +364,25 @@ class _Watch:
 
 
 def _end_strays(group: int | None, mark: bytes) -> None:
-    """End the group of a command that has no warden any more, and whatever else carries its mark."""
+    """End the group of a command that has no warden any more, and whatever else carries its mark; wait until it is gone."""
     if group is not None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGKILL)
+    end = time.monotonic() + _STRAYS
+    while (left := _marked(mark)) and time.monotonic() < end:
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def _marked(mark: bytes) -> list[int]:
+    """The living processes that carry a mark."""
+    found: list[int] = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            marked = mark in (folder / "environ").read_bytes().split(b"\0")
+            if mark in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
         except OSError:  # gone, or somebody else's
             continue
-        if marked:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(int(folder.name), signal.SIGKILL)
+    return found
