@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, cast
 
 from backscroll.act.companion_orders import Order, asks_for_help, order_of, usages
 from backscroll.act.companion_quotes import OFFLINE, answer, outcome, says, todos_of
+from backscroll.engine.tongue import language_of
 from backscroll.errors import CutShort
-from backscroll.formats.language import language_of
 from backscroll.llm.client import CallDelta, Done, Reply, Request, StreamEvent, TextDelta, Usage
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, ToolCall

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, cast
 
 from backscroll.act.companion_orders import Todo, asks_for_help, order_of, tables
 from backscroll.act.refusals import ACT
+from backscroll.engine.tongue import language_of, subject_words
 from backscroll.errors import BackscrollError
-from backscroll.formats.language import language_of
-from backscroll.recall.understand import understand
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -108,7 +107,7 @@ def _recalled(thread: Thread, text: str, language: str, own: set[Ref], scope: st
 
 
 def _searched(thread: Thread, text: str, language: str, own: set[Ref]) -> list[Quote]:
-    words = understand(text).words
+    words = subject_words(text)
     if not words:
         return []
     try:
@@ -138,8 +137,8 @@ def _searched(thread: Thread, text: str, language: str, own: set[Ref]) -> list[Q
 
 def _shares(question: str, text: str) -> bool:
     """True where a text has at least half of what a question is about."""
-    asked = set(understand(question).words)
-    return bool(asked) and 2 * len(asked & set(understand(text).words)) >= len(asked)
+    asked = set(subject_words(question))
+    return bool(asked) and 2 * len(asked & set(subject_words(text))) >= len(asked)
 
 
 def _own_talk(thread: Thread, question: Message | None) -> set[Ref]:

@@ -136,7 +136,7 @@ def _thread(engine: Engine, asked: _Asked, root: Path, words: str | None) -> Thr
 
 
 def _language(words: str) -> str:
-    from backscroll.formats.language import language_of
+    from backscroll.engine.tongue import language_of
 
     return language_of(words) or spoken()
 
