@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 from backscroll.act.acting import Hands
 from backscroll.act.approval import Rules
 from backscroll.act.asking import Asker
-from backscroll.act.happening import Began, Counted, Finished, Happening
+from backscroll.act.happening import Began, Counted, Finished, Happening, Noted
 from backscroll.act.instructing import system_text
 from backscroll.act.loop import Limits, Loop
 from backscroll.act.person import Nobody, Person
@@ -31,6 +31,7 @@ from backscroll.llm.client import Client
 from backscroll.llm.providers import Provider, chosen, client_for
 from backscroll.vocab.message import Content, ContentLike, Message
 from backscroll.vocab.part import Json, Text, ToolCall
+from backscroll.workspace.files import Files
 
 if TYPE_CHECKING:
     from backscroll.engine.changing import Workroom
@@ -79,6 +80,7 @@ class Agent:
         self._provider = _provider(thread, provider) if client is None else None
         self._model = model
         self._given = client is not None
+        self._first = True  # nothing was run yet
 
     def __enter__(self) -> Agent:
         return self
@@ -146,6 +148,8 @@ class Agent:
         """Say something, and get everything that happens as it happens. Without content: go on where it stopped."""
         self.stopping.clear()
         try:
+            mended = Files(self.root).recover() if self._first else []
+            self._first = False
             loop = self._loop()
         except BackscrollError as error:  # no key, say: what was said is kept all the same
             said = None if content is None else self.thread.append("user", content).id
@@ -154,6 +158,8 @@ class Agent:
                 "failed", error=error.message, hint=error.hint, message=said, exit_code=error.exit_code
             )
             return
+        for line in mended:  # edits that a crash interrupted, finished or taken back
+            yield Noted("recovered", line)
         yield from loop.events(content)
 
     def run(self, content: ContentLike, on: Callable[[Happening], None] | None = None) -> Finished:
