@@ -56,7 +56,6 @@ class _Version:
 
     key: int  # which change; OLDEST, UNSEEN
     hash: str
-    snapshot: str
     path: str
 
 
@@ -72,8 +71,15 @@ def blame(room: Workroom, path: str, line: int | None = None) -> list[Blamed]:
     if content is None:
         raise _nothing(room, path, now)
     versions = _versions(keeper, everything, path, now)
-    texts = [Version(str(v.key), keeper.read(v.snapshot, v.path) or b"") for v in versions]
-    origins = blame_lines([*texts[:-1], Version(str(versions[-1].key), content)])
+    told: list[Version] = []
+    gone = False  # what was before cannot be told any more, so it is older than all that can
+    for version in versions:
+        text = content if version is versions[-1] else keeper.content(version.hash)
+        if text is None:
+            told, gone = [], True
+        else:
+            told.append(Version(str(OLDEST if gone and not told else version.key), text))
+    origins = blame_lines(told)
     if line is not None and not 1 <= line <= len(origins):
         raise InvalidInput(f"{path} has no line {line}", hint=f"it has {len(origins)}")
     teller = _Teller(room.thread.engine, everything)
@@ -115,13 +121,13 @@ def _versions(keeper: Snapshots, everything: Sequence[Recorded], path: str, now:
         if file.before and (not stack or stack[-1].hash != file.before):
             # Nobody wrote down how it came to this; where nothing is known yet it was always so.
             old = file.old_path or file.path
-            push(_Version(UNSEEN if stack else OLDEST, file.before, one.change.before, old))
+            push(_Version(UNSEEN if stack else OLDEST, file.before, old))
         after = "" if file.action == "deleted" else file.after
-        push(_Version(number, after, one.change.after, file.path), returns=one.by == "rewind")
+        push(_Version(number, after, file.path), returns=one.by == "rewind")
     here = keeper.files(now).get(path, "")
     if not stack or stack[-1].hash != here:
-        push(_Version(UNSEEN if stack else OLDEST, here, now, path))
-    return [v for v in stack if v.hash and keeper.has(v.snapshot)] or [_Version(OLDEST, here, now, path)]
+        push(_Version(UNSEEN if stack else OLDEST, here, path))
+    return [v for v in stack if v.hash] or [_Version(OLDEST, here, path)]
 
 
 def _steps(

@@ -8,7 +8,7 @@ the turns. Refuses: building the commit, and telling the agent's lines from othe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from backscroll.vocab.change import FileChange
 if TYPE_CHECKING:
     from backscroll.engine.changing import Workroom
     from backscroll.workspace.commits import Delta
-    from backscroll.workspace.snapshots import Snapshots
+    from backscroll.workspace.snapshots import Entry, Snapshots
 
 THREAD, TURN, CHANGES = "Backscroll-Thread", "Backscroll-Turn", "Backscroll-Changes"
 _AGENT = ("tool", "turn", "rewind")
@@ -77,7 +77,9 @@ def commit(
                 hint="`backscroll changes` lists what was changed",
             )
         skipped: list[str] = []
-        deltas = [d for c in chosen for d in _deltas(room.keeper, c.one, skipped)]
+        _still_kept(room.keeper.has(chosen[-1].one.change.after))
+        kinds = room.keeper.entries(chosen[-1].one.change.after)
+        deltas = [d for c in chosen for d in _deltas(room.keeper, c.one, kinds, skipped)]
         turns = tuple(sorted({c.turn for c in chosen if c.turn}))
         done = commits.commit(
             room.root,
@@ -123,34 +125,37 @@ def _held(room: Workroom) -> set[str]:
     return set(_NAME.findall(ran.text)) if ran.code == 0 else set()
 
 
-def _deltas(keeper: Snapshots, one: Recorded, skipped: list[str]) -> Iterator[Delta]:
+def _deltas(
+    keeper: Snapshots, one: Recorded, kinds: Mapping[str, Entry], skipped: list[str]
+) -> Iterator[Delta]:
     """A change file by file, with the contents on both sides; a rename is a file that goes and one that comes."""
     from backscroll.workspace.commits import Delta
 
     change = one.change
-    if not (keeper.has(change.before) and keeper.has(change.after)):
+    files: Sequence[FileChange] = change.files
+    if not one.whole:
+        _still_kept(keeper.has(change.before) and keeper.has(change.after))
+        files = keeper.compare(change.before, change.after)
+    for file in files:
+        if not file.kept:
+            skipped.append(file.path)
+            continue
+        was, now = (keeper.content(name) if name else None for name in (file.before, file.after))
+        _still_kept((was is not None or not file.before) and (now is not None or not file.after))
+        if file.old_path and file.old_path != file.path:
+            yield Delta(file.old_path, was, None)
+            was = None
+        # How a file ends up (a link, one that may be run) is what counts, not what it was in between.
+        last = kinds.get(file.path)
+        yield Delta(file.path, was, now, None if now is None or last is None else last.kind)
+
+
+def _still_kept(kept: bool) -> None:
+    if not kept:
         raise NotFound(
             "the contents of an earlier change are not kept any more",
             hint="commit by hand with git; later changes can be committed again",
         )
-    files: Sequence[FileChange] = change.files
-    if not one.whole:
-        files = keeper.compare(change.before, change.after)
-    before, after = keeper.entries(change.before), keeper.entries(change.after)
-    for file in files:
-        old = file.old_path or file.path
-        there = before.get(old) if file.action != "added" else None
-        here = after.get(file.path) if file.action != "deleted" else None
-        if (there is not None and not there.kept) or (here is not None and not here.kept):
-            skipped.append(file.path)
-            continue
-        was = None if there is None else keeper.read(change.before, old)
-        now = None if here is None else keeper.read(change.after, file.path)
-        kind = None if here is None else here.kind
-        if old != file.path:
-            yield Delta(old, was, None)
-            was = None
-        yield Delta(file.path, was, now, kind)
 
 
 # -- the message -------------------------------------------------------------------------------------------------

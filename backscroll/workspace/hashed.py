@@ -153,7 +153,11 @@ class Hashed:
 
     def holds(self, name: str) -> bool:
         """True where the content with this hash is kept by some snapshot."""
-        return bool(_NAME.fullmatch(name)) and self._contents.read(name) is not None
+        return self.content(name) is not None
+
+    def content(self, name: str) -> bytes | None:
+        """A content by its hash; None where it is not kept."""
+        return self._contents.read(name) if _NAME.fullmatch(name) else None
 
     def name(self, data: bytes) -> str:
         """The hash that this keeper gives to a content: SHA-256."""

@@ -152,7 +152,11 @@ class Shadow:
 
     def holds(self, name: str) -> bool:
         """True where the content with this hash is kept by some snapshot."""
-        return bool(_NAME.fullmatch(name)) and self._objects.read(name) is not None
+        return self.content(name) is not None
+
+    def content(self, name: str) -> bytes | None:
+        """A content by its hash; None where it is not kept."""
+        return self._objects.read(name) if _NAME.fullmatch(name) else None
 
     def name(self, data: bytes) -> str:
         """The hash that this keeper gives to a content: git's own."""

@@ -191,3 +191,13 @@ def test_odd_bytes(desk: Desk) -> None:
     assert [b.turn for b in desk.room.blame("a.txt")] == [1, 1]
     desk.edit("empty.txt", b"")
     assert desk.room.blame("empty.txt") == []
+
+
+def test_contents_that_are_not_kept_any_more(desk: Desk) -> None:
+    """After the snapshots were dropped, nobody is blamed for what cannot be told apart; what comes later is told."""
+    desk.turn("one", a__py="1\n")
+    desk.turn("two", a__py="1\n2\n")
+    desk.room.forget_snapshots()
+    assert turns(desk.room.blame("a.py")) == [("1", None), ("2", None)]
+    desk.turn("three", a__py="1\n2\n3\n")
+    assert turns(desk.room.blame("a.py")) == [("1", None), ("2", None), ("3", 3)]
