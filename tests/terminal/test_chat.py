@@ -273,6 +273,14 @@ def test_alt_keys_reach_the_task_bar(desk: Desk) -> None:
     terminal.wait_for("Title of the new task")
     terminal.type(ESCAPE)
     terminal.wait_for("no task", READY, gone="Title of the new task")
+    terminal.type("\x1bc")
+    shown = terminal.wait_for("No task is being worked on", READY)
+    terminal.type("\x1bi")
+    wait_until(
+        lambda: (
+            terminal.screen().count("No task is being worked on") > shown.count("No task is being worked on")
+        )
+    )
 
 
 def test_several_lines(desk: Desk) -> None:
@@ -418,6 +426,23 @@ def test_a_failing_service_is_said_and_the_chat_goes_on(desk: Desk) -> None:
     terminal.wait_for("That did not work", READY)
     terminal.enter("once more")
     terminal.wait_for("Better now.", READY)
+
+
+def test_a_busy_service_and_a_cut_stream(desk: Desk) -> None:
+    """Both are tried again by themselves, it is said, and half an answer does not stay as if it were one."""
+    from backscroll.llm.scripted.scenario import Fault
+
+    desk.model(
+        Line(fault=Fault(429, "slow down", retry_after=0.1), times=1),
+        Line(text="Half of the answer came.", chunk=6, cut_after=4, times=1),
+        Line(text="The whole answer."),
+    )
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("hello")
+    shown = terminal.wait_for("The whole answer.", READY)
+    assert shown.count("Half of") == 0
+    assert shown.count("begins again") == 2
 
 
 def wait_until(there: object, patience: float = 30.0) -> None:

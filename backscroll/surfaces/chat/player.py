@@ -39,7 +39,7 @@ from backscroll.surfaces.chat.tool_lines import (
 )
 from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.plain import one_line, safe
-from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.i18n import count, find, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _THINKING = 3  # lines of thinking that are shown while it lasts
 _WIDEST = 110  # cells of running text: longer lines are hard to read
 #: What came of an answer is not valid any more, and comes again from the beginning.
-_AGAIN = {"retry", "cut", "overflow"}
+_AGAIN = {"again", "retry", "cut", "overflow"}
 
 
 class Player:
@@ -160,12 +160,15 @@ class Player:
             self._note(count("chat.recalled", happening.recalled))
 
     def _noted(self, happening: Noted) -> None:
-        kind, text = happening.kind, happening.text
-        if kind in _AGAIN and self._stream.open is not None:
+        kind, text = happening.kind, one_line(say(happening.text))
+        if kind in _AGAIN:
             self._stream.drop()
+            self._forming.clear()
             self._committed, self._relieved, self._width = 0, 0, 0
         self._end_text()
-        self._note(one_line(say(text)), "yellow" if kind in {*_AGAIN, "limit"} else "dim")
+        words = find(f"chat.noted_{kind}")
+        said = text if words is None else words.format_map({"text": text})
+        self._note(said, "yellow" if kind in {*_AGAIN, "limit"} else "dim")
 
     def _finish(self, done: Finished) -> None:
         self._end_text()
