@@ -451,11 +451,8 @@ def test_offline_orders_are_carried_out(cli: Cli) -> None:
         (("   ",), 2),
     ],
 )
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_wrong_use_is_refused_with_a_hint(
-    cli: Cli, arguments: tuple[str, ...], code: int, language: str
-) -> None:
-    done = cli("--lang", language, "run", *arguments)
+def test_wrong_use_is_refused_with_a_hint(cli: Cli, arguments: tuple[str, ...], code: int) -> None:
+    done = cli("run", *arguments)
     assert done.code == code, done.err
     assert "Traceback" not in done.err
     assert done.out == ""
