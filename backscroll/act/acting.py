@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _TOUCHING = frozenset({"write", "command", "network"})
 #: Effects that cannot get into each other's way.
 _LOOKING = frozenset({"none", "read"})
+# (A `SimpleQueue` would be lighter, but a signal that comes while it waits can leave it waiting for good.)
 _SECONDS = 0.05  # between two looks at what a tool at work has printed
 NOT_RUN = "was not run: the person stopped the run first"
 
@@ -96,7 +97,7 @@ class Hands:
     ) -> Generator[Happening, None, End | None]:
         """Answer every call; gives how the run ends, where a tool ends it."""
         waiting = list(calls)
-        heard: queue.SimpleQueue[Output] = queue.SimpleQueue()
+        heard: queue.Queue[Output] = queue.Queue()
         ends: End | None = None
         try:
             due = yield from self._allowed(calls, waiting, heard)
@@ -112,7 +113,7 @@ class Hands:
         return ends
 
     def _allowed(
-        self, calls: Sequence[ToolCall], waiting: list[ToolCall], heard: queue.SimpleQueue[Output]
+        self, calls: Sequence[ToolCall], waiting: list[ToolCall], heard: queue.Queue[Output]
     ) -> Generator[Happening, None, list[_Due]]:
         """Which calls may be carried out; those that may not, or cannot, are answered here."""
         proposals: list[Proposal] = []
@@ -138,8 +139,9 @@ class Hands:
     def _refused(
         self, call: ToolCall, proposal: Proposal, decision: Decision, waiting: list[ToolCall]
     ) -> Called:
+        language = self.thread.info.language
         text = refusal_text(
-            call.name, decision.reason, proposal.refused_before, language=self.thread.info.language
+            call.name, decision.reason, proposal.refused_before, language=language, by=decision.by
         )
         facts = {
             "refused": decision.reason,
@@ -158,7 +160,7 @@ class Hands:
         batch: Sequence[_Due],
         waiting: list[ToolCall],
         carrier: Ref | None,
-        heard: queue.SimpleQueue[Output],
+        heard: queue.Queue[Output],
     ) -> Generator[Happening, None, End | None]:
         """Calls that run side by side; one alone where it may change something."""
         ends: End | None = None
@@ -183,7 +185,7 @@ class Hands:
         return ends
 
     def _side_by_side(
-        self, batch: Sequence[_Due], heard: queue.SimpleQueue[Output]
+        self, batch: Sequence[_Due], heard: queue.Queue[Output]
     ) -> Generator[Happening, None, list[ToolOutput]]:
         """Run calls in threads of their own and hand on what they print; a stop is waited out, so that each has its result."""
         outputs: dict[str, ToolOutput] = {}
@@ -253,7 +255,7 @@ class _Shown:
     """Where the output of one call goes while it runs."""
 
     call_id: str
-    heard: queue.SimpleQueue[Output]
+    heard: queue.Queue[Output]
 
     def __call__(self, text: str) -> None:
         self.heard.put(Output(self.call_id, text))
@@ -270,7 +272,7 @@ def _batches(due: Sequence[_Due]) -> list[list[_Due]]:
     return out
 
 
-def _printed(heard: queue.SimpleQueue[Output], seconds: float) -> Generator[Output]:
+def _printed(heard: queue.Queue[Output], seconds: float) -> Generator[Output]:
     """What has been printed; waits a moment for the first of it."""
     try:
         yield heard.get(timeout=seconds) if seconds else heard.get_nowait()

@@ -34,6 +34,7 @@ from backscroll.vocab.part import Json, Text, ToolCall
 from backscroll.workspace.files import Files
 
 if TYPE_CHECKING:
+    from backscroll.act.mcp_client import Connected
     from backscroll.engine.changing import Workroom
     from backscroll.engine.thread import Thread
 
@@ -81,6 +82,8 @@ class Agent:
         self._model = model
         self._given = client is not None
         self._first = True  # nothing was run yet
+        self._standard = standard
+        self._mcp: Connected | None = None
 
     def __enter__(self) -> Agent:
         return self
@@ -132,6 +135,8 @@ class Agent:
     def close(self) -> None:
         """Let go of connections and of what tools hold."""
         self._let_go()
+        if self._mcp is not None:
+            self._mcp.close()
         for tool in self.toolbox:
             close = getattr(tool, "close", None)
             if callable(close):
@@ -148,8 +153,7 @@ class Agent:
         """Say something, and get everything that happens as it happens. Without content: go on where it stopped."""
         self.stopping.clear()
         try:
-            mended = Files(self.root).recover() if self._first else []
-            self._first = False
+            notes = self._begin() if self._first else []
             loop = self._loop()
         except BackscrollError as error:  # no key, say: what was said is kept all the same
             said = None if content is None else self.thread.append("user", content).id
@@ -158,8 +162,7 @@ class Agent:
                 "failed", error=error.message, hint=error.hint, message=said, exit_code=error.exit_code
             )
             return
-        for line in mended:  # edits that a crash interrupted, finished or taken back
-            yield Noted("recovered", line)
+        yield from notes
         yield from loop.events(content)
 
     def run(self, content: ContentLike, on: Callable[[Happening], None] | None = None) -> Finished:
@@ -270,6 +273,19 @@ class Agent:
 
     # -- parts -----------------------------------------------------------------------------------------------
 
+    def _begin(self) -> list[Noted]:
+        """Before the first run: edits that a crash interrupted are finished or taken back, and servers with tools are started."""
+        self._first = False
+        notes = [Noted("recovered", line) for line in Files(self.root).recover()]
+        if self._standard:
+            from backscroll.act.mcp_client import connect
+
+            self._mcp = connect(self.root)
+            for tool in self._mcp.tools:
+                self.toolbox.add(tool)
+            notes += [Noted("mcp", problem) for problem in self._mcp.problems]
+        return notes
+
     def _loop(self) -> Loop:
         settings = self.thread.engine.settings
         client = self.client()
@@ -297,7 +313,12 @@ class Agent:
         settings = self.thread.engine.settings
         if self.budget or settings.budget:
             return self.budget or settings.budget
-        return None if self.model else _WINDOW
+        if not self.model:
+            return _WINDOW
+        from backscroll.engine.costing import window_of
+
+        window = window_of(self.thread.engine, self.model)
+        return None if window.known else max(_WINDOW, window.tokens)
 
     def _hands(self, *, unasked: bool = False) -> Hands:
         settings = self.thread.engine.settings

@@ -44,6 +44,7 @@ _FREE = frozenset({"none", "read", "ask"})
 _FREE_ANYWAY = frozenset({"none", "ask"})
 _HARMLESS: Rank = (0, 0)
 _NO_FOLDER = ("", ".", "./", None)
+CROPPER = "smart_context_cropper"
 UNDECIDED = "no decision was made on this call"
 OWN_FILE = "the file of permissions is the person's own; ask them to change it"
 
@@ -157,7 +158,7 @@ class Rules:
             )
             return None if unsure else Decision(True, by="policy")
         unheard = proposal.refused_before is None and not proposal.preview.warnings and not matter.doubt
-        if self.mode == "edits" and proposal.effect == "write" and unheard:
+        if self.mode == "edits" and unheard and (proposal.effect == "write" or _willing(proposal)):
             return Decision(True, by="policy")
         return None
 
@@ -241,3 +242,8 @@ def _remembered(rules: Rules, proposal: Proposal, answer: Decision) -> Decision:
             return Decision(answer.allowed, answer.reason, by=answer.by)
         return session
     return answer
+
+
+def _willing(proposal: Proposal) -> bool:
+    """True for a crop that asks to go ahead (`need_user_approve` false): it changes what prompts show, and can be undone."""
+    return proposal.tool == CROPPER and proposal.arguments.get("need_user_approve") is False

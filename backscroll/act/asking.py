@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 #: Of the prompt that a model found too long, so much is kept in the next try.
 _SMALLER = 0.7
+_SAFE = 0.95  # … and so much of a window that it names: others count tokens in other ways
 _LEAST = 2_000  # tokens under which no smaller budget is tried
 
 
@@ -109,6 +110,9 @@ class Asker:
         except ContextOverflow as error:
             took = prompt.receipt.tokens + prompt.receipt.tools
             smaller = int(took * _SMALLER) + prompt.receipt.reserve
+            window = error.facts.get("window")  # where the service says how much it takes
+            if isinstance(window, int) and window < prompt.receipt.budget:
+                smaller = int(window * _SAFE)
             if smaller < _LEAST:
                 raise
             yield Noted("overflow", error.message)
@@ -129,6 +133,7 @@ class Asker:
             asked = stream_with_retries(self.client, self._request(prompt), self._patience, self._failed)
             stream = cast("Generator[StreamEvent]", asked)
             with self.stop.telling(self.client.abort), closing(stream):
+                self.stop.check()  # before there is anything to abort
                 for event in stream:
                     self.stop.check()
                     match event:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import backscroll
 from backscroll import Agent
-from backscroll.act.happening import Called, Finished, Said
+from backscroll.act.happening import Called, Finished, Noted, Said
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.llm.scripted import Line
 from tests.act.scripted_agent import call, stage
@@ -153,3 +154,31 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
             Agent(engine.create("x"), root=tmp_path / "gone")
         with pytest.raises(NotFound):
             Agent(engine.create("y"), root=tmp_path, provider="unknown")
+
+
+def test_servers_of_the_configuration_lend_their_tools(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table [mcp.NAME]: its tools are offered to the model, a call reaches the server, and a server that is not there is told."""
+    script = tmp_path / "server.py"
+    script.write_text(
+        "from mcp.server.mcpserver import MCPServer\n"
+        "server = MCPServer('weather', log_level='ERROR')\n"
+        "@server.tool()\n"
+        "def forecast(city: str) -> str:\n"
+        "    'The weather of tomorrow.'\n"
+        "    return f'rain in {city}'\n"
+        "server.run('stdio')\n",
+        encoding="utf-8",
+    )
+    config = tmp_path / "config.toml"
+    config.write_text(
+        f'[mcp.weather]\ncommand = "{sys.executable}"\nargs = ["{script}"]\n[mcp.gone]\ncommand = "no-such-program"\n',
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("BACKSCROLL_CONFIG", str(config))
+    with stage(tmp_path, call("weather__forecast", city="Oslo"), "take an umbrella") as on:
+        seen = on.say("what will it be like?")
+        assert [p.tool for p in on.person.asked[0]] == ["weather__forecast"]
+        assert any(isinstance(s, Called) and "rain in Oslo" in s.text for s in seen)
+        assert any(isinstance(s, Noted) and s.kind == "mcp" and "no-such-program" in s.text for s in seen)

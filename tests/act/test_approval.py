@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -374,3 +375,18 @@ def test_wildcards_mean_what_they_say(pattern: str, text: str) -> None:
         return bool(s) and p[0] in ("?", s[0]) and slow(p[1:], s[1:])
 
     assert wild(pattern, text) is slow(pattern, text)
+
+
+def test_a_crop_that_asks_to_go_ahead_may_where_edits_may() -> None:
+    """`need_user_approve` false is heard in the mode `edits` alone; by default, and in the mode `ask`, the person decides."""
+
+    def crop(**more: object) -> Proposal:
+        return Proposal(
+            "c", "smart_context_cropper", "memory", {"crop_direction": "top", **more}, Preview("crop")
+        )
+
+    assert Rules("edits", file=Path(os.devnull)).verdict(crop()) is None
+    allowed = Rules("edits", file=Path(os.devnull)).verdict(crop(need_user_approve=False))
+    assert allowed is not None
+    assert allowed.allowed
+    assert Rules("ask", file=Path(os.devnull)).verdict(crop(need_user_approve=False)) is None
