@@ -1,8 +1,8 @@
 """Ignore files, read as git reads them, without git.
 
-Owns patterns (`*`, `**`, `?`, classes, a slash at either end, `!`, escapes) and which of many ignore files has the last word: the
-deepest, and in it the last line that fits. Git itself is not asked: what a repository configures can make it run programs, and
-looking at files must run nothing. Refuses: walking (`listing`), and what is inside an ignored folder. After: `listing`, `searching`.
+Owns which of many ignore files has the last word: the deepest, and in it the last line that fits; and patterns as a person writes them
+to pick files. Git itself is not asked: what a repository configures can make it run programs, and looking at files must run nothing.
+Refuses: what one pattern means (`patterns`), walking (`listing`), and what is inside an ignored folder. After: `listing`, `searching`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+
+from backscroll.workspace.patterns import parse_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,102 +62,11 @@ def read_rules(text: str) -> tuple[Rule, ...]:
 
 
 def _rule(line: str) -> Rule | None:
-    if line.startswith("#"):
+    found = parse_line(line)
+    if found is None:
         return None
-    pattern = _without_end(line)
-    negated = pattern.startswith("!")
-    pattern = pattern[negated:]
-    folders_only = pattern.endswith("/")
-    pattern = pattern[: len(pattern) - folders_only]
-    anchored = "/" in pattern
-    pattern = pattern.removeprefix("/")
-    if not pattern:
-        return None
-    try:
-        fits = re.compile(("" if anchored else "(?:.*/)?") + _translated(pattern) + r"\Z", re.DOTALL)
-    except re.error:
-        return None  # git, too, lets a broken class fit nothing
-    return Rule(fits, negated, folders_only)
-
-
-def _without_end(line: str) -> str:
-    """Without spaces at the end, unless the last one is escaped."""
-    bare = line.rstrip(" ")
-    escapes = len(bare) - len(bare.rstrip("\\"))
-    return f"{bare} " if escapes % 2 and bare != line else bare
-
-
-def _translated(pattern: str) -> str:
-    out, at = list[str](), 0
-    while at < len(pattern):
-        c = pattern[at]
-        if c == "*":
-            at, piece = _stars(pattern, at)
-            out.append(piece)
-            continue
-        if c == "?":
-            out.append("[^/]")
-        elif c == "[":
-            at, piece = _class(pattern, at)
-            out.append(piece)
-            continue
-        elif c == "\\":
-            at += 1
-            if at == len(pattern):
-                raise re.error("nothing is escaped")
-            out.append(re.escape(pattern[at]))
-        else:
-            out.append(re.escape(c))
-        at += 1
-    return "".join(out)
-
-
-def _stars(pattern: str, at: int) -> tuple[int, str]:
-    """One star stays within a name; two between slashes are any folders."""
-    end = at
-    while end < len(pattern) and pattern[end] == "*":
-        end += 1
-    opens = at == 0 or pattern[at - 1] == "/"
-    if end - at == 2 and opens:
-        if pattern[end : end + 1] == "/":
-            return end + 1, "(?:.*/)?"
-        if end == len(pattern):
-            return end, ".+" if at else ".*"
-    return end, "[^/]*"
-
-
-def _class(pattern: str, at: int) -> tuple[int, str]:
-    """A class of characters, which never fits a slash."""
-    end = at + 1
-    negated = pattern[end : end + 1] in ("!", "^")
-    end += negated
-    first, body = end, list[str]()
-    while end < len(pattern) and (pattern[end] != "]" or end == first):
-        if pattern.startswith("[:", end) and (close := pattern.find(":]", end)) > 0:
-            body.append(_NAMED.get(pattern[end + 2 : close], ""))
-            end = close + 2
-            continue
-        if pattern[end] == "\\" and end + 1 < len(pattern):
-            end += 1
-            body.append(re.escape(pattern[end]))
-        else:
-            body.append("-" if pattern[end] == "-" else re.escape(pattern[end]))
-        end += 1
-    if end >= len(pattern):
-        raise re.error("a class has no end")
-    return end + 1, f"(?!/)[{'^' if negated else ''}{''.join(body)}]"
-
-
-_NAMED = {
-    "alpha": "a-zA-Z",
-    "digit": "0-9",
-    "alnum": "a-zA-Z0-9",
-    "upper": "A-Z",
-    "lower": "a-z",
-    "space": r"\s",
-    "punct": r"!-/:-@\[-`{-~",
-    "xdigit": "0-9a-fA-F",
-}
+    anywhere = "" if found.anchored else "(?:.*/)?"
+    return Rule(re.compile(f"{anywhere}{found.expression}\\Z", re.DOTALL), found.negated, found.only_folders)
 
 
 class Chosen:

@@ -1,8 +1,9 @@
-"""Patterns that say which files count in snapshots: those of ignore files, and of one's own.
+"""Patterns that say which files count: those of ignore files, and of one's own.
 
 Owns the meaning of patterns (`*.log`, `build/`, `!keep.log`, `docs/**`), of one ignore file and of several that stand above each
 other. Refuses: reading a folder (`workspace/looking`). Written here and not left to git, because the same files must count
-where there is no git; tests hold it against the real one (a `?` is one character here, and one byte there). Before: nothing. After: `workspace/looking`.
+where there is no git; tests hold it against the real one (a `?` is one character here, and one byte there). After: `workspace/looking` (snapshots), `workspace/ignoring`
+(listing and searching).
 """
 
 from __future__ import annotations
@@ -68,9 +69,9 @@ def parse_rules(text: str) -> Rules:
 
 def rules_of(lines: Iterable[str]) -> Rules:
     """The same from its lines."""
-    groups: list[tuple[bool, list[_Line]]] = []
+    groups: list[tuple[bool, list[PatternLine]]] = []
     for line in lines:
-        parsed = _parse_line(line)
+        parsed = parse_line(line)
         if parsed is None:
             continue
         if not groups or groups[-1][0] != parsed.negated:
@@ -79,7 +80,7 @@ def rules_of(lines: Iterable[str]) -> Rules:
     return Rules(tuple(_grouped(negated, some) for negated, some in reversed(groups)))
 
 
-def _grouped(negated: bool, lines: Sequence[_Line]) -> _Group:
+def _grouped(negated: bool, lines: Sequence[PatternLine]) -> _Group:
     return _Group(
         negated,
         _any_of(line.expression for line in lines if not line.anchored and not line.only_folders),
@@ -107,7 +108,7 @@ def _any_of(expressions: Iterable[str]) -> re.Pattern[str] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class PatternLine:
     """One line of an ignore file."""
 
     negated: bool
@@ -116,7 +117,7 @@ class _Line:
     expression: str
 
 
-def _parse_line(line: str) -> _Line | None:
+def parse_line(line: str) -> PatternLine | None:
     """A line taken apart; None where it holds no pattern that could ever fit."""
     line = line.removesuffix("\r")
     if line.startswith("#") or len(line) > _LONGEST_PATTERN:
@@ -135,7 +136,7 @@ def _parse_line(line: str) -> _Line | None:
     expression = _expression(line)
     if expression is None:
         return None
-    return _Line(negated, anchored, only_folders, expression)
+    return PatternLine(negated, anchored, only_folders, expression)
 
 
 def _without_trailing_spaces(line: str) -> str:
