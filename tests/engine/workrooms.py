@@ -21,8 +21,10 @@ class Desk:
         self.root.mkdir(exist_ok=True)
         self.home = folder / "shadow"
         self.git = git
-        self.engine = thread.engine if thread else backscroll.open(folder / "store.db")
-        self.thread = thread or self.engine.create("Work", metadata={"workspace": str(self.root)})
+        # A thread without messages counts as false: ask whether there is one.
+        self.engine = backscroll.open(folder / "store.db") if thread is None else thread.engine
+        about = {"workspace": str(self.root)}
+        self.thread = self.engine.create("Work", metadata=about) if thread is None else thread
         self.room = self.opened()
 
     def opened(self) -> Workroom:
