@@ -23,7 +23,7 @@ from backscroll.act.refusals import fingerprint, refusal_text, refused_before
 from backscroll.act.stopping import Stop, Stopped
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import Toolbox
-from backscroll.engine.replying import mark_at_work, record_result
+from backscroll.engine.replying import mark_at_work, record_result, unanswered
 from backscroll.errors import BackscrollError
 from backscroll.vocab.change import Cause, CodeChange
 from backscroll.vocab.ids import Ref
@@ -39,7 +39,9 @@ _TOUCHING = frozenset({"write", "command", "network"})
 _LOOKING = frozenset({"none", "read"})
 # (A `SimpleQueue` would be lighter, but a signal that comes while it waits can leave it waiting for good.)
 _SECONDS = 0.05  # between two looks at what a tool at work has printed
+_GRACE = 6.0  # seconds that calls at work have to end, once a run is left in the middle
 NOT_RUN = "was not run: the person stopped the run first"
+BROKEN_OFF = "stopped by the person before it was done; whether and how far it took effect is not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,21 @@ class _Due:
         return "none" if self.prepared.tool is None else self.prepared.tool.effect
 
 
+@dataclass(slots=True)
+class _Work:
+    """Calls that have begun, and what has come of them so far."""
+
+    batch: Sequence[_Due]
+    before: str  # the files, before they began
+    outputs: dict[str, ToolOutput] = field(default_factory=dict[str, ToolOutput])
+    threads: list[threading.Thread] = field(default_factory=list[threading.Thread])
+
+    @property
+    def touching(self) -> bool:
+        """True where files may be other ones afterwards."""
+        return self.batch[0].effect in _TOUCHING
+
+
 @dataclass
 class Hands:
     """What an agent acts with."""
@@ -76,6 +93,7 @@ class Hands:
     unasked: bool = False  # the person gave the order themselves
     result: str = ""  # of the tool that ended the run
     notes: list[Noted] = field(default_factory=list[Noted])  # to be told at the next occasion
+    _work: _Work | None = None  # what goes on at this moment
 
     def context(self, call_id: str, show: Callable[[str], None]) -> ToolContext:
         """What a tool gets to work with."""
@@ -107,10 +125,27 @@ class Hands:
                 ends = ends or ended
         except (Stopped, KeyboardInterrupt, GeneratorExit):
             self.stop.throw()
-            for call in waiting:
-                self._record(call, ToolOutput(f"[{call.name}] {NOT_RUN}", True), {})
+            self._broken_off(waiting, carrier)
             raise
         return ends
+
+    def _broken_off(self, waiting: Sequence[ToolCall], carrier: Ref | None) -> None:
+        """Answer what is still open when a run is left in the middle, truly: what has ended, had begun, or was never begun."""
+        work, self._work = self._work, None
+        begun: set[str] = set()
+        if work is not None:
+            begun = {due.call.id for due in work.batch}
+            for thread in work.threads:
+                thread.join(_GRACE)
+            if work.touching:
+                self._changed(work.before, work.batch[0], carrier)
+        left = {call.id for call in unanswered(self.thread)[1]}
+        for call in waiting:
+            if call.id in left:  # the interrupt may have come just after its result was written down
+                known = None if work is None else work.outputs.get(call.id)
+                why = BROKEN_OFF if call.id in begun else NOT_RUN
+                output = known or ToolOutput(f"[{call.name}] {why}", True)
+                self._record(call, output, {"line": output.line} if output.line else {})
 
     def _allowed(
         self, calls: Sequence[ToolCall], waiting: list[ToolCall], heard: queue.Queue[Output]
@@ -171,41 +206,38 @@ class Hands:
         before = self._looked() if touching else ""
         if first.effect not in _LOOKING:
             mark_at_work(self.thread, first.call, before)
+        work = self._work = _Work(batch, before)
         if first.effect == "ask":
             # The person is asked where the run is, not in a thread beside it.
-            outputs = [run(first.prepared, first.context)]
+            work.outputs[first.call.id] = run(first.prepared, first.context)
         else:
-            outputs = yield from self._side_by_side(batch, heard)
-        for due, output in zip(batch, outputs, strict=True):
+            yield from self._side_by_side(work, heard)
+        for due in batch:
+            output = work.outputs.get(due.call.id)
+            output = output or ToolOutput(f"[{due.call.name}] ended without a result", True)
             change = self._changed(before, due, carrier) if touching else None
             yield self._answered(due.call, output, waiting, change)
             if output.ends is not None:
                 ends, self.result = output.ends, str(output.facts.get("result", output.text))
+        self._work = None
         yield from self._told()
         return ends
 
-    def _side_by_side(
-        self, batch: Sequence[_Due], heard: queue.Queue[Output]
-    ) -> Generator[Happening, None, list[ToolOutput]]:
+    def _side_by_side(self, work: _Work, heard: queue.Queue[Output]) -> Generator[Happening]:
         """Run calls in threads of their own and hand on what they print; a stop is waited out, so that each has its result."""
-        outputs: dict[str, ToolOutput] = {}
 
-        def work(due: _Due) -> None:
-            outputs[due.call.id] = run(due.prepared, due.context)
+        def carry(due: _Due) -> None:
+            work.outputs[due.call.id] = run(due.prepared, due.context)
 
-        threads = [threading.Thread(target=work, args=(due,), daemon=True) for due in batch]
-        for thread in threads:
+        work.threads = [threading.Thread(target=carry, args=(due,), daemon=True) for due in work.batch]
+        for thread in work.threads:
             thread.start()
-        while any(t.is_alive() for t in threads):
+        while any(t.is_alive() for t in work.threads):
             try:
                 yield from _printed(heard, _SECONDS)
             except KeyboardInterrupt:
                 self.stop.throw()
         yield from _printed(heard, 0)
-        return [
-            outputs.get(d.call.id) or ToolOutput(f"[{d.call.name}] ended without a result", True)
-            for d in batch
-        ]
 
     # -- writing down ----------------------------------------------------------------------------------------
 

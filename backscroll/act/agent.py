@@ -19,7 +19,7 @@ from backscroll.act.approval import Rules
 from backscroll.act.asking import Asker
 from backscroll.act.happening import Began, Counted, Finished, Happening, Noted
 from backscroll.act.instructing import system_text
-from backscroll.act.loop import Limits, Loop
+from backscroll.act.loop import Limits, Loop, answer_open
 from backscroll.act.person import Nobody, Person
 from backscroll.act.stopping import Stop
 from backscroll.act.tool import Tools
@@ -235,10 +235,12 @@ class Agent:
     def command(self, line: str) -> Iterator[Happening]:
         """A command of the person's own: carried out unasked, recorded, and seen by the model at its next step."""
         self.stopping.clear()
+        hands = self._hands(unasked=True)
+        yield from answer_open(hands)
         call = ToolCall(f"person_{self.thread.head + 1}", "run_command", {"command": line})
         content = Content((Text(_BY_PERSON), call), metadata={"act": {"by": "person"}})
         carrier = self.thread.as_actor(AGENT).append("assistant", content).id
-        yield from self._hands(unasked=True).carry_out([call], carrier)
+        yield from hands.carry_out([call], carrier)
 
     def stop(self) -> None:
         """Stop what is going on, from any thread or signal handler; what was said and done so far is kept."""

@@ -76,7 +76,7 @@ class Loop:
             yield self._finished("failed", error)
 
     def _begun(self, content: ContentLike) -> Generator[Happening, None, End | None]:
-        yield from self._answer_the_rest(LEFT_BEHIND)
+        yield from answer_open(self.hands)
         self._look()
         self.last = self.opening = self.thread.append("user", content).id
         self._where()
@@ -90,11 +90,8 @@ class Loop:
         yield Began(None, resumed=True)
         if newest is None:
             return "answered"
-        begun = at_work(self.thread)
+        yield from _answer_crashed(self.hands)
         carrier, calls = unanswered(self.thread)
-        if begun is not None and any(c.id == begun.call_id for c in calls):
-            yield from self._crashed(next(c for c in calls if c.id == begun.call_id), begun.snapshot, carrier)
-            calls = [c for c in calls if c.id != begun.call_id]
         if calls:
             yield Noted("resumed", ", ".join(c.name for c in calls))
             return (yield from self.hands.carry_out(calls, carrier))
@@ -103,30 +100,6 @@ class Loop:
             self.last, self.said = newest.id, newest.text
             return "answered"  # nothing was left open
         return None
-
-    def _crashed(self, call: ToolCall, snapshot: str, carrier: Ref | None) -> Iterator[Happening]:
-        """Answer a call in the middle of which the program ended, with what it did to the files as far as can be seen."""
-        text = f"[{call.name}] {CRASHED}"
-        workroom = self.hands.workroom
-        if workroom is not None and snapshot:
-            change = workroom.looked(snapshot, Cause("tool", carrier, call.id, call.name))
-            text += "\nFiles that changed meanwhile: " + (
-                ", ".join(f.path for f in change.files) if change is not None else "none"
-            )
-        self._close(call, text)
-        yield Noted("crashed", text)
-
-    def _answer_the_rest(self, why: str) -> Iterator[Happening]:
-        """Calls that nobody answered get a result, so that the next prompt is valid."""
-        _, calls = unanswered(self.thread)
-        for call in calls:
-            self._close(call, f"[{call.name}] {why}")
-        if calls:
-            yield Noted("left", ", ".join(c.name for c in calls))
-
-    def _close(self, call: ToolCall, text: str) -> None:
-        result = ToolResult(call.id, (Text(text),), True, call.name)
-        record_result(self.thread, result, {"line": text})
 
     # -- steps -----------------------------------------------------------------------------------------------
 
@@ -226,3 +199,41 @@ class Loop:
             self.last,
             0 if error is None else error.exit_code,
         )
+
+
+# -- what was left open ------------------------------------------------------------------------------------------
+
+
+def answer_open(hands: Hands) -> Iterator[Happening]:
+    """Calls that nobody answered get a result, so that the next prompt is valid; one that had begun is told as such."""
+    yield from _answer_crashed(hands)
+    _, calls = unanswered(hands.thread)
+    for call in calls:
+        _close(hands, call, f"[{call.name}] {LEFT_BEHIND}")
+    if calls:
+        yield Noted("left", ", ".join(c.name for c in calls))
+
+
+def _answer_crashed(hands: Hands) -> Iterator[Happening]:
+    """Answer a call in the middle of which the program ended, with what it did to the files as far as can be seen."""
+    begun = at_work(hands.thread)
+    carrier, calls = unanswered(hands.thread)
+    call = next((c for c in calls if begun is not None and c.id == begun.call_id), None)
+    if begun is None or call is None:
+        return
+    text = f"[{call.name}] {CRASHED}"
+    if hands.workroom is not None and begun.snapshot:
+        try:
+            change = hands.workroom.looked(begun.snapshot, Cause("tool", carrier, call.id, call.name))
+        except BackscrollError as error:  # the folder cannot be looked at: the call is answered all the same
+            hands.notes.append(Noted("snapshot", error.message))
+        else:
+            named = "none" if change is None else ", ".join(f.path for f in change.files)
+            text += f"\nFiles that changed meanwhile: {named}"
+    _close(hands, call, text)
+    yield Noted("crashed", text)
+
+
+def _close(hands: Hands, call: ToolCall, text: str) -> None:
+    result = ToolResult(call.id, (Text(text),), True, call.name)
+    record_result(hands.thread, result, {"line": text.splitlines()[0]})

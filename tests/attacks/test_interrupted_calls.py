@@ -1,0 +1,135 @@
+"""What is recorded of a call is true, at whatever moment a run is broken off."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from backscroll.act.acting import Hands
+from backscroll.act.happening import Calling, Output
+from backscroll.vocab.part import Text, ToolResult
+from tests.act.scripted_agent import call, stage
+
+
+def _results(thread: Any) -> dict[str, str]:
+    return {
+        part.call_id: "".join(p.text for p in part.content if isinstance(p, Text))
+        for message in thread.messages()
+        for part in message.parts
+        if isinstance(part, ToolResult)
+    }
+
+
+def _causes(on: Any) -> list[str]:
+    return [change.cause.by for change in on.agent.workroom.changes() for _ in change.files]
+
+
+def test_a_command_that_ran_is_never_told_as_not_run(tmp_path: Path) -> None:
+    """Who leaves the iterator while a command works finds it stopped in the record, with what it did to the files."""
+    slow = "echo begun; echo x > made.txt; sleep 30"
+    with stage(tmp_path, [call("run_command", command=slow), call("run_command", command="ls")], "ok") as on:
+        run = cast("Generator[Any]", on.agent.events("go"))
+        for happening in run:
+            if isinstance(happening, Output):
+                break
+        for _ in range(100):
+            if (on.root / "made.txt").exists():
+                break
+            time.sleep(0.05)
+        run.close()
+        told = list(_results(on.thread).values())
+        assert len(told) == 2
+        assert "was not run" not in told[0]
+        assert "stopped" in told[0]
+        assert "was not run" in told[1]
+        assert _causes(on) == ["tool"]
+
+
+@pytest.mark.parametrize("moment", ["_changed", "_answered"])
+def test_an_interrupt_after_a_command_keeps_its_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Ctrl-C between the end of a command and its record: the record still says what came of it, once."""
+    real = getattr(Hands, moment)
+    struck: list[bool] = []
+
+    def once(self: Hands, *given: Any) -> Any:
+        if not struck:
+            struck.append(True)
+            raise KeyboardInterrupt
+        return real(self, *given)
+
+    with stage(tmp_path, call("run_command", command="echo it-ran; echo x > made.txt"), "ok") as on:
+        monkeypatch.setattr(Hands, moment, once)
+        seen = on.say("go")
+        assert seen[-1].end == "stopped"  # type: ignore[union-attr]
+        told = list(_results(on.thread).values())
+        assert len(told) == 1
+        assert "it-ran" in told[0]
+        on.say("on")
+        assert _causes(on) == ["tool"]
+
+
+def test_an_interrupt_before_a_command_begins_says_that_it_was_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while the folder is looked at: nothing ran, and that is what the record says."""
+
+    def struck(self: Hands) -> str:
+        raise KeyboardInterrupt
+
+    with stage(tmp_path, call("run_command", command="echo x > made.txt"), "ok") as on:
+        monkeypatch.setattr(Hands, "_looked", struck)
+        seen = on.say("go")
+        assert any(isinstance(s, Calling) for s in seen)
+        assert "was not run" in next(iter(_results(on.thread).values()))
+        assert not (on.root / "made.txt").exists()
+
+
+def test_a_rule_is_not_told_as_the_persons_refusal(tmp_path: Path) -> None:
+    """A model must not be told that a person said no where only a rule did."""
+    from backscroll.act.approval import Rules
+
+    rules = Rules("ask", root=tmp_path, deny=["run_command(rm *)"], file=tmp_path / "permissions.toml")
+    with stage(tmp_path, call("run_command", command="rm -rf x"), "ok", rules=rules) as on:
+        on.say("go")
+        told = next(iter(_results(on.thread).values()))
+        assert "person refused" not in told
+        assert "a rule forbids this" in told
+        assert not on.person.asked
+
+
+def test_a_command_of_the_person_answers_what_was_left_open_first(tmp_path: Path) -> None:
+    """`!command` after a crash: the calls that nobody answered get their result before anything stands between."""
+    from backscroll.vocab.part import ToolCall
+
+    with stage(tmp_path, "ok") as on:
+        on.thread.append("user", "go")
+        on.thread.append("assistant", [ToolCall("left", "run_command", {"command": "ls"})])
+        list(on.agent.command("echo here"))
+        roles = [m.role for m in on.thread.messages() if m.role != "system"]
+        assert roles == ["user", "assistant", "tool", "assistant", "tool"]
+        assert "was not run" in _results(on.thread)["left"]
+
+
+def test_a_call_that_a_crash_interrupted_is_told_as_begun_even_if_the_person_goes_on(tmp_path: Path) -> None:
+    """After a crash in a command, saying something new neither calls it not run nor its files the person's."""
+    from backscroll.engine.replying import mark_at_work
+    from backscroll.vocab.part import ToolCall
+
+    with stage(tmp_path, "ok") as on:
+        on.thread.append("user", "go")
+        crashed = ToolCall("begun", "run_command", {"command": "make"})
+        on.thread.append("assistant", [crashed])
+        assert on.agent.workroom is not None
+        mark_at_work(on.thread, crashed, on.agent.workroom.look())
+        (on.root / "made.txt").write_text("by the command")
+        on.say("something else")
+        told = _results(on.thread)["begun"]
+        assert "was running when the program ended" in told
+        assert "made.txt" in told
+        assert _causes(on) == ["tool"]
