@@ -248,6 +248,8 @@ class Hands:
         facts: dict[str, Json] = {"line": line}
         if output.facts:
             facts["facts"] = dict(output.facts)
+        if self.unasked:
+            facts["by"] = "person"
         message = self._record(call, output, facts)
         waiting.remove(call)
         return Called(call.id, call.name, line, output.text, output.is_error, None, message, change)

@@ -12,14 +12,14 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from backscroll.act.acting import Hands
 from backscroll.act.approval import Rules
 from backscroll.act.asking import Asker
 from backscroll.act.happening import Began, Counted, Finished, Happening, Noted
 from backscroll.act.instructing import system_text
-from backscroll.act.loop import Limits, Loop, answer_open
+from backscroll.act.loop import Limits, Loop, answer_open, is_open
 from backscroll.act.person import Nobody, Person
 from backscroll.act.stopping import Stop
 from backscroll.act.tool import Tools
@@ -30,7 +30,7 @@ from backscroll.errors import BackscrollError, InvalidInput
 from backscroll.llm.client import Client
 from backscroll.llm.providers import Provider, chosen, client_for
 from backscroll.vocab.message import Content, ContentLike, Message
-from backscroll.vocab.part import Json, Text, ToolCall
+from backscroll.vocab.part import Text, ToolCall
 from backscroll.workspace.files import Files
 
 if TYPE_CHECKING:
@@ -260,10 +260,7 @@ class Agent:
         newest = next(iter(self.thread.messages(0, 1, newest_first=True)), None)
         if newest is None:
             return ""
-        about = cast("dict[str, Json]", newest.content.metadata.get("act") or {})
-        if newest.role in ("user", "tool") or about.get("interrupted"):
-            return "the answer"
-        return ""
+        return "the answer" if is_open(newest) else ""
 
     def counted(self) -> Counted:
         """Tokens and money of the whole thread so far, background work included."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from backscroll.act.acting import Hands
 from backscroll.act.asking import Answer, Asker
@@ -19,7 +19,7 @@ from backscroll.engine.replying import at_work, record_result, unanswered
 from backscroll.errors import BackscrollError, BudgetExceeded
 from backscroll.vocab.change import Cause
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import ContentLike
+from backscroll.vocab.message import ContentLike, Message
 from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -95,8 +95,7 @@ class Loop:
         if calls:
             yield Noted("resumed", ", ".join(c.name for c in calls))
             return (yield from self.hands.carry_out(calls, carrier))
-        interrupted = "interrupted" in (newest.content.metadata.get("act") or {})
-        if newest.role == "assistant" and not interrupted and carrier is None:
+        if carrier is None and not is_open(newest):
             self.last, self.said = newest.id, newest.text
             return "answered"  # nothing was left open
         return None
@@ -237,3 +236,14 @@ def _answer_crashed(hands: Hands) -> Iterator[Happening]:
 def _close(hands: Hands, call: ToolCall, text: str) -> None:
     result = ToolResult(call.id, (Text(text),), True, call.name)
     record_result(hands.thread, result, {"line": text.splitlines()[0]})
+
+
+def is_open(newest: Message) -> bool:
+    """True where an answer is still owed: after words of the person, a result, or an answer that broke off.
+
+    What a person ran by their own hand waits for no answer.
+    """
+    about = cast("dict[str, Json]", newest.content.metadata.get("act") or {})
+    if newest.role == "tool":
+        return about.get("by") != "person" or "refused" in about
+    return newest.role == "user" or bool(about.get("interrupted"))

@@ -67,6 +67,7 @@ def test_a_command_of_the_person_is_seen_by_the_model(tmp_path: Path) -> None:
         assert "here-I-am" in called.text
         assert not on.person.asked
         assert (on.root / "made.txt").exists()
+        assert on.agent.unfinished == ""  # nobody owes an answer to it
         on.say("what did I do?")
         assert "here-I-am" in on.sent()
 
