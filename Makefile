@@ -31,8 +31,9 @@ setup: $(STAMP) ## make .venv and install into it (the others do it by themselve
 $(STAMP):
 	@tools/setup $(VENV) $(STAMP) $(PYTHON)
 
-run: $(STAMP) ## a guided demonstration, on a store that is thrown away afterwards
-	@$(BIN)/backscroll demo $(ARGS)
+# Where nobody sits at the terminal there is no chat: then a demonstration, on a store that is thrown away afterwards.
+run: $(STAMP) ## the chat, with a guided first minute; in a pipe, a demonstration
+	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/backscroll chat $(ARGS); else exec $(BIN)/backscroll demo $(ARGS); fi
 
 test: lint ## lint, types, import contracts, then the whole test suite
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
