@@ -14,6 +14,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
 from backscroll.engine import operations
+from backscroll.engine.checking import checked_content
 from backscroll.engine.costing import FAILED, record_call
 from backscroll.engine.instructing import instruct
 from backscroll.engine.pen import Pen
@@ -66,16 +67,22 @@ def messages_in(wire: Wire, body: Mapping[str, Json]) -> list[ForeignMessage]:
 
 def overhear(thread: Thread, wire: Wire, body: Mapping[str, Json]) -> Overheard:
     """Take in what a program is about to send."""
-    messages = messages_in(wire, body)
-    model = str(body.get("model") or "")
+    goes_on = wire == "openai-responses" and any(body.get(name) for name in _GOES_ON)
+    return take_in(thread, wire, str(body.get("model") or ""), messages_in(wire, body), only_new=goes_on)
+
+
+def take_in(
+    thread: Thread, wire: Wire, model: str, messages: Sequence[ForeignMessage], *, only_new: bool = False
+) -> Overheard:
+    """Take in messages that are about to be sent: a whole list, of which most is known, or only what is new."""
     awaiting: tuple[Ref, ...] = ()
     system = list(takewhile(lambda m: m.role == "system", messages))
     spoken = messages[len(system) :]
     if system:
         parts = tuple(p for m in system for p in m.content.parts)
         instruct(thread, replace(system[0].content, parts=parts), PROGRAM)
-    if wire == "openai-responses" and any(body.get(name) for name in _GOES_ON):
-        _append(thread, spoken)
+    if only_new:
+        append_all(thread, spoken)
     else:
         awaiting = thread.sync(spoken, mode="prompt", actor=PROGRAM).awaiting
     count = tokenizer_for(model).count
@@ -83,12 +90,12 @@ def overhear(thread: Thread, wire: Wire, body: Mapping[str, Json]) -> Overheard:
     return Overheard(wire, model, awaiting, counted, thread.info.turns or None)
 
 
-def _append(thread: Thread, messages: Sequence[ForeignMessage]) -> None:
-    """What is new, and nothing else, was sent."""
+def append_all(thread: Thread, messages: Sequence[ForeignMessage]) -> None:
+    """Messages to the end of a thread, all or none, in the name of the program."""
 
     def work(pen: Pen) -> None:
         for message in messages:
-            operations.append(pen, message.role, message.content)
+            operations.append(pen, message.role, checked_content(message.content, None))
 
     if messages:
         thread.as_actor(PROGRAM).stroke(work)
@@ -109,6 +116,20 @@ def assembled(
         k: v for k, v in body.items() if k not in (*_GOES_ON, "messages", "input", "system", "instructions")
     }
     return {**out, **prompt.request}
+
+
+def assembled_messages(
+    thread: Thread,
+    wire: Wire,
+    *,
+    model: str = "",
+    budget: int | None = None,
+    tools: Sequence[Mapping[str, Json]] = (),
+    reserve: int | None = None,
+) -> list[ForeignMessage]:
+    """A prompt of ours in our own words, its system text first: for programs that have shapes of their own."""
+    prompt = thread.prompt(budget, model=model, tools=tools, wire=wire, reserve=reserve)
+    return messages_in(wire, prompt.request)
 
 
 # -- answers -----------------------------------------------------------------------------------------------------
@@ -155,7 +176,19 @@ def answered(
 ) -> None:
     """Record an answer and what it cost. Where the program wants another one than it had, the new one is an alternative."""
     reply = reply_in(heard.wire, told, heard.model)
-    usage = tokens_of(told.get("usage"))
+    take_reply(thread, heard, reply, tokens_of(told.get("usage")), provider=provider, interrupted=interrupted)
+
+
+def take_reply(
+    thread: Thread,
+    heard: Overheard,
+    reply: Reply,
+    usage: Tokens,
+    *,
+    provider: str,
+    interrupted: str = "",
+) -> None:
+    """The same for an answer that was read already; `usage` is estimated here where nobody reported it."""
     if usage.estimated:
         said = reply.text + reply.reasoning + "".join(str(c.arguments) for c in reply.tool_calls)
         spoken = tokenizer_for(heard.model).count(said)

@@ -1,0 +1,119 @@
+"""A conversation for programs that keep it as a list of their own: what a thread says now, and items of the Responses wire in and out.
+
+Owns which messages of a thread such a list has, and items that come back to the same JSON value, those we do not understand included.
+Refuses: frameworks (`surfaces/adapters`), taking lists in that are sent again as a whole (`engine/overhearing`). Before:
+`engine/reading`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from backscroll.engine.overhearing import PROGRAM, append_all
+from backscroll.errors import InvalidInput
+from backscroll.formats.json_text import dumps
+from backscroll.formats.openai_responses_item import VENDOR, items_of, message_from_item
+from backscroll.formats.unsaid import quiet
+from backscroll.vocab.foreign import ForeignMessage
+from backscroll.vocab.message import Content, Message
+from backscroll.vocab.part import Json, Opaque
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+_WHOLE = "item"  # the kind of a part that holds an item we cannot take apart
+
+
+def spoken(thread: Thread, *, newest_first: bool = False) -> Iterator[Message]:
+    """What a program's own list would hold: live and not hidden, without the system prompt that we keep up to date ourselves."""
+    for message in thread.messages(newest_first=newest_first):
+        about = cast("Mapping[str, Json]", message.content.metadata.get("act") or {})
+        if not message.hidden and not (message.role == "system" and about.get("system")):
+            yield message
+
+
+def clear(thread: Thread) -> int:
+    """Take everything out of the history, in one stroke: `undo` in the same name brings it back. Gives how many messages went."""
+    return thread.as_actor(PROGRAM).delete(*(m.id for m in thread.messages()))
+
+
+def give_back(thread: Thread) -> bool:
+    """Take back what a program did last (`clear`, a popped item); False where there is nothing of its own to take back."""
+    from backscroll.errors import BackscrollError
+
+    try:
+        thread.as_actor(PROGRAM).undo()
+    except BackscrollError:
+        return False
+    return True
+
+
+# -- items of the Responses wire ---------------------------------------------------------------------------------
+
+
+def heard_item(item: Mapping[str, Json]) -> ForeignMessage:
+    """One item as a message; one that we cannot take apart is kept to the letter."""
+    found = message_from_item(item)
+    if found is not None:
+        return ForeignMessage(*found)
+    return ForeignMessage("assistant", Content((Opaque(VENDOR, _WHOLE, dumps(dict(item))),)))
+
+
+def told_items(thread: Thread, message: Message) -> list[dict[str, Json]]:
+    """The items of a message: those it came from, or what the wire would say."""
+    first = message.parts[0] if message.parts else None
+    if isinstance(first, Opaque) and first.vendor == VENDOR and first.kind == _WHOLE:
+        return [json.loads(first.raw)]
+    return items_of(message.role, message.content, thread.engine.blob, quiet)
+
+
+def add_items(thread: Thread, items: Sequence[Json]) -> None:
+    """Items to the end of a thread, all or none."""
+    for number, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            raise InvalidInput(
+                f"entry {number} is no item", hint="expected messages, calls, outputs and reasoning"
+            )
+    append_all(thread, [heard_item(cast("Mapping[str, Json]", item)) for item in items])
+
+
+def newest_items(thread: Thread, limit: int | None = None) -> list[dict[str, Json]]:
+    """The items of a thread, the latest `limit` of them, oldest first."""
+    out: list[dict[str, Json]] = []
+    if limit is not None and limit <= 0:
+        return out
+    for message in spoken(thread, newest_first=True):
+        out.extend(reversed(told_items(thread, message)))
+        if limit is not None and len(out) >= limit:
+            break
+    return out[:limit][::-1]
+
+
+def pop_item(thread: Thread) -> dict[str, Json] | None:
+    """Take the latest item out and give it; it can be brought back with `give_back`."""
+    for message in spoken(thread, newest_first=True):
+        items = told_items(thread, message)
+        if not items:
+            continue  # nothing that this wire can say
+        pen = thread.as_actor(PROGRAM)
+        rest = _without_last(thread, message, len(items) - 1)
+        if rest is None:
+            pen.delete(message.id)
+        else:
+            pen.edit(message.id, rest)
+        return items[-1]
+    return None
+
+
+def _without_last(thread: Thread, message: Message, wanted: int) -> Content | None:
+    """A message with fewer of its parts, so that it makes one item less; None where nothing would be left."""
+    parts = message.parts
+    while wanted and parts:
+        parts = parts[:-1]
+        less = replace(message.content, parts=parts)
+        if len(items_of(message.role, less, thread.engine.blob, quiet)) <= wanted:
+            return less
+    return None
