@@ -197,10 +197,13 @@ def _catches_command(pattern: str, matter: Matter) -> bool:
     runs += [command.words for command in matter.line.commands]
     if matter.line.doubt:
         runs += scanned(matter.subject)
+    # Where file systems do not tell `RM` from `rm`, both are the same program.
+    folded = {tuple(word.casefold() for word in run) for run in runs}
     if pattern.startswith(_EXACTLY):
-        wanted = tuple(pattern[1:].split())
-        return any(run == wanted for run in runs)
-    return any(_fits(words, run, frozenset()) for words in _pattern_words(pattern) for run in runs)
+        return tuple(pattern[1:].casefold().split()) in folded
+    return any(
+        _fits(words, run, frozenset()) for words in _pattern_words(pattern.casefold()) for run in folded
+    )
 
 
 def _fits(pattern: Sequence[str], words: Sequence[str], opened: frozenset[int]) -> bool:

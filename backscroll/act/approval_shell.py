@@ -164,6 +164,10 @@ def _carried(table: Mapping[str, Json], words: Sequence[str]) -> bool:
     if any(word in cast("list[str]", table.get("named", [])) for word in _plain(rest)[:1]):
         return True
     letters, fixed = str(table.get("letters", "")), cast("list[str]", table.get("words", []))
+    if table.get("bundled") and rest and not rest[0].startswith("-"):
+        rest[0] = f"-{rest[0]}"
+    if table.get("assigning") and any("=" in word for word in _plain(rest)):
+        return True
     return any(_is_option(word, fixed, letters) for word in rest)
 
 

@@ -47,8 +47,12 @@ class McpTool:
     name: str
     description: str
     parameters: Mapping[str, Json]
-    effect: Effect
+    #: Whatever a server says of its tools, they are other people's programs: the person is asked, or a rule allows them.
+    effect: Effect = "network"
     seconds: float = 0.0  # the line keeps time
+    looks: bool = (
+        False  # it says that it only looks; then it may be asked once more, and nothing else follows from it
+    )
 
     def preview(self, context: ToolContext, arguments: Mapping[str, Json]) -> Preview:  # noqa: ARG002 - the protocol's
         """The call with all of its arguments."""
@@ -58,8 +62,7 @@ class McpTool:
 
     def run(self, context: ToolContext, arguments: Mapping[str, Json]) -> ToolOutput:
         """Ask the server."""
-        looks = self.effect == "read"
-        return output_of(self.line.call(self.wanted, dict(arguments), context.stop, again=looks))
+        return output_of(self.line.call(self.wanted, dict(arguments), context.stop, again=self.looks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +97,12 @@ def connect(root: Path, wanted: Sequence[Server] | None = None) -> Connected:
     taken: set[str] = set()
     for line, (offered, _) in zip(lines, found, strict=True):
         for each in offered:
-            if not line.server.tools or each.name in line.server.tools:
-                tools.append(_tool(line, each, taken))
-                taken.add(tools[-1].name)
+            if line.server.tools and each.name not in line.server.tools:
+                continue
+            made = _tool(line, each, taken)
+            if made.name not in taken:  # a server may list the same one again and again
+                tools.append(made)
+                taken.add(made.name)
     return Connected(tuple(tools), tuple(problem for _, problem in found if problem), tuple(lines))
 
 
@@ -109,12 +115,12 @@ def _offered(line: Line) -> tuple[list[Offered], str]:
 
 def _tool(line: Line, offered: Offered, taken: set[str]) -> McpTool:
     hints = offered.annotations
-    effect: Effect = "read" if hints is not None and hints.read_only_hint is True else "network"
+    looks = hints is not None and hints.read_only_hint is True
     words = readable(offered.description or offered.title or "").strip() or f"The tool {offered.name}"
     server = line.server.name
     said = f"{words[:_DESCRIPTION]} (from the MCP server {server})"
     name = tool_name(server, offered.name, taken)
-    return McpTool(line, offered.name, name, said, schema_of(offered.input_schema), effect)
+    return McpTool(line, offered.name, name, said, schema_of(offered.input_schema), looks=looks)
 
 
 def tool_name(server: str, tool: str, taken: set[str]) -> str:
@@ -138,7 +144,7 @@ def schema_of(given: object) -> Mapping[str, Json]:
     rules["type"], rules["properties"] = "object", dict(known)
     needed = rules.pop("required", None)
     if isinstance(needed, list):
-        kept = [name for name in cast("list[Json]", needed) if name in known]
+        kept = [name for name in cast("list[Json]", needed) if isinstance(name, str) and name in known]
         if kept:
             rules["required"] = kept
     return rules
