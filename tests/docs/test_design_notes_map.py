@@ -1,4 +1,4 @@
-"""The map of the design notes: every row is whole, what is said to be done runs, what is planned has a room."""
+"""The map of the design notes: every row is whole, names a file that is there, and runs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,6 @@ from tests.docs.workshop import Workshop, left_open
 from tests.house import tree
 
 PAGE = tree.ROOT / "docs" / "design-notes-map.md"
-#: The rooms of the whole design; those that are there already may be named for what is still to come in them.
-ROOMS = {
-    *("vocab", "record", "formats", "recall", "stores", "engine", "surfaces"),
-    *("derive", "graph", "assemble", "tasks", "llm", "workspace", "act", "web"),
-}
 _CELL = re.compile(r"(?<!\\)\|")
 _CODE = re.compile(r"`([^`]+)`")
 
@@ -41,35 +36,28 @@ def _rows() -> list[Row]:
 
 
 ROWS = _rows()
-DONE = [row for row in ROWS if row.state == "done"]
 
 
 def test_every_row_is_whole() -> None:
-    """A row has a name, a place, a known state, and an example exactly where it is done."""
+    """A row has a name, a place, an example, and nothing is left for later."""
     for row in ROWS:
         assert row.name, row
         assert row.place, row
-        assert row.state in {"done", "planned"}, row
-        assert (row.example == "–") is (row.state == "planned"), row
-        assert row.state == "planned" or re.fullmatch(r"`[^`]+`", row.example), row
+        assert row.state == "done", row
+        assert re.fullmatch(r"`[^`]+`", row.example), row
     assert len({row.name for row in ROWS}) >= len(ROWS) - 2, "the same thing is listed twice"
-    assert len(DONE) > 50
+    assert len(ROWS) > 150
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name[:60])
 def test_every_row_has_a_place(row: Row) -> None:
-    """What is done names a file that exists, what is planned the rooms where it will live."""
-    named = _CODE.findall(row.place)
-    if row.state == "done":
-        files = [name for name in named if "/" in name]
-        assert all((tree.ROOT / name).exists() for name in files), row.place
-        assert files, row.place
-    else:
-        assert named, row
-        assert named[0] in ROOMS, row.place
+    """A row names files that exist."""
+    files = [name for name in _CODE.findall(row.place) if "/" in name and not name.startswith("/")]
+    assert all((tree.ROOT / name).exists() for name in files), row.place
+    assert files, row.place
 
 
-@pytest.mark.parametrize("row", DONE, ids=lambda row: row.name[:60])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name[:60])
 def test_what_is_done_runs(row: Row, tmp_path: Path) -> None:
     """The example of a row runs after the lines at the top of the page; a comparison is true."""
     workshop = Workshop(tmp_path, "en")
