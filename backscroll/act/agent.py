@@ -276,6 +276,9 @@ class Agent:
         """Before the first run: edits that a crash interrupted are finished or taken back, and servers with tools are started."""
         self._first = False
         notes = [Noted("recovered", line) for line in Files(self.root).recover()]
+        done = None if self.workroom is None else self.workroom.recover() or self.workroom.recovered
+        if done is not None:
+            notes.append(Noted("rewound", f"an interrupted rewind was {done.outcome}"))
         if self._standard:
             from backscroll.act.mcp_client import connect
 
