@@ -69,6 +69,7 @@ def ask(question: str, *, initial: str = "", lines: bool = False) -> str | None:
         erase_when_done=True,
     )
     session.app.ttimeoutlen = 0.1
+    session.app.timeoutlen = 0.5
     return session.prompt(default=initial, handle_sigint=False)
 
 
@@ -241,5 +242,6 @@ def _run(fragments: Callable[[], StyleAndTextTuples], bindings: KeyBindings) -> 
     app: Application[Any] = Application(
         Layout(window), key_bindings=bindings, erase_when_done=True, full_screen=False
     )
-    app.ttimeoutlen = 0.1
+    # Escape is a key of its own here: whoever presses it and then another means two keys.
+    app.ttimeoutlen = app.timeoutlen = 0.1
     return app.run(handle_sigint=False)
