@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 #: Effects after which files may be other ones.
 _TOUCHING = frozenset({"write", "command", "network"})
+#: Effects of which the next start must know that they had begun; a question to the person is simply asked again.
+_MARKED = _TOUCHING | {"memory"}
 #: Effects that cannot get into each other's way.
 _LOOKING = frozenset({"none", "read"})
 # (A `SimpleQueue` would be lighter, but a signal that comes while it waits can leave it waiting for good.)
@@ -132,7 +134,6 @@ class Hands:
     def _broken_off(self, waiting: Sequence[ToolCall], carrier: Ref | None) -> None:
         """Answer what is still open when a run is left in the middle, truly: what has ended, had begun, or was never begun."""
         work, self._work = self._work, None
-        begun: set[str] = set()
         if work is not None:
             begun = {due.call.id for due in work.batch}
             for thread in work.threads:
@@ -204,7 +205,7 @@ class Hands:
         first = batch[0]
         touching = first.effect in _TOUCHING
         before = self._looked() if touching else ""
-        if first.effect not in _LOOKING:
+        if first.effect in _MARKED:
             mark_at_work(self.thread, first.call, before)
         work = self._work = _Work(batch, before)
         if first.effect == "ask":

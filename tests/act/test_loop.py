@@ -381,3 +381,35 @@ def test_a_commit_that_cannot_be_made_is_told_and_ends_nothing(tmp_path: Path) -
         seen = on.say("shake the tree")  # no repository here
         assert [s.kind for s in seen if isinstance(s, Noted)] == ["commit"]
         assert seen[-1].end == "answered"  # type: ignore[union-attr]
+
+
+def test_leaving_in_the_middle_of_a_tool_ends_it_and_says_so(tmp_path: Path) -> None:
+    calls = [call("wait_for_stop"), call("shake", what="tree")]
+    with stage(tmp_path, calls, "after", tools=TOOLS, standard=False) as on:
+        run = on.agent.events("go")
+        for happening in run:
+            if isinstance(happening, Output):
+                break
+        run.close()  # type: ignore[attr-defined]
+        told = results(on.thread)
+        assert "stopped by the person" in told[0]
+        assert "not run" in told[1]
+        assert on.end("go on").text == "after"
+        valid(on, "openai-chat")
+
+
+def test_a_question_that_a_crash_interrupted_is_asked_again(tmp_path: Path) -> None:
+    """Killed while the person thought about it: the question has no result and no mark, so the next start asks it."""
+    asking = call("ask_followup_question", question="Red or blue?", options=["red", "blue"])
+    with stage(tmp_path, asking, "painted", person=Told(answers=["blue"])) as on:
+        on.thread.append("user", "paint it")
+        loop = on.agent._loop()
+        step = loop.asker.step(1, loop.tools)
+        while True:
+            try:
+                next(step)
+            except StopIteration:
+                break
+        assert list(on.agent.resume())[-1].text == "painted"  # type: ignore[union-attr]
+        assert on.person.questions == ["Red or blue?"]
+        assert "blue" in results(on.thread)[0]
