@@ -134,6 +134,7 @@ class Hands:
     def _broken_off(self, waiting: Sequence[ToolCall], carrier: Ref | None) -> None:
         """Answer what is still open when a run is left in the middle, truly: what has ended, had begun, or was never begun."""
         work, self._work = self._work, None
+        begun: set[str] = set()
         if work is not None:
             begun = {due.call.id for due in work.batch}
             for thread in work.threads:
