@@ -67,7 +67,7 @@ class TerminalPerson:
             out: list[Decision] = []
             for number, proposal in enumerate(proposals, 1):
                 rest = proposals[number - 1 :]
-                decision, all_of_them = self._one(proposal, number, len(proposals))
+                decision, all_of_them = self._one(proposal, number, len(proposals), rest[1:])
                 out.append(decision)
                 self._place.show(_outcome(proposal, decision))
                 if all_of_them:
@@ -78,10 +78,11 @@ class TerminalPerson:
     def _list(self, proposals: Sequence[Proposal]) -> None:
         self._place.show("", Text(count("chat.several", len(proposals)), style="bold"))
         for number, proposal in enumerate(proposals, 1):
-            line = f"  {number}. {one_line(proposal.tool)}  {one_line(say(proposal.preview.line))}"
-            self._place.show(Text(cut(line, self._place.width - 1)))
+            self._place.show(Text(cut(_listed(proposal, number), self._place.width - 1)))
 
-    def _one(self, proposal: Proposal, number: int, of: int) -> tuple[Decision, bool]:
+    def _one(
+        self, proposal: Proposal, number: int, of: int, rest: Sequence[Proposal]
+    ) -> tuple[Decision, bool]:
         """A decision, and whether it is meant for all that follow."""
         self._place.show("", *proposal_lines(proposal, number, of, self._place.width))
         words, keys = _keys(proposal, several=number < of)
@@ -91,8 +92,20 @@ class TerminalPerson:
                 raise KeyboardInterrupt
             if key == "d":
                 self._place.show(*whole_preview(proposal))
+            elif key == "+" and not self._seen(rest, number, of):
+                continue
             elif (decision := self._decision(key, suggested(proposal))) is not None:
                 return decision, key in {"+", "-"}
+
+    def _seen(self, rest: Sequence[Proposal], number: int, of: int) -> bool:
+        """Nothing is allowed unseen: what one line did not show of the others is shown first, and asked for once more."""
+        room = self._place.width - 1
+        hidden = [(n, p) for n, p in enumerate(rest, number + 1) if not _fits_a_line(p, n, room)]
+        if not hidden:
+            return True
+        for place, proposal in hidden:
+            self._place.show("", *proposal_lines(proposal, place, of, self._place.width))
+        return asking.press(t("chat.approve_all_sure"), ["y", "n"]) == "y"
 
     def _decision(self, key: str, pattern: str) -> Decision | None:
         """What a key means; None where the person came back from a further question."""
@@ -212,6 +225,19 @@ def proposal_lines(proposal: Proposal, number: int, of: int, width: int) -> list
     return out
 
 
+def _listed(proposal: Proposal, number: int) -> str:
+    """A proposal on one line of a list."""
+    return f"  {number}. {one_line(proposal.tool)}  {one_line(say(proposal.preview.line))}"
+
+
+def _fits_a_line(proposal: Proposal, number: int, room: int) -> bool:
+    """True where its line in the list shows all there is to see."""
+    preview, line = proposal.preview, _listed(proposal, number)
+    more = preview.diff or preview.text or preview.warnings or proposal.refused_before is not None
+    whole = revealed(preview.command) in line
+    return not more and whole and cut(line, room) == line
+
+
 def whole_preview(proposal: Proposal) -> list[Text]:
     """Everything there is to see, however long."""
     out = [Text(f"  {line}") for line in safe(proposal.preview.text).rstrip("\n").split("\n") if line]
@@ -231,6 +257,8 @@ def _keys(proposal: Proposal, *, several: bool) -> tuple[str, list[str]]:
     if several:
         words.append(t("chat.approve_all_keys"))
         keys += ["+", "-"]
+    if pattern := suggested(proposal):
+        words.append(t("chat.approve_covers", pattern=one_line(pattern)))
     if _more(proposal):
         words.append(t("chat.approve_more_key"))
         keys.append("d")

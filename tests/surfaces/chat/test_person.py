@@ -151,6 +151,37 @@ def test_several_calls_at_once(keyboard: Keyboard) -> None:
     assert decided("y-no\r", keyboard, *calls)[0] == [Decision(True), *[Decision(False, "no")] * 2]
 
 
+@pytest.mark.parametrize(
+    "last",
+    [
+        proposal("ls " + "a" * 100 + "; rm -r x", call_id="c2"),
+        proposal("ls\nrm -r x", call_id="c2"),
+        proposal("x", call_id="c2", preview={"diff": "-rm -r x"}),
+    ],
+)
+def test_nothing_is_allowed_unseen(keyboard: Keyboard, last: Proposal) -> None:
+    """What a line of the list could not show is shown before all are allowed, and asked for once more."""
+    calls = [proposal("echo 1", call_id="c1"), last]
+    decisions, shown = decided("+y", keyboard, *calls)
+    assert decisions == [Decision(True)] * 2
+    assert "rm -r x" in shown.replace("\n", "")
+    assert decided("+nyn\r", keyboard, *calls)[0] == [Decision(True), Decision(False)]
+
+
+def test_what_a_lasting_yes_covers_is_told_before_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`s` allows more than the call at hand: the pattern stands in the question."""
+    asked: list[str] = []
+
+    def press(words: str, keys: Sequence[str]) -> str:
+        asked.append(words)
+        return "s"
+
+    monkeypatch.setattr(asking, "press", press)
+    decision = TerminalPerson(Wall()).approve([proposal("git status -s")])[0]
+    assert decision.pattern == "git status *"
+    assert "git status *" in asked[0]
+
+
 def test_turning_away_stops_the_run(keyboard: Keyboard) -> None:
     """From the question itself; from the question for a reason one comes back first."""
     keyboard("\x03")

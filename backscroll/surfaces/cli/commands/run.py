@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import threading
@@ -222,7 +223,8 @@ def _closing_words(session: Session, agent: Agent, finished: Finished) -> None:
     session.screen.remark(f"({' · '.join(facts)})", "dim")
     turned_away = cast("Unattended", agent.person).wanted()
     if turned_away:
-        rules = " ".join(f"--allow '{rule}'" for rule in turned_away)
+        # A model wrote parts of this, and people will copy it into their shell.
+        rules = " ".join(f"--allow {shlex.quote(rule)}" for rule in turned_away)
         session.screen.remark(t("run.not_asked", rules=rules), "warn")
 
 
