@@ -7,6 +7,7 @@ The rules by kind of tool live in `derive/digests`. Before: `vocab/message`. Aft
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -20,7 +21,7 @@ from backscroll.formats.json_text import NotJson, dumps, parsed
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
-from backscroll.vocab.part import Json, ToolCall, ToolResult
+from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 
 __all__ = ["RECIPE", "Digest", "Kind", "digest_call", "digests_of", "kind_of", "short_arguments"]
 
@@ -33,6 +34,7 @@ _NAMELESS = "tool"
 _LEAST = 16  # cells
 _ORDINARY = 2_000  # characters of a result up to which the limit stands as it is
 _MOST = 3.0  # times the limit, for the longest
+_KEPT = 4_096  # outcomes in memory: the same results are told again with every prompt and every compaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,24 +81,84 @@ def digest_call(
     `limit` is how many cells the outcome may take (a Chinese character takes two). With `grows` the outcome of a long
     result may take more, up to three times: there is more in it that a later step may need.
     """
+    came = _came(call, result, limit, grows=grows)
+    return Digest(
+        came.tool_name,
+        came.target,
+        came.summary,
+        at,
+        handle_of(result_message or call_message),
+        came.kind,
+        came.is_error,
+        came.exit_code,
+        call_message,
+        result_message,
+        call.id,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """What came of a call, wherever it stands."""
+
+    tool_name: str
+    target: str
+    summary: str
+    kind: Kind
+    is_error: bool
+    exit_code: int | None
+
+
+_kept: dict[bytes, _Came] = {}
+
+
+def let_go() -> None:
+    """Drop the lines that are kept in memory to be quick; whoever forgets words calls this."""
+    _kept.clear()
+
+
+def _came(call: ToolCall, result: ToolResult | None, limit: int, *, grows: bool) -> _Came:
+    """Worked out once for the same call and result: reading a long result takes milliseconds."""
+    key = _fingerprint(call, result, limit, grows=grows)
+    found = _kept.get(key)
+    if found is None:
+        found = _read(call, result, limit, grows=grows)
+        if len(_kept) >= _KEPT:  # the oldest quarter goes; another OS thread may be doing the same
+            for old in list(_kept)[: _KEPT // 4]:
+                _kept.pop(old, None)
+        _kept[key] = found
+    return found
+
+
+def _fingerprint(call: ToolCall, result: ToolResult | None, limit: int, *, grows: bool) -> bytes:
+    hashed = hashlib.blake2b(
+        repr((call.name, call.arguments, limit, grows, result is None)).encode("utf-8", "surrogatepass"),
+        digest_size=20,
+    )
+    if result is not None:
+        hashed.update(b"!" if result.is_error else b".")
+        for part in result.content:
+            # Words as they are, which is quick for long ones; their length in front, so that no two rows of parts look alike.
+            words = (part.text if isinstance(part, Text) else repr(part)).encode("utf-8", "surrogatepass")
+            hashed.update(f"{type(part).__name__} {len(words)} ".encode())
+            hashed.update(words)
+    return hashed.digest()
+
+
+def _read(call: ToolCall, result: ToolResult | None, limit: int, *, grows: bool) -> _Came:
     wanted = asked(call.name, call.arguments)
     if result is None:
         heard, summary = Told(""), NO_RESULT
     else:
         heard = told(result)
         summary = outcome(wanted, heard, room_for(heard.size, limit) if grows else max(_LEAST, limit))
-    return Digest(
+    return _Came(
         one_line(plain(call.name)) or _NAMELESS,
         wanted.target,
         summary,
-        at,
-        handle_of(result_message or call_message),
         wanted.kind,
         heard.is_error,
         heard.exit_code,
-        call_message,
-        result_message,
-        call.id,
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from backscroll.derive.clusters import likeness, pieces
 from backscroll.derive.digest import Digest, digests_of
+from backscroll.derive.digest import let_go as let_go_of_digests
 from backscroll.derive.essentials import Close, Essential, Findings, Kind
 from backscroll.derive.essentials_reading import findings
 from backscroll.derive.gist_writing import Item, clipped, counted_rest, labels, listed, taken
@@ -96,6 +97,7 @@ def let_go() -> None:
     """Drop the texts that are kept in memory to be quick; whoever forgets words calls this."""
     marked.cache_clear()
     pieces.cache_clear()
+    let_go_of_digests()
 
 
 def shown(messages: Iterable[Message]) -> list[Message]:
