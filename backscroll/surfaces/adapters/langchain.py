@@ -1,0 +1,182 @@
+"""LangChain and LangGraph: a message history that is a thread, and middleware that records and assembles.
+
+    history = BackscrollChatMessageHistory(thread)
+    agent = create_agent(model, tools, middleware=[BackscrollMiddleware(thread, budget=16_000)])
+
+Owns LangChain's two ways in. The middleware takes in what the agent is about to send and replaces it, for that call only, by a prompt within
+the budget; the agent's own state is left alone. An agent without a checkpointer that is given only what is new remembers all the same.
+Refuses: shapes of messages (`langchain_messages`). Needs the extra `langchain`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from backscroll.engine import conversing, overhearing
+from backscroll.errors import MissingExtra
+from backscroll.llm.ledger import Tokens, tokens_of
+from backscroll.surfaces.adapters.langchain_messages import VENDOR, heard, told
+from backscroll.surfaces.adapters.listening import Asking, Listener, Spoken
+from backscroll.vocab.foreign import ForeignMessage
+from backscroll.vocab.part import Json
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+    from langchain_core.chat_history import BaseChatMessageHistory
+    from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+    from langchain_core.utils.function_calling import convert_to_openai_tool
+except ImportError as error:
+    raise MissingExtra(
+        "this needs the package langchain", hint="pip install 'backscroll[langchain]'"
+    ) from error
+
+if TYPE_CHECKING:
+    from backscroll.engine.overhearing import Overheard
+    from backscroll.engine.thread import Thread
+
+
+class BackscrollChatMessageHistory(BaseChatMessageHistory):
+    """A thread as a chat message history; with a budget, `messages` holds what fits, the rest condensed."""
+
+    def __init__(self, thread: Thread, budget: int | None = None, *, model: str = "") -> None:
+        super().__init__()
+        self.thread = thread
+        self.budget = budget
+        self.model = model
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What was said, oldest first."""
+        if self.budget is None:
+            given = [ForeignMessage(m.role, m.content) for m in conversing.spoken(self.thread)]
+        elif next(conversing.spoken(self.thread), None) is None:
+            given = []
+        else:
+            given = overhearing.assembled_messages(
+                self.thread, "openai-chat", model=self.model, budget=self.budget
+            )
+        return [t for m in given for t in told(m, self.thread.engine.blob)]
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Add messages to the end, all or none; durable on return."""
+        overhearing.append_all(self.thread, [heard(m) for m in messages])
+
+    def clear(self) -> None:
+        """Begin anew. Nothing is destroyed: what was said stays in the log, and `give_back` brings it back."""
+        conversing.clear(self.thread)
+
+    def give_back(self) -> bool:
+        """Undo the last `clear`; False where there was none."""
+        return conversing.give_back(self.thread)
+
+
+class BackscrollMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Every call of an agent's model goes into a thread, and gets a prompt within the budget.
+
+    With `assemble=False` it only records. Without `strict`, a fault of ours is warned of once and the agent goes on.
+    """
+
+    def __init__(
+        self, thread: Thread, budget: int | None = None, *, assemble: bool = True, strict: bool = False
+    ) -> None:
+        super().__init__()
+        self.tools = ()
+        self.listener = Listener(thread, VENDOR, budget, assemble, strict)
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """One call, recorded."""
+        known, provider, sent = self._begin(request)
+        try:
+            response = handler(sent)
+        except BaseException:
+            self.listener.failed(known, provider)
+            raise
+        self._end(known, provider, response)
+        return response
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """The same for asynchronous agents."""
+        known, provider, sent = await asyncio.to_thread(self._begin, request)
+        try:
+            response = await handler(sent)
+        except BaseException:
+            self.listener.failed(known, provider)
+            raise
+        await asyncio.to_thread(self._end, known, provider, response)
+        return response
+
+    def _begin(self, request: ModelRequest[Any]) -> tuple[Overheard | None, str, ModelRequest[Any]]:
+        provider = _provider(request.model)
+        asking = self.listener.guarded(lambda: _asking(request, provider))
+        if asking is None:
+            return None, provider, request
+        known, prompt = self.listener.begin(asking)
+        if prompt is None:
+            return known, provider, request
+        blob = self.listener.thread.engine.blob
+        sent = [t for m in prompt for t in told(m, blob)]
+        first = sent[0] if sent and isinstance(sent[0], SystemMessage) else None
+        rest = cast("list[Any]", sent if first is None else sent[1:])
+        return known, provider, request.override(system_message=first, messages=rest)
+
+    def _end(self, known: Overheard | None, provider: str, response: Any) -> None:
+        inner = getattr(response, "model_response", response)
+        result = [inner] if isinstance(inner, BaseMessage) else list(getattr(inner, "result", ()))
+        answer = next((m for m in result if isinstance(m, AIMessage)), None)
+        said = None if answer is None else self.listener.guarded(lambda: heard(answer).content)
+        if answer is None or said is None:
+            self.listener.failed(known, provider)
+        else:
+            self.listener.done(known, provider, said, _usage(answer))
+
+
+def _asking(request: ModelRequest[Any], provider: str) -> Asking:
+    """What of a request counts."""
+    listed: list[BaseMessage] = list(request.messages)
+    whole = [request.system_message, *listed] if request.system_message is not None else listed
+    model: Any = request.model
+    named = next((v for n in ("model_name", "model") if isinstance(v := getattr(model, n, None), str)), "")
+    reserve = getattr(model, "max_tokens", None)
+    wire: Spoken = "anthropic" if provider == "anthropic" else "openai-chat"
+    return Asking(
+        wire,
+        named,
+        provider,
+        [heard(m) for m in whole],
+        [_spec(t) for t in request.tools],
+        reserve if isinstance(reserve, int) else None,
+    )
+
+
+def _spec(tool: Any) -> Mapping[str, Json]:
+    """A tool as the wire has it; one that runs at the service is counted as it is."""
+    if isinstance(tool, dict):
+        given = cast("dict[str, Json]", tool)
+        return given if "function" not in given and "name" not in given else convert_to_openai_tool(given)
+    return convert_to_openai_tool(tool)
+
+
+def _provider(model: object) -> str:
+    """The name under which a service is on the ledger: the integration's package, without its first name."""
+    return type(model).__module__.partition(".")[0].removeprefix("langchain_")
+
+
+def _usage(message: AIMessage) -> Tokens:
+    told_usage = message.usage_metadata
+    if not told_usage:
+        return tokens_of(None)
+    into: Mapping[str, Any] = cast("Mapping[str, Any]", told_usage.get("input_token_details") or {})
+    out: Mapping[str, Any] = cast("Mapping[str, Any]", told_usage.get("output_token_details") or {})
+    whole, answer = int(told_usage["input_tokens"]), int(told_usage["output_tokens"])
+    cached = min(int(into.get("cache_read") or 0), whole)
+    written = min(int(into.get("cache_creation") or 0), whole - cached)
+    reasoning = min(int(out.get("reasoning") or 0), answer)
+    return Tokens(input=whole, cached=cached, written=written, output=answer, reasoning=reasoning)

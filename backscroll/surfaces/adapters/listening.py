@@ -1,0 +1,151 @@
+"""Listening to an agent of another framework: its list into a thread, a prompt of ours in its place, its answers with their price.
+
+Owns what the hooks of all frameworks have in common. A fault of ours never breaks the agent's call (it is warned of, once) unless
+`strict` says so. Refuses: shapes of frameworks (`langchain_messages`, `pydantic_ai_messages`). Before: `engine/overhearing`. After:
+`langchain`, `pydantic_ai`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
+
+from backscroll.engine import overhearing
+from backscroll.engine.overhearing import Overheard
+from backscroll.llm.client import Reply
+from backscroll.llm.ledger import Tokens
+from backscroll.vocab.foreign import ForeignMessage
+from backscroll.vocab.message import Content
+from backscroll.vocab.part import Json, Reasoning, Text, ToolCall
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+T = TypeVar("T")
+#: The wires on which a prompt can be asked for here; that of the model's own vendor keeps its proofs of reasoning.
+Spoken = Literal["openai-chat", "anthropic"]
+_BEHIND = 8  # messages that may have come after those of a list that is sent once more
+
+
+def _none() -> Sequence[Mapping[str, Json]]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A call of a model that is about to be made."""
+
+    wire: Spoken
+    model: str
+    provider: str
+    messages: Sequence[ForeignMessage]  # its system text first
+    tools: Sequence[Mapping[str, Json]] = field(default_factory=_none)
+    reserve: int | None = None  # tokens that the answer may have
+
+
+@dataclass
+class Listener:
+    """Where the hooks of a framework write what they hear."""
+
+    thread: Thread
+    vendor: str  # under which its own facts stand in the metadata of messages
+    budget: int | None = None
+    assemble: bool = True
+    strict: bool = False
+    warned: bool = field(default=False, init=False)
+
+    def begin(self, asking: Asking) -> tuple[Overheard | None, list[ForeignMessage] | None]:
+        """Take a list in; gives also the prompt to send in its place, None where the list goes out as it is."""
+        heard = self.guarded(lambda: self._take_in(asking))
+        if heard is None or not self.assemble:
+            return heard, None
+        prompt = self.guarded(
+            lambda: overhearing.assembled_messages(
+                self.thread,
+                asking.wire,
+                model=asking.model,
+                budget=self.budget,
+                tools=asking.tools,
+                reserve=asking.reserve,
+            )
+        )
+        return heard, prompt
+
+    def _take_in(self, asking: Asking) -> Overheard:
+        new = self._only_new([m for m in asking.messages if m.role != "system"])
+        return overhearing.take_in(self.thread, asking.wire, asking.model, asking.messages, only_new=new)
+
+    def _only_new(self, messages: Sequence[ForeignMessage]) -> bool:
+        """True for a list that goes on where the thread stands, as programs send it that leave remembering to us.
+
+        Such a list has no answer in it, and nothing of it, by the framework's own ids, was seen before.
+        """
+        if not messages or any(m.role == "assistant" for m in messages):
+            return False
+        ids = {name for m in messages if (name := self.id_of(m.content))}
+        seen = {self.id_of(m.content) for m in self.thread.recent(len(messages) + _BEHIND)}
+        return not ids & seen
+
+    def id_of(self, content: Content) -> str:
+        """What the framework calls a message; empty where it has no name."""
+        facts = cast("Mapping[str, Json]", content.metadata.get(self.vendor) or {})
+        return str(facts.get("id") or "")
+
+    def done(self, heard: Overheard | None, provider: str, said: Content, usage: Tokens) -> None:
+        """Record an answer."""
+        if heard is not None:
+            reply = _reply(said, heard)
+            self.guarded(lambda: overhearing.take_reply(self.thread, heard, reply, usage, provider=provider))
+
+    def failed(self, heard: Overheard | None, provider: str) -> None:
+        """Record a call that gave no answer."""
+        if heard is not None:
+            self.guarded(lambda: overhearing.failed(self.thread, heard, provider))
+
+    def guarded(self, work: Callable[[], T]) -> T | None:
+        """Do our part; what goes wrong in it must not break the agent that we only listen to."""
+        try:
+            return work()
+        except Exception as error:
+            if self.strict:
+                raise
+            if not self.warned:
+                self.warned = True
+                warnings.warn(
+                    f"backscroll could not record a call: {error}. The program goes on; strict=True raises instead.",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+            return None
+
+
+def _reply(said: Content, heard: Overheard) -> Reply:
+    """An answer as the wire would have it, with the proofs of its reasoning."""
+    calls = tuple(p for p in said.parts if isinstance(p, ToolCall))
+    thought = "".join(p.text for p in said.parts if isinstance(p, Reasoning))
+    raw: Json
+    if heard.wire == "anthropic":
+        raw = [b for p in said.parts if (b := _block(p)) is not None]
+    else:
+        raw = {"role": "assistant", "content": said.text or None}
+        if calls:
+            raw["tool_calls"] = [
+                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+                for c in calls
+            ]
+    finish = "tools" if calls else "stop"
+    return Reply(said.text, heard.model, finish, tool_calls=calls, reasoning=thought, raw=raw)
+
+
+def _block(part: object) -> dict[str, Json] | None:
+    match part:
+        case Text():
+            return {"type": "text", "text": part.text}
+        case Reasoning() if part.signature:
+            return {"type": "thinking", "thinking": part.text, "signature": part.signature}
+        case ToolCall():
+            return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments}
+        case _:
+            return None
