@@ -10,11 +10,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from backscroll.act.acting import Hands
+from backscroll.act.alone import Alone
 from backscroll.act.approval import Rules
 from backscroll.act.asking import Asker
 from backscroll.act.happening import Began, Counted, Finished, Happening, Noted
@@ -26,7 +28,7 @@ from backscroll.act.tool import Tools
 from backscroll.act.toolbox import Toolbox
 from backscroll.engine.instructing import instruct
 from backscroll.engine.replying import AGENT, at_work, unanswered
-from backscroll.errors import BackscrollError, InvalidInput
+from backscroll.errors import BackscrollError, Conflict, InvalidInput
 from backscroll.llm.client import Client
 from backscroll.llm.providers import Provider, chosen, client_for
 from backscroll.vocab.message import Content, ContentLike, Message
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from backscroll.act.mcp_client import Connected
     from backscroll.engine.changing import Workroom
     from backscroll.engine.thread import Thread
+    from backscroll.vocab.prompt import Wire
 
 OFFLINE = "offline"
 _WINDOW = 32_000  # tokens of a prompt where nobody says how large it may be
@@ -82,6 +85,7 @@ class Agent:
         self._model = model
         self._given = client is not None
         self._first = True  # nothing was run yet
+        self._alone = Alone(thread.id)
         self._standard = standard
         self._mcp: Connected | None = None
 
@@ -99,6 +103,11 @@ class Agent:
     def offline(self) -> bool:
         """True where no model is configured: the companion answers from the record."""
         return not self._given and self._provider is None
+
+    @property
+    def provider(self) -> Provider | None:
+        """The service that is asked as the configuration names it; None for a client that was given, and offline."""
+        return self._provider
 
     @property
     def provider_name(self) -> str:
@@ -135,6 +144,7 @@ class Agent:
     def close(self) -> None:
         """Let go of connections and of what tools hold."""
         self._let_go()
+        self._alone.close()
         if self._mcp is not None:
             self._mcp.close()
         for tool in self.toolbox:
@@ -152,6 +162,16 @@ class Agent:
     def events(self, content: ContentLike | None = None) -> Iterator[Happening]:
         """Say something, and get everything that happens as it happens. Without content: go on where it stopped."""
         self.stopping.clear()
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._alone)
+            except Conflict as error:  # nothing is said into the middle of somebody else's calls
+                yield Began(None, resumed=content is None)
+                yield Finished("failed", error=error.message, hint=error.hint, exit_code=error.exit_code)
+                return
+            yield from self._events(content)
+
+    def _events(self, content: ContentLike | None) -> Iterator[Happening]:
         try:
             notes = self._begin() if self._first else []
             loop = self._loop()
@@ -235,12 +255,28 @@ class Agent:
     def command(self, line: str) -> Iterator[Happening]:
         """A command of the person's own: carried out unasked, recorded, and seen by the model at its next step."""
         self.stopping.clear()
-        hands = self._hands(unasked=True)
-        yield from answer_open(hands)
-        call = ToolCall(f"person_{self.thread.head + 1}", "run_command", {"command": line})
-        content = Content((Text(_BY_PERSON), call), metadata={"act": {"by": "person"}})
-        carrier = self.thread.as_actor(AGENT).append("assistant", content).id
-        yield from hands.carry_out([call], carrier)
+        with self._alone:
+            hands = self._hands(unasked=True)
+            yield from answer_open(hands)
+            call = ToolCall(f"person_{self.thread.head + 1}", "run_command", {"command": line})
+            content = Content((Text(_BY_PERSON), call), metadata={"act": {"by": "person"}})
+            carrier = self.thread.as_actor(AGENT).append("assistant", content).id
+            yield from hands.carry_out([call], carrier)
+
+    def rehearse(self) -> None:
+        """Build the prompt that would be sent now, and throw it away: the next real one finds everything loaded.
+
+        Writes nothing, asks nobody; safe in another OS thread.
+        """
+        from backscroll.llm.preloading import wire_of
+
+        wire: Wire = "openai-chat"
+        if self._client is not None:
+            wire = self._client.wire
+        elif self._provider is not None:
+            wire = wire_of(self._provider)
+        tools = self.toolbox.specs(wire)
+        self.thread.prompt(self._budget(), model=self.model, tools=tools, wire=wire, dry_run=True)
 
     def stop(self) -> None:
         """Stop what is going on, from any thread or signal handler; what was said and done so far is kept."""

@@ -1,0 +1,78 @@
+"""One run at a time in a thread, whichever program it is in.
+
+Two agents that answer in the same thread would take each other's calls for left behind and answer them twice. Owns the lock: the
+operating system's, on a small file in the data folder, so it goes with the process that held it, however that ended. Between
+several machines (PostgreSQL) it does not reach; where no such lock can be had, a run goes on without. Before: `config`. After:
+`act/agent`.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from backscroll.config import default_store
+from backscroll.errors import Conflict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_TRIES = 50  # whoever lets go of a lock removes its file, which may be the very one that was just opened
+
+
+class Alone:
+    """The right to run in one thread; held once or several times by the same agent."""
+
+    def __init__(self, thread_id: str) -> None:
+        self._path: Path = default_store().parent / "locks" / f"run-{thread_id}.lock"
+        self._file: int | None = None
+        self._depth = 0
+
+    def __enter__(self) -> Alone:
+        if not self._depth:
+            self._file = _locked(self._path)
+        self._depth += 1
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._depth -= 1
+        if self._depth <= 0:
+            self.close()
+
+    def close(self) -> None:
+        """Let go of it, however often it is held."""
+        file, self._file, self._depth = self._file, None, 0
+        if file is not None:
+            with suppress(OSError):
+                self._path.unlink()
+            os.close(file)
+
+
+def _locked(path: Path) -> int | None:
+    """The lock of a file; None where there is no such thing here. `Conflict` where somebody else has it."""
+    try:
+        import fcntl
+    except ImportError:  # another system
+        return None
+    for _ in range(_TRIES):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError:  # nowhere to write: others cannot either
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file), path.stat()):
+                return file
+        except BlockingIOError:
+            os.close(file)
+            raise Conflict(
+                "another agent is at work in this thread",
+                hint="wait until it is done, or stop it; a fork of the thread can go its own way",
+            ) from None
+        except OSError:  # the file was removed meanwhile, or this disk knows no locks
+            os.close(file)
+            continue
+        os.close(file)
+    return None
