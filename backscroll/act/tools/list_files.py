@@ -44,5 +44,6 @@ def list_files(
     if found.cut:
         rows.append(f"[there are more than {len(found.entries)}: look into a folder, or give a pattern]")
     if found.ignored:
-        rows.append(f"[{found.ignored} ignored entries left out]")
-    return ToolOutput("\n".join(rows), line=f"{len(found.entries)}{'+' if found.cut else ''} entries")
+        rows.append(f"[ignored entries left out: {found.ignored}]")
+    many = "1 entry" if len(found.entries) == 1 else f"{len(found.entries)}{'+' if found.cut else ''} entries"
+    return ToolOutput("\n".join(rows), line=many)

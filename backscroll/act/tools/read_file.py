@@ -91,7 +91,8 @@ def _told(read: Read) -> ToolOutput:
     if read.guessed or read.encoding not in ("utf-8", "ascii"):
         head += f", {read.encoding}{' (a guess)' if read.guessed else ''}"
     tail = f"\n[{read.lines - end:,} more lines: read on with first={end + 1}]" if end < read.lines else ""
-    line = f"{read.path}: {len(rows)} lines" if len(rows) == read.lines else f"{head.replace(', lines', ':')}"
+    many = f"{len(rows)} lines" if len(rows) != 1 else "1 line"
+    line = f"{read.path}: {many}" if len(rows) == read.lines else f"{head.replace(', lines', ':')}"
     return ToolOutput(
         f"{head}\n" + "\n".join(rows) + tail, line=line, facts={"path": read.path, "hash": read.hash}
     )

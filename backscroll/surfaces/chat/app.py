@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from backscroll.act.agent import Agent
     from backscroll.act.happening import Finished, Happening
+    from backscroll.act.warming import Warming
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
     from backscroll.vocab.message import ContentLike
@@ -79,6 +80,7 @@ class Chat:
         self._thread = thread
         self._agent = make_agent(thread, self._person)
         self._input: LineInput | None = None
+        self._warming: Warming | None = None
         self._refresh()
 
     # -- Talk ------------------------------------------------------------------------------------------------
@@ -188,15 +190,19 @@ class Chat:
         self.show("")
         return done
 
-    def switch(self, thread: Thread) -> None:
-        """Go on in another conversation."""
+    def switch(self, thread: Thread, *, answer: bool = False) -> None:
+        """Go on in another conversation; with `answer`, its last message is answered at once."""
         agent = self._make_agent(thread, self._person)
+        self._cool()
         self._agent.close()
         self._thread, self._agent, self._input = thread, agent, None
         self._figures = Figures()
         self._refresh()
         self.show(*heading.header(self))
-        self._offer_to_go_on()
+        if answer:
+            self.play(agent.events(None))
+        else:
+            self._offer_to_go_on()
 
     def leave(self) -> None:
         """End the program after this command."""
@@ -255,6 +261,7 @@ class Chat:
                     self._take(typed)
         finally:
             self._attachments.clean()
+            self._cool()
             self._agent.close()
         self.show(self._wrapped(t("chat.goodbye", thread=self._thread.id[:8]), "dim"))
 
@@ -287,7 +294,24 @@ class Chat:
     def _read(self, text: str, cursor: int | None) -> str | Aside:
         if self._input is None:
             self._input = LineInput(self, self._bars, self._attachments.add)
+            self._warm(self._input)
         return self._input.read(text, cursor)
+
+    def _warm(self, line: LineInput) -> None:
+        """Load what the first answer needs as soon as the prompt stands; before that it would only make the person wait."""
+        from backscroll.act.warming import Warming
+
+        warming = self._warming = Warming(self._agent)
+
+        def stands(_: object) -> None:
+            warming.start()
+
+        line.session.app.after_render += stands
+
+    def _cool(self) -> None:
+        if self._warming is not None:
+            self._warming.close()
+            self._warming = None
 
     def _aside(self, key: Aside) -> tuple[str, int]:
         """A key that needs the screen; gives the text to go on with."""

@@ -71,8 +71,8 @@ class Talk(Protocol):
         """Send a message as if the person had typed it."""
         ...
 
-    def switch(self, thread: Thread) -> None:
-        """Go on in another conversation."""
+    def switch(self, thread: Thread, *, answer: bool = False) -> None:
+        """Go on in another conversation; with `answer`, its last message is answered at once."""
         ...
 
     def leave(self) -> None:

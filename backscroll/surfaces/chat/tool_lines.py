@@ -126,7 +126,10 @@ def call_line(done: Called, begun: str, number: int, room: int) -> Text:
         outcome = one_line(say(done.line)) or count("chat.lines", len(done.text.splitlines()))
     tail = f"  [{number}]"
     free = max(12, room - len(tail) - len(done.tool) - 8)
-    about = cut(_about(begun, done.tool), max(6, free // 2))
+    about = _about(begun, done.tool)
+    if len(about) > 2 and about in outcome:
+        about = ""  # `✓ changed a.py (+4 −1)` says it all
+    about = cut(about, max(6, free // 2)) if about else ""
     outcome = cut(outcome, max(6, free - width(about)))
     return Text.assemble(
         ("● ", style),

@@ -14,6 +14,7 @@ from backscroll.act.person import Decision, Judgement, Nobody, Proposal
 from backscroll.surfaces.cli.plain import one_line, safe
 from backscroll.surfaces.cli.screen import Screen
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n.said import say
 
 _LINES = 60  # of a diff that are shown at once
 
@@ -100,7 +101,7 @@ class Attended(Unattended):
 
     def _show(self, proposal: Proposal) -> None:
         preview, screen = proposal.preview, self._screen
-        screen.remark(f"\n{proposal.tool}: {one_line(preview.line)}", "strong")
+        screen.remark(f"\n{proposal.tool}: {one_line(say(preview.line))}", "strong")
         if preview.command:
             screen.remark("\n".join(f"  $ {line}" for line in safe(preview.command).splitlines()))
         lines = safe(preview.diff or preview.text).splitlines()
@@ -108,7 +109,7 @@ class Attended(Unattended):
         if len(lines) > _LINES:
             screen.remark(t("run.more_lines", n=len(lines) - _LINES), "dim")
         for warning in preview.warnings:
-            screen.remark(f"  ! {one_line(warning)}", "warn")
+            screen.remark(f"  ! {one_line(say(warning))}", "warn")
         if proposal.refused_before is not None:
             screen.remark(t("run.refused_before", reason=one_line(proposal.refused_before) or "–"), "warn")
 

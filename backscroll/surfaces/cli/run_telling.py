@@ -72,7 +72,7 @@ class Words:
             case Step():
                 self._step(happening)
             case Calling():
-                self._beside(f"· {happening.tool}: {one_line(happening.line)}")
+                self._beside(f"· {happening.tool}: {one_line(say(happening.line))}")
             case Output():
                 pass  # the end of it is told with the outcome
             case Called():
@@ -108,9 +108,9 @@ class Words:
         if called.refused is not None:
             self._beside(t("run.refused", tool=called.tool, reason=one_line(called.refused) or "–"), "warn")
         elif called.is_error:
-            self._beside(f"  ✗ {one_line(called.line)}", "bad")
+            self._beside(f"  ✗ {one_line(say(called.line))}", "bad")
         else:
-            self._beside(f"  ✓ {one_line(called.line)}", "dim")
+            self._beside(f"  ✓ {one_line(say(called.line))}", "dim")
 
     def _noted(self, noted: Noted) -> None:
         if noted.kind == "again" and self._answer:

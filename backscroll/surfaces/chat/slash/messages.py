@@ -87,7 +87,7 @@ def _answer_anew(talk: Talk, message: Message) -> None:
             thread.delete(*(m.id for m in thread.messages(after=message.id)))
         talk.play(talk.agent.events(None))
     elif chosen == 2:
-        talk.switch(thread.fork(message.id))  # whoever switches sees an open question, and offers to go on
+        talk.switch(thread.fork(message.id), answer=True)
 
 
 # -- marks -------------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def rewind_slash(talk: Talk, rest: str) -> None:
 
 def _agreed(talk: Talk, plan: Rewound) -> bool:
     if not plan.foreign:
-        return talk.confirm(t("slash.rewind_sure"), usual=True)
+        return talk.confirm(t("slash.rewind_sure_redo" if plan.redone else "slash.rewind_sure"), usual=True)
     for path in plan.foreign[:_FILES]:
         warning(talk, t("slash.rewind_foreign", path=one_line(path)))
     return talk.confirm(count("slash.rewind_over", len(plan.foreign)), usual=False)
@@ -147,7 +147,8 @@ def _picked(talk: Talk, room: Workroom | None) -> int | None:
         files = made.get(turn.sequence, set())
         told = f" · {count('slash.files', len(files))}" if files else ""
         asked = cut(one_line(turn.user_input[:300]), max(12, width - 30))
-        options.append(cut(f"{turn.sequence} · {asked}{told}", width))
+        number = t("slash.blame_turn", n=turn.sequence)
+        options.append(cut(f"{number} · {asked}{told}", width))
     chosen = talk.choose(t("slash.rewind_which"), options)
     return None if chosen is None else turns[chosen].sequence
 

@@ -113,8 +113,11 @@ def _resume(talk: Talk, name: str) -> None:
 def _resting(talk: Talk) -> Task | None:
     """One of the tasks that could go on."""
     from backscroll.surfaces.cli.task_words import named, state_of
+    from backscroll.tasks.lifecycle import allowed
+    from backscroll.vocab.task import TaskAct
 
-    found = [x for x in reversed(talk.thread.tasks.list()) if not x.current]
+    tasks = reversed(talk.thread.tasks.list())
+    found = [x for x in tasks if not x.current and allowed(x.state, TaskAct.RESUME)]
     if not found:
         remark(talk, t("slash.task_none_rests"))
         return None

@@ -46,12 +46,14 @@ def redo_command(session: Session, thread: str) -> None:
 def stroke_words(thread: Thread, event: Event) -> str:
     """The stroke that was inverted, in a few words: followed back where it was an undo itself."""
     seqs = [int(seq) for seq in event.head.get("of", ())]
-    original = _first(thread, seqs)
+    original = _telling(thread, seqs)
     while original is not None and original.kind in (Kind.UNDONE, Kind.REDONE):
         seqs = [int(seq) for seq in original.head["of"]]
-        original = _first(thread, seqs)
+        original = _telling(thread, seqs)
     if original is None:
         return ""
+    if original.kind is Kind.TASKED:
+        return f"{kind_words(original)} {what_happened(original)}"  # a crop that went with it follows from it
     named = kind_words(original)
     if original.target is not None:
         named += f" {original.target.short}"
@@ -62,5 +64,10 @@ def stroke_words(thread: Thread, event: Event) -> str:
     )
 
 
-def _first(thread: Thread, seqs: list[int]) -> Event | None:
-    return next(iter(thread.events(min(seqs), min(seqs))), None) if seqs else None
+def _telling(thread: Thread, seqs: list[int]) -> Event | None:
+    """The event of a stroke that says best what was done: a step of a task, else the first one."""
+    if not seqs:
+        return None
+    wanted = set(seqs)
+    events = [event for event in thread.events(min(seqs), max(seqs)) if event.seq in wanted]
+    return next((e for e in events if e.kind is Kind.TASKED), events[0] if events else None)

@@ -102,10 +102,12 @@ class HandTalk:
     def say(self, text: str) -> Finished | None:
         return self.play(self.agent.events(text))
 
-    def switch(self, thread: Thread) -> None:
+    def switch(self, thread: Thread, *, answer: bool = False) -> None:
         self.agent.close()
         self.thread = thread
         self.agent = self._agent()
+        if answer:
+            self.play(self.agent.events(None))
 
     def leave(self) -> None:
         self.left = True

@@ -32,12 +32,14 @@ def test_editing_ones_own_words_can_be_answered_anew_here(talk: HandTalk) -> Non
 
 
 def test_editing_ones_own_words_can_be_answered_in_a_branch(talk: HandTalk) -> None:
-    """The conversation stays as it is; the branch ends with the new words."""
+    """What follows stays where it is; the new words are answered in the branch at once, without another question."""
     here = talk.thread
     talk.asks, talk.picks = ["And with whom?"], [2]
     talk.run("/edit 3")
     assert talk.thread.id != here.id
-    assert talk.texts() == ["Where shall we go?", "To the sea.", "And with whom?"]
+    assert talk.texts()[:3] == ["Where shall we go?", "To the sea.", "And with whom?"]
+    assert len(talk.texts()) == 4
+    assert talk.finished[-1].end == "answered"
     assert len(here) == 6
 
 

@@ -68,6 +68,17 @@ def test_resuming_by_picker_and_by_id(talk: HandTalk) -> None:
     assert talk.run("/task resume 99999").strip()
 
 
+def test_what_is_over_is_not_offered_for_resuming(talk: HandTalk) -> None:
+    """A completed task cannot go on; undo names the step that it takes back."""
+    talk.run("/task start One")
+    talk.say("go")
+    talk.run("/task done")
+    talk.picks = [0]
+    assert "no other task" in talk.run("/task resume")
+    assert "completed" in talk.run("/undo")
+    assert talk.thread.tasks.current().title == "One"  # type: ignore[union-attr]
+
+
 def test_title_and_later(talk: HandTalk) -> None:
     """Noted for later, renamed."""
     assert "Paint" in talk.run("/task later Paint the wall")
