@@ -1,0 +1,124 @@
+"""What is loaded while a person types: everything that a first answer needs, and nothing is written or asked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import backscroll
+from backscroll.act.agent import Agent
+from backscroll.act.warming import Warming
+from backscroll.llm.preloading import preload, wire_of
+from backscroll.llm.providers import Provider, client_for
+from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+
+
+def test_nothing_is_written_and_nobody_is_asked(tmp_path: Path):
+    """The log is the same before and after, though files changed meanwhile, and the service hears nothing."""
+    root = tmp_path / "work"
+    root.mkdir()
+    with (
+        ScriptedServer(Scenario(lines=(Line(text="Yes."),))) as server,
+        backscroll.open(tmp_path / "a.db") as engine,
+    ):
+        thread = engine.create("t")
+        provider = Provider("here", base_url=server.url, model="gpt-5", tries=1)
+        with Agent(thread, provider=provider, root=root) as agent:
+            assert agent.run("hello").end == "answered"
+            (root / "by_hand.txt").write_text("a person wrote this\n", encoding="utf-8")
+            asked, head = len(server.asked), thread.head
+            warming = Warming(agent)
+            warming.run()
+            assert warming.trouble == []
+            assert (len(server.asked), thread.head) == (asked, head)
+            assert agent.run("and now?").end == "answered"
+            assert [f.path for c in agent.workroom.changes() for f in c.files] == ["by_hand.txt"]  # type: ignore[union-attr]
+
+
+def test_trouble_is_kept_and_the_rest_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A step that fails does not keep the next ones from being done."""
+    done: list[str] = []
+    with backscroll.open(tmp_path / "a.db", workspace_snapshots=False) as engine:
+        agent = Agent(engine.create("t"), root=tmp_path)
+
+        def broken() -> None:
+            raise ValueError("no such thing")
+
+        warming = Warming(agent)
+        monkeypatch.setattr(agent, "rehearse", broken)
+        monkeypatch.setattr(warming, "_recall", lambda: done.append("recall"))
+        warming.run()
+        agent.close()
+    assert warming.trouble == ["ValueError: no such thing"]
+    assert done == ["recall"]
+
+
+def test_it_is_over_when_it_is_closed(tmp_path: Path):
+    """After `close` nothing is at work any more, and nothing begins again."""
+    with backscroll.open(tmp_path / "a.db") as engine, Agent(engine.create("t"), root=tmp_path) as agent:
+        warming = Warming(agent)
+        warming.start()
+        warming.close()
+        again = Warming(agent)
+        again.close()
+        again.start()
+        again.wait()
+    assert warming.trouble == []
+
+
+def test_nothing_is_loaded_ahead_where_nothing_is_to_be_done_in_the_background(tmp_path: Path):
+    """The setting `background` switches this off too."""
+    with (
+        backscroll.open(tmp_path / "a.db", background=False) as engine,
+        Agent(engine.create("t"), root=tmp_path) as agent,
+    ):
+        warming = Warming(agent)
+        warming.start()
+        warming.wait()
+        assert warming._thread is None  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize("kind", ["openai", "openai-responses", "anthropic"])
+def test_the_wire_is_the_one_of_the_client(kind: str):
+    """What is rehearsed is spelled for the wire on which it will be sent."""
+    provider = Provider("here", kind=kind, base_url="http://127.0.0.1:9/v1", model="m")  # type: ignore[arg-type]
+    client = client_for(provider, {})
+    assert wire_of(provider) == client.wire
+    client.close()
+    preload(provider)
+
+
+@pytest.mark.parametrize("kind", ["openai", "openai-responses", "anthropic"])
+def test_a_first_answer_loads_no_large_package_any_more(tmp_path: Path, kind: str):
+    """In a fresh process: after warming, talking to a service loads nothing of the SDKs, of numpy or of the tokenizers."""
+    code = """
+import sys
+from pathlib import Path
+import backscroll
+from backscroll.act.agent import Agent
+from backscroll.act.warming import Warming
+from backscroll.llm.providers import Provider
+
+folder, url, kind = Path(sys.argv[1]), *sys.argv[2:]
+with backscroll.open(folder / "b.db", background=False) as engine:
+    provider = Provider("here", kind=kind, base_url=url, model="gpt-5", tries=1)
+    with Agent(engine.create("t"), provider=provider, root=folder) as agent:
+        Warming(agent).run()
+        before = set(sys.modules)
+        assert agent.run("What did we say about the cheese?").end == "answered"
+        large = ("openai", "anthropic", "numpy", "tokenizers", "tiktoken", "genai_prices", "pydantic")
+        print(sorted(m for m in set(sys.modules) - before if m.partition(".")[0] in large))
+"""
+    with ScriptedServer(Scenario(lines=(Line(text="Nothing."),))) as server:
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path), server.url, kind],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
