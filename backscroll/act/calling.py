@@ -83,7 +83,7 @@ def _shown(preview: Preview) -> Preview:
     """A preview that a terminal can print: nothing in it moves the cursor or hides what will happen."""
     return replace(
         preview,
-        line=one_line(readable(preview.line), 400),
+        line=one_line(_visible(preview.line).strip().replace("\n", " ⏎ "), 400),
         command=_visible(preview.command),
         diff=_visible(preview.diff),
         text=_visible(preview.text),
@@ -95,6 +95,7 @@ def _visible(text: str) -> str:
     """Control characters spelled out: a person must see that they are there, not only be safe from them."""
     if text.isascii() and text.isprintable():
         return text
+    text = text.replace("\r\n", "\n")  # line ends of other systems are no trick; alone it would be one
     return "".join(
         c
         if c in "\n\t" or (c.isprintable() and not 0xD800 <= ord(c) <= 0xDFFF) or c in "\u3000\u00a0"
@@ -104,8 +105,6 @@ def _visible(text: str) -> str:
 
 
 def _spelled(character: str) -> str:
-    if character == "\r":
-        return ""  # line ends of other systems are no trick
     code = ord(character)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 

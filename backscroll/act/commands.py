@@ -39,8 +39,10 @@ _WARDEN = str(Path(__file__).with_name("warden.py"))
 #: Variables whose names look like secrets: a command does not get them.
 _SECRET = re.compile(
     r"(?i)(?:^|_)(?:api_?key|key_?id|apikey|token|secret|secrets|passwo?r?d|passwd|passphrase|credentials?|"
-    r"private_?key|access_?key|auth|cookie|session|dsn)(?:_|$)|secret|password"
+    r"private_?key|access_?key|key|pat|auth|cookie|session|dsn)(?:_|$)|secret|password"
 )
+#: An address with a password in it, as databases have: whatever the variable is called.
+_WITH_PASSWORD = re.compile(r"[a-zA-Z][\w+.-]*://[^/\s:@]*:[^/\s@]+@")
 #: Names that look like secrets and are none.
 _HARMLESS = frozenset(
     {
@@ -135,9 +137,13 @@ def clean_environment(
     kept = {
         name: value
         for name, value in source.items()
-        if name in keep or name in _HARMLESS or not (_SECRET.search(name) or name in ("BASH_ENV", "ENV"))
+        if name in keep or name in _HARMLESS or not (_is_secret(name, value) or name in ("BASH_ENV", "ENV"))
     }
     return {**kept, **_QUIET}
+
+
+def _is_secret(name: str, value: str) -> bool:
+    return _SECRET.search(name) is not None or _WITH_PASSWORD.match(value) is not None
 
 
 def shell() -> list[str]:

@@ -21,7 +21,8 @@ class Stop:
     def __init__(self) -> None:
         self._thrown = threading.Event()
         self._told: list[Callable[[], None]] = []
-        self._lock = threading.Lock()
+        # Of the kind that its own thread may take twice: a signal handler throws the switch wherever that thread happens to be.
+        self._lock = threading.RLock()
 
     @property
     def thrown(self) -> bool:

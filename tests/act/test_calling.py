@@ -17,6 +17,7 @@ from backscroll.act.person import Preview
 from backscroll.act.stopping import Stop, Stopped
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import Toolbox, tool
+from backscroll.act.tools import standard_tools
 from backscroll.errors import NotFound
 from backscroll.vocab.part import ToolCall
 from tests.act.workbench import Bench, bench
@@ -107,6 +108,21 @@ def test_a_tool_that_gives_no_result_is_told(at: Bench) -> None:
     assert failed.text == "[odd] its preview failed: ZeroDivisionError"
 
 
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("rm -rf x\rls", "run: rm -rf x\\x0dls"),
+        ("ls\nrm -rf x", "run: ls ⏎ rm -rf x"),
+        ("ls\r\n", "run: ls"),
+        ("ls\x08\x08rm", "run: ls\\x08\\x08rm"),
+    ],
+)
+def test_the_line_of_a_command_hides_none_of_it(at: Bench, command: str, line: str) -> None:
+    """Nothing that a terminal would write over, and no second line, is missing from the line a person reads."""
+    call_ = ToolCall("c", "run_command", {"command": command})
+    assert prepare(Toolbox(standard_tools(at.root)), call_, at.context()).preview.line == line
+
+
 def test_a_preview_hides_nothing_from_the_person(at: Bench) -> None:
     """What moves a cursor on a screen is spelled out: a command must be what it looks like."""
 
@@ -125,7 +141,7 @@ def test_a_preview_hides_nothing_from_the_person(at: Bench) -> None:
 
     at.toolbox.add(look)
     seen = prepare(at.toolbox, ToolCall("c", "look", {}), at.context()).preview
-    assert seen.line == "run: ls"
+    assert seen.line == "run: ls\\x1b[2K"
     assert seen.command == "ls\\x1b[2K\\x1b[1G; rm -rf x\\u202e"
     assert seen.diff == "+a\n+\\x08b"
     assert seen.warnings == ("!",)

@@ -246,13 +246,18 @@ def test_keys_do_not_reach_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "AWS_SECRET_ACCESS_KEY",
         "DB_PASSWORD",
         "AWS_ACCESS_KEY_ID",
+        "DEEPSEEK_KEY",
+        "GITHUB_PAT",
     ):
         monkeypatch.setenv(name, "hunter2")
+    monkeypatch.setenv("BACKSCROLL_STORE", "postgresql://ada:hunter2@db.example/log")
+    monkeypatch.setenv("HOMEPAGE", "https://example.org:8080/a@b")
     monkeypatch.setenv("KEYBOARD_LAYOUT", "de")
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
     done = run("env", tmp_path)
     assert "hunter2" not in done.output
     assert "KEYBOARD_LAYOUT=de" in done.output
+    assert "HOMEPAGE=" in done.output
     assert "TOKENIZERS_PARALLELISM=false" in done.output
     allowed = run("env", tmp_path, keep=["GH_TOKEN"])
     assert "GH_TOKEN=hunter2" in allowed.output
