@@ -58,7 +58,20 @@ class Listener:
 
     def begin(self, asking: Asking) -> tuple[Overheard | None, list[ForeignMessage] | None]:
         """Take a list in; gives also the prompt to send in its place, None where the list goes out as it is."""
-        heard = self.guarded(lambda: self._take_in(asking))
+        return self._assembled(asking, self.guarded(lambda: self._take_in(asking)))
+
+    def begin_after(self, asking: Asking) -> tuple[Overheard | None, list[ForeignMessage] | None]:
+        """The same where the list is known to hold only what is new."""
+        heard = self.guarded(
+            lambda: overhearing.take_in(
+                self.thread, asking.wire, asking.model, asking.messages, only_new=True
+            )
+        )
+        return self._assembled(asking, heard)
+
+    def _assembled(
+        self, asking: Asking, heard: Overheard | None
+    ) -> tuple[Overheard | None, list[ForeignMessage] | None]:
         if heard is None or not self.assemble:
             return heard, None
         prompt = self.guarded(
@@ -130,6 +143,7 @@ def _reply(said: Content, heard: Overheard) -> Reply:
         raw = [b for p in said.parts if (b := _block(p)) is not None]
     else:
         raw = {"role": "assistant", "content": said.text or None}
+        raw |= {"reasoning_content": thought} if thought else {}
         if calls:
             raw["tool_calls"] = [
                 {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
