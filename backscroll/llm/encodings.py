@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import re
 import threading
-from base64 import b64decode
+from binascii import a2b_base64
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -177,9 +177,8 @@ def read_table(name: str) -> bytes:
 
 
 def _ranks(table: bytes) -> dict[bytes, int]:
-    return {
-        b64decode(token): int(rank) for token, rank in (line.split() for line in table.splitlines() if line)
-    }
+    words = table.split()  # a token and its rank in turn; no loop of our own over 200,000 lines
+    return dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
 
 
 def _place(vocabulary: Vocabulary) -> Path | None:
