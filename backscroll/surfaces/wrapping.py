@@ -5,7 +5,8 @@
 Owns the proxy around a client of OpenAI's or Anthropic's SDK: it behaves as the client does, and every call of a model is recorded with
 its answer and its price, streamed ones too; with `assemble`, the program's list is replaced by a prompt within the budget. A fault of the
 recording never breaks the program's call (it is warned of, once) unless `strict` says so. Refuses: what goes into the log
-(`engine/overhearing`), streams (`surfaces/wrapping_streams`). Calls through `with_raw_response` are passed on unrecorded.
+(`engine/overhearing`), streams (`surfaces/wrapping_streams`). Calls through `with_raw_response`, batches and runners that call for
+themselves inside the SDK are passed on unrecorded.
 """
 
 from __future__ import annotations
@@ -40,11 +41,18 @@ _CALLS: Mapping[str, Mapping[Path, Wire]] = {
         ("responses", "create"): "openai-responses",
         ("responses", "parse"): "openai-responses",
         ("responses", "stream"): "openai-responses",
+        ("beta", "chat", "completions", "create"): "openai-chat",
+        ("beta", "chat", "completions", "parse"): "openai-chat",
+        ("beta", "chat", "completions", "stream"): "openai-chat",
+        ("beta", "responses", "create"): "openai-responses",
     },
     "anthropic": {
         ("messages", "create"): "anthropic",
         ("messages", "parse"): "anthropic",
         ("messages", "stream"): "anthropic",
+        ("beta", "messages", "create"): "anthropic",
+        ("beta", "messages", "parse"): "anthropic",
+        ("beta", "messages", "stream"): "anthropic",
     },
 }
 #: What gives another client of the same kind.

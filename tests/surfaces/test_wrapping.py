@@ -169,6 +169,33 @@ def test_anthropic_whole_and_streamed(thread: Thread) -> None:
         assert len(list(calls(thread.engine))) == 3
 
 
+def test_managed_streams_of_chat_and_beta_calls(thread: Thread) -> None:
+    """The `stream()` of chat, and the same calls under `beta`, are recorded as the others are."""
+    with (
+        serving(
+            Line(text="one, streamed", chunk=3, times=1), "two", Line(text="three", chunk=2, times=1)
+        ) as server,
+        openai(server) as plain,
+        anthropic(server) as other,
+    ):
+        client, claude = backscroll.wrap(plain, thread=thread), backscroll.wrap(other, thread=thread)
+        messages: list[Any] = [{"role": "user", "content": "1?"}]
+        with client.chat.completions.stream(model="gpt-4o", messages=messages) as stream:
+            for _ in stream:
+                pass
+            said = stream.get_final_completion().choices[0].message.content
+        assert said == "one, streamed"
+        messages += [{"role": "assistant", "content": said}, {"role": "user", "content": "2?"}]
+        answer = claude.beta.messages.create(model="claude-sonnet-5-5", max_tokens=50, messages=messages)
+        messages += [{"role": "assistant", "content": answer.content}, {"role": "user", "content": "3?"}]
+        with claude.beta.messages.stream(
+            model="claude-sonnet-5-5", max_tokens=50, messages=messages
+        ) as events:
+            assert events.get_final_message().content[0].type == "text"
+        assert [t for _, t in told(thread)] == ["1?", "one, streamed", "2?", "two", "3?", "three"]
+        assert len(list(calls(thread.engine))) == 3
+
+
 def test_asynchronous_clients(thread: Thread) -> None:
     async def work(server: ScriptedServer) -> None:
         async with AsyncOpenAI(base_url=server.url, api_key="k", max_retries=0) as plain:
