@@ -85,12 +85,12 @@ class Loop:
 
     def _resumed(self) -> Generator[Happening, None, End | None]:
         """What a crash or an interrupt left: calls that had begun are answered as such, the others are carried out now."""
-        newest = next(iter(self.thread.messages(0, 1, newest_first=True)), None)
         self._where()
         yield Began(None, resumed=True)
+        yield from _answer_crashed(self.hands)
+        newest = next(iter(self.thread.messages(0, 1, newest_first=True)), None)
         if newest is None:
             return "answered"
-        yield from _answer_crashed(self.hands)
         carrier, calls = unanswered(self.thread)
         if calls:
             yield Noted("resumed", ", ".join(c.name for c in calls))

@@ -38,6 +38,9 @@ _SHARED = 0  # in the place of the number of an OS thread: the graph that prompt
 _PATIENCE = 0.05  # seconds that a prompt waits for a graph that is being changed
 _SAID = 4000  # characters of a message that are looked through for names
 NAMED, SEEN = 5, 10  # nodes that a prompt asks for, and that stand around them
+_SMALL = (
+    20  # turns whose graph is put together at once, though a worker lives: the first question may be about it
+)
 _COLD = 600  # turns whose graph is put together while the first prompt of a process waits
 _TELLING = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD})
 _ACTING = _TELLING | {Kind.LIFTED, Kind.UNDONE, Kind.REDONE}
@@ -195,8 +198,8 @@ def _brought_along(thread: Thread, whose: int) -> Held:
 def at_hand(thread: Thread, behind: int) -> Generator[Held | None]:
     """The graph for a prompt, as far as it can be had without waiting; nobody changes it meanwhile.
 
-    None where more events than `behind` wait to be analysed, and where it has still to be put together: by the worker, or,
-    where none lives, while the next prompt waits. What a worker has not analysed yet is too fresh to be missed.
+    None where more events than `behind` wait to be analysed, and where a large one has still to be put together: by the worker,
+    or, where none lives, while the next prompt waits. What a worker has not analysed yet is too fresh to be missed.
     """
     held = _for_prompts(thread, behind)
     if held is None or not held.lock.acquire(timeout=_PATIENCE):
@@ -217,7 +220,7 @@ def _for_prompts(thread: Thread, behind: int) -> Held | None:
     state, late, news = engine.store.read(lambda reader: _behind(engine, reader, thread, told))
     if late > behind:
         return None
-    if told is None and worker is not None:
+    if told is None and worker is not None and state.turns > _SMALL:
         worker.warm(thread.id)
         return None
     if told is None and state.turns > _COLD and _first_time(engine, state):

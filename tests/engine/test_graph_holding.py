@@ -71,8 +71,20 @@ def test_the_first_prompt_of_a_process_does_not_wait_for_a_long_graph(
             assert held is not None
 
 
-def test_prompts_share_the_graph_that_a_worker_keeps(tmp_path: Path) -> None:
-    """The first prompt leaves it out, later ones have it, and it is that of a rebuild."""
+def test_a_small_graph_is_in_the_first_prompt_though_a_worker_lives(tmp_path: Path) -> None:
+    """What a person has just set by hand is known to the answer that follows."""
+    with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=True)) as engine:
+        thread = engine.create("tale")
+        thread.graph.add("Anna")
+        thread.graph.set("Anna", "mood", "grey")
+        engine.worker()  # a rehearsal starts none
+        thread.append("user", "Tell me about Anna.")
+        assert _has_graph(thread)
+
+
+def test_prompts_share_the_graph_that_a_worker_keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first prompt leaves a large one out, later ones have it, and it is that of a rebuild."""
+    monkeypatch.setattr(graph_holding, "_SMALL", 5)
     with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=False)) as engine:
         thread = _told(engine)
     with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=True)) as engine:

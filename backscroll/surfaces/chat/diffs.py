@@ -5,7 +5,7 @@ Owns how a unified diff looks in a terminal. Everything in it was written by som
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
@@ -15,11 +15,12 @@ from backscroll.surfaces.i18n import t
 #: Lines of a diff that are shown before one asks for all.
 BRIEF = 30
 _STYLES: Mapping[str, str] = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
+_HEADERS = ("diff --git ", "similarity ", "rename ", "new file", "deleted file", "new mode")
 
 
 def diff_lines(diff: str, most: int | None = BRIEF) -> list[Text]:
     """A unified diff, line by line; with `most`, the beginning and how much is left."""
-    lines = revealed(diff).rstrip("\n").split("\n") if diff.strip() else []
+    lines = _telling(revealed(diff).rstrip("\n").split("\n")) if diff.strip() else []
     shown = lines if most is None or len(lines) <= most + 1 else lines[:most]
     out = [_line(line) for line in shown]
     if len(shown) < len(lines):
@@ -36,6 +37,19 @@ def counted(diff: str) -> tuple[int, int]:
         elif line.startswith("-") and not line.startswith("--- "):
             removed += 1
     return added, removed
+
+
+def _telling(lines: Sequence[str]) -> list[str]:
+    """Without what only machines read: the hashes, and the first line of a file whose name stands below it once more."""
+    out: list[str] = []
+    for number, line in enumerate(lines):
+        named = line.startswith("diff --git ") and any(
+            lines[n].startswith("--- ") for n in range(number + 1, min(number + 4, len(lines)))
+        )
+        hashes = line.startswith("index ") and number > 0 and lines[number - 1].startswith(_HEADERS)
+        if not named and not hashes:
+            out.append(line)
+    return out
 
 
 def _line(line: str) -> Text:

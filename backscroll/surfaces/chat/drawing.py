@@ -7,9 +7,10 @@ live lines at all. Refuses: deciding what to draw (`player`) and reading keys (`
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ class Region:
         self._last = 0.0
         self._cost = 0.0
         self._paused = 0
+        self._wraps = wraps_again(os.environ)
 
     @property
     def live(self) -> bool:
@@ -137,15 +139,23 @@ class Region:
         return caught.get()
 
     def _erasing(self) -> str:
-        """What takes the live lines away. A terminal that was made narrower has wrapped them meanwhile."""
+        """What takes the live lines away. Most terminals that were made narrower have wrapped them meanwhile."""
         before, self._drawn = self._drawn, []
         if not before:
             return ""
         width = max(1, self.console.size.width)
-        rows = sum(max(1, -(-cells // width)) for cells in before)
+        rows = sum(max(1, -(-cells // width)) for cells in before) if self._wraps else len(before)
         up = f"\x1b[{rows - 1}A" if rows > 1 else ""
         return f"\r{up}\x1b[J"
 
     def _write(self, text: str) -> None:
         self.console.file.write(text)
         self.console.file.flush()
+
+
+def wraps_again(environment: Mapping[str, str]) -> bool:
+    """True for a terminal that wraps its lines anew when its width changes; a few old ones cut them off instead."""
+    kind = environment.get("TERM", "")
+    if "XTERM_VERSION" in environment or kind.startswith(("linux", "rxvt")):
+        return False
+    return not kind.startswith("screen") or "TMUX" in environment

@@ -67,12 +67,14 @@ def _leaving(act: Act) -> Callable[[KeyPressEvent], None]:
 
 
 def _enter(event: KeyPressEvent) -> None:
-    """Send; behind a backslash, a new line instead. A completion that is marked is taken first."""
+    """Send; behind a backslash, a new line instead. One of several completions that is marked is taken first."""
     buffer = event.current_buffer
     state = buffer.complete_state
     if state is not None and state.current_completion is not None:
         buffer.complete_state = None
-        return
+        # Where there was nothing to choose from, Tab has said it all; a folder may want to be gone into.
+        if len(state.completions) > 1 or buffer.document.text_before_cursor.endswith("/"):
+            return
     if buffer.document.text_before_cursor.endswith("\\"):
         buffer.delete_before_cursor(1)
         buffer.insert_text("\n")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MOST = 500  # threads that are offered
 _LAST = 3  # messages of a preview
+_LOOKED = 30  # newest messages among which they are looked for
 _EXCERPT = 300
 
 
@@ -68,8 +69,11 @@ def label(info: ThreadInfo) -> str:
 def preview_of(engine: Engine, info: ThreadInfo) -> str:
     """The last words of a thread."""
     lines: list[str] = []
-    for message in engine.thread(info.id).recent(_LAST):
+    for message in engine.thread(info.id).recent(_LOOKED):
         words = one_line(message.text[:_EXCERPT])
-        if words:
+        if words and message.role in {
+            "user",
+            "assistant",
+        }:  # instructions and results say little about a talk
             lines.append(f"{t(f'roles.{message.role}')}: {words}")
-    return "\n".join(lines)
+    return "\n".join(lines[-_LAST:])

@@ -117,8 +117,8 @@ class Player:
             case Asked():
                 self._asked(happening)
             case Began():
-                if happening.resumed:
-                    self._note(t("chat.goes_on"))
+                if happening.resumed:  # whoever asked for it knows that it goes on
+                    self.region.print("")
             case Noted():
                 self._noted(happening)
             case Finished():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from backscroll.surfaces.chat.drawing import Region
+from backscroll.surfaces.chat.drawing import Region, wraps_again
 from tests.surfaces.chat.drawn import Glass, printed, recorder
 
 
@@ -53,6 +53,15 @@ def test_a_narrower_window_leaves_no_rests() -> None:
         glass.screen.resize(12, 30)
         assert region._erasing().startswith("\r\x1b[1A")  # two rows by now
         region._drawn = drawn[:0]
+
+
+def test_terminals_that_cut_lines_off_are_known() -> None:
+    """Where lines are cut off, not wrapped, going up by wrapped lines would take away what was printed before."""
+    assert wraps_again({"TERM": "xterm-256color"})
+    assert wraps_again({"TERM": "screen-256color", "TMUX": "/run/tmux,1,0"})
+    assert wraps_again({})
+    for old in ({"TERM": "xterm", "XTERM_VERSION": "XTerm(390)"}, {"TERM": "linux"}, {"TERM": "screen"}):
+        assert not wraps_again(old)
 
 
 def test_during_a_question_nothing_is_drawn() -> None:

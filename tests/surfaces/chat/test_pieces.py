@@ -99,6 +99,10 @@ def test_diffs_are_coloured_bounded_and_safe() -> None:
     assert len(diff_lines(long, None)) == 100
     assert diff_lines("+\x1b[2J")[0].plain == "+␛[2J"
     assert diff_lines("") == []
+    git = "diff --git a/x.py b/x.py\nnew file mode 100755\nindex 0000000..3651461\n" + DIFF
+    assert [line.plain for line in diff_lines(git)] == ["new file mode 100755", *DIFF.splitlines()]
+    binary = "diff --git a/x.png b/x.png\nBinary files a/x.png and b/x.png differ"
+    assert [line.plain for line in diff_lines(binary)] == binary.splitlines()
 
 
 def test_what_cannot_be_seen_is_shown() -> None:

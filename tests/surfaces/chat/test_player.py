@@ -122,7 +122,6 @@ def test_a_run_without_an_end_loses_nothing() -> None:
 
 def test_what_the_prompt_went_through_is_told() -> None:
     shown = played(Began(MESSAGE, resumed=True), Asked(1, 10, 100, "m", compacted="it pays", recalled=2))
-    assert "goes on where it stopped" in shown
     assert "condensed: it pays" in shown
     assert "2 earlier details" in shown
 

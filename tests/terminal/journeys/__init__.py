@@ -1,0 +1,1 @@
+"""Journeys of a person through the whole program in a real terminal."""

@@ -1,0 +1,140 @@
+"""Runs that do not go through: stopped by a key, killed in the middle, in front of a service that has its troubles."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import backscroll
+from tests.terminal.journeys.stage import BUSY, READY, Stage, command, wait_until
+from tests.terminal.terminal import CTRL_C, ENTER
+
+
+def test_stopped_in_mid_stream_and_gone_on(stage: Stage) -> None:
+    """Ctrl-C keeps what came, marked; the next request holds it; two of them at an empty line leave."""
+    never = stage.outside / "never"
+    stage.plays(
+        {
+            "text": "These words came. Those did not.",
+            "chunk": 17,
+            "wait_for_file": str(never),
+            "wait_after": 2,
+        },
+        {"text": "Here is the rest."},
+    )
+    terminal = stage.ready()
+    terminal.enter("tell me")
+    terminal.wait_for("These words came.", BUSY)
+    terminal.type(CTRL_C)
+    shown = terminal.wait_for("Stopped.", READY, gone=BUSY)
+    assert "These words came." in shown
+    partial = stage.record()[-1]
+    assert partial.text.startswith("These words came.")
+    assert partial.content.metadata["act"]["interrupted"]
+    terminal.enter("go on")
+    terminal.wait_for("Here is the rest.", READY, gone=BUSY)
+    assert "These words came." in stage.words()
+    terminal.type(CTRL_C)
+    terminal.wait_for("once more leaves")
+    terminal.type(CTRL_C)
+    assert terminal.wait_for_end() == 0
+    wait_until(lambda: [e["how"] for e in stage.ended()] == ["gone", "sent"])
+
+
+def test_killed_in_the_middle_of_a_command(stage: Stage) -> None:
+    """What the command started ends; the next start says what was left, goes on, and the model learns what is not known."""
+    stage.plays(
+        {"text": "I wait.", "calls": [command("echo $$ > pid; echo begun; exec sleep 600")]},
+        {"text": "So it was broken off."},
+    )
+    terminal = stage.ready()
+    terminal.enter("wait a while")
+    terminal.wait_for("y allow")
+    terminal.type("y")
+    terminal.wait_for("│ begun", BUSY)
+    pid = int((stage.folder / "pid").read_text())
+    os.kill(terminal.process.pid, signal.SIGKILL)
+    terminal.process.wait()
+    wait_until(lambda: not Path(f"/proc/{pid}").exists())
+    again = stage.chat("--continue")
+    again.wait_for("The last run did not end (run_command was at work). Go on with it?")
+    again.type(ENTER)
+    again.wait_for("So it was broken off.", READY, gone=BUSY)
+    (result,) = [m for m in stage.asked()[1]["body"]["messages"] if m["role"] == "tool"]
+    assert "[run_command]" in str(result["content"])
+    assert [m.role for m in stage.record() if m.role != "system"] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+
+
+def test_killed_in_mid_stream(stage: Stage) -> None:
+    """What was streamed is not an answer yet: the next start says so, asks the model again, and the conversation is in order."""
+    never = stage.outside / "never"
+    stage.plays(
+        {"text": "Some words. More.", "chunk": 6, "wait_for_file": str(never), "wait_after": 3},
+        {"text": "Finished after all."},
+    )
+    terminal = stage.ready()
+    terminal.enter("tell me")
+    terminal.wait_for("Some words.", BUSY)
+    os.kill(terminal.process.pid, signal.SIGKILL)
+    terminal.process.wait()
+    again = stage.chat("--continue")
+    again.wait_for("The last run did not end (the answer). Go on with it?")
+    again.type("y")
+    again.wait_for("Finished after all.", READY, gone=BUSY)
+    assert [m.role for m in stage.record() if m.role != "system"][-1] == "assistant"
+    assert "tell me" in stage.words()
+
+
+def test_a_busy_service_a_cut_stream_and_the_figures(stage: Stage) -> None:
+    """Both are tried again; what is paid for is on the ledger, attempts that failed included, and all surfaces say the same."""
+    usage = {"input": 12_000, "cached": 9_000, "output": 700}
+    stage.plays(
+        {"fault": {"status": 429, "message": "slow down", "retry_after": 0.1}},
+        {"text": "Half of the answer came.", "chunk": 6, "cut_after": 4},
+        {"text": "The whole **answer**.", "usage": usage},
+        {"calls": [command("echo one")], "usage": {"input": 13_000, "cached": 12_000, "output": 50}},
+        {"text": "Done.", "usage": {"input": 14_000, "cached": 12_500, "output": 5}},
+    )
+    terminal = stage.ready()
+    terminal.enter("hello")
+    shown = terminal.wait_for("The whole answer.", READY, gone=BUSY)
+    assert "Half of" not in shown
+    assert "↑12k ↓700" in shown
+    assert "75% cached" in shown
+    terminal.enter("go on")
+    terminal.wait_for("y allow")
+    terminal.type("y")
+    shown = terminal.wait_for("Done.", READY, "↑39k ↓755", "86% cached", gone=BUSY)
+    cost = stage.json("cost", "last")
+    reported = {"input": 39_000, "cached": 33_500, "output": 755}
+    assert {kind: cost["total"][kind] for kind in reported} == reported
+    # gpt-4o-mini: 0.15 and 0.60 dollars for a million tokens, cached ones half of it
+    money = (5_500 * 0.15 + 33_500 * 0.075 + 755 * 0.60) / 1e6
+    assert f"${money:.6f}" in shown
+    terminal.enter("/cost")
+    told = terminal.wait_for("39,000", READY)
+    assert f"${money:.6f}" in told
+
+
+def test_a_prompt_that_is_too_long_is_compacted_and_sent_once_more(stage: Stage) -> None:
+    """The service names its window; the past is condensed, the question is asked once more, and answered."""
+    stage.plays({"text": "Fine.", "times": 100}, once=False, window=9_000, settings="budget = 100000")
+    with backscroll.open(str(stage.store), background=False) as store:
+        thread = store.create("A long talk", metadata={"workspace": str(stage.folder)})
+        for number in range(24):
+            thread.append("user", f"Question {number}: what of the harbour? " + "Tell me all of it. " * 40)
+            thread.append("assistant", f"Answer {number}. " + "The wall was mended with granite. " * 40)
+    terminal = stage.ready("--continue")
+    terminal.enter("and now?")
+    shown = terminal.wait_for("Fine.", READY, gone=BUSY)
+    assert "the prompt was too long for the model; it is condensed and asked again" in shown
+    statuses = [line["status"] for line in stage.asked()]
+    assert statuses == [400, 200]
+    assert stage.asked()[1]["words"] < stage.asked()[0]["words"]
+    assert "and now?" in stage.words(1)
