@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 #: Text is encoded in pieces of this many characters. On runs of a million blanks the regular expressions of the
 #: tokenizer run out of stack; on pieces of this size nothing does, and nothing takes seconds.
 PIECE = 32_768
+_NEAR = 64  # characters before the end of a piece in which a place to cut is looked for first
 #: Places where no token can cross: after a letter, a digit or a Chinese character, before a blank or plain punctuation.
 _SEAM = re.compile(r"[A-Za-z0-9\u4e00-\u9fff](?=[ \n\t.,;:!?(){}\[\]<>\"=。，；：、！？（）])")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -202,9 +203,20 @@ def pieces(text: str, most: int = PIECE) -> Iterator[str]:
     start = 0
     while len(text) - start > most:
         end = start + most
-        seams = list(_SEAM.finditer(text, start + most // 2, end))
-        if seams:
-            end = seams[-1].end()
+        end = _last_seam(text, start + most // 2, end) or end
         yield text[start:end]
         start = end
     yield text[start:]
+
+
+def _last_seam(text: str, first: int, end: int) -> int:
+    """Where the last seam between two places is; 0 where there is none. Looked for from the end, where it mostly is near."""
+    width = _NEAR
+    while True:
+        low = max(first, end - width)
+        found = 0
+        for seam in _SEAM.finditer(text, low, end):
+            found = seam.end()
+        if found or low == first:
+            return found
+        width *= 8

@@ -7,7 +7,7 @@ Owns what is looked at in a text before anybody asks (its terms, its pieces, whe
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
@@ -57,7 +57,7 @@ def pieces_of(text: str) -> tuple[str, ...]:
     if len(text) < _SHORT:
         return (text,)
     pieces: list[str] = []
-    for sentence in _SENTENCE.split(text):
+    for sentence in _sentences(text):
         if not sentence or not sentence.strip():
             continue
         if pieces and len(pieces[-1]) + len(sentence) <= _PIECE:
@@ -67,6 +67,15 @@ def pieces_of(text: str) -> tuple[str, ...]:
         else:
             pieces.append(sentence)
     return tuple(pieces) or (text,)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """One after the other: of a result of many megabytes only the first are wanted."""
+    start = 0
+    for seam in _SENTENCE.finditer(text):
+        yield text[start : seam.start()]
+        start = seam.end()
+    yield text[start:]
 
 
 def prepare(candidate: Candidate) -> Prepared:
