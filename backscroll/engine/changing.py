@@ -30,6 +30,7 @@ from backscroll.engine.changing_log import (
     place_of,
     write_change,
 )
+from backscroll.engine.tongue import language_of
 from backscroll.errors import InvalidInput
 from backscroll.vocab.change import Cause, CodeChange, FileChange
 from backscroll.vocab.event import Event
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 What: TypeAlias = Literal["both", "files", "conversation"]
 _PATIENCE = 60.0  # seconds that one waits for whoever is at work on the same folder
 _SKEW = 1.0  # seconds by which the times of files may be behind the clock
+_ASKED = 40  # messages among which the last question is looked for
 PERSON = Cause("person")
 
 
@@ -182,7 +184,11 @@ class Workroom:
         return self.thread.reading(lambda view: changing_reading.numbered(view, event))
 
     def _language(self) -> str:
+        """That of the thread or of the settings, else the one in which the person asked."""
         named = self.thread.info.language or self.thread.engine.settings.language
+        if not named:
+            asked = (m.text for m in reversed(self.thread.recent(_ASKED)) if m.role == "user")
+            named = language_of(next(asked, "")[:2000])
         return "zh" if named.lower().startswith("zh") else "en"
 
     # -- reading ---------------------------------------------------------------------------------------------

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 THREAD, TURN, CHANGES = "Backscroll-Thread", "Backscroll-Turn", "Backscroll-Changes"
 _AGENT = ("tool", "turn", "rewind")
 _LINE = 72  # characters of the first line of a message
+_LEAST = 20  # … that it is not made shorter than at the end of a sentence
+_ENDS = (". ", "! ", "? ", "; ", "。", "！", "？", "；")
 _TOLD = 8  # descriptions that a message lists
 _COMMITS = 5000  # of the user's that are looked through for changes that they hold already
 _NAME = re.compile(r"[0-9a-f]{8}\.[1-9][0-9]*")
@@ -172,7 +174,9 @@ def made_message(chosen: Sequence[_Chosen]) -> str:
         same = list(group)
         if several and (words := next((_first_line(c.asked) for c in same if c.asked), "")):
             lines += ["", f"{_cut(words)}:"] if lines else [f"{_cut(words)}:"]
-        done = dict.fromkeys(_first_line(c.one.change.description) for c in same)
+        # Going back and forth is no work: it would be told twice.
+        work = [c for c in same if c.one.change.cause.by != "rewind"] or same
+        done = dict.fromkeys(_first_line(c.one.change.description) for c in work)
         lines += [f"- {words}" for words in done if words][:_TOLD]
     body = "\n".join(lines).strip()
     return f"{first}\n\n{body}" if body and body != f"- {first}" else first
@@ -183,4 +187,12 @@ def _first_line(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LINE else text[: _LINE - 1].rstrip() + "…"
+    """A line of bounded length: the sentences that fit whole, else as many words as there is room for."""
+    if len(text) <= _LINE:
+        return text
+    head = text[: _LINE - 1]
+    end = max(head.rfind(mark) for mark in _ENDS)
+    if end >= _LEAST:
+        return head[: end + 1].rstrip(".。;； ")
+    space = head.rfind(" ")
+    return head[: space if space >= _LINE // 2 else None].rstrip() + "…"

@@ -245,6 +245,14 @@ def test_descriptions_speak_the_language_of_the_thread(desk: Desk) -> None:
     assert any("\u4e00" <= c <= "\u9fff" for c in desk.room.changes()[0].description.replace("问候", ""))
 
 
+def test_descriptions_speak_the_language_in_which_was_asked(desk: Desk) -> None:
+    """A thread of which no language is known: the last question decides."""
+    desk.turn("请写一个问候函数，谢谢", a__py="def hello():\n    return 1\n")
+    assert any("\u4e00" <= c <= "\u9fff" for c in desk.room.changes()[0].description)
+    desk.turn("Please make it return two instead", a__py="def hello():\n    return 2\n")
+    assert desk.room.changes()[0].description.isascii() or "−" in desk.room.changes()[0].description
+
+
 def test_long_diffs_are_cut_in_the_log(desk: Desk) -> None:
     """The log holds a part of a very long diff and says so."""
     desk.room.look()

@@ -165,3 +165,14 @@ def test_the_shorthand_of_the_thread(desk: Desk) -> None:
     desk.room = room
     desk.turn("one", c__py="c\n")
     assert thread.commit_to_git("A message").message.startswith("A message\n\nBackscroll-Thread")
+
+
+def test_the_first_line_ends_where_a_sentence_or_a_word_ends(desk: Desk) -> None:
+    """Long requests are shortened between sentences, else between words."""
+    asked = (
+        "Greet everybody in the house. And then do a great many other things that nobody needs to read here"
+    )
+    desk.turn(asked, a__py="print('hi')\n")
+    assert desk.room.commit(dry_run=True).message.splitlines()[0] == "Greet everybody in the house"
+    desk.turn("word " * 40, a__py="print('ho')\n")
+    assert desk.room.commit(dry_run=True).message.splitlines()[0].endswith("word…")

@@ -103,6 +103,8 @@ def test_who_wrote_this_line(agent: Agent) -> None:
 def test_back_and_forth(agent: Agent) -> None:
     """A preview first, then back, then forward again; the conversation goes along."""
     preview = agent.cli.ok("rewind", "2", "--dry-run").out
+    assert agent.cli.ok("rewind", "last", "--dry-run").out == preview
+    assert agent.cli.ok("rewind", agent.thread[:8], "最后", "--dry-run", "--lang", "zh").out.strip()
     assert "-    return '你好'" in preview
     assert "4 messages leave the conversation" in preview
     assert "你好" in (agent.root / "hello.py").read_text(encoding="utf-8")

@@ -5,11 +5,14 @@ The list lives in the call itself: the engine reads open to-dos from there, and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
+from backscroll.vocab.part import Json
 
 _BOXES = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]", "cancelled": "[x]"}
 
@@ -27,7 +30,17 @@ class Todo:
     status: Literal["pending", "in_progress", "completed", "cancelled"]
 
 
-@tool
+def _preview(_context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
+    """The list is the call: its name says enough on one line."""
+    rows = [_row(Todo(**each)) for each in arguments["todos"]]
+    return Preview("update_todos", text="\n".join(rows))
+
+
+def _row(todo: Todo) -> str:
+    return f"{_BOXES[todo.status]} {' '.join(todo.text.split())}"
+
+
+@tool(preview=_preview)
 def update_todos(context: ToolContext, todos: list[Todo]) -> ToolOutput:  # noqa: ARG001 - the list is the call
     """Keep the list of what is to be done: give the whole list each time, also what is done.
 
@@ -39,6 +52,6 @@ def update_todos(context: ToolContext, todos: list[Todo]) -> ToolOutput:  # noqa
     """
     done = sum(each.status in ("completed", "cancelled") for each in todos)
     now = next((each.text for each in todos if each.status == "in_progress"), "")
-    rows = [f"{_BOXES[each.status]} {' '.join(each.text.split())}" for each in todos]
+    rows = [_row(each) for each in todos]
     line = f"{done}/{len(todos)} done" + (f"; now: {now}" if now else "")
     return ToolOutput("\n".join([line, *rows]), line=line, facts={"done": done, "all": len(todos)})

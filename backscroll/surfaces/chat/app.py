@@ -30,7 +30,7 @@ from backscroll.surfaces.chat.person import TerminalPerson
 from backscroll.surfaces.chat.player import Player
 from backscroll.surfaces.chat.starting import title_from
 from backscroll.surfaces.chat.status import Figures, counted, status_line
-from backscroll.surfaces.chat.tool_lines import Folds, unfolded
+from backscroll.surfaces.chat.tool_lines import Folds, printed, unfolded
 from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.plain import one_line, safe
 from backscroll.surfaces.i18n import t
@@ -284,7 +284,11 @@ class Chat:
             self._refresh()
             return
         if words[0] in "!！" and words[1:].strip():
+            before = self._folds.get()
             self.play(self._agent.command(words[1:].strip()))
+            fold = self._folds.get()
+            if fold is not None and fold is not before:
+                self.show(*printed(fold))
             return
         done = self.say(typed.strip("\n"))
         hint = self._hints.after_turn() if done is not None and done.end != "failed" else ""

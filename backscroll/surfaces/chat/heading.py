@@ -5,6 +5,7 @@ Owns those lines. Everything in them that somebody else wrote (titles, folders) 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,10 @@ from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
+    from backscroll.vocab.message import Message
 
 _LAST = 2  # messages that are shown of a thread that goes on
+_LOOKED = 40  # messages among which they are looked for
 
 
 def header(talk: Talk) -> list[Text]:
@@ -39,11 +42,16 @@ def header(talk: Talk) -> list[Text]:
     if info.messages:
         about = f"{title_of(info)} · {count('words.messages', info.messages)} · {info.id[:8]}"
         out += [Text(""), Text(cut(one_line(about), room), style="bold")]
-        for message in talk.thread.recent(_LAST):
+        for message in _last_words(talk.thread.recent(_LOOKED)):
             words = one_line(message.text[:500])
-            if words and message.role in {"user", "assistant"}:
-                out.append(Text(cut(f"  {t(f'roles.{message.role}')}: {words}", room), style="dim"))
+            out.append(Text(cut(f"  {t(f'roles.{message.role}')}: {words}", room), style="dim"))
     return [*out, Text("")]
+
+
+def _last_words(messages: Sequence[Message]) -> list[Message]:
+    """What was said last: not what tools gave, nor commands that the person ran."""
+    spoken = [m for m in messages if m.role in {"user", "assistant"} and m.text.strip()]
+    return [m for m in spoken if "person" not in str(m.content.metadata.get("act"))][-_LAST:]
 
 
 def _who(provider: str, model: str) -> str:

@@ -30,6 +30,7 @@ _KEPT = 500
 _MEMORY = 20_000_000  # characters of all of them together
 #: Lines of a running command's output that are shown while it runs.
 TAIL = 5
+_OWN = 60  # lines of what a command of the person's own printed
 _LONGEST = 200_000  # characters of one output that are unfolded
 
 
@@ -174,9 +175,21 @@ def unfolded(fold: Fold) -> Sequence[RenderableType]:
     return out
 
 
+def printed(fold: Fold) -> Sequence[Text]:
+    """What a command of the person's own printed: they ran it to see that. Of much, the end."""
+    lines = safe(fold.details[-1][1]).rstrip("\n").split("\n") if fold.details else []
+    if lines and lines[-1].startswith("exit code "):
+        del lines[-1]  # the folded line says it
+    above = max(0, len(lines) - _OWN)
+    out = [Text(t("chat.lines_above", n=above, fold=fold.number), style="dim")] if above else []
+    return [*out, *(Text(f"  {line}") for line in lines[above:])]
+
+
 def _about(line: str, tool: str) -> str:
     """What a call does, without the tool's name in front, which stands there already."""
     words = one_line(line)
+    if words == tool:
+        return ""
     head, colon, rest = words.partition(": ")
     if colon and (head == tool or head in tool.split("_")):
         return rest

@@ -30,6 +30,9 @@ def translated(message: str, *, least: int = 0) -> str | None:
     exact = section("said", language).get(message)
     if isinstance(exact, str):
         return exact
+    hinted = _with_known_hint(message)
+    if hinted is not None:
+        return hinted
     for template in _templates(language):
         if template.fixed < least:
             break
@@ -43,6 +46,14 @@ def translated(message: str, *, least: int = 0) -> str | None:
 
 def _fact(value: str) -> str:
     return translated(value, least=_SURE) or value
+
+
+def _with_known_hint(message: str) -> str | None:
+    """A message that ends with a hint of ours in brackets, which the last fact of a template would swallow."""
+    found = _HINTED.fullmatch(message)
+    hint = section("said", spoken()).get(found[2]) if found else None
+    head = translated(found[1]) if found and isinstance(hint, str) else None
+    return None if head is None else f"{head}（{hint}）"
 
 
 def _in_two(message: str) -> str | None:

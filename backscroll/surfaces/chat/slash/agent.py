@@ -10,7 +10,7 @@ from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.chat.slash.arguments import first_word, no_words, wrong_use
 from backscroll.surfaces.chat.slash.borrowing import screen_of
 from backscroll.surfaces.chat.slash.telling import done, drawn, line, remark, warning
-from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n import find, t
 
 if TYPE_CHECKING:
     from backscroll.act.agent import Agent
@@ -167,7 +167,11 @@ def tools_slash(talk: Talk, rest: str) -> None:
 
     no_words(rest, "tools")
     rows = [
-        (tool.name, t(f"slash_effect.{tool.effect}"), one_line(tool.description))
+        (
+            tool.name,
+            t(f"slash_effect.{tool.effect}"),
+            find(f"slash_tool.{tool.name}") or one_line(tool.description),
+        )
         for tool in talk.agent.toolbox
     ]
     if not rows:
@@ -176,7 +180,7 @@ def tools_slash(talk: Talk, rest: str) -> None:
     columns = [
         Column(t("columns.tool"), style="tool"),
         Column(t("slash.tool_effect"), style="dim"),
-        Column(t("columns.what"), shrinks=True),
+        Column(t("slash.tool_about"), shrinks=True),
     ]
     drawn(talk, table(screen_of(talk), columns, rows))
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from backscroll.engine.rewinding import Rewound
 
 
+_LAST = -1  # the last turn, which is counted when the thread is known
+
+
 @command(
     "rewind",
     click.Argument(["words"], metavar="[THREAD] TURN", nargs=-1, required=False),
@@ -48,6 +51,8 @@ def rewind_command(
     screen = session.screen
     with session.engine() as engine:
         room = told.room_of(screen, told.thread_here(engine, thread))
+        if turn == _LAST:
+            turn = room.thread.info.turns
 
         def go(*, dry: bool) -> Rewound:
             if turn is None:
@@ -83,6 +88,8 @@ def _read(words: tuple[str, ...], *, redo: bool) -> tuple[str | None, int | None
             raise InvalidInput(t("workroom.redo_words"), hint=t("workroom.rewind_hint"))
         return (words[0] if words else None), None
     *named, turn = words or ("",)
+    if len(named) < 2 and turn in ("last", t("slash.last")):
+        return (named[0] if named else None), _LAST
     if len(named) > 1 or not (turn.isdecimal() and turn.isascii()):
         raise InvalidInput(t("workroom.which_turn"), hint=t("workroom.rewind_hint"))
     return (named[0] if named else None), int(turn)
