@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 _SMALLER = 0.7
 _SAFE = 0.95  # … and so much of a window that it names: others count tokens in other ways
 _LEAST = 2_000  # tokens under which no smaller budget is tried
+_FORMING = 4_000  # characters of a call that are shown while it is being written
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,9 @@ class _Heard:
     def piece(self, delta: CallDelta) -> Forming:
         """More of a call; gives what there is of it."""
         name, arguments = self.calls.get(delta.index, ("", ""))
-        self.calls[delta.index] = (name or delta.name, arguments + delta.arguments)
+        if len(arguments) < _FORMING:  # copying a long file for every piece of it would take longer than its writing
+            arguments += delta.arguments
+        self.calls[delta.index] = (name or delta.name, arguments)
         return Forming(delta.index, *self.calls[delta.index])
 
 

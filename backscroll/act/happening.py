@@ -78,7 +78,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Forming:
-    """A tool call is being written; `arguments` is what of it has come so far."""
+    """A tool call is being written; `arguments` is what of it has come so far, of a long one the beginning."""
 
     index: int
     name: str

@@ -33,6 +33,7 @@ class Heard:
         self._thought: list[str] = []
         self._details: list[Json] = []  # OpenRouter's own record of the thinking, to be sent back as it is
         self._calls: list[dict[str, str]] = []
+        self._arguments: list[list[str]] = []  # of the calls, in pieces: a long file comes in very many
         self._places: dict[
             int, int
         ] = {}  # the index that the service gives, and the call that it means just now
@@ -82,7 +83,7 @@ class Heard:
         known = self._calls[at]
         known["name"] = known["name"] or name
         piece = arguments_of(inner.get("arguments"))
-        known["arguments"] += piece
+        self._arguments[at].append(piece)
         return CallDelta(at, known["id"], known["name"], piece)
 
     def _place(self, index: Json, given: str, name: str) -> int:
@@ -96,7 +97,8 @@ class Heard:
             unnamed = key < 0 and not given and bool(name) and bool(known["name"])
             if not another and not unnamed:
                 return at
-        self._calls.append({"id": given or new_id(), "given": given, "name": "", "arguments": ""})
+        self._calls.append({"id": given or new_id(), "given": given, "name": ""})
+        self._arguments.append([])
         self._places[key] = len(self._calls) - 1
         return self._places[key]
 
@@ -114,8 +116,8 @@ class Heard:
                 {
                     "id": c["id"],
                     "type": "function",
-                    "function": {"name": c["name"], "arguments": c["arguments"]},
+                    "function": {"name": c["name"], "arguments": "".join(written)},
                 }
-                for c in self._calls
+                for c, written in zip(self._calls, self._arguments, strict=True)
             ]
         return out
