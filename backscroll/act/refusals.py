@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
 from backscroll.engine.reading import message_of
+from backscroll.vocab.event import BESIDE, Kind
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
 ACT = "act"
 _COMMAND = "command"
 _PAGE = 200
+_FEW = 8  # messages that a step of an agent adds, or more
 _PAGES = 5  # older refusals are forgotten: a person would have forgotten them too
 _CARRIERS = ("sudo", "command", "env", "nohup", "time", "exec")
 _MARK = b'"refused"'
+#: What happens all the time while an agent works, and leaves every message as it is.
+_QUIET = BESIDE | {Kind.COMPACTED, Kind.CODE_CHANGED}
 
 
 # -- recognising -------------------------------------------------------------------------------------------------
@@ -97,8 +101,16 @@ class _Refused:
     reason: str
 
 
-#: What was found at the head of a thread: it is asked for at every call, and changes only with the head.
-_FOUND: WeakKeyDictionary[Engine, dict[str, tuple[int, tuple[_Refused, ...]]]] = WeakKeyDictionary()
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was found up to an event of a thread."""
+
+    head: int
+    found: tuple[tuple[int, _Refused], ...]  # the newest first, each with how many messages stand behind it
+
+
+#: It is asked for at every call: what is new since the last time is looked at, and nothing twice.
+_FOUND: WeakKeyDictionary[Engine, dict[str, _Known]] = WeakKeyDictionary()
 
 
 def refused_before(thread: Thread, tool: str, arguments: Mapping[str, Json] | str) -> str | None:
@@ -111,28 +123,42 @@ def refused_before(thread: Thread, tool: str, arguments: Mapping[str, Json] | st
 
 
 def _refusals(thread: Thread) -> tuple[_Refused, ...]:
-    known = _FOUND.setdefault(thread.engine, {})
-    head = thread.head
-    if thread.id not in known or known[thread.id][0] != head:
-        known[thread.id] = (head, thread.reading(_read))
-    return known[thread.id][1]
+    threads = _FOUND.setdefault(thread.engine, {})
+    known = threads.get(thread.id)
+    if known is None or known.head != thread.head:
+        known = threads[thread.id] = thread.reading(lambda view: _looked(view, known))
+    return tuple(refused for _, refused in known.found)
 
 
-def _read(view: View) -> tuple[_Refused, ...]:
-    """Refusals, the newest first."""
-    out: list[_Refused] = []
+def _looked(view: View, known: _Known | None) -> _Known:
+    """Refusals, the newest first. Where nothing but new messages came since the last look, only those are read."""
+    if known is None or any(event.kind not in _QUIET for event in view.others(known.head)):
+        found, _ = _read(view, None)
+        return _Known(view.as_of, tuple(found))
+    found, new = _read(view, known.head)
+    old = ((age + new, refused) for age, refused in known.found if age + new < _PAGE * _PAGES)
+    return _Known(view.as_of, (*found, *old))
+
+
+def _read(view: View, since: int | None) -> tuple[list[tuple[int, _Refused]], int]:
+    """Refusals among the last messages (or those after an event), and how many messages were looked at."""
+    out: list[tuple[int, _Refused]] = []
     before: bytes | None = None
-    for _ in range(_PAGES):
-        rows = view.page(_PAGE, before=before, newest_first=True)
+    age, most, size = 0, _PAGE * _PAGES, _PAGE if since is None else _FEW
+    while age < most:
+        rows = view.page(min(size, most - age), before=before, newest_first=True)
         for entry, spoken in rows:
+            if since is not None and (entry.message.thread != view.state.id or entry.message.seq <= since):
+                return out, age
             # Looking for the word in the bytes spares taking every message apart.
             if entry.role == "tool" and spoken.body is not None and _MARK in spoken.body:
                 found = _refused(message_of(entry, spoken).content.metadata)
-                out += [found] if found is not None else []
-        if len(rows) < _PAGE:
+                out += [(age, found)] if found is not None else []
+            age += 1
+        if len(rows) < size:
             break
-        before = rows[-1][0].position
-    return tuple(out)
+        before, size = rows[-1][0].position, _PAGE
+    return out, age
 
 
 def _refused(metadata: Mapping[str, Json]) -> _Refused | None:
