@@ -59,6 +59,9 @@ class Bound:
     source: Ref
 
 
+_FROZEN = 16  # compactions in memory: of each thread the newest is asked for
+
+
 @dataclass(frozen=True, slots=True)
 class Frozen:
     """A compaction as it was written down, with what stands beside it."""
@@ -105,6 +108,16 @@ def frozen_of(event: Event) -> Frozen:
         raise StoreCorrupt(
             f"compaction {event.id.short} is damaged", hint="undo it, or compact again; no message is touched"
         ) from error
+
+
+def _known_frozen(engine: Engine, event: Event) -> Frozen:
+    """The same, taken apart once: every prompt until the next compaction begins with it."""
+    shelf = engine.memo.shelf("frozen", _FROZEN)
+    key = (event.id, event.body)  # with its words, which may be forgotten
+    found: Frozen | None = shelf.get(key)
+    if found is None:
+        found = shelf[key] = frozen_of(event)
+    return found
 
 
 def _opening(name: str) -> Ref:
@@ -155,7 +168,7 @@ class Composer:
         self.language = view_now.state.about.language
         self.lens = Lens(self.meter, memo=shelf, language=self.language)
         self.units: list[Unit] = list(units_of(sheet.window))
-        self.frozen = None if sheet.compaction is None else frozen_of(sheet.compaction)
+        self.frozen = None if sheet.compaction is None else _known_frozen(engine, sheet.compaction)
         if self.frozen is not None and not sheet.reached:
             # So much was added since that the window does not reach back: what was chosen then is out of sight.
             self.frozen = None
