@@ -27,7 +27,24 @@ from backscroll.llm.fault_words import means, window_in
 from backscroll.vocab.part import Json
 
 _LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_\-*.]{6,}")
+_PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 _LONGEST = 300
+_SHORTEST = 6  # characters of a key; what is shorter ("none") stands in ordinary words
+#: The keys that clients of this program use: whatever a service repeats of them is not shown.
+_KEYS: set[str] = set()
+
+
+def never_show(key: str) -> None:
+    """From now on this key stands in no error, whoever repeats it."""
+    if len(key) >= _SHORTEST:
+        _KEYS.add(key)
+
+
+def without_secrets(words: str) -> str:
+    """Words of others without our keys, without what looks like a key, and without passwords in addresses."""
+    for key in sorted(_KEYS, key=len, reverse=True):
+        words = words.replace(key, "…")
+    return _PASSWORD.sub("", _LOOKS_LIKE_A_KEY.sub("…", words))
 
 
 def refused(
@@ -124,7 +141,8 @@ def stopped(provider: str) -> ModelError:
 
 def gave_up(provider: str, why: str) -> ModelError:
     """The error for an answer that the service itself did not finish."""
-    return ModelBusy(f"{provider} gave up in the middle of the answer: {why}", hint="try again later")
+    told = without_secrets(why)
+    return ModelBusy(f"{provider} gave up in the middle of the answer: {told}", hint="try again later")
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
@@ -159,5 +177,5 @@ def _said(body: Json) -> tuple[str, str]:
             words = str(error)
     elif isinstance(body, str):
         words = body
-    words = _LOOKS_LIKE_A_KEY.sub("…", " ".join(words.split()))
+    words = without_secrets(" ".join(words.split()))
     return code, (words[:_LONGEST] + "…" if len(words) > _LONGEST else words) or code or "no reason given"

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from backscroll.config import config_file, providers_table
 from backscroll.errors import InvalidInput, KeyRefused, NotFound
 from backscroll.llm.client import Client
+from backscroll.llm.client_faults import never_show
 from backscroll.llm.keys import stored_key
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
@@ -128,6 +129,7 @@ def client_for(provider: Provider, environ: Mapping[str, str] | None = None) -> 
 
         return LocalClient(provider)
     key = provider.key(environ)
+    never_show(key)
     if provider.kind == "anthropic":
         from backscroll.llm.anthropic_client import AnthropicClient
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.errors import BackscrollError, CutShort, Unreachable
-from backscroll.llm.client_faults import in_stream, refused, stopped, timed_out
+from backscroll.llm.client_faults import in_stream, refused, stopped, timed_out, without_secrets
 from backscroll.llm.connections import CONNECTING, Call
 from backscroll.llm.providers import Provider
 from backscroll.llm.server_sent import events_of
@@ -80,7 +80,7 @@ def _late(error: Exception, provider: Provider) -> BackscrollError:
 def unreachable(provider: Provider) -> Unreachable:
     """The error for an address where nobody answers."""
     return Unreachable(
-        f"{provider.name} cannot be reached at {provider.address}",
+        f"{provider.name} cannot be reached at {without_secrets(provider.address)}",
         hint="check base_url of the provider and the network",
     )
 
