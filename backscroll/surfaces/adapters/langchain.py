@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.engine import conversing, overhearing
@@ -124,7 +125,7 @@ class BackscrollMiddleware(AgentMiddleware[Any, Any, Any]):
         blob = self.listener.thread.engine.blob
         sent = [t for m in prompt for t in told(m, blob)]
         first = sent[0] if sent and isinstance(sent[0], SystemMessage) else None
-        rest = cast("list[Any]", sent if first is None else sent[1:])
+        rest = cast("list[Any]", (sent if first is None else sent[1:]) + _behind(request.messages))
         return known, provider, request.override(system_message=first, messages=rest)
 
     def _end(self, known: Overheard | None, provider: str, response: Any) -> None:
@@ -154,6 +155,11 @@ def _asking(request: ModelRequest[Any], provider: str) -> Asking:
         [_spec(t) for t in request.tools],
         reserve if isinstance(reserve, int) else None,
     )
+
+
+def _behind(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """What other middleware put behind the conversation for this call only: nobody said it, and the model is to see it."""
+    return [*takewhile(lambda m: m.type == "system", reversed(messages))][::-1]
 
 
 def _spec(tool: Any) -> Mapping[str, Json]:

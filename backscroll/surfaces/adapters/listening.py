@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from backscroll.engine import overhearing
@@ -62,12 +63,7 @@ class Listener:
 
     def begin_after(self, asking: Asking) -> tuple[Overheard | None, list[ForeignMessage] | None]:
         """The same where the list is known to hold only what is new."""
-        heard = self.guarded(
-            lambda: overhearing.take_in(
-                self.thread, asking.wire, asking.model, asking.messages, only_new=True
-            )
-        )
-        return self._assembled(asking, heard)
+        return self._assembled(asking, self.guarded(lambda: self._take_in(asking, only_new=True)))
 
     def _assembled(
         self, asking: Asking, heard: Overheard | None
@@ -86,9 +82,13 @@ class Listener:
         )
         return heard, prompt
 
-    def _take_in(self, asking: Asking) -> Overheard:
-        new = self._only_new([m for m in asking.messages if m.role != "system"])
-        return overhearing.take_in(self.thread, asking.wire, asking.model, asking.messages, only_new=new)
+    def _take_in(self, asking: Asking, *, only_new: bool = False) -> Overheard:
+        """System texts behind the first words are for one call, and nobody said them: the frameworks' hooks send them by themselves."""
+        # Where a list only goes on, what stood first in it stands as it did.
+        first = [] if only_new else list(takewhile(lambda m: m.role == "system", asking.messages))
+        said = [m for m in asking.messages if m.role != "system"]
+        new = only_new or self._only_new(said)
+        return overhearing.take_in(self.thread, asking.wire, asking.model, [*first, *said], only_new=new)
 
     def _only_new(self, messages: Sequence[ForeignMessage]) -> bool:
         """True for a list that goes on where the thread stands, as programs send it that leave remembering to us.

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -218,6 +219,23 @@ def test_every_call_fits_and_nothing_is_lost(thread: Thread) -> None:
         assert "tree 24" in server.asked[-1].everything
         assert "You are a gardener." in server.asked[-1].everything
     assert len([r for r in roles(thread) if r == "user"]) == 25
+
+
+def test_a_reminder_behind_the_conversation_is_sent_and_not_recorded(thread: Thread) -> None:
+    """Other middleware may add a system message for one call; the model sees it, the thread does not keep it."""
+
+    class Reminding(AgentMiddleware[Any, Any, Any]):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            return handler(request.override(messages=[*request.messages, SystemMessage("Mind the time.")]))
+
+    with ScriptedServer(Scenario(lines=(Line(text="ok", times=1),))) as server:
+        agent: Any = create_agent(
+            example.SmallChat(base_url=server.url),
+            middleware=[Reminding(), BackscrollMiddleware(thread, strict=True)],
+        )
+        agent.invoke(asked("hello"))
+        assert "Mind the time." in server.asked[-1].everything
+    assert [m.text for m in thread.messages()] == ["hello", "ok"]
 
 
 def test_asynchronous_agents(thread: Thread) -> None:

@@ -273,7 +273,10 @@ def test_a_history_processor_within_its_budget(thread: Thread) -> None:
             assert [m.kind for m in done.new_messages()][-1] == "response"
 
     lines = (LOOK, Line(text="noted"))
-    server = running(work, Scenario(lines=lines, budget=6_000, tokens="gpt-4o"), ProcessHistory(processor))
+    scenario = Scenario(lines=lines, budget=6_000, tokens="gpt-4o")
+    server = running(work, scenario, ProcessHistory(processor), system_prompt="Be kind.")
+    assert all(a.everything.count("Be kind.") == 1 for a in server.asked)
+    assert all(a.everything.count("You are a gardener.") == 1 for a in server.asked)
     told = [m for m in thread.messages() if m.role != "system"]
     assert [m.role for m in told] == ["user", "assistant", "tool", "assistant"] + ["user", "assistant"] * 11
     assert [m.text.split(":")[0] for m in told if m.role == "user"] == [f"Fact {n}" for n in range(12)]
