@@ -220,7 +220,7 @@ def _answer_crashed(hands: Hands) -> Iterator[Happening]:
     call = next((c for c in calls if begun is not None and c.id == begun.call_id), None)
     if begun is None or call is None:
         return
-    text = f"[{call.name}] {CRASHED}"
+    text = f"[{call.name}] {CRASHED}."
     if hands.workroom is not None and begun.snapshot:
         try:
             change = hands.workroom.looked(begun.snapshot, Cause("tool", carrier, call.id, call.name))

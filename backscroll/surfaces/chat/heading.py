@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from backscroll.surfaces.cli.cells import cut, wrap
+from backscroll.surfaces.cli.cells import cut, width, wrap
 from backscroll.surfaces.cli.conversation import title_of
 from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.i18n import count, t
@@ -31,7 +31,7 @@ def header(talk: Talk) -> list[Text]:
     room = max(20, talk.console.size.width - 1)
     who = t("chat.offline_header") if agent.offline else _who(agent.provider_name, agent.model)
     out = [
-        Text.assemble(("Backscroll", "bold"), "  ", (cut(_folder(talk.root), max(8, room - 12)), "cyan")),
+        Text.assemble(("Backscroll", "bold"), "  ", (_end_of(_folder(talk.root), max(8, room - 12)), "cyan")),
         Text(cut(who, room), style="yellow" if agent.offline else "green"),
     ]
     if agent.offline:
@@ -63,3 +63,13 @@ def _folder(root: Path) -> str:
     return one_line(
         f"~/{root.relative_to(home)}" if root.is_relative_to(home) and root != home else str(root)
     )
+
+
+def _end_of(folder: str, room: int) -> str:
+    """As much of a path as fits: its end tells where one is."""
+    parts = folder.split("/")
+    for first in range(len(parts)):
+        shown = "/".join(("…", *parts[first:])) if first else folder
+        if width(shown) <= room:
+            return shown
+    return cut(parts[-1], room)

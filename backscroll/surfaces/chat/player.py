@@ -155,7 +155,8 @@ class Player:
     def _asked(self, happening: Asked) -> None:
         self.figures = asked(self.figures, happening)
         if happening.compacted:
-            self._note(t("chat.compacted", why=one_line(say(happening.compacted))))
+            why = find(f"context.because_{happening.compacted}") or one_line(say(happening.compacted))
+            self._note(t("chat.compacted", why=why))
         if happening.recalled:
             self._note(count("chat.recalled", happening.recalled))
 
@@ -202,8 +203,11 @@ class Player:
 
     def _note(self, text: str, style: str = "dim") -> None:
         self._gap("note")
+        first = "" if text.startswith(("✓", "■")) else "· "  # these have a sign of their own
         lines = enumerate(wrap(safe(text), self._room - 2))
-        self.region.print(*(Text(f"{'  ' if number else '· '}{line}", style=style) for number, line in lines))
+        self.region.print(
+            *(Text(f"{'  ' if number else first}{line}", style=style) for number, line in lines)
+        )
 
     def _fold(self, fold: Fold) -> None:
         self._gap("fold")

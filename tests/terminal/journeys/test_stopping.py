@@ -83,9 +83,9 @@ def test_killed_in_mid_stream(stage: Stage) -> None:
     terminal.wait_for("Some words.", BUSY)
     os.kill(terminal.process.pid, signal.SIGKILL)
     terminal.process.wait()
-    again = stage.chat("--continue")
-    again.wait_for("The last run did not end (the answer). Go on with it?")
-    again.type("y")
+    again = stage.chat("--continue", "--lang", "zh")
+    again.wait_for("上一次没有做完（回答）。要接着做吗？")
+    again.type("是")
     again.wait_for("Finished after all.", READY, gone=BUSY)
     assert [m.role for m in stage.record() if m.role != "system"][-1] == "assistant"
     assert "tell me" in stage.words()
@@ -134,6 +134,7 @@ def test_a_prompt_that_is_too_long_is_compacted_and_sent_once_more(stage: Stage)
     terminal.enter("and now?")
     shown = terminal.wait_for("Fine.", READY, gone=BUSY)
     assert "the prompt was too long for the model; it is condensed and asked again" in shown
+    assert "the past was condensed: near the limit" in shown
     statuses = [line["status"] for line in stage.asked()]
     assert statuses == [400, 200]
     assert stage.asked()[1]["words"] < stage.asked()[0]["words"]
