@@ -224,29 +224,34 @@ class Agent:
 
     def regenerate(self) -> Iterator[Happening]:
         """Answer the last message of the person once more. The answer before stays: as an alternative where it was one message."""
-        turn = next(iter(self.thread.recent_turns(1)), None)
-        replies = [] if turn is None else [m for m in turn.messages if m.role != "user"]
-        if turn is None or not replies:
+        replies = self._replies()
+        if not replies:
             raise InvalidInput("there is no answer to make again", hint="say something first")
-        alone = replies[0] if len(replies) == 1 and replies[0].role == "assistant" else None
-        pen = self.thread if alone is None else self.thread.as_actor(AGENT)
-        pen.delete(*(m.id for m in replies))
-        return self._again(alone)
+        return self._again(replies)
 
-    def _again(self, old: Message | None) -> Iterator[Happening]:
+    def _replies(self) -> list[Message]:
+        """What was answered to the last message of the person."""
+        turn = next(iter(self.thread.recent_turns(1)), None)
+        return [] if turn is None else [m for m in turn.messages if m.role in ("assistant", "tool")]
+
+    def _again(self, replies: list[Message]) -> Iterator[Happening]:
+        old = replies[0] if len(replies) == 1 and replies[0].role == "assistant" else None
+        pen = self.thread if old is None else self.thread.as_actor(AGENT)
+        pen.delete(*(m.id for m in replies))
         finished: Finished | None = None
-        for happening in self.events(None):
-            if isinstance(happening, Finished):
-                finished = happening
-            else:
-                yield happening
-        new = None if finished is None else finished.message
-        if old is not None and (new is None or new == old.id):
-            self.thread.as_actor(AGENT).restore(old.id)  # nothing came: the answer before stands again
-        elif old is not None and finished is not None and new is not None and finished.steps == 1:
-            content = self.thread.message(new).content
-            pen = self.thread.as_actor(AGENT)
-            pen.delete(new)
+        try:
+            for happening in self.events(None):
+                if isinstance(happening, Finished):
+                    finished = happening
+                else:
+                    yield happening
+        finally:
+            came = self._replies()
+            if not came:  # the answer before stands again, however this ended
+                pen.restore(*(m.id for m in replies))
+        if old is not None and len(came) == 1 and finished is not None and finished.steps == 1:
+            content = came[0].content
+            pen.delete(came[0].id)
             pen.restore(old.id)
             self.thread.regenerate(old.id, content)
         if finished is not None:

@@ -133,3 +133,20 @@ def test_a_call_that_a_crash_interrupted_is_told_as_begun_even_if_the_person_goe
         assert "was running when the program ended" in told
         assert "made.txt" in told
         assert _causes(on) == ["tool"]
+
+
+def test_an_answer_of_several_steps_is_not_lost_where_nothing_comes_instead(tmp_path: Path) -> None:
+    """Making an answer again that fails, or is left before anything came: the steps before stand again."""
+    from backscroll.llm.scripted import Line
+    from backscroll.llm.scripted.scenario import Fault
+
+    broken = Line(fault=Fault(400, "no"))
+    with stage(tmp_path, call("list_files"), "the answer", broken) as on:
+        on.say("go")
+        before = [m.id for m in on.thread.messages()]
+        assert list(on.agent.regenerate())[-1].end == "failed"  # type: ignore[union-attr]
+        assert [m.id for m in on.thread.messages()] == before
+        left = cast("Generator[Any]", on.agent.regenerate())
+        next(left)
+        left.close()
+        assert [m.id for m in on.thread.messages()] == before
