@@ -72,7 +72,7 @@ class Words:
             case Step():
                 self._step(happening)
             case Calling():
-                self._beside(f"· {happening.tool}: {one_line(say(happening.line))}")
+                self._beside(f"· {happening.tool}: {_doing(happening)}")
             case Output():
                 pass  # the end of it is told with the outcome
             case Called():
@@ -106,7 +106,9 @@ class Words:
 
     def _called(self, called: Called) -> None:
         if called.refused is not None:
-            self._beside(t("run.refused", tool=called.tool, reason=one_line(called.refused) or "–"), "warn")
+            self._beside(
+                t("run.refused", tool=called.tool, reason=one_line(say(called.refused)) or "–"), "warn"
+            )
         elif called.is_error:
             self._beside(f"  ✗ {one_line(say(called.line))}", "bad")
         else:
@@ -140,3 +142,10 @@ class Words:
     def _beside(self, text: str, style: str = "") -> None:
         if not self._quiet:
             self._screen.remark(text, style)
+
+
+def _doing(calling: Calling) -> str:
+    """What a call does, without the word that the tool's name says already."""
+    words = one_line(say(calling.line))
+    head, colon, rest = words.partition(": ")
+    return rest if colon and head in calling.tool.split("_") else words

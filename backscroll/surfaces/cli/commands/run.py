@@ -192,7 +192,7 @@ def _play(session: Session, agent: Agent, words: str | None, *, quiet: bool) -> 
         telling.hear(Noted("permissions", agent.rules.trouble))
     happenings = agent.resume() if words is None else agent.events(words)
     finished: Finished | None = None
-    with _stoppable(agent), closing(cast("Generator[Happening]", happenings)):
+    with _stoppable(agent) as heard, closing(cast("Generator[Happening]", happenings)):
         for happening in happenings:
             telling.hear(happening)
             if isinstance(happening, Finished):
@@ -201,7 +201,8 @@ def _play(session: Session, agent: Agent, words: str | None, *, quiet: bool) -> 
         raise KeyboardInterrupt
     if not session.as_json and not quiet:
         _closing_words(session, agent, finished)
-    return code_of(finished)
+    # Whoever ends a program from outside looks for the code that its signal usually gives.
+    return 128 + heard[-1] if finished.end == "stopped" and heard else code_of(finished)
 
 
 def _opening(agent: Agent) -> dict[str, Any]:
@@ -229,12 +230,14 @@ def _closing_words(session: Session, agent: Agent, finished: Finished) -> None:
 
 
 @contextmanager
-def _stoppable(agent: Agent) -> Generator[None]:
-    """Ctrl-C and a polite end from outside stop the run in order; a second Ctrl-C does not wait."""
+def _stoppable(agent: Agent) -> Generator[list[int]]:
+    """Ctrl-C and a polite end from outside stop the run in order; a second Ctrl-C does not wait. Gives the signals that came."""
+    came: list[int] = []
     thrown = False
 
     def stop(number: int, _frame: FrameType | None) -> None:
         nonlocal thrown
+        came.append(number)
         # In a thread beside it: stopping takes locks that whoever is interrupted here may hold.
         start_new_thread(agent.stop, ())
         again, thrown = thrown, True
@@ -245,7 +248,7 @@ def _stoppable(agent: Agent) -> Generator[None]:
     heard = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
     before = {each: signal.signal(each, stop) for each in heard}
     try:
-        yield
+        yield came
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
