@@ -62,6 +62,7 @@ def test_from_nothing_to_an_answer(cli: Cli, file: Path, keyring: Path) -> None:
         assert "from the keyring" in cli.ok("config", "provider", "show", "work").out
         tried = cli.ok("config", "provider", "test", "work", "--json").json
         assert (tried["text"], tried["model"], tried["output"] > 0) == ("ready", "m", True)
+        assert cli.ok("config", "provider", "test", "--json").json["text"] == "ready"  # the one that is asked
         wrong = cli("config", "provider", "test", "work", WORK_KEY="sk-wrong-0000")
         assert (wrong.code, "sk-wrong" in wrong.err) == (12, False)
     for path in cli.folder.rglob("*"):
@@ -131,6 +132,13 @@ def test_questions_at_a_terminal(cli: Cli, file: Path, keyring: Path) -> None:
     text = file.read_text(encoding="utf-8")
     assert 'model = "deepseek-chat"' in text
     assert 'key_env = "MY_KEY"' in text
+    again = talk(
+        cli,
+        ["config", "provider", "add"],
+        "\nhome\nhttp://wrong\nopenai\nnowhere\nhttp://127.0.0.1:1/v1\nany\n\n",
+    )
+    assert "addresses begin with" in again  # what cannot be is asked for again at once
+    assert 'base_url = "http://127.0.0.1:1/v1"' in file.read_text(encoding="utf-8")
     shown = talk(cli, ["config", "key", "set", "deepseek"], f"{KEY}\n")
     assert KEY not in shown
     assert KEY in keyring.read_text(encoding="utf-8")

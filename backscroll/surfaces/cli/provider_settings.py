@@ -7,7 +7,7 @@ Owns the questions and the lines. Refuses: the file itself (`llm/profiles_writin
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from backscroll.errors import InvalidInput, NotFound
@@ -29,7 +29,9 @@ _SETTINGS = ("kind", "base_url", "model", "key_env")
 
 
 def provider_action(session: Session, action: str, name: str | None, given: Mapping[str, str]) -> None:
-    """One of the actions on providers."""
+    """One of the actions on providers; the one that is asked is looked at or tried where none is named."""
+    if name is None and action in ("show", "test"):
+        name = _asked_now(session)
     if action not in _ACTIONS or (name is None) != (action == "list"):
         if action == "add" and name is None and session.screen.can_ask:
             _add(session, "", given)
@@ -48,6 +50,12 @@ def provider_action(session: Session, action: str, name: str | None, given: Mapp
             _use(session, name or "")
         case _:
             _test(session, name or "")
+
+
+def _asked_now(session: Session) -> str | None:
+    from backscroll.engine.models import services
+
+    return next((s.provider.name for s in services(session.settings()) if s.chosen), None)
 
 
 # -- looking -------------------------------------------------------------------------------------------------------
@@ -192,6 +200,7 @@ def _entry(name: str, given: Mapping[str, str]) -> dict[str, Any]:
 def _questions(session: Session, name: str) -> tuple[str, dict[str, Any]]:
     """What is not said by flags is asked; a bare return takes what stands in brackets."""
     from backscroll.llm.profiles_writing import presets
+    from backscroll.llm.providers import ALL_KINDS
 
     screen = session.screen
     if name not in presets():
@@ -206,10 +215,10 @@ def _questions(session: Session, name: str) -> tuple[str, dict[str, Any]]:
         preset = name
     known = presets().get(preset, {})
     name = name or _ask(t("configuring.ask_name"), preset)
-    kind = known.get("kind") or _ask(t("configuring.ask_kind"), "openai")
+    kind = known.get("kind") or _ask(t("configuring.ask_kind"), "openai", lambda word: word in ALL_KINDS)
     about: dict[str, str] = {"kind": kind}
     if kind != "local":
-        about["base_url"] = _ask(t("configuring.ask_address"), known.get("base_url", ""))
+        about["base_url"] = _ask(t("configuring.ask_address"), known.get("base_url", ""), _is_address)
     about["model"] = _ask(t("configuring.ask_model"), known.get("model", ""))
     if kind != "local":
         about["key_env"] = _ask(t("configuring.ask_key_env"), known.get("key_env", ""))
@@ -219,14 +228,24 @@ def _questions(session: Session, name: str) -> tuple[str, dict[str, Any]]:
     return name, entry
 
 
-def _ask(question: str, usual: str) -> str:
-    sys.stdout.flush()
-    sys.stderr.write(f"{question} [{usual}]: " if usual else f"{question}: ")
-    sys.stderr.flush()
-    answer = sys.stdin.readline()
-    if not answer.endswith("\n"):
-        raise KeyboardInterrupt  # the input was closed
-    return answer.strip() or usual
+def _ask(question: str, usual: str, fits: Callable[[str], bool] = bool) -> str:
+    """A line; what does not fit is asked for again, before anything else is."""
+    while True:
+        sys.stdout.flush()
+        sys.stderr.write(f"{question} [{usual}]: " if usual else f"{question}: ")
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        if not line.endswith("\n"):
+            raise KeyboardInterrupt  # the input was closed
+        answer = line.strip()
+        if not answer or fits(answer):
+            return answer or usual
+        if fits is _is_address:
+            sys.stderr.write(f"  {say('addresses begin with http:// or https://')}\n")
+
+
+def _is_address(text: str) -> bool:
+    return text.startswith(("http://", "https://"))
 
 
 def _remove(session: Session, name: str) -> None:
