@@ -39,7 +39,14 @@ def press(words: str, keys: Sequence[str]) -> str:
     if "\r" in keys:
         bindings.add("enter")(_exit_with("\r"))
     _turning_away(bindings, "")
-    return _run(lambda: [("bold", safe(words))], bindings) or ""
+    return _run(lambda: [("bold", "\n".join(wrap(safe(words), _room())))], bindings) or ""
+
+
+def _room() -> int:
+    """Cells of a line of the question at hand."""
+    from prompt_toolkit.application import get_app
+
+    return max(20, get_app().output.get_size().columns - 1)
 
 
 def plain_key(typed: str) -> str:
@@ -70,6 +77,7 @@ def ask(question: str, *, initial: str = "", lines: bool = False) -> str | None:
     )
     session.app.ttimeoutlen = 0.1
     session.app.timeoutlen = 0.5
+    session.app.renderer.cpr_not_supported_callback = None  # a slow line is no reason for a warning
     return session.prompt(default=initial, handle_sigint=False)
 
 
@@ -172,7 +180,7 @@ class Chooser:
         from prompt_toolkit.application import get_app
 
         size = get_app().output.get_size()
-        room, rows = max(20, size.columns - 1), max(3, min(_ROWS, size.rows - _PREVIEW - 4))
+        room, rows = _room(), max(3, min(_ROWS, size.rows - _PREVIEW - 4))
         out: StyleAndTextTuples = [("bold", cut(safe(self.title), room))]
         if self.filtering:
             out.append(("", f"  {cut(safe(self.typed), room // 2)}▏"))
@@ -244,4 +252,5 @@ def _run(fragments: Callable[[], StyleAndTextTuples], bindings: KeyBindings) -> 
     )
     # Escape is a key of its own here: whoever presses it and then another means two keys.
     app.ttimeoutlen = app.timeoutlen = 0.1
+    app.renderer.cpr_not_supported_callback = None
     return app.run(handle_sigint=False)

@@ -59,6 +59,7 @@ class LineInput:
         )
         self.session.app.ttimeoutlen = 0.1
         self.session.app.timeoutlen = 0.5
+        self.session.app.renderer.cpr_not_supported_callback = None  # a slow line is no reason for a warning
 
     def read(self, text: str = "", cursor: int | None = None) -> str | Aside:
         """The next message, or a key that needs the screen. Ctrl-C raises `KeyboardInterrupt`, Ctrl-D `EOFError`."""

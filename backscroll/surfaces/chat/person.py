@@ -7,7 +7,7 @@ After: `asking`. Refuses: rules (`act/approval`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -213,8 +213,8 @@ def proposal_lines(proposal: Proposal, number: int, of: int, width: int) -> list
         out += [Text(f"  {'$ ' if n == 0 else '  '}{line}", style="bold") for n, line in enumerate(lines)]
     elif preview.line:
         out += [Text(f"  {line}") for line in wrap(revealed(say(preview.line)), max(20, width - 3))]
-    if preview.text:
-        out += [Text(f"  {line}") for line in _bounded(preview.text)]
+    if preview.text and one_line(preview.text) not in preview.line:
+        out += [Text(line) for line in _hanging(_bounded(preview.text), max(20, width - 1))]
     if preview.diff:
         out += diff_lines(preview.diff, BRIEF)
     out += [Text(f"  ! {one_line(say(warning))}", style="bold red") for warning in preview.warnings]
@@ -257,17 +257,25 @@ def _keys(proposal: Proposal, *, several: bool) -> tuple[str, list[str]]:
     if several:
         words.append(t("chat.approve_all_keys"))
         keys += ["+", "-"]
-    if pattern := suggested(proposal):
-        words.append(t("chat.approve_covers", pattern=one_line(pattern)))
     if _more(proposal):
         words.append(t("chat.approve_more_key"))
         keys.append("d")
-    return " · ".join([*words, t("chat.approve_stop_key")]), keys
+    told = " · ".join([*words, t("chat.approve_stop_key")])
+    if pattern := suggested(proposal):
+        told += "\n" + t("chat.approve_covers", pattern=one_line(pattern))
+    return told, keys
 
 
 def _more(proposal: Proposal) -> bool:
     preview = proposal.preview
     return preview.diff.count("\n") > BRIEF or preview.text.count("\n") >= _TEXT
+
+
+def _hanging(lines: Iterable[str], room: int) -> Iterator[str]:
+    """Lines that fit; what a long one goes on with stands further in."""
+    for line in lines:
+        for number, piece in enumerate(wrap(line, room - 4)):
+            yield f"{'    ' if number else '  '}{piece}"
 
 
 def _bounded(text: str) -> list[str]:

@@ -193,6 +193,8 @@ def _about(line: str, tool: str) -> str:
     head, colon, rest = words.partition(": ")
     if colon and (head == tool or head in tool.split("_")):
         return rest
+    if words.startswith(f"{tool}(") and words.endswith(")"):
+        return words[len(tool) + 1 : -1]
     return words.removeprefix(f"{tool} ")
 
 

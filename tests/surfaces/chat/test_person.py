@@ -204,6 +204,20 @@ def test_what_speaks_against_it_stands_last() -> None:
     ]
 
 
+def test_what_belongs_to_it_is_shown_once_and_fits() -> None:
+    """A text that its line holds already is not repeated; a long one goes on further in."""
+    kept = Preview("remember (fact): tea", text="tea")
+    long = Preview("crop 2 messages", text="[bs:4] user: " + "granite " * 8 + "\n[bs:5] user: 好")
+    once, wrapped = (
+        [line.plain for line in proposal_lines(Proposal("c", "remember", "memory", {}, p), 1, 1, 50)]
+        for p in (kept, long)
+    )
+    assert once[1:] == ["  remember (fact): tea"]
+    assert wrapped[2].startswith("  [bs:4] user: granite")
+    assert wrapped[3].startswith("    granite")
+    assert wrapped[-1] == "  [bs:5] user: 好"
+
+
 def test_a_command_is_shown_as_it_would_run() -> None:
     lines = "\n".join(line.plain for line in proposal_lines(proposal("echo \u202eabc\x1b[2J"), 1, 1, 80))
     assert "<U+202E>abc␛[2J" in lines

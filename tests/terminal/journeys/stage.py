@@ -46,13 +46,15 @@ class Stage:
 
     # -- the model -------------------------------------------------------------------------------------------
 
-    def plays(self, *lines: Mapping[str, Any], settings: str = "", **server: Any) -> None:
+    def plays(
+        self, *lines: Mapping[str, Any], settings: str = "", kind: str = "openai", **server: Any
+    ) -> None:
         """A model in a process of its own that says these lines, one after the other."""
         place = self.outside / f"model{len(list(self.outside.glob('model*')))}"
         place.mkdir()
         self.server = self._stack.enter_context(scripted(place, lines, **{"once": True, **server}))
         self.config.write_text(
-            f'{settings}\n[providers.scripted]\nkind = "openai"\nbase_url = "{self.server.url}"\n'
+            f'{settings}\n[providers.scripted]\nkind = "{kind}"\nbase_url = "{self.server.url}"\n'
             'model = "gpt-4o-mini"\nsummaries = false\n',
             encoding="utf-8",
         )

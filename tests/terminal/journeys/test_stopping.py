@@ -71,6 +71,31 @@ def test_killed_in_the_middle_of_a_command(stage: Stage) -> None:
     ]
 
 
+def test_a_window_that_is_closed_in_the_middle_of_a_command(stage: Stage) -> None:
+    """The command ends with its terminal, what it did is recorded, and the next start goes on."""
+    stage.plays(
+        {"calls": [command("echo $$ > pid; echo begun; exec sleep 600")]},
+        {"text": "Welcome back."},
+    )
+    terminal = stage.ready("--approve", "all")
+    terminal.enter("wait a while")
+    terminal.wait_for("│ begun", BUSY)
+    pid = int((stage.folder / "pid").read_text())
+    os.kill(terminal.process.pid, signal.SIGHUP)
+    terminal.wait_for_end()
+    wait_until(lambda: not Path(f"/proc/{pid}").exists())
+    again = stage.chat("--continue")
+    again.wait_for("The last run did not end")
+    again.type("y")
+    again.wait_for("Welcome back.", READY, gone=BUSY)
+    assert [m.role for m in stage.record() if m.role != "system"] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+
+
 def test_killed_in_mid_stream(stage: Stage) -> None:
     """What was streamed is not an answer yet: the next start says so, asks the model again, and the conversation is in order."""
     never = stage.outside / "never"

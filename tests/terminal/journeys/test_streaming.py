@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.terminal.journeys.stage import BUSY, READY, Stage, call, wait_until
-from tests.terminal.terminal import CTRL_O
+from tests.terminal.terminal import CTRL_O, ENTER
 
 TIDES = """# Tides
 
@@ -49,6 +51,33 @@ def test_an_answer_is_drawn_while_it_comes(stage: Stage) -> None:
     assert shown.count("High water") == 1
     terminal.type(CTRL_O)
     terminal.wait_for("Let me look at the table.", READY)
+
+
+@pytest.mark.parametrize("kind", ["openai-responses", "anthropic"])
+def test_other_wires(stage: Stage, kind: str) -> None:
+    """Thinking, two calls at once, a refusal and the figures, over the wires of other services."""
+    stage.plays(
+        {
+            "text": "I look.",
+            "reasoning": "First the files.",
+            "calls": [call("list_files"), call("run_command", command="touch made")],
+            "usage": {"input": 3000, "cached": 2000, "written": 0, "output": 60},
+        },
+        {"text": "**As you like.**", "usage": {"input": 4000, "cached": 3000, "written": 0, "output": 10}},
+        {"text": "Good bye.", "usage": {"input": 5000, "cached": 4000, "written": 0, "output": 3}},
+        kind=kind,
+    )
+    terminal = stage.ready()
+    terminal.enter("look around")
+    terminal.wait_for("$ touch made", "y allow")
+    terminal.type("n")
+    terminal.wait_for("Why not?")
+    terminal.type("nothing new, please" + ENTER)
+    terminal.wait_for("As you like.", "↑7.0k ↓70", "71% cached", READY, gone=BUSY)
+    assert not (stage.folder / "made").exists()
+    assert "nothing new, please" in json.dumps(stage.asked()[1]["body"], ensure_ascii=False)
+    terminal.enter("bye")
+    terminal.wait_for("Good bye.", "↑12k ↓73", "75% cached", READY, gone=BUSY)
 
 
 def test_the_same_for_programs(stage: Stage) -> None:
