@@ -45,6 +45,11 @@ def snapshots_for(
     folder = Path(root).resolve()
     if not folder.is_dir():
         raise InvalidInput(f"not a folder: {root}", hint="check the path", path=str(root))
+    if folder == Path(folder.anchor):
+        raise InvalidInput(
+            f"no snapshots are kept of a whole disk: {folder}",
+            hint="work in a folder of your own; without snapshots there is no rewind",
+        )
     place = home_of(folder, Path(home).resolve())
     use_git = git_found() if git is None else git
     repository = _repository(folder) if use_git else None

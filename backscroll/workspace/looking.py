@@ -24,6 +24,7 @@ from backscroll.workspace.patterns import Rules, matches, parse_rules, rules_of
 from backscroll.workspace.snapshots import Entry, Kind, Why
 
 MOST_FILES = 100_000
+MOST_BYTES = 8_000_000_000  # that are read in one look; of a whole home folder nobody would wait for the end
 _LARGEST_IGNORE_FILE = 1_000_000
 _WHOLE_HASH = 64_000_000  # bytes; larger files are hashed in samples, with their time of change
 _PIECE = 1 << 20
@@ -110,7 +111,9 @@ class Looker:
         memory: dict[str, tuple[Seen, Entry]] = {}
         try:
             with opened_root(self.root) as root_fd:
-                for path, seen in self._walk_all(root_fd):
+                listed = list(self._walk_all(root_fd))  # counted before anything is read
+                self._check_size(listed)
+                for path, seen in listed:
                     entry = self._entry(root_fd, path, seen, started, memory)
                     if entry is not None:
                         found[path] = entry
@@ -124,6 +127,20 @@ class Looker:
             self.fresh += sum(1 for path in memory if path not in self.memory)
             self.memory = memory
         return dict(sorted(found.items()))
+
+    def _check_size(self, listed: Iterable[tuple[str, os.stat_result]]) -> None:
+        """Raise where a look would have to read more than anybody waits for."""
+        known = self.memory
+        new = sum(
+            min(seen.st_size, _WHOLE_HASH)
+            for path, seen in listed
+            if path not in known or known[path][0] != _seen(seen)
+        )
+        if new > MOST_BYTES:
+            raise InvalidInput(
+                f"more than {MOST_BYTES} bytes in {self.root}",
+                hint="name the files that count in the setting workspace_key_files, or add an ignore file",
+            )
 
     def ignores(self, path: str) -> bool:
         """True for a path that a look would not show even if a file were there."""

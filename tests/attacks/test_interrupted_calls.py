@@ -150,3 +150,24 @@ def test_an_answer_of_several_steps_is_not_lost_where_nothing_comes_instead(tmp_
         next(left)
         left.close()
         assert [m.id for m in on.thread.messages()] == before
+
+
+def test_an_interrupt_just_after_a_result_was_written_does_not_write_it_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C between the record of a result and the next breath: one result for the call."""
+    real = Hands._record
+    struck: list[bool] = []
+
+    def once(self: Hands, *given: Any) -> Any:
+        done = real(self, *given)
+        if not struck:
+            struck.append(True)
+            raise KeyboardInterrupt
+        return done
+
+    with stage(tmp_path, call("run_command", command="echo it-ran"), "ok") as on:
+        monkeypatch.setattr(Hands, "_record", once)
+        on.say("go")
+        parts = [p for m in on.thread.messages() for p in m.parts if isinstance(p, ToolResult)]
+        assert len(parts) == 1

@@ -1,0 +1,75 @@
+"""Folders that nobody should have to wait for, that vanish, or that hold our own store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import backscroll
+from backscroll.act.agent import Agent
+from backscroll.act.happening import Called, Finished, Noted
+from backscroll.errors import InvalidInput
+from backscroll.workspace import looking
+from backscroll.workspace.keeping import snapshots_for
+from tests.act.scripted_agent import Told, call, stage
+
+
+def test_a_whole_disk_is_not_looked_through(tmp_path: Path) -> None:
+    """Nobody waits for a snapshot of everything: it is refused before anything is read."""
+    with pytest.raises(InvalidInput, match="whole disk"):
+        snapshots_for("/", tmp_path / "home")
+
+
+def test_more_than_anybody_waits_for_is_counted_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that is too large is told in words, the run goes on without snapshots, and no content was read."""
+    monkeypatch.setattr(looking, "MOST_BYTES", 1000)
+    read: list[str] = []
+    monkeypatch.setattr(looking.Looker, "_entry", lambda _self, _fd, path, *_: read.append(path))
+    with stage(tmp_path, call("run_command", command="echo it-ran"), "ok") as on:
+        (on.root / "large.bin").write_bytes(b"x" * 2000)
+        seen = on.say("go")
+        assert any(isinstance(s, Noted) and s.kind == "snapshot" and "bytes" in s.text for s in seen)
+        assert any(isinstance(s, Called) and "it-ran" in s.text for s in seen)
+        assert read == []
+
+
+def test_a_folder_that_vanishes_in_the_middle_ends_nothing(tmp_path: Path) -> None:
+    """Every call is answered in words, and so is the next run."""
+    gone = call("run_command", command="cd .. && rm -r work && echo gone")
+    with stage(tmp_path, gone, call("write_file", path="a.txt", content="x"), "ok", "ok") as on:
+        seen = on.say("go")
+        done = [s for s in seen if isinstance(s, Called)]
+        assert "gone" in done[0].text
+        assert "no such folder" in done[1].text
+        assert isinstance(seen[-1], Finished)
+        assert seen[-1].end == "answered"
+        assert on.end("again").end in ("failed", "answered")
+
+
+def test_a_store_in_the_working_folder_is_neither_touched_nor_rewound(tmp_path: Path) -> None:
+    """Tools are kept from it, no change names it, and going back leaves it alone."""
+    with stage(
+        tmp_path,
+        call("write_file", path="log.db", content="x"),
+        call("read_file", path="log.db-wal"),
+        call("run_command", command="echo 1 > made.txt"),
+        "ok",
+    ) as on:
+        store = on.root / "log.db"
+        with backscroll.open(store, background=False) as engine:
+            thread = engine.create("here")
+            with Agent(
+                thread, provider=on.agent._provider, root=on.root, person=Told(), budget=30_000
+            ) as agent:
+                done = [s for s in agent.events("go") if isinstance(s, Called)]
+                assert "protected" in done[0].text
+                assert "protected" in done[1].text
+                assert agent.workroom is not None
+                assert {f.path for c in agent.workroom.changes() for f in c.files} == {"made.txt"}
+                agent.workroom.rewind(1, "files")
+                assert not (on.root / "made.txt").exists()
+            assert thread.info.turns == 1
+        assert store.exists()
