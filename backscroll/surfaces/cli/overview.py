@@ -41,7 +41,7 @@ def overview(session: Session) -> None:
     ]
     screen.lines(table(screen, columns, rows, indent=2))
     screen.line()
-    _commands(session, "overview.next", ("show last", "search …", "import …", "--help"))
+    _commands(session, "overview.next", ("chat", "show last", "search …", "import …", "--help"))
     screen.line()
     screen.line(screen.style(t("overview.store", path=one_line(session.place)), "dim"))
 
@@ -50,7 +50,7 @@ def first_steps(session: Session) -> None:
     """How to begin with an empty store."""
     session.screen.line(t("overview.empty"))
     session.screen.line()
-    _commands(session, "overview.begin", ("demo", "import --discover", "import …", "new", "--help"))
+    _commands(session, "overview.begin", ("chat", "demo", "import --discover", "import …", "new", "--help"))
     session.screen.line()
     session.screen.line(session.screen.style(t("overview.store", path=one_line(session.place)), "dim"))
 
