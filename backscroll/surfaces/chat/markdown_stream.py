@@ -46,6 +46,7 @@ class MarkdownStream:
         self._text = ""  # what is not given away as a block yet
         self._held = ""  # a carriage return at the end of a piece: its line feed may be in the next
         self._close = False
+        self._rows = 0  # characters of the open block that are a table for certain; 0: it is none, or nobody has looked yet
 
     @property
     def open(self) -> Block | None:
@@ -80,12 +81,12 @@ class MarkdownStream:
         self._held = ""
         done = self._cut()
         last = self.open
-        self._text, self._close = "", False
+        self._text, self._close, self._rows = "", False, 0
         return [*done, *([last] if last else [])]
 
     def drop(self) -> None:
         """What came is not valid any more: begin again with nothing."""
-        self._text, self._held, self._close = "", "", False
+        self._text, self._held, self._close, self._rows = "", "", False, 0
 
     def _inside_code(self) -> bool:
         """True where a fence is open and nothing can have closed it: long code is not parsed again for every line."""
@@ -114,8 +115,13 @@ class MarkdownStream:
         whole = self._text[: self._text.rfind("\n") + 1]
         if whole.endswith("\n\n") and self._text[len(whole) :][:1].isalpha():
             whole = self._text
-        starts = _starts(_parser().parse(whole))
+        if self._only_rows(whole):
+            return []
+        tokens = _parser().parse(whole)
+        starts = _starts(tokens)
+        self._rows = 0
         if len(starts) < 2:
+            self._rows = len(whole) if starts and tokens[0].type == "table_open" else 0
             return []
         lines = whole.splitlines(keepends=True)
         out: list[Block] = []
@@ -128,6 +134,13 @@ class MarkdownStream:
         self._text = "".join(lines[end:]) + self._text[len(whole) :]
         self._close = close
         return out
+
+    def _only_rows(self, whole: str) -> bool:
+        """True where nothing but rows was added to a table: a long one is not parsed again for every row."""
+        if not self._rows or not all(line.startswith("|") for line in whole[self._rows :].split("\n")[:-1]):
+            return False
+        self._rows = len(whole)
+        return True
 
 
 def _starts(tokens: list[Token]) -> list[tuple[int, bool]]:
