@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from backscroll.engine import operations
 from backscroll.engine.checking import checked_content
+from backscroll.engine.continuing import known_part
 from backscroll.engine.costing import FAILED, record_call
 from backscroll.engine.instructing import instruct
 from backscroll.engine.pen import Pen
@@ -81,8 +82,9 @@ def take_in(
     if system:
         parts = tuple(p for m in system for p in m.content.parts)
         instruct(thread, replace(system[0].content, parts=parts), PROGRAM)
-    if only_new:
-        append_all(thread, spoken)
+    known = 0 if only_new else known_part(thread, spoken)
+    if known is not None:
+        append_all(thread, spoken[known:])
     else:
         awaiting = thread.sync(spoken, mode="prompt", actor=PROGRAM).awaiting
     count = tokenizer_for(model).count

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from backscroll.errors import MissingExtra
 from backscroll.llm.scripted import ScriptedServer
 from tests.house import tree
 
@@ -58,3 +62,25 @@ def test_an_agent_with_tools_of_ones_own(tmp_path: Path) -> None:
             "answered after 2 steps",
             "4 calls",
         ]
+
+
+@pytest.mark.parametrize(
+    ("adapter", "module", "extra"),
+    [
+        ("openai_agents", "agents.memory.session_settings", "agents"),
+        ("langchain_messages", "langchain_core.messages", "langchain"),
+        ("pydantic_ai_messages", "pydantic_ai.messages", "pydantic-ai"),
+    ],
+)
+def test_an_adapter_without_its_framework_names_the_extra(
+    adapter: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module.partition(".")[0], None)  # as if it were not installed
+    monkeypatch.setitem(sys.modules, module, None)
+    path = tree.PACKAGE / "surfaces" / "adapters" / f"{adapter}.py"
+    spec = importlib.util.spec_from_file_location(f"without_{adapter}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    with pytest.raises(MissingExtra) as caught:
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    assert caught.value.hint == f"pip install 'backscroll[{extra}]'"

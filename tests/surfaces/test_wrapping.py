@@ -110,6 +110,46 @@ def test_tools_go_round(thread: Thread) -> None:
         assert thread.operations(5)[0].tool_name == "look"
 
 
+@pytest.mark.parametrize("assemble", [False, True])
+def test_tools_go_round_on_the_other_wires(thread: Thread, assemble: bool) -> None:
+    """Two calls at once with their reasoning, on Responses and on Anthropic's wire: once in the thread, and valid when sent again."""
+    look = Called("look", {"at": "x"})
+    asking = Line(calls=(look, look), reasoning="hm", times=1)
+    with (
+        serving(asking, "a tree", asking, "two trees") as server,
+        openai(server) as plain,
+        anthropic(server) as other,
+    ):
+        client = backscroll.wrap(plain, thread=thread, assemble=assemble, budget=9_000, strict=True)
+        offered: Any = [
+            {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
+        ]
+        items: list[Any] = [{"role": "user", "content": "what is there?"}]
+        first = client.responses.create(model="gpt-4o", input=items, tools=offered)
+        items += first.output
+        calls_made = [i.call_id for i in first.output if i.type == "function_call"]
+        items += [{"type": "function_call_output", "call_id": c, "output": "bark"} for c in calls_made]
+        assert client.responses.create(model="gpt-4o", input=items, tools=offered).output_text == "a tree"
+        turn = ["user", *["assistant"] * 3, "tool", "tool", "assistant"]
+        assert [r for r, _ in told(thread)] == turn
+
+        claude = backscroll.wrap(other, thread=thread, assemble=assemble, budget=9_000, strict=True)
+        more: Any = [{"name": "look", "input_schema": {"type": "object", "properties": {}}}]
+        messages: list[Any] = [{"role": "user", "content": "and there?"}]
+        said = claude.messages.create(
+            model="claude-sonnet-5-5", max_tokens=99, messages=messages, tools=more
+        ).content
+        results = [
+            {"type": "tool_result", "tool_use_id": b.id, "content": "bark"}
+            for b in said
+            if b.type == "tool_use"
+        ]
+        messages += [{"role": "assistant", "content": said}, {"role": "user", "content": results}]
+        claude.messages.create(model="claude-sonnet-5-5", max_tokens=99, messages=messages, tools=more)
+        assert [r for r, _ in told(thread)] == [*turn, "user", "assistant", "tool", "tool", "assistant"]
+        assert server.flaws == []
+
+
 def test_an_answer_made_again_is_an_alternative(thread: Thread) -> None:
     with serving("first", "second") as server, openai(server) as plain:
         client = backscroll.wrap(plain, thread=thread)
