@@ -1,0 +1,55 @@
+"""Lines of tool calls: a path is said once, one's own commands show what they printed, in both languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from backscroll.act.happening import Called, Calling
+from backscroll.surfaces import i18n
+from backscroll.surfaces.chat.tool_lines import Folds, call_line, printed
+
+
+@pytest.fixture
+def chinese() -> Iterator[None]:
+    i18n.use("zh")
+    yield
+    i18n.use("en")
+
+
+def test_what_the_outcome_says_already_is_not_said_before_it() -> None:
+    """A path that is part of the outcome stands there once; another one stays."""
+    edited = Called("1", "edit_file", "changed a/b.py (+4 −1)", "…")
+    assert (
+        call_line(edited, "edit: a/b.py (+4 −1)", 1, 100).plain
+        == "● edit_file  ✓ changed a/b.py (+4 −1)  [1]"
+    )
+    ran = Called("2", "run_command", "exit code 0, 3 lines", "…")
+    assert "git status" in call_line(ran, "run: git status", 2, 100).plain
+
+
+def test_outcomes_are_said_in_chinese(chinese: None) -> None:
+    """What tools of ours report has a Chinese line."""
+    for english, said in (
+        ("added hello.py (+2 −0)", "新建了 hello.py（+2 −0）"),
+        ("exit code 1, 12 lines", "退出码 1，12 行"),
+        ("a.py: 10 lines", "a.py：10 行"),
+        ("1/2 done; now: 写", "完成 1/2；正在做：写"),
+        ("no such file: x.txt (look with list_files)", "没有这个文件：x.txt（请用 list_files 查看）"),
+    ):
+        assert said in call_line(Called("1", "some_tool", english, ""), "", 1, 120).plain
+
+
+def test_ones_own_command_shows_what_it_printed() -> None:
+    """All of little, the end of much, and no exit code, which the folded line tells."""
+    folds = Folds()
+    call = Calling("1", "run_command", "run: seq 3", {"command": "seq 3"})
+    short = folds.called(Called("1", "run_command", "exit code 0, 3 lines", "1\n2\n3\nexit code 0"), call, 80)
+    assert [line.plain for line in printed(short)] == ["  1", "  2", "  3"]
+    many = "\n".join(str(n) for n in range(500))
+    long = folds.called(Called("1", "run_command", "exit code 0, 500 lines", many), call, 80)
+    shown = [line.plain for line in printed(long)]
+    assert "/unfold 2" in shown[0]
+    assert shown[-1] == "  499"
+    assert len(shown) < 100
