@@ -83,4 +83,4 @@ def test_the_tour_runs_on_postgresql(tmp_path: Path, database_url: str) -> None:
             for command, shown in commands(block):
                 differs = command.startswith(("backscroll forget", "backscroll search"))
                 workshop.run_command(command, None if differs else shown)
-    assert not (workshop.home / ".local").exists(), "something was written into the default store"
+    assert not list(workshop.home.rglob("*.db")), "something was written into the default store"
