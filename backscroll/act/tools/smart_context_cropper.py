@@ -68,7 +68,7 @@ def smart_context_cropper(
 
     Args:
         crop_direction: "top" takes the oldest messages, "bottom" the newest before the latest request.
-        crop_amount: How many messages; calls stay with their results, so it may be a few more or less.
+        crop_amount: How many messages. A number that would part a call from its result is refused, with the nearest possible ones.
         deleted_messages_summary: What has to be known about them from now on: results, decisions, what failed and why. Left
             out, one is made by rules, which is worse.
         need_user_approve: False asks to go ahead without approval, where the person's rules allow that.

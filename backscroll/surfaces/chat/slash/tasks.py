@@ -113,11 +113,10 @@ def _resume(talk: Talk, name: str) -> None:
 def _resting(talk: Talk) -> Task | None:
     """One of the tasks that could go on."""
     from backscroll.surfaces.cli.task_words import named, state_of
-    from backscroll.tasks.lifecycle import allowed
-    from backscroll.vocab.task import TaskAct
+    from backscroll.vocab.task import TaskState
 
-    tasks = reversed(talk.thread.tasks.list())
-    found = [x for x in tasks if not x.current and allowed(x.state, TaskAct.RESUME)]
+    going = (TaskState.IN_PROGRESS, TaskState.INCOMPLETE)
+    found = [x for x in reversed(talk.thread.tasks.list()) if not x.current and x.state in going]
     if not found:
         remark(talk, t("slash.task_none_rests"))
         return None
