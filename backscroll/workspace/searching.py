@@ -195,7 +195,8 @@ def _finder(query: str, *, literal: bool, ignore_case: bool) -> Callable[[str, f
         ) from error
 
     def find(line: str, left: float) -> Span:
-        found = compiled.search(line, timeout=left)
+        # Whoever wants to stop a search that never ends must be heard meanwhile.
+        found = compiled.search(line, timeout=left, concurrent=True)
         return (found.start(), found.end()) if found else None
 
     return find

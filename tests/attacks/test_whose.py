@@ -1,0 +1,59 @@
+"""Whose change it is, and what is kept of an answer that breaks off."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from backscroll.llm.scripted import Line
+from backscroll.workspace.files import Files
+from backscroll.workspace.searching import search_files
+from tests.act.scripted_agent import call, stage
+
+
+def test_what_the_person_changed_between_two_runs_is_theirs(tmp_path: Path) -> None:
+    """An edit by hand stands in the record before the next message, as the person's, even if no tool is called."""
+    with stage(tmp_path, call("run_command", command="echo 1 > made.txt"), "one", "two") as on:
+        on.say("go")
+        (on.root / "by-hand.txt").write_text("mine")
+        on.say("and now?")
+        assert on.agent.workroom is not None
+        found = {f.path: c.cause.by for c in on.agent.workroom.changes() for f in c.files}
+        assert found == {"made.txt": "tool", "by-hand.txt": "person"}
+
+
+def test_what_was_said_before_the_line_broke_for_good_is_kept(tmp_path: Path) -> None:
+    """A service that cuts every try: the words of the last one stay, marked as broken off, and can be gone on from."""
+    cut = Line(text="half of an answer that never ends", chunk=4, cut_after=4, times=3)
+    with stage(tmp_path, cut, "whole") as on:
+        assert on.end("go").end == "failed"
+        last = on.thread.recent(1)[0]
+        assert last.role == "assistant"
+        assert last.text.startswith("half of")
+        assert last.content.metadata["act"]["interrupted"] == "cut"
+        assert on.agent.unfinished
+        assert on.end("on").text == "whole"
+
+
+def test_a_search_that_never_ends_lets_others_work_and_is_ended(tmp_path: Path) -> None:
+    """A pattern that takes for ever on one line is given up, and holds nothing else meanwhile."""
+    (tmp_path / "a.txt").write_text("a" * 5000 + "!\n")
+    ticks: list[int] = []
+    done = threading.Event()
+
+    def tick() -> None:
+        while not done.wait(0.01):
+            ticks.append(1)
+
+    beside = threading.Thread(target=tick)
+    beside.start()
+    files = Files(tmp_path)
+    search_files(files, "a+b")  # whatever has to be loaded is
+    ticks.clear()
+    try:
+        found = search_files(files, "(a+)+$", seconds=0.3)
+    finally:
+        done.set()
+        beside.join()
+    assert found.stopped
+    assert len(ticks) > 3
