@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from backscroll.engine.overhearing import PROGRAM, append_all
-from backscroll.errors import InvalidInput
+from backscroll.errors import InvalidInput, NotFound
 from backscroll.formats.json_text import dumps
 from backscroll.formats.openai_responses_item import VENDOR, items_of, message_from_item
 from backscroll.formats.unsaid import quiet
@@ -42,11 +42,9 @@ def clear(thread: Thread) -> int:
 
 def give_back(thread: Thread) -> bool:
     """Take back what a program did last (`clear`, a popped item); False where there is nothing of its own to take back."""
-    from backscroll.errors import BackscrollError
-
     try:
         thread.as_actor(PROGRAM).undo()
-    except BackscrollError:
+    except NotFound:
         return False
     return True
 

@@ -11,7 +11,7 @@ themselves inside the SDK are passed on unrecorded.
 
 from __future__ import annotations
 
-import inspect
+import asyncio
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -81,7 +81,8 @@ def wrap(
         )
     opened = isinstance(thread, str)
     place = _thread(thread, store) if isinstance(thread, str) else thread
-    recorder = Recorder(place, vendor, _host(client), assemble, budget, strict, opened)
+    later = any(c.__name__.startswith("Async") for c in type(client).__mro__)
+    recorder = Recorder(place, vendor, _host(client), assemble, budget, strict, opened, later)
     return cast("T", Proxy(client, recorder, _CALLS[vendor], ()))
 
 
@@ -115,6 +116,7 @@ class Recorder:
     budget: int | None = None
     strict: bool = False
     opened: bool = False  # the store is ours to close, when the client is closed
+    asynchronous: bool = False
     warned: bool = field(default=False, init=False)
 
     def close(self) -> None:
@@ -261,26 +263,33 @@ def _recorded(call: Callable[..., Any], recorder: Recorder, wire: Wire) -> Calla
         return managed
 
     def called(*args: Any, **kwargs: Any) -> Any:
+        if recorder.asynchronous:
+            return _meanwhile(lambda body: call(*args, **body), lambda: begun(kwargs), recorder, wire)
         heard, body = begun(kwargs)
         try:
             response = call(*args, **body)
         except BaseException:
             recorder.failed(heard)
             raise
-        if inspect.isawaitable(response):  # the SDKs decorate their calls: only the result tells
-            return _later(response, recorder, heard, wire)
         return _taken(response, recorder, heard, wire)
 
     return called
 
 
-async def _later(coming: Awaitable[Any], recorder: Recorder, heard: Overheard | None, wire: Wire) -> Any:
+async def _meanwhile(
+    call: Callable[[dict[str, Any]], Awaitable[Any]],
+    begun: Callable[[], tuple[Overheard | None, dict[str, Any]]],
+    recorder: Recorder,
+    wire: Wire,
+) -> Any:
+    """The same for a client of an asynchronous program, which has other things to do while we write and assemble."""
+    heard, body = await asyncio.to_thread(begun)
     try:
-        response = await coming
+        response = await call(body)
     except BaseException:
         recorder.failed(heard)
         raise
-    return _taken(response, recorder, heard, wire)
+    return await asyncio.to_thread(_taken, response, recorder, heard, wire)
 
 
 def _taken(response: Any, recorder: Recorder, heard: Overheard | None, wire: Wire) -> Any:
