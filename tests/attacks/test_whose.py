@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+from backscroll.act.happening import Said
 from backscroll.llm.scripted import Line
 from backscroll.workspace.files import Files
 from backscroll.workspace.searching import search_files
@@ -57,3 +58,15 @@ def test_a_search_that_never_ends_lets_others_work_and_is_ended(tmp_path: Path) 
         beside.join()
     assert found.stopped
     assert len(ticks) > 3
+
+
+def test_what_changes_while_an_answer_is_written_belongs_to_the_turn(tmp_path: Path) -> None:
+    """Nobody's tool did it and nobody said so: at the end of the turn it is seen, with the message that opened it."""
+    with stage(tmp_path, "the answer") as on:
+        for happening in on.agent.events("go"):
+            if isinstance(happening, Said):
+                (on.root / "meanwhile.txt").write_text("by something else")
+        assert on.agent.workroom is not None
+        (change,) = on.agent.workroom.changes()
+        opening = next(m for m in on.thread.messages() if m.role == "user")
+        assert (change.cause.by, change.cause.message) == ("turn", opening.id)
