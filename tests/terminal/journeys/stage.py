@@ -156,7 +156,8 @@ class Stage:
         for terminal in self._terminals:
             wait_until(lambda at=terminal: not _alive(at.process.pid))
         if self.store.exists():
-            self.cli("verify")
+            with backscroll.open(str(self.store), background=False) as store:
+                assert list(store.verify().flaws) == []
 
 
 def _alive(session: int) -> bool:

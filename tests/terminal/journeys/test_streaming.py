@@ -103,7 +103,5 @@ def test_the_same_for_programs(stage: Stage) -> None:
     assert stage.json("cost", "last")["total"]["usd"] == last["counted"]["nano"] / 1e9
     assert stage.cli("run", "--continue", "--accept", "all of it, please") == "All of it.\n"
     stage.cli("run", "--continue", "and more", code=12)
-    (thread,) = stage.lines("threads")
-    assert thread["title"] == "go"
     terminal = stage.chat("--continue")
     terminal.wait_for("The last run did not end", "user: and more")
