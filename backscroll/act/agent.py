@@ -28,9 +28,10 @@ from backscroll.act.tool import Tools
 from backscroll.act.toolbox import Toolbox
 from backscroll.engine.instructing import instruct
 from backscroll.engine.replying import AGENT, at_work, unanswered
-from backscroll.errors import BackscrollError, Conflict, InvalidInput
+from backscroll.errors import BackscrollError, Conflict, InvalidInput, StoreError
 from backscroll.llm.client import Client
 from backscroll.llm.providers import Provider, chosen, client_for
+from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, ContentLike, Message
 from backscroll.vocab.part import Text, ToolCall
 from backscroll.workspace.files import Files
@@ -176,7 +177,7 @@ class Agent:
             notes = self._begin() if self._first else []
             loop = self._loop()
         except BackscrollError as error:  # no key, say: what was said is kept all the same
-            said = None if content is None else self.thread.append("user", content).id
+            said = None if isinstance(error, StoreError) else self._kept(content)
             yield Began(said, resumed=content is None)
             yield Finished(
                 "failed", error=error.message, hint=error.hint, message=said, exit_code=error.exit_code
@@ -184,6 +185,9 @@ class Agent:
             return
         yield from notes
         yield from loop.events(content)
+
+    def _kept(self, content: ContentLike | None) -> Ref | None:
+        return None if content is None else self.thread.append("user", content).id
 
     def run(self, content: ContentLike, on: Callable[[Happening], None] | None = None) -> Finished:
         """Say something, and wait for the end; `on` hears of everything meanwhile."""

@@ -73,3 +73,23 @@ def test_a_store_in_the_working_folder_is_neither_touched_nor_rewound(tmp_path: 
                 assert not (on.root / "made.txt").exists()
             assert thread.info.turns == 1
         assert store.exists()
+
+
+def test_a_store_that_cannot_be_written_ends_a_run_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever runs an agent gets an end that says so, and no exception out of the middle."""
+    from backscroll.act import agent as agent_module
+    from backscroll.errors import StoreBusy
+
+    def busy(*_: object) -> None:
+        raise StoreBusy("other programs kept the store busy")
+
+    with stage(tmp_path, "ok") as on:
+        with monkeypatch.context() as held:
+            held.setattr(agent_module, "instruct", busy)
+            held.setattr(type(on.thread), "append", busy)
+            end = on.end("go")
+        assert end.end == "failed"
+        assert "busy" in end.error
+        assert on.end("again").text == "ok"
