@@ -18,18 +18,18 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import backscroll
 from backscroll.act.agent import Agent
 from backscroll.act.warming import Warming
 from backscroll.engine.changing import Workroom
-from backscroll.llm.providers import Provider
+from backscroll.llm.providers import Kind, Provider
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.vocab.change import Cause
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Text, ToolCall, ToolResult
-from bench.prompts import _filled as filled  # pyright: ignore[reportPrivateUsage]
+from bench.prompts import _filled as filled
 
 Row = tuple[str, str]
 _CHANGES = 100
@@ -86,8 +86,10 @@ def one_answer(kind: str, url: str, store: str, warm: str) -> None:
     """In a process of its own: print what the first and the second answer took."""
     where = url.removesuffix("/v1") if kind == "anthropic" else url
     provider = (
-        None if kind == "offline" else Provider("here", kind=kind, base_url=where, model="gpt-5", tries=1)
-    )  # type: ignore[arg-type]
+        None
+        if kind == "offline"
+        else Provider("here", kind=cast("Kind", kind), base_url=where, model="gpt-5", tries=1)
+    )
     root = Path(store).with_suffix("")
     root.mkdir()
     with (

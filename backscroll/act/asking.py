@@ -68,7 +68,9 @@ class _Heard:
     def piece(self, delta: CallDelta) -> Forming:
         """More of a call; gives what there is of it."""
         name, arguments = self.calls.get(delta.index, ("", ""))
-        if len(arguments) < _FORMING:  # copying a long file for every piece of it would take longer than its writing
+        if (
+            len(arguments) < _FORMING
+        ):  # copying a long file for every piece of it would take longer than its writing
             arguments += delta.arguments
         self.calls[delta.index] = (name or delta.name, arguments)
         return Forming(delta.index, *self.calls[delta.index])

@@ -37,7 +37,9 @@ class Kind(StrEnum):
     UNPINNED = "unpinned"
     MOVED = "moved"
     CODE_CHANGED = "code_changed"
-    REWOUND = "rewound"  # the conversation went back to before a turn; the deletions of the same stroke did it
+    REWOUND = (
+        "rewound"  # the conversation went back to before a turn; the deletions of the same stroke did it
+    )
     CROPPED = "cropped"  # messages stay in the history and leave the prompt; a summary stands in for them
     UNCROPPED = "uncropped"
     COMPACTED = "compacted"  # at which resolution prompts show the past from here on

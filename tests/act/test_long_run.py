@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from bench.long_run import long_run
 
 _BUDGET = 8_000

@@ -30,6 +30,7 @@ from backscroll.engine.replying import mark_at_work, unanswered
 from backscroll.llm.scripted import Line
 from backscroll.llm.scripted.scenario import Fault
 from backscroll.vocab.part import ToolResult
+from backscroll.vocab.prompt import Wire
 from tests.act.scripted_agent import KINDS, Stage, Told, call, stage
 
 
@@ -79,7 +80,7 @@ def results(thread: Any) -> list[str]:
     return [str(p.content[0].text) for p in parts if isinstance(p, ToolResult)]  # type: ignore[union-attr]
 
 
-def valid(happy: Stage, wire: str) -> None:
+def valid(happy: Stage, wire: Wire) -> None:
     """The next prompt breaks no rule of its wire, and every call has its result."""
     prompt = happy.thread.prompt(30_000, model="gpt-4o", wire=wire, tools=happy.agent.toolbox.specs(wire))
     assert not backscroll.check(prompt.messages, wire=wire, system=prompt.system, tools=prompt.tools)

@@ -37,7 +37,7 @@ def _refuse(thread: Thread, number: int) -> None:
 
 
 def _known(thread: Thread) -> list[str]:
-    return [refused.reason for refused in refusals._refusals(thread)]  # pyright: ignore[reportPrivateUsage]
+    return [refused.reason for refused in refusals._refusals(thread)]
 
 
 def _done(thread: Thread, op: str, number: int) -> Thread:
@@ -75,7 +75,7 @@ def test_reading_on_finds_what_reading_everything_finds(
         for op, number in ops:
             thread = _done(thread, op, number)
         read_on = _known(thread)
-        refusals._FOUND.clear()  # pyright: ignore[reportPrivateUsage]
+        refusals._FOUND.clear()
         assert read_on == _known(thread)
 
 

@@ -78,7 +78,7 @@ def test_nothing_is_loaded_ahead_where_nothing_is_to_be_done_in_the_background(t
         warming = Warming(agent)
         warming.start()
         warming.wait()
-        assert warming._thread is None  # pyright: ignore[reportPrivateUsage]
+        assert warming._thread is None
 
 
 @pytest.mark.parametrize("kind", ["openai", "openai-responses", "anthropic"])

@@ -12,7 +12,7 @@ from backscroll.act.person import Preview, Proposal
 
 def verdict(line: str, tmp_path: Path, mode: str = "ask", **rules: list[str]) -> bool | None:
     """What is decided on a command without asking; None: the person is asked."""
-    made = Rules(mode, root=tmp_path, file=tmp_path / "permissions.toml", **rules)  # type: ignore[arg-type]
+    made = Rules(mode, root=tmp_path, file=tmp_path / "permissions.toml", **rules)
     preview = Preview(f"run: {line}", command=line, subject=line)
     found = made.verdict(Proposal("c", "run_command", "command", {"command": line}, preview))
     return None if found is None else found.allowed

@@ -63,8 +63,8 @@ def test_parts_that_read_alike_when_joined_are_told_apart():
 def test_a_long_run_keeps_a_bounded_number():
     """However many results there are, only so many of their lines stay in memory."""
     digest.let_go()
-    kept = digest._kept  # pyright: ignore[reportPrivateUsage]
-    most = digest._KEPT  # pyright: ignore[reportPrivateUsage]
+    kept = digest._kept
+    most = digest._KEPT
     call = ToolCall("c", "run_command", {"command": "x"})
     for number in range(most + 50):
         _line((call, ToolResult("c", (Text(f"done {number}"),)), 160, True))
@@ -76,4 +76,4 @@ def test_whoever_lets_go_of_words_lets_go_of_digests():
     """After words are forgotten no line of them is left in memory."""
     _line((ToolCall("c", "run_command", {"command": "x"}), ToolResult("c", (Text("a secret"),)), 160, True))
     gist.let_go()
-    assert not digest._kept  # pyright: ignore[reportPrivateUsage]
+    assert not digest._kept

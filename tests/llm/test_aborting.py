@@ -267,7 +267,7 @@ def test_an_abort_while_the_connection_is_being_made(kind: Kind, monkeypatch: py
     from backscroll.llm.connections import Connections
 
     with hanging(None) as server, client_at(server.url, kind, timeout=20.0) as client:
-        hear = Connections._heard  # pyright: ignore[reportPrivateUsage]
+        hear = Connections._heard
 
         def heard(self: Connections, name: str, info: dict[str, object]) -> None:
             if name.endswith("connect_tcp.started"):

@@ -15,7 +15,7 @@ def _looked_at_whole(text: str, most: int) -> list[str]:
     start = 0
     while len(text) - start > most:
         end = start + most
-        seams = list(encodings._SEAM.finditer(text, start + most // 2, end))  # pyright: ignore[reportPrivateUsage]
+        seams = list(encodings._SEAM.finditer(text, start + most // 2, end))
         end = seams[-1].end() if seams else end
         out.append(text[start:end])
         start = end

@@ -97,4 +97,4 @@ def test_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         assert caught.value.facts["window"] == 8192
     finally:
         client.close()
-    assert local_model._running == {}  # type: ignore[reportPrivateUsage]
+    assert local_model._running == {}

@@ -14,8 +14,8 @@ from backscroll.recall.candidate import pieces_of
 @given(st.text(st.sampled_from("ab.!?。！；\n \t好\ud800"), max_size=60))
 def test_sentences_are_those_that_a_split_gives(text: str):
     """Read one after the other, sentences are the same as split all at once."""
-    one_by_one = list(candidate._sentences(text))  # pyright: ignore[reportPrivateUsage]
-    assert one_by_one == re.split(candidate._SENTENCE, text)  # pyright: ignore[reportPrivateUsage]
+    one_by_one = list(candidate._sentences(text))
+    assert one_by_one == re.split(candidate._SENTENCE, text)
 
 
 def test_what_follows_the_last_piece_changes_nothing():

@@ -164,9 +164,16 @@ def _reply(draft: Draft, entry: Entry, message: Mapping[str, Json]) -> Entry | N
         out["tool_calls"] = calls
     if not calls:
         out.pop("tool_calls", None)
-    if "function_call" in message and _legacy(draft, entry, message["function_call"], bool(calls)) is None:
+    # Null says that there is none; the SDK of OpenAI itself sends it along.
+    old = message.get("function_call")
+    if old is not None and _legacy(draft, entry, old, bool(calls)) is None:
         del out["function_call"]
-    asks = bool(calls) or "function_call" in out or bool(message.get("refusal")) or bool(message.get("audio"))
+    asks = (
+        bool(calls)
+        or out.get("function_call") is not None
+        or bool(message.get("refusal"))
+        or bool(message.get("audio"))
+    )
     content = content_of(draft, entry, message.get("content"), "assistant")
     if content is None and not asks:
         rule = "C3" if message.get("content") is None else "V4"
@@ -188,10 +195,7 @@ def _legacy(draft: Draft, entry: Entry, call: Json, beside: bool) -> Json:
         return None
     if isinstance(data.get("name"), str) and data["name"] and isinstance(data.get("arguments"), str):
         return call
-    if call is not None:
-        draft.note("S3", draft.at(entry, ".function_call"), "a call that cannot be read", "it was removed")
-    else:
-        draft.note("S3", draft.at(entry, ".function_call"), "an empty field for a call", "it was removed")
+    draft.note("S3", draft.at(entry, ".function_call"), "a call that cannot be read", "it was removed")
     return None
 
 

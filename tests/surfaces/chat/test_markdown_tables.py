@@ -52,7 +52,7 @@ def test_blocks_are_the_same_and_come_at_the_same_moment(lines: list[str], step:
 def test_a_long_table_is_parsed_a_few_times(monkeypatch: pytest.MonkeyPatch):
     """The number of times that a table is parsed does not grow with its rows."""
     times = 0
-    parser = markdown_stream._parser()  # pyright: ignore[reportPrivateUsage]
+    parser = markdown_stream._parser()
     parse = parser.parse
 
     def counted(text: str):
