@@ -288,6 +288,7 @@ def _asked(number: int, prompt: Prompt, model: str) -> Asked:
         receipt.budget,
         model,
         receipt.cached,
-        str(receipt.compaction.get("reason", "")),
+        # A giant result that was cut before anybody cached it: the past stands as it was.
+        "" if receipt.compaction.get("trimmed") else str(receipt.compaction.get("reason", "")),
         sum(item.section == Section.RECALLED for item in receipt.items),
     )
