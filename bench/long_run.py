@@ -112,7 +112,9 @@ def long_run(
         Line(text=f"Page {n}.", calls=(Call("read_page", {"number": n}),), times=1)
         for n in range(1, steps + 1)
     ]
-    scenario = Scenario(lines=(*answers, Line(text="All pages are read.")), budget=budget - _RESERVE, tokens=model)
+    scenario = Scenario(
+        lines=(*answers, Line(text="All pages are read.")), budget=budget - _RESERVE, tokens=model
+    )
     account = Account()
     count = tokenizer_for(model).count
     with (
