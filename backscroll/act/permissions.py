@@ -136,9 +136,14 @@ def _check(text: str, entries: Mapping[str, Json], path: Path) -> None:
             raise _broken(path, f"line {line}: {error.message}") from error
 
 
+def _lines(text: str) -> list[str]:
+    """Lines as TOML has them: other characters that end a line elsewhere may stand inside of a pattern."""
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+
+
 def _line_of(text: str, written: str) -> int:
     """The line in which something stands, however it is quoted; 1 where that cannot be told."""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(_lines(text), 1):
         if written in line or _quoted(written) in line:
             return number
     return 1
@@ -175,7 +180,7 @@ def _is_head(line: str, table: str) -> bool:
 
 
 def _with(text: str, table: str, rule: Rule) -> str:
-    lines = (text or _HEAD).splitlines()
+    lines = _lines(text or _HEAD)
     added = f"{_quoted(rule.text)} = {_quoted(rule.verdict)}"
     place = _table_at(lines, table)
     if place is None:
@@ -189,7 +194,7 @@ def _with(text: str, table: str, rule: Rule) -> str:
 
 
 def _without(text: str, table: str, written: str) -> str:
-    lines = text.splitlines()
+    lines = _lines(text)
     place = _table_at(lines, table)
     for number in range(*(place or (0, 0))):
         try:

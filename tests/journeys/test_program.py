@@ -417,7 +417,6 @@ def test_a_terminal_of_80_columns(stocked: Cli) -> None:
         ("search", "柿子"),
         ("log", "last"),
         ("config",),
-        (),
     ):
         for language in ("en", "zh"):
             shown = at_a_terminal(stocked, *arguments, "--lang", language, NO_COLOR="1")

@@ -29,7 +29,7 @@ _ACTIONS = ("show", "set", "unset", "path", "provider", "key")
 @command(
     "config",
     click.Argument(
-        ["action"], metavar="[show|set|unset|path|provider|key]", type=click.Choice(_ACTIONS), default="show"
+        ["action"], metavar="[set|unset|path|provider|key]", type=click.Choice(_ACTIONS), default="show"
     ),
     click.Argument(["name"], metavar="[NAME]", required=False),
     click.Argument(["value"], metavar="[VALUE]", required=False),
