@@ -110,7 +110,7 @@ class Reading(Busier):
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The model, as the only provider."""
     running = ScriptedServer(Scenario(cache=False))
-    monkeypatch.setattr(running.service, "_line", read_by_model)
+    running.service.answering = read_by_model
     config = tmp_path / "config.toml"
     with running:
         config.write_text(

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias, cast
 
 from backscroll.llm.scripted.asked import Asked
 from backscroll.llm.scripted.cache import Counted, PrefixCache, rough_count
@@ -45,6 +45,9 @@ class Decided:
     flaw: str = ""  # what is wrong with the prompt itself; empty: nothing
 
 
+Answering: TypeAlias = Callable[[Asked], Line]
+
+
 class Service:
     """One scripted service: its scenario, what it was asked, what it has used up. Safe for several threads."""
 
@@ -61,6 +64,7 @@ class Service:
         self.flaws: list[
             str
         ] = []  # what was wrong with prompts: invalid, over the budget, or nothing to say to
+        self.answering: Answering | None = None  # a function in place of the scenario's lines
         self._log = log
         count = counting(scenario.tokens, count)
         self._count = count
@@ -94,16 +98,17 @@ class Service:
         most = self.scenario.window
         if most and counted.input + asked.limit > most:
             return Decided(Line(), fault=overflow(asked.wire, most, counted.input + asked.limit))
-        place = self._place(asked)
-        if place is None:
+        place = self._place(asked) if self.answering is None else None
+        if self.answering is None and place is None:
             told = "no line of the scenario fits this request, or all that fit are used up"
             return Decided(Line(), fault=Fault(400, told, "scenario"), flaw=told)
-        line = self.scenario.lines[place]
+        line = self.scenario.lines[place] if place is not None else cast("Answering", self.answering)(asked)
         if line.fault is not None and (line.cut_after is None or not asked.streamed):
             return Decided(line, fault=line.fault)
         self._number += 1
+        step = self._number if place is None else self._used[place]
         counted = self._cache.take(asked) if self.scenario.cache else Counted(counted.input)
-        return Decided(line, speak(line, asked, counted, self._number, self._used[place], self._count))
+        return Decided(line, speak(line, asked, counted, self._number, step, self._count))
 
     def ended(self, decided: Decided, how: str) -> None:
         """How an answer ended: `sent`, `cut` by the scenario, or `gone` because the other side was."""
