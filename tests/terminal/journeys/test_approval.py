@@ -53,9 +53,13 @@ def test_questions_are_answered_by_number_and_by_words(stage: Stage) -> None:
     terminal.wait_for("› blue", "1. red")
     terminal.type("3")
     terminal.wait_for("Your answer")
-    terminal.type("green, please" + ENTER)
+    terminal.type("green, please")
+    terminal.wait_for("green, please")  # a line that comes faster than it is drawn may wait for its Enter
+    terminal.type(ENTER)
     terminal.wait_for("› green, please", "For whom?", "Your answer")
-    terminal.type("给奶奶" + ENTER)
+    terminal.type("给奶奶")
+    terminal.wait_for("给奶奶")
+    terminal.type(ENTER)
     terminal.wait_for("› 给奶奶", "Thank you.", READY)
     for number, answer in enumerate(["blue", "green, please", "给奶奶"], 1):
         assert answer in str(stage.asked()[number]["body"]["messages"][-1])
