@@ -17,6 +17,7 @@ from backscroll.record.derived import Lesson, Made, Node, Reply
 from backscroll.vocab.event import Kind
 from tests import proof
 from tests.contracts.talk import say
+from tests.stores.database_files import folder_of
 
 AT = "2026-11-15T12:00:00+00:00"
 SECRET = "xylophonequartz"
@@ -37,12 +38,7 @@ def place(request: pytest.FixtureRequest) -> tuple[str, Path]:
     url = request.getfixturevalue(request.param)
     if request.param == "sqlite_url":
         return url, Path(url).parent
-    psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
-    folder = Path(psycopg.conninfo.conninfo_to_dict(url).get("host", "")) / "data" / "base"
-    with contextlib.suppress(PermissionError):
-        if folder.is_dir():
-            return url, folder
-    pytest.skip("the files of this server cannot be read from here")
+    return url, folder_of(url)
 
 
 @pytest.fixture
@@ -63,7 +59,7 @@ def settled(url: str) -> None:
 
 
 def traces(place: tuple[str, Path], *wanted: bytes) -> list[str]:
-    """Files that hold any of these bytes; those of other tests may vanish while we look."""
+    """Files that hold any of these bytes; a server may take away a file while we look."""
     settled(place[0])
     found: list[str] = []
     for folder, _, names in os.walk(place[1]):

@@ -11,6 +11,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -34,6 +35,7 @@ from backscroll.stores.postgres import faults, upkeep  # noqa: E402 - only where
 from backscroll.stores.postgres.schema import DISTRIBUTED_BY, VERSION  # noqa: E402
 from backscroll.stores.postgres.store import PostgresStore  # noqa: E402
 from tests.stores.at_once import Opener, sound, together  # noqa: E402
+from tests.stores.database_files import folder_of  # noqa: E402
 
 
 class TestAddress:
@@ -369,13 +371,7 @@ class TestForgetting:
         self, engine: Engine, admin: Any, database_url: str
     ) -> None:
         """After a forget neither tables nor indexes nor statistics hold the words; only the write-ahead log may."""
-        place = Path(psycopg.conninfo.conninfo_to_dict(database_url).get("host", "")) / "data" / "base"
-        try:
-            readable = place.is_dir()
-        except PermissionError:
-            readable = False
-        if not readable:
-            pytest.skip("the files of this server cannot be read from here")
+        place = folder_of(database_url)
         secret = "xylophonequartz"
         thread = engine.create(f"title {secret}")
         kept = thread.append("user", "kept words")
@@ -443,14 +439,47 @@ class TestForgetting:
             watcher.execute("SELECT 1 FROM pg_class").fetchone()
             left = thread.forget(message.id).unreachable
             assert any("session" in what for what in left)
-        assert not any("session" in what for what in engine.store.scrub())
+        assert not any("session" in what for what in opened().store.scrub())
         assert (
             admin.execute("SELECT count(*) FROM backscroll_meta WHERE key LIKE 'scrub%'").fetchone()[0] == 0
         )
 
+    def test_a_writer_next_door_is_waited_for_and_said(
+        self, opened: Opener, admin: Any, database_url: str, new_database: Callable[[], str]
+    ) -> None:
+        """The server copies dead rows while any of its databases has an older writer: that is no clean file."""
+        place = folder_of(database_url)
+        secret = "xylophonequartz"
+        with psycopg.connect(new_database()) as neighbour:
+            neighbour.execute("CREATE TABLE a (b integer)")
+            engine = opened(patience=0.5)
+            thread = engine.create("x")
+            message = thread.append("user", f"{secret} said it")
+            left = thread.forget(message.id).unreachable
+            assert any("session" in what for what in left)
+        assert not any("session" in what or "pages" in what for what in opened().store.scrub())
+        admin.execute("CHECKPOINT")
+        assert files_with(place, secret) == []
+
+    def test_what_a_rewrite_had_to_copy_is_said(
+        self, opened: Opener, admin: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Even where nobody can be seen to look on, the server's count of dead rows it kept is believed."""
+        monkeypatch.setattr(upkeep, "_wait_for_older", lambda connection, deadline: 0)
+        engine = opened(patience=0.5)
+        thread = engine.create("x")
+        message = thread.append("user", "xylophonequartz")
+        with psycopg.connect(admin.info.dsn) as watcher:
+            watcher.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            watcher.execute("SELECT 1 FROM pg_class").fetchone()
+            left = thread.forget(message.id).unreachable
+        assert any("old pages of backscroll_words" in what for what in left)
+        assert admin.execute("SELECT count(*) FROM backscroll_meta WHERE key LIKE 'scrub%'").fetchone()[0]
+        assert not any("pages" in what for what in opened().store.scrub())
+
 
 def files_with(place: Path, secret: str) -> list[str]:
-    """Files that hold these letters; other tests' databases may vanish while we look."""
+    """Files that hold these letters; the server may take away a file while we look."""
     found: list[str] = []
     for folder, _, names in os.walk(place):
         for name in names:

@@ -5,10 +5,15 @@ with its indexes (VACUUM FULL) takes them out of the files. That locks the table
 was erased from, and the lock is asked for in short tries, because everybody who comes later waits behind it. A table so large
 that nobody could wait is swept instead: no query and no index finds the words, but the file may hold them in unused space,
 which is said.
+
+A rewrite still copies what some transaction may see. The server reckons that from the oldest transaction it runs, in whichever
+of its databases: a long import next door keeps our old rows alive. So those are waited for, and the server is asked after each
+rewrite how many dead rows it had to copy.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from enum import Enum
@@ -60,12 +65,12 @@ def scrubbed(connection: Connection, patience: float) -> list[str]:
     if others:
         left.append(f"what {others} other sessions or standbys still see: end them, then forget once more")
     done: dict[str, _How] = {}
-    watch = _Watch()
+    watch = _Watch(in_vain=others > 0)
     connection.add_notice_handler(watch)
     try:
         connection.execute("SET statement_timeout = 0")
         for mark in marks:
-            done |= {table: _rewritten(connection, table, deadline) for table in _HOLD_WORDS[mark]}
+            done |= {table: _rewritten(connection, table, deadline, watch) for table in _HOLD_WORDS[mark]}
     finally:
         connection.remove_notice_handler(watch)
         if not connection.closed:
@@ -94,14 +99,25 @@ class _How(Enum):
 
 
 class _Watch:
-    """PostgreSQL does not refuse to rewrite somebody else's table, it warns and skips it."""
+    """What the server says beside its answers.
 
-    def __init__(self) -> None:
+    It does not refuse to rewrite somebody else's table, it warns and skips it. And it tells how many dead rows it copied
+    because somebody may still see them: the first number of a detail, in whatever language the server speaks.
+    """
+
+    def __init__(self, in_vain: bool) -> None:
         self.said: list[str] = []
+        self.copied = 0
+        self.in_vain = in_vain
+        """True where it is known that dead rows are copied: to rewrite again would change nothing."""
 
     def __call__(self, notice: psycopg.errors.Diagnostic) -> None:
         if notice.severity_nonlocalized == "WARNING" and notice.message_primary:
             self.said.append(notice.message_primary)
+        elif notice.severity_nonlocalized == "INFO" and (
+            number := re.search(r"\d+", notice.message_detail or "")
+        ):
+            self.copied += int(number[0])
 
 
 def _marks(connection: Connection) -> dict[str, list[str]]:
@@ -113,24 +129,35 @@ def _marks(connection: Connection) -> dict[str, list[str]]:
     return {row[0]: row[1] for row in rows}
 
 
+#: Transactions older than a moment, in any database where they write, in ours and at standbys where they read.
+_OLDER = """
+SELECT greatest(
+    (SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND (
+        age(backend_xid) > age(%(then)s::xid) OR (age(backend_xmin) > age(%(then)s::xid)
+            AND backend_type IN ('client backend', 'walsender')
+            AND (datname IS NULL OR datname = current_database() OR backend_type = 'walsender'))))
+    + (SELECT count(*) FROM pg_prepared_xacts WHERE age(transaction) > age(%(then)s::xid)),
+    -- Who may not see the sessions of others still sees that there is an older one.
+    (pg_snapshot_xmin(pg_current_snapshot())::text::bigint < %(now)s)::integer
+) + (SELECT count(*) FROM pg_replication_slots WHERE xmin IS NOT NULL)
+"""
+
+
 def _wait_for_older(connection: Connection, deadline: float) -> int:
     """How many transactions still see the rows as they were, once they had a little time to end."""
-    query = (
-        "SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid() "
-        "AND backend_type IN ('client backend', 'walsender') AND datname IS NOT DISTINCT FROM current_database() "
-        "AND xact_start < %s::timestamptz) + (SELECT count(*) FROM pg_replication_slots WHERE xmin IS NOT NULL)"
-    )
-    row = connection.execute("SELECT clock_timestamp()").fetchone()
-    start = None if row is None else row[0]
+    row = connection.execute(
+        "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::xid::text"
+    ).fetchone()
+    now, then = row if row is not None else (0, "0")
     while True:
-        row = connection.execute(query, (start,)).fetchone()
+        row = connection.execute(_OLDER, {"now": now, "then": then}).fetchone()
         count: int = row[0] if row else 0
         if not count or time.monotonic() > deadline:
             return count
         time.sleep(0.02)
 
 
-def _rewritten(connection: Connection, table: str, deadline: float) -> _How:
+def _rewritten(connection: Connection, table: str, deadline: float, watch: _Watch) -> _How:
     row = connection.execute("SELECT pg_total_relation_size(%s::regclass)", (table,)).fetchone()
     if row is not None and row[0] > _LARGE:
         connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(table)))
@@ -138,15 +165,19 @@ def _rewritten(connection: Connection, table: str, deadline: float) -> _How:
             connection.execute("REINDEX INDEX CONCURRENTLY backscroll_words_found")
         return _How.SWEPT
     connection.execute("SELECT set_config('lock_timeout', %s, false)", (str(round(_TRY_SECONDS * 1000)),))
+    pause = 0.1
     while True:
+        watch.copied = 0
         try:
-            connection.execute(sql.SQL("VACUUM (FULL) {}").format(sql.Identifier(table)))
+            connection.execute(sql.SQL("VACUUM (FULL, VERBOSE) {}").format(sql.Identifier(table)))
+            if watch.in_vain or not watch.copied:
+                return _How.REWRITTEN
         except psycopg.errors.LockNotAvailable:
-            if time.monotonic() > deadline:
-                return _How.BUSY
-            time.sleep(0.1)
-        else:
-            return _How.REWRITTEN
+            pause = 0.1
+        if time.monotonic() > deadline:
+            return _How.BUSY
+        time.sleep(pause)
+        pause = min(2 * pause, _TRY_SECONDS)
 
 
 def facts_of(connection: Connection) -> Mapping[str, str]:
