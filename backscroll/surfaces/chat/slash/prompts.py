@@ -79,8 +79,7 @@ def crop_slash(talk: Talk, rest: str) -> None:
     way = {t("slash.top"): "top", t("slash.bottom"): "bottom"}.get(direction, direction)
     if way not in ("top", "bottom") or not amount:
         raise wrong_use("crop")
-    n = whole_number(amount, "crop")
-    told = talk.thread.crop(way, n, summary or None, dry_run=True)
+    n, told = _rehearsed_crop(talk, way, whole_number(amount, "crop"), summary or None)
     _show_crop(talk, told)
     _show_relevance(talk, way, n)
     if told.ask_first:
@@ -93,6 +92,21 @@ def crop_slash(talk: Talk, rest: str) -> None:
         talk,
         count("slash.cropped", told.messages, tokens=_less(told), handle=told.handle.strip("[]")),
     )
+
+
+def _rehearsed_crop(talk: Talk, way: str, wanted: int, summary: str | None) -> tuple[int, Crop]:
+    """What would go: as many as typed, or the nearest number that parts no call from its result, which is said."""
+    from backscroll.surfaces.chat.slash.rounding import possible_amounts
+
+    try:
+        return wanted, talk.thread.crop(way, wanted, summary, dry_run=True)
+    except InvalidInput:
+        n, most = possible_amounts(talk.thread, way, wanted)
+        if not n or n == wanted or wanted < 1:
+            raise
+    told = talk.thread.crop(way, n, summary, dry_run=True)
+    remark(talk, count("slash.crop_all" if n == most < wanted else "slash.crop_rounded", n, wanted=wanted))
+    return n, told
 
 
 def _less(told: Crop) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from backscroll.surfaces import i18n
+from backscroll.vocab.message import Content
+from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests.surfaces.chat.slash.hand import HandTalk
 
 
@@ -49,6 +51,48 @@ def test_a_crop_that_matters_is_not_done_by_a_bare_return(
     said = talk.run("/crop top 2")
     assert "has to do with" in said
     assert "nothing was changed" in said
+
+
+def test_a_number_that_would_part_a_call_from_its_result_is_rounded(
+    make_talk: Callable[..., HandTalk],
+) -> None:
+    """The nearest possible number is cropped, fewer where two are as near; that is said, and asked as before."""
+    talk = make_talk(("Where shall we go?", "To the sea."))
+    calls = tuple(ToolCall(f"c{n}", "look", {}) for n in range(4))
+    talk.thread.append("assistant", Content((Text("I look."), *calls)))
+    for call in calls:
+        talk.thread.append(
+            "tool", Content((ToolResult(call.id, (Text(f"seen {call.id} " * 9),), False, "look"),))
+        )
+    talk.thread.append("user", "And now?")
+    said = talk.run("/crop top 4")
+    assert "2 messages instead of 4: a call and its result go together" in said
+    assert "2 messages would leave prompts" in said
+    assert "nothing was changed" in said
+    assert "7 messages instead of 5" in talk.run("/crop top 5")
+    talk.yeses = [True]
+    assert "7 messages left prompts" in talk.run("/crop top 6")
+    talk.run("/uncrop")
+    said = talk.run("/crop top 99")
+    assert "only 7 messages may go, not 99" in said
+    assert "7 messages would leave" in said
+    assert "nothing may be cropped" in talk.run("/crop bottom 3")
+    i18n.use("zh")
+    assert "移出 2 条，而不是 4 条" in talk.run("/crop top 4")
+
+
+def test_a_crop_from_the_bottom_is_rounded_too(make_talk: Callable[..., HandTalk]) -> None:
+    """One call with its result counts as two, from whichever end; what cannot be rounded is refused as before."""
+    talk = make_talk()
+    talk.thread.append("user", "Look around.")
+    for n in range(3):
+        talk.thread.append("assistant", Content((ToolCall(f"c{n}", "look", {}),)))
+        talk.thread.append(
+            "tool", Content((ToolResult(f"c{n}", (Text("much to see " * 9),), False, "look"),))
+        )
+    assert "2 messages instead of 1" in talk.run("/crop bottom 1")
+    assert "2 messages instead of 3" in talk.run("/crop bottom 3")
+    assert "1 or more" in talk.run("/crop bottom 0")
 
 
 def test_one_of_several_crops_is_picked(talk: HandTalk) -> None:

@@ -1,0 +1,45 @@
+"""The amount of a crop that parts no call from its result: the nearest one to what somebody typed.
+
+Owns finding it: who types a number cannot know where the calls stand. Between two amounts that are equally near, fewer messages
+go; more than may go becomes all that may. Refuses: cropping (`engine/cropping`, which refuses every other amount). Before:
+`assemble/units`, `assemble/crop`. After: `prompts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate, takewhile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from backscroll.assemble.units import Unit
+    from backscroll.engine.thread import Thread
+
+
+def possible_amounts(thread: Thread, direction: str, amount: int) -> tuple[int, int]:
+    """How many messages can go that are nearest to `amount` (0 where none may), and how many may go at the most."""
+    below = most = 0
+    nearest: int | None = None
+    for most in accumulate(len(unit.messages) for unit in _going(thread, direction)):
+        if most < amount:
+            below = most
+        elif nearest is None:
+            nearest = most if not below or most - amount < amount - below else below
+    return below if nearest is None else nearest, most
+
+
+def _going(thread: Thread, direction: str) -> Iterator[Unit]:
+    """What may go, in the order in which a crop meets it."""
+    from backscroll.assemble.crop import may_go
+    from backscroll.assemble.units import units_of
+    from backscroll.engine.cropping import crops
+    from backscroll.vocab.message import is_spoken_by_user
+
+    marks = crops(thread)
+    seen = [m for m in thread if not m.hidden and not any(mark.holds(m.id) for mark in marks)]
+    latest = next((m.id for m in reversed(seen) if is_spoken_by_user(m)), None)
+    units = list(units_of(seen))
+    if direction == "bottom":
+        after = takewhile(lambda unit: all(m.id != latest for m in unit.messages), reversed(units))
+        return (unit for unit in after if may_go(unit, latest))
+    return (unit for unit in units if may_go(unit, latest))
