@@ -20,9 +20,14 @@ Row: TypeAlias = tuple[Cell, ...]
 
 _WIDE, _HIGH, _SIZE = 8.4, 18.0, 14  # a cell, and the letters in it
 _MARGIN, _BAR = 14.0, 34.0
+_GAP = (
+    4 * _WIDE
+)  # between two frames of the strip: letters overhang their cells, and the neighbour's must not be seen
 _FASTEST = 0.08  # seconds; frames that follow faster are left out
 _INK, _PAPER, _FRAME = "#d5d9e2", "#171a21", "#2a2f3a"
+_CURSOR = "cursor"
 _COLOURS = {
+    _CURSOR: "#aeb5c4",
     "black": "#2b303b",
     "red": "#e06c75",
     "green": "#98c379",
@@ -70,7 +75,20 @@ def cells_of(screen: Screen) -> tuple[Row, ...]:
                 back = "white" if back == "default" else back
             row.append((char.data, front, back, char.bold, char.italics, char.underscore))
         rows.append(tuple(row))
+    if not screen.cursor.hidden and screen.cursor.x < screen.columns:
+        _put_cursor(rows, screen.cursor.x, screen.cursor.y)
     return tuple(rows)
+
+
+def _put_cursor(rows: list[Row], x: int, y: int) -> None:
+    """The cell under the cursor, turned over."""
+    row = list(rows[y])
+    if row[x][0] == "" and x > 0:
+        x -= 1  # the second half of a wide character
+    row[x] = (row[x][0], "black", _CURSOR, False, False, False)
+    if x + 1 < len(row) and row[x + 1][0] == "":
+        row[x + 1] = ("", *row[x][1:])
+    rows[y] = tuple(row)
 
 
 def animated(frames: Sequence[Frame], seconds: float, columns: int, lines: int, *, title: str) -> str:
@@ -85,7 +103,7 @@ def animated(frames: Sequence[Frame], seconds: float, columns: int, lines: int, 
             if drawn:
                 name = rows.setdefault(drawn, f"r{len(rows)}")
                 used.append(f'<use href="#{name}" y="{y * _HIGH:g}"/>')
-        strip.append(f'<g transform="translate({place * columns * _WIDE:g})">{"".join(used)}</g>')
+        strip.append(f'<g transform="translate({place * (columns * _WIDE + _GAP):g})">{"".join(used)}</g>')
     width, height = columns * _WIDE, lines * _HIGH
     definitions = "".join(f'<g id="{name}">{drawn}</g>' for drawn, name in rows.items())
     outer = (width + 2 * _MARGIN, height + _BAR + _MARGIN)
@@ -111,10 +129,10 @@ def _thinned(frames: Sequence[Frame]) -> Iterator[Frame]:
 
 def _style(shown: Sequence[Frame], seconds: float, width: float) -> str:
     steps = [
-        f"{0 if n == 0 else 100 * frame.at / seconds:.3f}%{{transform:translateX({-n * width:g}px)}}"
+        f"{0 if n == 0 else 100 * frame.at / seconds:.3f}%{{transform:translateX({-n * (width + _GAP):g}px)}}"
         for n, frame in enumerate(shown)
     ]
-    last = f"translateX({-(len(shown) - 1) * width:g}px)"
+    last = f"translateX({-(len(shown) - 1) * (width + _GAP):g}px)"
     return (
         "text{white-space:pre}.b{font-weight:700}.i{font-style:italic}.u{text-decoration:underline}"
         f".strip{{transform:{last};animation:play {seconds:.2f}s step-end infinite}}"

@@ -2,9 +2,10 @@
 
     python docs/demo/record.py             # write chat.{en,zh}.cast and chat.{en,zh}.svg
     python docs/demo/record.py --into DIR  # the same somewhere else
+    python docs/demo/record.py --again     # only the pictures, from the casts that are there
 
 `backscroll chat` runs in a terminal of its own, in front of a scripted model that plays `chat.*.model.toml`; what the person does
-stands in `chat.*.person.toml`. Nothing is drawn by hand: the cast is what the program wrote, the picture what its screen showed.
+stands in `chat.*.person.toml`. Nothing is drawn by hand: the cast is what the program wrote, the picture what a screen shows of it.
 Only the time is put straight: pauses are as long as reading takes, not as this machine happened to need.
 """
 
@@ -44,12 +45,10 @@ _KEYS = {"escape": ESCAPE, "enter": ENTER}
 
 @dataclass
 class Film:
-    """What the terminal showed, and when; the time is that of the viewer."""
+    """What the program wrote, and when; the time is that of the viewer."""
 
-    screen: Screen
     at: float = 0.0
     chunks: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
-    frames: list[Frame] = field(default_factory=list[Frame])
     _since: float = field(default_factory=time.monotonic)
     _rest: bytes = b""
 
@@ -58,16 +57,13 @@ class Film:
         self.at += seconds
 
     def take(self, data: bytes) -> None:
-        """The program has written something, and the screen shows it."""
+        """The program has written something."""
         now = time.monotonic()
         self.at += min(now - self._since, _LONGEST)
         self._since = now
         whole, self._rest = _whole(self._rest + data)
         if whole:
             self.chunks.append((round(self.at, 3), whole))
-        cells = cells_of(self.screen)
-        if not self.frames or self.frames[-1].cells != cells:
-            self.frames.append(Frame(self.at, cells))
 
 
 class FilmedStream(pyte.ByteStream):
@@ -90,7 +86,7 @@ class FilmedTerminal(Terminal):
 
     def begin(self) -> Film:
         """Film from now on."""
-        self.film = Film(self.model)
+        self.film = Film()
         self._stream = FilmedStream(self.model, self.film)
         return self.film
 
@@ -119,7 +115,6 @@ def record(language: str, into: Path) -> list[Path]:
         with ScriptedServer(load_scenario(HERE / f"chat.{language}.model.toml")) as server:
             film = _played(script["step"], home, folder, server.url, language)
             assert server.flaws == [], f"the model got prompts that no service takes: {server.flaws}"
-    film.hold(_LAST)
     return _written(film, language, into)
 
 
@@ -160,7 +155,7 @@ def _played(steps: list[Mapping[str, Any]], home: Path, folder: Path, url: str, 
 
 def _written(film: Film, language: str, into: Path) -> list[Path]:
     into.mkdir(parents=True, exist_ok=True)
-    cast, picture = into / f"chat.{language}.cast", into / f"chat.{language}.svg"
+    cast = into / f"chat.{language}.cast"
     head = {
         "version": 2,
         "width": COLUMNS,
@@ -170,10 +165,26 @@ def _written(film: Film, language: str, into: Path) -> list[Path]:
     }
     rows = [head, *([at, "o", text] for at, text in film.chunks)]
     cast.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return [cast, pictured(cast)]
+
+
+def pictured(cast: Path) -> Path:
+    """The picture of a cast; its last screen stays for a while."""
+    head, *rows = (json.loads(line) for line in cast.read_text(encoding="utf-8").splitlines())
+    screen = Screen(head["width"], head["height"])
+    stream = pyte.ByteStream(screen)
+    frames: list[Frame] = []
+    for at, _, text in rows:
+        stream.feed(text.encode("utf-8"))
+        cells = cells_of(screen)
+        if not frames or frames[-1].cells != cells:
+            frames.append(Frame(at, cells))
+    picture = cast.with_suffix(".svg")
+    seconds = rows[-1][0] + _LAST
     picture.write_text(
-        animated(film.frames, film.at, COLUMNS, LINES, title=TITLES[language]), encoding="utf-8"
+        animated(frames, seconds, head["width"], head["height"], title=head["title"]), encoding="utf-8"
     )
-    return [cast, picture]
+    return picture
 
 
 def _whole(data: bytes) -> tuple[str, bytes]:
@@ -190,10 +201,16 @@ def main() -> None:
     """Record all languages."""
     parser = argparse.ArgumentParser(description="record the demonstration of the read-me")
     parser.add_argument("--into", type=Path, default=HERE, help="the folder for the files")
+    parser.add_argument(
+        "--again", action="store_true", help="only the pictures, from the casts that are there"
+    )
     parser.add_argument("languages", nargs="*", default=LANGUAGES, help="en, zh (default: both)")
     given = parser.parse_args()
     for language in given.languages:
-        for path in record(language, given.into):
+        made = (
+            [pictured(given.into / f"chat.{language}.cast")] if given.again else record(language, given.into)
+        )
+        for path in made:
             sys.stdout.write(f"{path.name}  {path.stat().st_size:,} bytes\n")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyte
 import pytest
 
-from docs.demo.record import COLUMNS, HERE, LANGUAGES, LINES, record
+from docs.demo.record import COLUMNS, HERE, LANGUAGES, LINES, pictured, record
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _MACHINE = re.compile(r"/(?:home|tmp|var|usr|Users|work|root|private)/|demo-\w{6,}|127\.0\.0\.1|localhost")
@@ -72,6 +72,14 @@ def test_the_picture_needs_nothing_else(language: str) -> None:
     assert used
     assert used <= defined
     assert "url(" not in "".join(element.text or "" for element in root.iter(f"{_SVG}style"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_picture_is_what_the_cast_shows(language: str, tmp_path: Path) -> None:
+    """Made once more from the cast, the picture is the same to the byte."""
+    cast = tmp_path / f"chat.{language}.cast"
+    cast.write_bytes((HERE / cast.name).read_bytes())
+    assert pictured(cast).read_bytes() == (HERE / f"chat.{language}.svg").read_bytes()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
