@@ -16,8 +16,8 @@ from backscroll.formats.language import language_of
 from backscroll.formats.rows import UNKNOWN, as_array, as_object, as_text, short_title, stem
 from backscroll.formats.shape import Format, Source
 from backscroll.formats.stream_json import Member, pieces
-from backscroll.formats.tree import Node, walk
-from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.formats.tree import Node, told, walk
+from backscroll.vocab.foreign import Aside, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
 
 _MESSAGES = re.compile(r'"chat_messages"\s*:\s*\[')
@@ -102,19 +102,10 @@ def _items(listed: Sequence[Json], leaf: str) -> Iterator[Item]:
         messages[id if id not in messages else f"{id}#{number}"] = message
     tree = _tree(messages)
     for step in walk(tree, leaf if leaf in messages else _newest(messages)):
-        versions = step.versions or (step.node,)
-        contents = tuple(content_of(messages[id], id) for id in versions)
-        times = tuple(moment(messages[id].get("created_at")) for id in versions)
-        chosen = versions.index(step.node)
-        yield ForeignMessage(
+        yield told(
+            step,
             role_of(messages[step.node]),
-            contents[chosen],
-            times[chosen],
-            source_id=None if step.node.startswith("#") else step.node,
-            parent_id=step.leaves_from,
-            alternatives=contents if len(versions) > 1 else (),
-            alternative_times=times if len(versions) > 1 else (),
-            chosen=chosen,
+            lambda id: (content_of(messages[id], id), moment(messages[id].get("created_at"))),
         )
 
 

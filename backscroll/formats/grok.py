@@ -16,8 +16,8 @@ from backscroll.formats.media_type import UNTOLD, media_type
 from backscroll.formats.rows import UNKNOWN, as_array, as_object, as_text, short_title, stem, under
 from backscroll.formats.shape import Format, Source
 from backscroll.formats.stream_json import Member, pieces
-from backscroll.formats.tree import Node, walk
-from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.formats.tree import Node, told, walk
+from backscroll.vocab.foreign import Aside, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Media, Part, Reasoning, Text
 
@@ -124,19 +124,10 @@ def _items(responses: Sequence[Json], leaf: str, document: Source) -> Iterator[I
         for (id, each), parent in zip(known.items(), before, strict=False)
     ]
     for step in walk(nodes, leaf or None):
-        versions = step.versions or (step.node,)
-        contents = tuple(_content(known[id], document) for id in versions)
-        times = tuple(moment(known[id].get("create_time")) for id in versions)
-        chosen = versions.index(step.node)
-        yield ForeignMessage(
+        yield told(
+            step,
             _role(known[step.node]),
-            contents[chosen],
-            times[chosen],
-            source_id=None if step.node.startswith("#") else step.node,
-            parent_id=step.leaves_from,
-            alternatives=contents if len(versions) > 1 else (),
-            alternative_times=times if len(versions) > 1 else (),
-            chosen=chosen,
+            lambda id: (_content(known[id], document), moment(known[id].get("create_time"))),
         )
 
 

@@ -8,8 +8,11 @@ recursion: conversations are thousands of nodes deep.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+
+from backscroll.vocab.foreign import ForeignMessage
+from backscroll.vocab.message import Content, Role
 
 #: `Step.leaves_from` of a branch that shares nothing with the live path: an edited first message.
 BEGINNING = ""
@@ -131,3 +134,20 @@ def walk(nodes: Sequence[Node], leaf: str | None) -> Iterator[Step]:
             found += [(id, said) for id in tree.branches(at)]
             at = tree.main(at)
         pending += reversed(found)
+
+
+def told(step: Step, role: Role, said: Callable[[str], tuple[Content, str | None]]) -> ForeignMessage:
+    """The message of a step with all its versions; a node whose id begins with `#` was numbered by us and has none of its own."""
+    versions = step.versions or (step.node,)
+    contents, times = zip(*map(said, versions), strict=True)
+    chosen = versions.index(step.node)
+    return ForeignMessage(
+        role,
+        contents[chosen],
+        times[chosen],
+        source_id=None if step.node.startswith("#") else step.node,
+        parent_id=step.leaves_from,
+        alternatives=contents if len(versions) > 1 else (),
+        alternative_times=times if len(versions) > 1 else (),
+        chosen=chosen,
+    )

@@ -15,6 +15,7 @@ from backscroll.assemble.validity.draft import (
     is_aborted,
     is_empty,
     minted,
+    no_message,
     orphan_text,
     with_role,
     words_of,
@@ -66,13 +67,7 @@ def shaped(draft: Draft, entry: Entry) -> Entry | None:
 def _as_message(draft: Draft, entry: Entry) -> Entry:
     message = as_object(entry.message)
     if not message:
-        if is_empty(entry.message):
-            draft.note(
-                "S1", draft.at(entry), "an entry that is no message and says nothing", "it was removed"
-            )
-            return Entry(None, entry.origins)
-        draft.note("S1", draft.at(entry), "an entry that is no message", "its words became the user's")
-        return Entry({"role": "user", "content": words_of(entry.message)}, entry.origins)
+        return no_message(draft, entry)
     role = message.get("role")
     if isinstance(role, str) and role in ("user", "assistant", "system"):
         return entry

@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from backscroll.assemble.validity.draft import Draft, Entry, is_aborted, is_empty, minted, with_role, words_of
+from backscroll.assemble.validity.draft import (
+    Draft,
+    Entry,
+    is_aborted,
+    is_empty,
+    minted,
+    no_message,
+    with_parts,
+    with_role,
+    words_of,
+)
 from backscroll.assemble.validity.names import is_tool_name, tool_name
 from backscroll.formats.json_text import dumps
 from backscroll.formats.rows import as_array, as_object, as_text, without
@@ -57,14 +67,8 @@ def _with(entry: Entry, message: Mapping[str, Json], content: Json) -> Entry:
 
 def _as_message(draft: Draft, entry: Entry) -> Entry:
     message = as_object(entry.message)
-    if message is None or (not message):
-        if is_empty(entry.message):
-            draft.note(
-                "S1", draft.at(entry), "an entry that is no message and says nothing", "it was removed"
-            )
-            return Entry(None, entry.origins)
-        draft.note("S1", draft.at(entry), "an entry that is no message", "its words became the user's")
-        return Entry({"role": "user", "content": words_of(entry.message)}, entry.origins)
+    if not message:
+        return no_message(draft, entry)
     role = message.get("role")
     if isinstance(role, str) and role in ROLES:
         return entry
@@ -77,33 +81,7 @@ def _as_message(draft: Draft, entry: Entry) -> Entry:
 
 def content_of(draft: Draft, entry: Entry, content: Json, role: str) -> Json:
     """The content as text or a list of parts; None where there is nothing in it."""
-    if content is None or isinstance(content, str):
-        return content or None
-    items = as_array(content)
-    if items is None:
-        draft.note(
-            "S2", draft.at(entry, ".content"), "a content that is neither text nor a list", "it became a list"
-        )
-        items = [content]
-    out: list[Json] = []
-    for number, item in enumerate(items):
-        part = _part(item, role)
-        where = draft.at(entry, f".content[{number}]")
-        if part is None:
-            draft.note("V4", where, "a part that says nothing", "it was removed")
-            continue
-        if part is not item:
-            draft.note(
-                "S2",
-                where,
-                "a part that may not stand here",
-                "it became text, or the shape that the wire has",
-            )
-        out.append(part)
-    if not out:
-        return None
-    same = len(out) == len(items) and all(a is b for a, b in zip(out, items, strict=True))
-    return content if same and items is content else out
+    return with_parts(draft, draft.at(entry, ".content"), content, lambda item: _part(item, role))
 
 
 def _part(item: Json, role: str) -> Json:

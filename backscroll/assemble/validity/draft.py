@@ -8,13 +8,13 @@ same object. Before: `rules`, `clean`. After: `chat`, `responses`, `anthropic`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from backscroll.assemble.validity.rules import Change, Flaw, rules
 from backscroll.formats.json_text import dumps
-from backscroll.formats.rows import without
+from backscroll.formats.rows import as_array, without
 from backscroll.vocab.part import Json
 
 #: What stands in for a result that nobody has.
@@ -120,6 +120,39 @@ def with_role(draft: Draft, entry: Entry, message: Mapping[str, Json], wanted: s
     if "content" not in message:
         return Entry({"role": wanted, "content": dumps(without(message, "role"))}, entry.origins)
     return Entry({**without(message, "role"), "role": wanted}, entry.origins)
+
+
+def no_message(draft: Draft, entry: Entry) -> Entry:
+    """What stands in the place of an entry that is no message: its words, said by the user, or nothing."""
+    if is_empty(entry.message):
+        draft.note("S1", draft.at(entry), "an entry that is no message and says nothing", "it was removed")
+        return Entry(None, entry.origins)
+    draft.note("S1", draft.at(entry), "an entry that is no message", "its words became the user's")
+    return Entry({"role": "user", "content": words_of(entry.message)}, entry.origins)
+
+
+def with_parts(draft: Draft, where: str, content: Json, mended: Callable[[Json], Json]) -> Json:
+    """A content as text or a list of parts, each as the wire has it; None where there is nothing in it."""
+    if content is None or isinstance(content, str):
+        return content or None
+    items = as_array(content)
+    if items is None:
+        draft.note("S2", where, "a content that is neither text nor a list", "it became a list")
+        items = [content]
+    out: list[Json] = []
+    for number, item in enumerate(items):
+        part = mended(item)
+        if part is None:
+            draft.note("V4", f"{where}[{number}]", "a part that says nothing", "it was removed")
+            continue
+        if part is not item:
+            did = "it became text, or the shape that the wire has"
+            draft.note("S2", f"{where}[{number}]", "a part that may not stand here", did)
+        out.append(part)
+    if not out:
+        return None
+    same = len(out) == len(items) and all(a is b for a, b in zip(out, items, strict=True))
+    return content if same and items is content else out
 
 
 def minted(*seed: str) -> str:

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from backscroll.assemble.validity.draft import Draft, Entry, is_aborted, is_empty, minted, words_of
+from backscroll.assemble.validity.draft import (
+    Draft,
+    Entry,
+    is_aborted,
+    is_empty,
+    minted,
+    no_message,
+    with_parts,
+    words_of,
+)
 from backscroll.assemble.validity.names import is_tool_name, tool_name
 from backscroll.formats.json_text import dumps
 from backscroll.formats.rows import as_array, as_object, as_text, without
@@ -96,13 +105,7 @@ def shaped(draft: Draft, entry: Entry) -> Entry | None:
 def _as_item(draft: Draft, entry: Entry) -> Entry:
     item = as_object(entry.message)
     if not item:
-        if is_empty(entry.message):
-            draft.note(
-                "S1", draft.at(entry), "an entry that is no message and says nothing", "it was removed"
-            )
-            return Entry(None, entry.origins)
-        draft.note("S1", draft.at(entry), "an entry that is no message", "its words became the user's")
-        return Entry({"role": "user", "content": words_of(entry.message)}, entry.origins)
+        return no_message(draft, entry)
     kind, role = item.get("type"), item.get("role")
     if isinstance(kind, str) and kind and kind != "message":
         return entry
@@ -161,30 +164,7 @@ def _message(draft: Draft, entry: Entry, item: dict[str, Json]) -> Entry | None:
 
 
 def _content(draft: Draft, where: str, content: Json, role: str) -> Json:
-    if content is None or isinstance(content, str):
-        return content or None
-    items = as_array(content)
-    if items is None:
-        draft.note("S2", where, "a content that is neither text nor a list", "it became a list")
-        items = [content]
-    out: list[Json] = []
-    for number, each in enumerate(items):
-        part = _part(each, role)
-        if part is None:
-            draft.note("V4", f"{where}[{number}]", "a part that says nothing", "it was removed")
-            continue
-        if part is not each:
-            draft.note(
-                "S2",
-                f"{where}[{number}]",
-                "a part that may not stand here",
-                "it became text, or the shape that the wire has",
-            )
-        out.append(part)
-    if not out:
-        return None
-    same = len(out) == len(items) and all(a is b for a, b in zip(out, items, strict=True))
-    return content if same and items is content else out
+    return with_parts(draft, where, content, lambda item: _part(item, role))
 
 
 def _part(item: Json, role: str) -> Json:
