@@ -145,6 +145,7 @@ def _played(steps: list[Mapping[str, Any]], home: Path, folder: Path, url: str, 
             film.hold(step.get("hold", 0.5))
             if "line" in step:
                 terminal.press(step["line"])
+                terminal.wait_for(step["line"][-12:])
                 film.hold(0.4)
                 terminal.type(ENTER)
             elif "key" in step:

@@ -15,6 +15,9 @@ _FLAWED = 3
 def main(arguments: list[str]) -> int:
     """Serve a scenario; gives the exit code: 3 where prompts were flawed."""
     given = list(arguments)
+    if given[:1] in (["--help"], ["-h"]):
+        sys.stdout.write(f"{_USAGE}\n")
+        return 0
     log: str | None = None
     if "--log" in given[:-1]:
         at = given.index("--log")

@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.surfaces.cli.cells import padded, width
 from backscroll.surfaces.cli.done import said
 from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.service_words import service_document, service_facts, service_table, show_facts
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.said import say
-
-if TYPE_CHECKING:
-    from backscroll.engine.models import Service
-    from backscroll.llm.providers import Provider
 
 _ACTIONS = ("list", "add", "show", "remove", "use", "test")
 #: Flags, and the settings of a provider that they mean, in the order in which they are written.
@@ -67,27 +62,14 @@ def _list(session: Session) -> None:
 
     found = services(session.settings())
     if session.as_json:
-        session.screen.json({"providers": [_document(s) for s in found], "presets": list(presets())})
+        session.screen.json({"providers": [service_document(s) for s in found], "presets": list(presets())})
         return
     screen = session.screen
     if found:
-        columns = [
-            Column(t("columns.provider"), style="strong"),
-            Column(t("columns.state")),
-            Column(t("columns.model")),
-            Column(t("columns.address"), shrinks=True, style="dim"),
-        ]
-        rows = [(s.provider.name, _state(s), s.provider.model, one_line(s.provider.address)) for s in found]
-        screen.lines(table(screen, columns, rows))
+        screen.lines(service_table(screen, found))
     else:
         screen.line(t("configuring.no_providers"))
     screen.remark(t("configuring.presets", names=", ".join(presets())))
-
-
-def _state(service: Service) -> str:
-    if service.key_missing:
-        return t("models.no_key")
-    return t("models.asked") if service.chosen else t("models.ready")
 
 
 def _show(session: Session, name: str) -> None:
@@ -95,52 +77,9 @@ def _show(session: Session, name: str) -> None:
 
     service = service_named(name, session.settings())
     if session.as_json:
-        session.screen.json(_document(service))
+        session.screen.json(service_document(service))
         return
-    provider = service.provider
-    facts = {
-        t("columns.provider"): provider.name,
-        t("columns.state"): say(service.key_missing) or _state(service),
-        t("models.kind"): provider.kind,
-        t("columns.address"): provider.address,
-        t("columns.model"): provider.model,
-        t("models.writer"): provider.writer or t("models.rules"),
-        t("configuring.key"): _key_from(provider),
-    }
-    room = max(width(key) for key in facts)
-    for key, value in facts.items():
-        session.screen.line(f"{session.screen.style(padded(key, room), 'dim')}  {one_line(value)}")
-
-
-def _key_from(provider: Provider) -> str:
-    """Where the key comes from; never the key."""
-    import os
-
-    from backscroll.llm.keys import names
-
-    if provider.variable and os.environ.get(provider.variable, "").strip():
-        return t("configuring.key_env", variable=provider.variable)
-    if provider.name in names():
-        return t("configuring.key_ring")
-    return (
-        t("configuring.key_missing", variable=provider.variable)
-        if provider.variable
-        else t("configuring.key_none")
-    )
-
-
-def _document(service: Service) -> dict[str, Any]:
-    provider = service.provider
-    return {
-        "name": provider.name,
-        "kind": provider.kind,
-        "address": provider.address,
-        "model": provider.model,
-        "summary_model": provider.writer or None,
-        "key_env": provider.variable or None,
-        "asked": service.chosen,
-        "key": not service.key_missing,
-    }
+    show_facts(session.screen, service_facts(service))
 
 
 # -- changing ------------------------------------------------------------------------------------------------------

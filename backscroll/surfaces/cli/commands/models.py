@@ -8,10 +8,10 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import thread_named
-from backscroll.surfaces.cli.cells import padded, width
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.done import said
 from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.service_words import service_document, service_facts, service_table, show_facts
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.cli.sizes import size
 from backscroll.surfaces.cli.table import Column, table
@@ -19,7 +19,7 @@ from backscroll.surfaces.i18n import count, spoken, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.models import Added, Estimate, Service
+    from backscroll.engine.models import Added, Estimate
 
 _ACTIONS = ("list", "show", "install", "remove", "write")
 
@@ -63,7 +63,7 @@ def _list(session: Session) -> None:
     models, asked = added_models(settings), services(settings)
     if session.as_json:
         session.screen.json(
-            {"models": [_of_model(m) for m in models], "providers": [_of_service(s) for s in asked]}
+            {"models": [_of_model(m) for m in models], "providers": [service_document(s) for s in asked]}
         )
         return
     screen = session.screen
@@ -79,14 +79,7 @@ def _list(session: Session) -> None:
     if not asked:
         screen.line(t("models.no_provider"))
         return
-    columns = [
-        Column(t("columns.provider"), style="strong"),
-        Column(t("columns.state")),
-        Column(t("columns.model")),
-        Column(t("columns.address"), shrinks=True, style="dim"),
-    ]
-    rows = [(s.provider.name, _asked(s), s.provider.model, one_line(s.provider.address)) for s in asked]
-    screen.lines(table(screen, columns, rows))
+    screen.lines(service_table(screen, asked))
 
 
 def _state(model: Added) -> str:
@@ -97,12 +90,6 @@ def _state(model: Added) -> str:
     if model.installed:
         return t("models.in_use") if model.in_use else t("models.installed")
     return t("models.wanted") if model.in_use else t("models.not_installed")
-
-
-def _asked(service: Service) -> str:
-    if service.key_missing:
-        return t("models.no_key")
-    return t("models.asked") if service.chosen else t("models.ready")
 
 
 def _show(session: Session, name: str) -> None:
@@ -125,22 +112,12 @@ def _show(session: Session, name: str) -> None:
         remark = "" if model.in_use else _how_to_use(model)
     else:
         service = service_named(name, settings)
-        provider = service.provider
-        facts = {
-            t("columns.provider"): provider.name,
-            t("columns.state"): say(service.key_missing) or _asked(service),
-            t("columns.address"): provider.address,
-            t("models.kind"): provider.kind,
-            t("columns.model"): provider.model,
-            t("models.writer"): provider.writer or t("models.rules"),
-        }
-        document, remark = _of_service(service), ""
+        facts = service_facts(service)
+        document, remark = service_document(service), ""
     if session.as_json:
         session.screen.json(document)
         return
-    room = max(width(key) for key in facts)
-    for key, value in facts.items():
-        session.screen.line(f"{session.screen.style(padded(key, room), 'dim')}  {one_line(value)}")
+    show_facts(session.screen, facts)
     if remark:
         session.screen.remark(remark)
 
@@ -158,19 +135,6 @@ def _of_model(model: Added) -> dict[str, Any]:
         "licence": model.package.licence,
         "bytes": model.package.size,
         "folder": str(model.folder),
-    }
-
-
-def _of_service(service: Service) -> dict[str, Any]:
-    provider = service.provider
-    return {
-        "name": provider.name,
-        "kind": provider.kind,
-        "address": provider.address,
-        "model": provider.model,
-        "summary_model": provider.writer or None,
-        "asked": service.chosen,
-        "key": not service.key_missing,
     }
 
 

@@ -1,0 +1,92 @@
+"""Services with models, as people and programs read them: for `config provider` and `models` alike.
+
+Owns the table, the facts and the document of a service, and the word for the state it is in. Refuses: keys themselves (only where one
+comes from is told), changing anything. Before: `engine/models`. After: `provider_settings`, `commands/models`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from backscroll.surfaces.cli.cells import padded, width
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n.said import say
+
+if TYPE_CHECKING:
+    from backscroll.engine.models import Service
+    from backscroll.llm.providers import Provider
+    from backscroll.surfaces.cli.screen import Screen
+
+
+def service_table(screen: Screen, services: Sequence[Service]) -> Iterable[str]:
+    """The lines of a table of services."""
+    columns = [
+        Column(t("columns.provider"), style="strong"),
+        Column(t("columns.state")),
+        Column(t("columns.model")),
+        Column(t("columns.address"), shrinks=True, style="dim"),
+    ]
+    rows = [
+        (s.provider.name, service_state(s), s.provider.model, one_line(s.provider.address)) for s in services
+    ]
+    return table(screen, columns, rows)
+
+
+def service_state(service: Service) -> str:
+    """Whether it is the one that is asked, could be, or lacks its key."""
+    if service.key_missing:
+        return t("models.no_key")
+    return t("models.asked") if service.chosen else t("models.ready")
+
+
+def service_facts(service: Service) -> dict[str, str]:
+    """Everything about one service, by name."""
+    provider = service.provider
+    return {
+        t("columns.provider"): provider.name,
+        t("columns.state"): say(service.key_missing) or service_state(service),
+        t("models.kind"): provider.kind,
+        t("columns.address"): provider.address,
+        t("columns.model"): provider.model,
+        t("models.writer"): provider.writer or t("models.rules"),
+        t("configuring.key"): _key_from(provider),
+    }
+
+
+def _key_from(provider: Provider) -> str:
+    """Where the key comes from; never the key."""
+    from backscroll.llm.keys import names
+
+    if provider.variable and os.environ.get(provider.variable, "").strip():
+        return t("configuring.key_env", variable=provider.variable)
+    if provider.name in names():
+        return t("configuring.key_ring")
+    if provider.variable:
+        return t("configuring.key_missing", variable=provider.variable)
+    return t("configuring.key_none")
+
+
+def service_document(service: Service) -> dict[str, Any]:
+    """The same for programs."""
+    provider = service.provider
+    return {
+        "name": provider.name,
+        "kind": provider.kind,
+        "address": provider.address,
+        "model": provider.model,
+        "summary_model": provider.writer or None,
+        "key_env": provider.variable or None,
+        "asked": service.chosen,
+        "key": not service.key_missing,
+    }
+
+
+def show_facts(screen: Screen, facts: Mapping[str, str]) -> None:
+    """Names and values, a line each, the values below each other."""
+    room = max(width(key) for key in facts)
+    for key, value in facts.items():
+        screen.line(f"{screen.style(padded(key, room), 'dim')}  {one_line(value)}")
