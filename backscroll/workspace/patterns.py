@@ -27,6 +27,7 @@ _CLASSES = {
     "xdigit": "0-9a-fA-F",
 }
 _LONGEST_PATTERN = 4096
+_PLAIN = re.compile(r"[^*?\[\\]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def parse_line(line: str) -> PatternLine | None:
     line = line.removeprefix("/")
     if not line:
         return None
-    expression = _expression(line)
+    expression = _expression(line, anchored=anchored)
     if expression is None:
         return None
     return PatternLine(negated, anchored, only_folders, expression)
@@ -148,17 +149,20 @@ def _without_trailing_spaces(line: str) -> str:
     return bare + " " if backslashes % 2 else bare
 
 
-def _expression(pattern: str) -> str | None:
+def _expression(pattern: str, *, anchored: bool) -> str | None:
     """A pattern as a regular expression; None where it is broken, which fits nothing."""
     out: list[str] = []
     n = 0
+    # Git compares the plain beginning of an anchored pattern by itself, so two stars right after it stand at a beginning too.
+    plain = _PLAIN.match(pattern)
+    begins = plain.end() if anchored and plain else 0
     while n < len(pattern):
         char = pattern[n]
         if char == "*":
             end = n
             while end < len(pattern) and pattern[end] == "*":
                 end += 1
-            piece, n = _stars(pattern, n, end)
+            piece, n = _stars(pattern, n, end, begins)
             out.append(piece)
         elif char == "?":
             out.append("[^/]")
@@ -180,13 +184,13 @@ def _expression(pattern: str) -> str | None:
     return "".join(out)
 
 
-def _stars(pattern: str, start: int, end: int) -> tuple[str, int]:
+def _stars(pattern: str, start: int, end: int, begins: int) -> tuple[str, int]:
     """What a run of stars means, and where the pattern goes on."""
-    at_start = start == 0 or pattern[start - 1] == "/"
-    if end - start != 2 or not at_start:
+    inside = start > 0 and pattern[start - 1] == "/"
+    if end - start < 2 or not (inside or start in (0, begins)):
         return "[^/]*", end
     if end == len(pattern):
-        return (".+" if start else ".*"), end
+        return (".+" if inside else ".*"), end
     if pattern[end] == "/":
         return "(?:.*/)?", end + 1
     return "[^/]*", end

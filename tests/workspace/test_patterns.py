@@ -68,6 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "x\\[1\\].txt", "[[:alpha:]]", "[[:digit:]a]", "[", "[a", "a\\", "\\a", "a\\\\b", "?", "??", "***", "a**", "**a", "foo**bar", "foo/**bar", "/**/bar", "build",
         "/build/", "src/build", "**/build/", "build/**\n!build/out.o", "\r\n*.log\r\n", "\ufeff*.log", "文件.log", "中文/", "*.txt", ".*", "*.*.*", "-", "/", "//", "",
         "a\n!a\na", "[]-]", "[]a]", "[!]]", "[a-]", "[-a]", "[z-a]", "[[:nonsense:]]", "dir/abc/", "DIR", "/dir/sub/../a", "foo//bar", "./a",
+        "dir\n!/dir**", "/foo**/bar", "a\n!/***", "foo***/bar", "/di**", "b**/a", "dir/s**",
     ],
 )  # fmt: skip
 def test_known_patterns(folder: Path, text: str) -> None:
