@@ -46,6 +46,11 @@ def stored_key(name: str) -> str:
     return str(found or "").strip()
 
 
+def check_safe() -> None:
+    """Whether there is a safe at all: told before somebody types a key for nothing."""
+    _within(_safe)
+
+
 def store_key(name: str, key: str) -> None:
     """Put the key of a provider into the safe, in place of an older one."""
     _checked(name)

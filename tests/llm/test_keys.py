@@ -177,3 +177,16 @@ def test_a_key_that_was_removed_by_other_means(use: Any) -> None:
     assert keys.stored_key("work") == ""
     assert keys.remove_key("work") is True
     assert keys.names() == []
+
+
+def test_the_keyring_can_be_looked_for_before_a_key_is_typed(use: Any) -> None:
+    """Where there is none, that is said first; where there is one, nothing is."""
+    from keyring.backends.fail import Keyring
+
+    from backscroll.llm.keys import check_safe
+
+    use(Keyring())
+    with pytest.raises(StoreError, match="no keyring"):
+        check_safe()
+    use(Safe())
+    check_safe()

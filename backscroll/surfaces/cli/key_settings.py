@@ -17,12 +17,13 @@ def key_action(session: Session, action: str, name: str | None) -> None:
     """One of the actions on keys."""
     if action not in _ACTIONS or (name is None) != (action == "list"):
         raise InvalidInput(t("configuring.key_use"), hint=t("configuring.key_use_hint"))
-    from backscroll.llm.keys import names, remove_key, store_key
+    from backscroll.llm.keys import check_safe, names, remove_key, store_key
 
     if action == "list":
         found = names()
         said(session, {"keys": found}, "\n".join(found) or t("configuring.no_keys"))
     elif action == "set":
+        check_safe()
         store_key(name or "", _typed(session, name or ""))
         said(session, {"name": name, "stored": True}, t("configuring.key_stored", name=name))
     else:

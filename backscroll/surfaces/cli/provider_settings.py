@@ -157,10 +157,18 @@ def _questions(session: Session, name: str) -> tuple[str, dict[str, Any]]:
     kind = known.get("kind") or _ask(t("configuring.ask_kind"), "openai", lambda word: word in ALL_KINDS)
     about: dict[str, str] = {"kind": kind}
     if kind != "local":
-        about["base_url"] = _ask(t("configuring.ask_address"), known.get("base_url", ""), _is_address)
+        about["base_url"] = _ask(
+            t("configuring.ask_address" if known.get("base_url") else "configuring.ask_address_or_none"),
+            known.get("base_url", ""),
+            _is_address,
+        )
     about["model"] = _ask(t("configuring.ask_model"), known.get("model", ""))
     if kind != "local":
-        about["key_env"] = _ask(t("configuring.ask_key_env"), known.get("key_env", ""))
+        # What a bare return means is said only where nothing stands in brackets.
+        about["key_env"] = _ask(
+            t("configuring.ask_key_env" if known.get("key_env") else "configuring.ask_key_env_or_none"),
+            known.get("key_env", ""),
+        )
     entry: dict[str, Any] = {key: about[key] for key in _SETTINGS if about.get(key)}
     if not entry.get("model"):
         raise InvalidInput(t("configuring.no_model"), hint=t("configuring.no_model_hint", name=name))

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Generator, Iterable
 from typing import Any, TextIO
 
+from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.plain import safe_json
 
 _STYLES = {
@@ -53,7 +54,8 @@ class Screen:
         self.as_json = as_json
         self.terminal = _is_terminal(sys.stdout)
         self.coloured = self.terminal and _colours_wanted()
-        self._error_colour = _is_terminal(sys.stderr) and _colours_wanted()
+        self._error_terminal = _is_terminal(sys.stderr)
+        self._error_colour = self._error_terminal and _colours_wanted()
         if as_json:
             _speak_utf8(sys.stdout)
 
@@ -94,7 +96,9 @@ class Screen:
         sys.stdout.write(safe_json(json.dumps(document, ensure_ascii=False)) + "\n")
 
     def remark(self, text: str, style: str = "") -> None:
-        """Something said beside the result."""
+        """Something said beside the result; in a terminal no word of it is torn at the end of a line."""
+        if self._error_terminal:
+            text = "\n".join(wrap(text, max(40, shutil.get_terminal_size((80, 24)).columns)))
         if self._error_colour and style in _STYLES:
             text = f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
         sys.stdout.flush()
