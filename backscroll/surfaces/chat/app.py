@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from backscroll.engine.leaving import how_ended, mark_ended
 from backscroll.engine.replying import AGENT
 from backscroll.errors import BackscrollError
 from backscroll.surfaces.chat import asking, composing, heading, taskbar
@@ -28,12 +29,12 @@ from backscroll.surfaces.chat.line_input import LineInput
 from backscroll.surfaces.chat.pasting import clipboard_image
 from backscroll.surfaces.chat.person import TerminalPerson
 from backscroll.surfaces.chat.player import Player
-from backscroll.surfaces.chat.starting import title_from
+from backscroll.surfaces.chat.starting import title_from, verdict_given
 from backscroll.surfaces.chat.status import Figures, counted, status_line
 from backscroll.surfaces.chat.tool_lines import Folds, printed, unfolded
 from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.plain import one_line, safe
-from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n import find, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ class Chat:
         """Draw what an agent does as it happens, until it is finished or stopped."""
         player = Player(self._region, self._folds, self._figures, self._counted, self._person.proposed)
         self._player = player
+        self._ended("")
 
         def stopping() -> None:
             player.stopping = True
@@ -158,14 +160,24 @@ class Chat:
         except KeyboardInterrupt:
             self.show(Text(t("chat.ended_stopped"), style="yellow"))
             self._interrupts.count = max(1, self._interrupts.count)
+            self._ended("stopped")
         finally:
             self._player = None
             self._figures = player.figures
             self._refresh()
+        if player.finished is not None and player.finished.end != "failed":
+            self._ended(player.finished.end)
         self._primed = self._interrupts.count > 0
         if self._interrupts.count > 1:
             self._left = True
         return player.finished
+
+    def _ended(self, how: str) -> None:
+        """Let the next start know how a run ended; one that it knows nothing of broke off."""
+        try:
+            mark_ended(self._thread, how)
+        except BackscrollError as error:
+            self._trouble(error)
 
     def say(self, text: str) -> Finished | None:
         """Send a message as if the person had typed it."""
@@ -339,8 +351,16 @@ class Chat:
         return text, cursor
 
     def _offer_to_go_on(self) -> None:
+        """What broke off is offered; what the person ended on purpose is told, with the way to go on."""
         left = self._agent.unfinished
-        if left and self.confirm(t("chat.unfinished", what=one_line(say(left))), usual=True):
+        if not left:
+            return
+        what, how = one_line(say(left)), how_ended(self._thread)
+        if how or verdict_given(self._thread):
+            words = find(f"chat.left_{how}")
+            if words is not None:
+                self.show(self._wrapped(words.format_map({"what": what}), "dim"), "")
+        elif self.confirm(t("chat.unfinished", what=what), usual=True):
             self.play(self._agent.resume())
 
     # -- figures ---------------------------------------------------------------------------------------------

@@ -7,11 +7,12 @@ empty threads. Refuses: opening the store and drawing.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.chat.picker import of_folder, pick_thread
 from backscroll.surfaces.i18n import spoken, t
+from backscroll.vocab.part import Json, ToolResult
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
@@ -72,6 +73,16 @@ def thread_for(
             )
         return engine.thread(newest.id)
     return new_thread(engine, root)
+
+
+def verdict_given(thread: Thread) -> bool:
+    """True where the last thing that happened is a result put before the person: whatever they said ended the run."""
+    newest = next(iter(thread.messages(0, 1, newest_first=True)), None)
+    if newest is None or newest.role != "tool":
+        return False
+    judged = any(isinstance(p, ToolResult) and p.name == "attempt_completion" for p in newest.parts)
+    act = cast("dict[str, Json]", newest.content.metadata.get("act") or {})
+    return judged and "result" in (act.get("facts") or ())  # one that is worked on at once has none
 
 
 def title_from(text: str) -> str:

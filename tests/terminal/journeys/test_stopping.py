@@ -8,7 +8,7 @@ from pathlib import Path
 
 import backscroll
 from tests.terminal.journeys.stage import BUSY, READY, Stage, command, wait_until
-from tests.terminal.terminal import CTRL_C, ENTER
+from tests.terminal.terminal import CTRL_C, CTRL_D, ENTER
 
 
 def test_stopped_in_mid_stream_and_gone_on(stage: Stage) -> None:
@@ -40,6 +40,76 @@ def test_stopped_in_mid_stream_and_gone_on(stage: Stage) -> None:
     terminal.type(CTRL_C)
     assert terminal.wait_for_end() == 0
     wait_until(lambda: [e["how"] for e in stage.ended()] == ["gone", "sent"])
+
+
+def test_what_was_stopped_on_purpose_is_told_and_not_offered(stage: Stage) -> None:
+    """The next start asks nothing, so that a return goes on with nothing; /continue does."""
+    never = stage.outside / "never"
+    stage.plays(
+        {"text": "Never heard.", "wait_for_file": str(never)},
+        {"calls": [command("echo begun; exec sleep 600")]},
+        {"text": "Gone on."},
+    )
+    terminal = stage.ready("--approve", "all")
+    terminal.enter("tell me")
+    wait_until(lambda: len(stage.asked()) == 1)
+    terminal.wait_for(BUSY)
+    terminal.type(CTRL_C)
+    terminal.wait_for("Stopped.", READY, gone=BUSY)
+    terminal.type(CTRL_D)
+    terminal.wait_for_end()
+    again = stage.ready("--continue", "--approve", "all")
+    again.wait_for("You stopped the last run (the answer).")
+    again.type(ENTER)  # means nothing here
+    again.enter("/continue")
+    again.wait_for("│ begun", BUSY)
+    again.type(CTRL_C)
+    again.wait_for("Stopped.", READY, gone=BUSY)
+    again.type(CTRL_D)
+    again.wait_for_end()
+    third = stage.ready("--continue", "--lang", "zh")
+    third.wait_for("上一次是您停下的（回答）")
+    third.enter("/继续")
+    third.wait_for("Gone on.", READY)
+    third.enter("/继续")
+    third.wait_for("没有未做完的事", READY)
+
+
+def test_a_result_that_was_accepted_or_left_open_is_not_offered_again(stage: Stage) -> None:
+    """Whoever judged a result has ended the run: the next start begins with the prompt, and says what was left."""
+    done = {"calls": [{"name": "attempt_completion", "arguments": {"result": "It is **done**."}}]}
+    stage.plays(done, done)
+    terminal = stage.ready()
+    terminal.enter("do it")
+    terminal.wait_for("It is done.", "l leave open")
+    terminal.type("y")
+    terminal.wait_for("accepted", READY)
+    terminal.type(CTRL_D)
+    terminal.wait_for_end()
+    again = stage.ready("--continue")
+    assert "last run" not in again.everything()
+    again.enter("once more")
+    again.wait_for("It is done.", "l leave open")
+    again.type("l")
+    again.wait_for("left open", READY)
+    again.type(CTRL_D)
+    again.wait_for_end()
+    third = stage.ready("--continue")
+    third.wait_for("The last result was not accepted.")
+
+
+def test_a_limit_of_steps_is_told_and_not_offered(stage: Stage) -> None:
+    """Who sets a limit wants the run to end there."""
+    stage.plays({"calls": [command("echo one")]}, {"text": "The rest."}, settings="agent_max_steps = 1")
+    terminal = stage.ready("--approve", "all")
+    terminal.enter("work")
+    terminal.wait_for("limit of this run", READY, gone=BUSY)
+    terminal.type(CTRL_D)
+    terminal.wait_for_end()
+    again = stage.ready("--continue")
+    again.wait_for("The last run reached its limit")
+    again.enter("/continue")
+    again.wait_for("The rest.", READY)
 
 
 def test_killed_in_the_middle_of_a_command(stage: Stage) -> None:

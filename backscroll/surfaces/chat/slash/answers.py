@@ -1,4 +1,4 @@
-"""`/regenerate`, `/swipe`, `/fork`: other answers, and other ways to go on."""
+"""`/regenerate`, `/continue`, `/swipe`, `/fork`: other answers, and other ways to go on."""
 
 from __future__ import annotations
 
@@ -30,6 +30,15 @@ def regenerate_slash(talk: Talk, rest: str) -> None:
     answer = _last_answer(talk)
     if answer is not None and answer.alternatives > 1:
         remark(talk, t("slash.swipe_where", this=answer.alternative + 1, all=answer.alternatives))
+
+
+def continue_slash(talk: Talk, rest: str) -> None:
+    """Go on with what was stopped or broke off."""
+    no_words(rest, "continue")
+    if not talk.agent.unfinished:
+        remark(talk, t("slash.nothing_open"))
+        return
+    talk.play(talk.agent.resume())
 
 
 def _last_answer(talk: Talk) -> Message | None:

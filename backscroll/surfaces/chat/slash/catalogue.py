@@ -43,6 +43,7 @@ SLASHES: tuple[Slash, ...] = (
     *_family(
         "talk",
         ("regenerate", "answers", "", "retry re 重答"),
+        ("continue", "answers", "", "go 继续"),
         ("swipe", "answers", "[left|right|N]", "sw 换答"),
         ("edit", "messages", "[MESSAGE]", "e 编辑"),
         ("delete", "messages", "MESSAGE...", "del rm 删除"),

@@ -1,0 +1,40 @@
+"""How the last run in a thread ended, where somebody watched it end: stopped on purpose, at a limit, with a verdict.
+
+Owns one mark per thread. After a crash there is none, so the next start can tell what broke off from what a person stopped, and
+offer only the former. The mark names the newest message: whatever is said afterwards makes it void. It is no part of the log: who
+loses it is asked once more than needed. Before: `act/happening` (the ends). After: `surfaces/chat`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backscroll.formats.json_text import dumps
+from backscroll.record.chain import from_bytes
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+_ENDED = "act:ended:"
+
+
+def mark_ended(thread: Thread, how: str) -> None:
+    """Write down how a run ended; empty: one begins, and nobody knows yet."""
+    told = dumps({"how": how, "newest": _newest(thread)}) if how else ""
+    known = thread.store.read(lambda reader: reader.meta(_ENDED + thread.id))
+    if (known or "") != told:
+        thread.store.write(lambda tx: tx.set_meta(_ENDED + thread.id, told))
+
+
+def how_ended(thread: Thread) -> str:
+    """How the last run ended; empty where it broke off, or something was said since."""
+    raw = thread.store.read(lambda reader: reader.meta(_ENDED + thread.id))
+    if not raw:
+        return ""
+    told = from_bytes(raw.encode())
+    return str(told["how"]) if told["newest"] == _newest(thread) else ""
+
+
+def _newest(thread: Thread) -> str:
+    newest = next(iter(thread.messages(0, 1, newest_first=True)), None)
+    return "" if newest is None else str(newest.revision)
