@@ -47,6 +47,11 @@ class KeptHome:
         """Where the keeper puts its own things."""
         return self.folder / self.kind
 
+    @property
+    def begun(self) -> bool:
+        """True where what was opened is still there."""
+        return (self.place / "identity").exists()
+
     def open(self) -> None:
         """Make what is missing; a folder that was there and is damaged is put aside and begun anew, and a note says so."""
         try:

@@ -3,7 +3,7 @@
 Owns taking, comparing and reading snapshots with git. A snapshot is a tree with two folders: `files` (contents) and `unkept` (for
 files that are too large, secret or unreadable: a few lines with hash and size). It is named by its hash and kept alive
 by a reference of the same name, so that git's tidying never drops it. Refuses: the user's `.git`, index, hooks, settings,
-filters. Before: `workspace/looking`, `workspace/shadow_objects`. After: `engine/changing`, `workspace/restoring`.
+filters. Before: `workspace/keeper`, `workspace/shadow_objects`. After: `engine/changing`, `workspace/restoring`.
 """
 
 from __future__ import annotations
@@ -18,96 +18,36 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from backscroll.errors import NotFound, StoreError
+from backscroll.errors import StoreError
 from backscroll.vocab.change import FileChange
 from backscroll.workspace.comparing import cut_diff, merge_unkept, unkept_line, wanted_paths
 from backscroll.workspace.git import GitFailed, git_version, read_git, run_git
-from backscroll.workspace.kept_home import KeptHome
-from backscroll.workspace.looking import Looker
+from backscroll.workspace.keeper import Keeper
 from backscroll.workspace.shadow_objects import Objects, clear_stale, mode_of, write_whole
 from backscroll.workspace.shadow_reading import parse_changes, parse_pointer, parse_tree, pointer
 from backscroll.workspace.snapshots import Entry
 
-_NAME = re.compile(r"[0-9a-f]{40}")
 _DIFF = ("diff-tree", "-r", "-M", "-l1000", "--no-color", "--no-ext-diff", "--no-textconv")
-_REMEMBERED = 8  # snapshots whose lists of files stay in memory
 T = TypeVar("T")
 
 
-class Shadow:
-    """The keeper `git`. Several processes may use one folder at once: what is written appears whole, and never changes."""
+class Shadow(Keeper[Objects]):
+    """The keeper `git`."""
 
-    def __init__(self, kept: KeptHome, make_looker: Callable[[Objects, bytes], Looker]) -> None:
-        self._kept = kept
-        self._make_looker = make_looker
-        self._open()
+    kind = "git"
+    named = re.compile(r"[0-9a-f]{40}")
 
-    def _open(self) -> None:
-        place = self._kept.place
+    def _prepare(self, place: Path) -> None:
         if place.exists() and (why := _unsound(place)):
             self._kept.put_aside(why)
         if not place.exists():
             _create(place)
-        self._kept.open()
-        self._objects = Objects(place)
-        self._looker = self._make_looker(self._objects, self._kept.salt)
-        self._kept.recall(self._looker)
-        self._last: tuple[dict[str, Entry], str] | None = None
-        self._checked = False
-        self._lists: dict[str, dict[str, Entry]] = {}
 
-    @property
-    def root(self) -> Path:
-        """The folder."""
-        return self._looker.root
-
-    @property
-    def keeper(self) -> str:
-        """`git`."""
-        return "git"
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What happened to the keeper that a person should know."""
-        return tuple(self._kept.notes)
-
-    def take(self) -> str:
-        """A snapshot of the folder as it is now; gives its name. The same content has the same name."""
-        if not (self._objects.folder / "identity").exists():
-            self._kept.notes.append(
-                "the snapshots of this folder were deleted and are begun anew; earlier ones are lost"
-            )
-            self._open()
-        try:
-            if not self._checked:
-                self._forget_missing()
-            entries = self._looker.look()
-            self._kept.remember(self._looker)
-            if (
-                self._last is not None
-                and self._last[0] == entries
-                and self._reference(self._last[1]).exists()
-            ):
-                return self._last[1]
-            name = self._write(entries)
-        except OSError as error:
-            raise StoreError(
-                f"snapshots cannot be kept in {self._kept.folder}: {error.strerror}",
-                hint="is the disk full, or the folder read-only?",
-                path=str(self._kept.folder),
-            ) from error
-        self._last = (entries, name)
-        self._listed(name, entries)
-        return name
-
-    def _listed(self, name: str, entries: dict[str, Entry]) -> dict[str, Entry]:
-        while len(self._lists) >= _REMEMBERED:
-            self._lists.pop(next(iter(self._lists)))
-        self._lists[name] = entries
-        return entries
+    def _contents_in(self, place: Path) -> Objects:
+        return Objects(place)
 
     def _write(self, entries: dict[str, Entry]) -> str:
-        put = self._objects
+        put = self._contents
         kept = {path: (mode_of(entry), entry.hash) for path, entry in entries.items() if entry.kept}
         unkept = {
             path: (mode_of(entry), put.put(pointer(entry)))
@@ -117,54 +57,30 @@ class Shadow:
         name = put.put_tree(
             {"files": (b"40000", put.put_tree(kept)), "unkept": (b"40000", put.put_tree(unkept))}
         )
-        if not self._reference(name).exists():
+        if not self._there(name):
             write_whole(self._reference(name), f"{name}\n".encode())
         return name
 
     def _reference(self, name: str) -> Path:
-        return self._objects.folder / "refs" / "snapshots" / name
+        return self._contents.folder / "refs" / "snapshots" / name
 
-    def _forget_missing(self) -> None:
-        """What was read in an earlier run counts as read only if it is still kept."""
-        self._checked = True
-        objects = self._objects.folder / "objects"
+    def _there(self, snapshot: str) -> bool:
+        return self._reference(snapshot).exists()
+
+    def _missing(self, names: set[str]) -> set[str]:
+        objects = self._contents.folder / "objects"
         loose = {
             f"{folder.name}{file.name}"
             for folder in objects.iterdir()
             if len(folder.name) == 2
             for file in folder.iterdir()
         }
-        wanted = {entry.hash for _, entry in self._looker.memory.values() if entry.kept} - loose
+        wanted = names - loose
         if not wanted:
-            return
+            return set()
         asked = "".join(f"{name}\n" for name in sorted(wanted)).encode()
-        ran = run_git(["cat-file", "--batch-check"], cwd=objects, git_dir=self._objects.folder, stdin=asked)
-        gone = {line.split()[0].decode() for line in ran.out.splitlines() if line.endswith(b"missing")}
-        self._looker.memory = {
-            path: (seen, entry)
-            for path, (seen, entry) in self._looker.memory.items()
-            if not entry.kept or entry.hash not in gone
-        }
-
-    def now(self) -> dict[str, Entry]:
-        """Every file of the folder as it is at this moment; nothing is kept."""
-        return self._looker.look(keep=False)
-
-    def holds(self, name: str) -> bool:
-        """True where the content with this hash is kept by some snapshot."""
-        return self.content(name) is not None
-
-    def content(self, name: str) -> bytes | None:
-        """A content by its hash; None where it is not kept."""
-        return self._objects.read(name) if _NAME.fullmatch(name) else None
-
-    def name(self, data: bytes) -> str:
-        """The hash that this keeper gives to a content: git's own."""
-        return self._objects.name(data)
-
-    def ignores(self, path: str) -> bool:
-        """True for a path that snapshots leave alone."""
-        return self._looker.ignores(path)
+        ran = run_git(["cat-file", "--batch-check"], cwd=objects, git_dir=self._contents.folder, stdin=asked)
+        return {line.split()[0].decode() for line in ran.out.splitlines() if line.endswith(b"missing")}
 
     def compare(self, before: str, after: str) -> list[FileChange]:
         """What changed between two snapshots, renames found, in the order of the paths."""
@@ -201,23 +117,14 @@ class Shadow:
                     f"{after}:files",
                     *named,
                 ],
-                git_dir=self._objects.folder,
+                git_dir=self._contents.folder,
                 most=4 * longest,
             )
         )
         return cut_diff(out.decode("utf-8", "replace") + unkept, longest, more=more)
 
-    def files(self, snapshot: str) -> dict[str, str]:
-        """Every path of a snapshot with the hash of its content."""
-        return {path: entry.hash for path, entry in self.entries(snapshot).items()}
-
-    def entries(self, snapshot: str) -> dict[str, Entry]:
-        """Every path of a snapshot, with what is known of it."""
-        self._known(snapshot)
-        found = self._lists.get(snapshot)
-        if found is None:
-            found = self._listed(snapshot, self._mending(lambda: self._entries(snapshot)))
-        return dict(found)
+    def _load(self, snapshot: str) -> dict[str, Entry]:
+        return self._mending(lambda: self._entries(snapshot))
 
     def _entries(self, snapshot: str) -> dict[str, Entry]:
         kept = parse_tree(self._git("ls-tree", "-r", "-z", "-l", f"{snapshot}:files"))
@@ -227,64 +134,35 @@ class Shadow:
         listed = parse_tree(self._git("ls-tree", "-r", "-z", f"{snapshot}:unkept"))
         found: dict[str, Entry] = {}
         for path, entry in listed.items():
-            data = self._objects.read(entry.hash)
+            data = self._contents.read(entry.hash)
             if data is None:
                 raise GitFailed(f"a content is missing: {path}")
             found[path] = parse_pointer(data, entry)
         return found
 
-    def read(self, snapshot: str, path: str) -> bytes | None:
-        """The content of a file in a snapshot; None where there is no such file, or its content was not kept."""
-        entry = self.entries(snapshot).get(path)
-        if entry is None or not entry.kept:
-            return None
-        data = self._objects.read(entry.hash)
-        if data is None:
-            self._mend()
-            data = self._objects.read(entry.hash)
-        if data is None:
-            raise StoreError(
-                f"the content of {path} in this snapshot is damaged",
-                hint="other snapshots may still be sound",
-            )
-        return data
-
     def has(self, snapshot: str) -> bool:
         """True where this keeper still knows the snapshot."""
-        if not _NAME.fullmatch(snapshot) or not self._objects.folder.exists():
+        if not self.named.fullmatch(snapshot) or not self._contents.folder.exists():
             return False
         if self._reference(snapshot).exists():
             return True
         ran = run_git(
             ["rev-parse", "--verify", "--quiet", f"refs/snapshots/{snapshot}"],
-            cwd=self._objects.folder,
-            git_dir=self._objects.folder,
+            cwd=self._contents.folder,
+            git_dir=self._contents.folder,
             check=False,
         )
         return ran.code == 0
 
     def tidy(self) -> None:
         """Pack what is kept; drops nothing."""
-        clear_stale(self._objects.folder)
+        clear_stale(self._contents.folder)
         self._git("pack-refs", "--all")
         self._git("repack", "-a", "-d", "-q", "--keep-unreachable")
-        self._objects.written.clear()
-
-    def forget(self) -> None:
-        """Drop every snapshot of this folder; the next one begins anew."""
-        self._kept.forget()
-        self._open()
+        self._contents.written.clear()
 
     def _git(self, *arguments: str) -> bytes:
-        return run_git(arguments, cwd=self._objects.folder, git_dir=self._objects.folder).out
-
-    def _known(self, *names: str) -> None:
-        for name in names:
-            if not self.has(name):
-                raise NotFound(
-                    f"no snapshot {name} of {self.root}",
-                    hint="it may have been dropped, or belongs to another folder",
-                )
+        return run_git(arguments, cwd=self._contents.folder, git_dir=self._contents.folder).out
 
     def _mending(self, work: Callable[[], T]) -> T:
         """Do it; where something is damaged, keep again what the folder still holds, and try once more."""
@@ -301,20 +179,11 @@ class Shadow:
                 said=error.said,
             ) from error
 
-    def _mend(self) -> None:
-        """Remove damaged objects, and write those anew whose content the folder still has."""
-        damaged = [
-            f"{file.parent.name}{file.name}"
-            for file in sorted((self._objects.folder / "objects").glob("[0-9a-f][0-9a-f]/*"))
-            if not _sound(file)
-        ]
-        for name in damaged:
-            self._objects.drop_damaged(name)
-        self._objects.written.clear()
-        self._looker.memory = {}
-        self._lists.clear()
-        self._last = None
-        self.take()
+    def _drop_damaged(self, name: str) -> None:  # noqa: ARG002 - the other keeper is told which, and needs no search
+        """Every damaged object goes: git tells only that there is one, not always which."""
+        for file in sorted((self._contents.folder / "objects").glob("[0-9a-f][0-9a-f]/*")):
+            if not _sound(file):
+                self._contents.drop_damaged(f"{file.parent.name}{file.name}")
 
 
 def _sound(file: Path) -> bool:
