@@ -5,8 +5,8 @@
 Owns the proxy around a client of OpenAI's or Anthropic's SDK: it behaves as the client does, and every call of a model is recorded with
 its answer and its price, streamed ones too; with `assemble`, the program's list is replaced by a prompt within the budget. A fault of the
 recording never breaks the program's call (it is warned of, once) unless `strict` says so. Refuses: what goes into the log
-(`engine/overhearing`), streams (`surfaces/wrapping_streams`). Calls through `with_raw_response`, batches and runners that call for
-themselves inside the SDK are passed on unrecorded.
+(`engine/overhearing`), streams (`surfaces/wrapping_streams`), raw responses (`surfaces/wrapping_raw`). Batches, live connections and
+runners that call for themselves inside the SDK are passed on unrecorded, which is warned of once.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from urllib.parse import urlsplit
 from backscroll.engine import overhearing
 from backscroll.engine.overhearing import Overheard
 from backscroll.errors import InvalidInput, NotFound
+from backscroll.surfaces.guarding import Guarded
+from backscroll.surfaces.wrapping_raw import RAW, Body, Opened
 from backscroll.surfaces.wrapping_streams import Manager, Streamed, plain
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
@@ -55,8 +57,35 @@ _CALLS: Mapping[str, Mapping[Path, Wire]] = {
         ("beta", "messages", "stream"): "anthropic",
     },
 }
+#: Ways to a model that are passed on unrecorded, by where they begin.
+_UNHEARD: Mapping[str, frozenset[Path]] = {
+    "openai": frozenset(
+        {
+            ("batches",),
+            ("completions",),
+            ("realtime",),
+            ("live",),
+            ("responses", "connect"),
+            ("responses", "compact"),
+            ("beta", "assistants"),
+            ("beta", "threads"),
+            ("beta", "agents"),
+            ("beta", "realtime"),
+        }
+    ),
+    "anthropic": frozenset(
+        {
+            ("messages", "batches"),
+            ("beta", "messages", "batches"),
+            ("beta", "messages", "tool_runner"),
+            ("beta", "messages", "thread"),
+            ("beta", "agents"),
+            ("beta", "sessions"),
+        }
+    ),
+}
 #: What gives another client of the same kind.
-_COPIES = ("with_options", "copy")
+_COPIES = ("with_options", "copy", "with_middleware")
 _LEFT_OUT = ("NotGiven", "Omit")  # how the SDKs say that an argument was not given
 
 
@@ -106,7 +135,7 @@ def _host(client: object) -> str:
 
 
 @dataclass
-class Recorder:
+class Recorder(Guarded):
     """Where a wrapped client writes what it hears."""
 
     thread: Thread
@@ -118,6 +147,7 @@ class Recorder:
     opened: bool = False  # the store is ours to close, when the client is closed
     asynchronous: bool = False
     warned: bool = field(default=False, init=False)
+    unheard: set[Path] = field(default_factory=set[Path], init=False)  # what was warned of
 
     def close(self) -> None:
         """Let go of the store, where it was opened for this client."""
@@ -152,21 +182,15 @@ class Recorder:
         if heard is not None:
             self.guarded(lambda: overhearing.failed(self.thread, heard, self.provider))
 
-    def guarded(self, work: Callable[[], T]) -> T | None:
-        """Do our part; what goes wrong in it must not break the program that we only listen to."""
-        try:
-            return work()
-        except Exception as error:
-            if self.strict:
-                raise
-            if not self.warned:
-                self.warned = True
-                warnings.warn(
-                    f"backscroll could not record a call: {error}. The program goes on; strict=True raises instead.",
-                    RuntimeWarning,
-                    stacklevel=4,
-                )
-            return None
+    def pass_on(self, path: Path) -> None:
+        """Say, once, that something goes to a model unrecorded."""
+        if path in _UNHEARD[self.vendor] and path not in self.unheard:
+            self.unheard.add(path)
+            warnings.warn(
+                f"backscroll does not record calls through {'.'.join(path)}: they are passed on as they are.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
 
 def _words(wire: Wire, body: Mapping[str, Json]) -> dict[str, Json]:
@@ -178,8 +202,10 @@ def _words(wire: Wire, body: Mapping[str, Json]) -> dict[str, Json]:
 class Proxy:
     """Something of the SDK, on the way to a call that is recorded; everything else is passed on."""
 
-    def __init__(self, target: object, recorder: Recorder, calls: Mapping[Path, Wire], path: Path) -> None:
-        self.__dict__.update(_target=target, _recorder=recorder, _calls=calls, _path=path)
+    def __init__(
+        self, target: object, recorder: Recorder, calls: Mapping[Path, Wire], path: Path, raw: str = ""
+    ) -> None:
+        self.__dict__.update(_target=target, _recorder=recorder, _calls=calls, _path=path, _raw=raw)
 
     @property
     def __class__(self) -> type[Any]:  # type: ignore[override]
@@ -191,17 +217,22 @@ class Proxy:
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
+        recorder: Recorder = own["_recorder"]
         value = getattr(own["_target"], name)
-        path: Path = (*own["_path"], name)
         calls: Mapping[Path, Wire] = own["_calls"]
+        if name in RAW:  # may stand anywhere on the way
+            return Proxy(value, recorder, calls, own["_path"], name)
+        path: Path = (*own["_path"], name)
         if path in calls:
-            return _recorded(value, own["_recorder"], calls[path])
+            made = _RECORDED.get(own["_raw"], _recorded)
+            return made(value, recorder, calls[path])
         if any(known[: len(path)] == path for known in calls):
-            return Proxy(value, own["_recorder"], calls, path)
+            return Proxy(value, recorder, calls, path, own["_raw"])
         if not own["_path"] and name in _COPIES:
-            return _copied(value, own["_recorder"], calls)
+            return _copied(value, recorder, calls)
         if not own["_path"] and name == "close":
-            return _closing(value, own["_recorder"])
+            return _closing(value, recorder)
+        recorder.pass_on(path)
         return value
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -243,53 +274,85 @@ def _copied(copy: Callable[..., Any], recorder: Recorder, calls: Mapping[Path, W
     return copied
 
 
+Begun = tuple["Overheard | None", dict[str, Any]]
+
+
+def _begun(recorder: Recorder, wire: Wire, kwargs: dict[str, Any]) -> Begun:
+    """Take a request in, and make what is sent."""
+    body = {k: v for k, v in kwargs.items() if type(v).__name__ not in _LEFT_OUT}
+    for name in ("messages", "input", "tools"):
+        if name in body and not isinstance(body[name], str | list):
+            body[name] = list(body[name])  # read once here, and once more by the SDK
+    heard = recorder.begin(wire, body)
+    return heard, body if heard is None else recorder.request(wire, body)
+
+
 def _recorded(call: Callable[..., Any], recorder: Recorder, wire: Wire) -> Callable[..., Any]:
     """The same call, recorded: at once, later (async), or as it streams."""
-
-    def begun(kwargs: dict[str, Any]) -> tuple[Overheard | None, dict[str, Any]]:
-        body = {k: v for k, v in kwargs.items() if type(v).__name__ not in _LEFT_OUT}
-        for name in ("messages", "input", "tools"):
-            if name in body and not isinstance(body[name], str | list):
-                body[name] = list(body[name])  # read once here, and once more by the SDK
-        heard = recorder.begin(wire, body)
-        return heard, body if heard is None else recorder.request(wire, body)
-
     if call.__name__ == "stream":
 
         def managed(*args: Any, **kwargs: Any) -> Any:
-            heard, body = begun(kwargs)
+            heard, body = _begun(recorder, wire, kwargs)
             return Manager(call(*args, **body), recorder, heard, wire)
 
         return managed
+    return _asking(call, recorder, wire, _taken)
 
+
+def _recorded_raw(call: Callable[..., Any], recorder: Recorder, wire: Wire) -> Callable[..., Any]:
+    """The same for a call that gives the response as it came."""
+    return _asking(call, recorder, wire, _listened)
+
+
+def _recorded_open(call: Callable[..., Any], recorder: Recorder, wire: Wire) -> Callable[..., Any]:
+    """The same for a call that gives a context in which the response is read."""
+
+    def opened(*args: Any, **kwargs: Any) -> Any:
+        heard, body = _begun(recorder, wire, kwargs)
+        return Opened(call(*args, **body), recorder, heard, wire)
+
+    return opened
+
+
+_RECORDED = {RAW[0]: _recorded_raw, RAW[1]: _recorded_open}
+Take = Callable[[Any, "Recorder", "Overheard | None", Wire], Any]
+
+
+def _asking(call: Callable[..., Any], recorder: Recorder, wire: Wire, take: Take) -> Callable[..., Any]:
     def called(*args: Any, **kwargs: Any) -> Any:
         if recorder.asynchronous:
-            return _meanwhile(lambda body: call(*args, **body), lambda: begun(kwargs), recorder, wire)
-        heard, body = begun(kwargs)
+            return _meanwhile(lambda body: call(*args, **body), kwargs, recorder, wire, take)
+        heard, body = _begun(recorder, wire, kwargs)
         try:
             response = call(*args, **body)
         except BaseException:
             recorder.failed(heard)
             raise
-        return _taken(response, recorder, heard, wire)
+        return take(response, recorder, heard, wire)
 
     return called
 
 
 async def _meanwhile(
     call: Callable[[dict[str, Any]], Awaitable[Any]],
-    begun: Callable[[], tuple[Overheard | None, dict[str, Any]]],
+    kwargs: dict[str, Any],
     recorder: Recorder,
     wire: Wire,
+    take: Take,
 ) -> Any:
     """The same for a client of an asynchronous program, which has other things to do while we write and assemble."""
-    heard, body = await asyncio.to_thread(begun)
+    heard, body = await asyncio.to_thread(_begun, recorder, wire, kwargs)
     try:
         response = await call(body)
     except BaseException:
         recorder.failed(heard)
         raise
-    return await asyncio.to_thread(_taken, response, recorder, heard, wire)
+    return await asyncio.to_thread(take, response, recorder, heard, wire)
+
+
+def _listened(response: Any, recorder: Recorder, heard: Overheard | None, wire: Wire) -> Any:
+    """A response as it came; what it says is recorded when the program has read it."""
+    return Body(recorder, heard, wire).listen(response)
 
 
 def _taken(response: Any, recorder: Recorder, heard: Overheard | None, wire: Wire) -> Any:

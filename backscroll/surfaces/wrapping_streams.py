@@ -6,7 +6,8 @@ early or breaks keeps what came, marked as broken off. Before: `surfaces/wrappin
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.engine.overhearing import Overheard, Pieces
@@ -62,13 +63,11 @@ class Streamed:
         if told is not None:
             self._recorder.done(self._heard, told, broken)
 
-    # -- plain ---------------------------------------------------------------------------------------------------
-
-    def _walking(self) -> Iterator[Any]:
+    @contextmanager
+    def _walked(self) -> Generator[None]:
+        """The time in which a stream is read, by whichever kind of loop."""
         try:
-            for event in self._stream:
-                self._take(event)
-                yield event
+            yield
         except GeneratorExit:
             self.end("left")
             raise
@@ -76,6 +75,14 @@ class Streamed:
             self.end("failed")
             raise
         self.end()
+
+    # -- plain ---------------------------------------------------------------------------------------------------
+
+    def _walking(self) -> Iterator[Any]:
+        with self._walked():
+            for event in self._stream:
+                self._take(event)
+                yield event
 
     def __iter__(self) -> Iterator[Any]:
         if self._walk is None:
@@ -101,17 +108,10 @@ class Streamed:
     # -- asynchronous --------------------------------------------------------------------------------------------
 
     async def _walking_async(self) -> AsyncIterator[Any]:
-        try:
+        with self._walked():
             async for event in self._stream:
                 self._take(event)
                 yield event
-        except GeneratorExit:
-            self.end("left")
-            raise
-        except BaseException:
-            self.end("failed")
-            raise
-        self.end()
 
     def __aiter__(self) -> AsyncIterator[Any]:
         if self._walk is None:
@@ -149,26 +149,30 @@ class Manager:
             stream._raw_stream = self._inner  # noqa: SLF001 - the one place through which every event goes
         return stream
 
-    def __enter__(self) -> Any:
+    @contextmanager
+    def _entering(self) -> Generator[None]:
         try:
-            return self._listened(self._manager.__enter__())
+            yield
         except BaseException:
             self._recorder.failed(self._heard)
             raise
 
-    def __exit__(self, *how: object) -> Any:
+    def _leaving(self) -> None:
         if self._inner is not None:
             self._inner.end("left")
+
+    def __enter__(self) -> Any:
+        with self._entering():
+            return self._listened(self._manager.__enter__())
+
+    def __exit__(self, *how: object) -> Any:
+        self._leaving()
         return self._manager.__exit__(*how)
 
     async def __aenter__(self) -> Any:
-        try:
+        with self._entering():
             return self._listened(await self._manager.__aenter__())
-        except BaseException:
-            self._recorder.failed(self._heard)
-            raise
 
     async def __aexit__(self, *how: object) -> Any:
-        if self._inner is not None:
-            self._inner.end("left")
+        self._leaving()
         return await self._manager.__aexit__(*how)

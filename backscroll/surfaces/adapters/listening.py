@@ -7,16 +7,16 @@ Owns what the hooks of all frameworks have in common. A fault of ours never brea
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from backscroll.engine import overhearing
 from backscroll.engine.overhearing import Overheard
 from backscroll.llm.client import Reply
 from backscroll.llm.ledger import Tokens
+from backscroll.surfaces.guarding import Guarded
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Reasoning, Text, ToolCall
@@ -24,7 +24,6 @@ from backscroll.vocab.part import Json, Reasoning, Text, ToolCall
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
-T = TypeVar("T")
 #: The wires on which a prompt can be asked for here; that of the model's own vendor keeps its proofs of reasoning.
 Spoken = Literal["openai-chat", "anthropic"]
 _BEHIND = 8  # messages that may have come after those of a list that is sent once more
@@ -47,7 +46,7 @@ class Asking:
 
 
 @dataclass
-class Listener:
+class Listener(Guarded):
     """Where the hooks of a framework write what they hear."""
 
     thread: Thread
@@ -116,22 +115,6 @@ class Listener:
         """Record a call that gave no answer."""
         if heard is not None:
             self.guarded(lambda: overhearing.failed(self.thread, heard, provider))
-
-    def guarded(self, work: Callable[[], T]) -> T | None:
-        """Do our part; what goes wrong in it must not break the agent that we only listen to."""
-        try:
-            return work()
-        except Exception as error:
-            if self.strict:
-                raise
-            if not self.warned:
-                self.warned = True
-                warnings.warn(
-                    f"backscroll could not record a call: {error}. The program goes on; strict=True raises instead.",
-                    RuntimeWarning,
-                    stacklevel=4,
-                )
-            return None
 
 
 def _reply(said: Content, heard: Overheard) -> Reply:

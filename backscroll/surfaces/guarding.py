@@ -1,0 +1,37 @@
+"""Listening to other people's programs without ever breaking them.
+
+Owns one rule: a fault of ours is warned of once, and the program goes on; `strict` raises it instead. Before: nothing. After:
+`surfaces/wrapping`, `surfaces/adapters/listening`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+_DEEP = 4  # frames between the warning and the program's own line, in the shortest way there is
+
+
+class Guarded:
+    """Something that listens to a program."""
+
+    strict: bool
+    warned: bool
+
+    def guarded(self, work: Callable[[], T]) -> T | None:
+        """Do our part; what goes wrong in it must not break the program that we only listen to."""
+        try:
+            return work()
+        except Exception as error:
+            if self.strict:
+                raise
+            if not self.warned:
+                self.warned = True
+                warnings.warn(
+                    f"backscroll could not record a call: {error}. The program goes on; strict=True raises instead.",
+                    RuntimeWarning,
+                    stacklevel=_DEEP,
+                )
+            return None

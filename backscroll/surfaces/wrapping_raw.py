@@ -1,0 +1,140 @@
+"""Raw responses of a wrapped client: `with_raw_response` and `with_streaming_response`.
+
+Owns listening below the SDK: the bytes of a response are heard as the program reads them, whichever way it does (parsed, line by line,
+as events), and recorded when it has read them or leaves them. Refuses: answers that the SDK reads for the program
+(`surfaces/wrapping`), events of streams as objects (`surfaces/wrapping_streams`). Before: `surfaces/wrapping`. After:
+`engine/overhearing`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from backscroll.engine.overhearing import Overheard, Pieces
+from backscroll.llm.server_sent import events_of
+from backscroll.vocab.prompt import Wire
+
+if TYPE_CHECKING:
+    from backscroll.surfaces.wrapping import Recorder
+
+#: What the SDKs call the ways to a response that is not read for the program, and which of them give a context.
+RAW = ("with_raw_response", "with_streaming_response")
+
+
+class Body:
+    """The bytes of one response, and what they say in the end."""
+
+    def __init__(self, recorder: Recorder, heard: Overheard | None, wire: Wire) -> None:
+        self._recorder, self._heard = recorder, heard
+        self._wire: Wire = wire
+        self._taken: list[bytes] = []
+        self._over = False
+
+    def listen(self, response: Any) -> Any:
+        """Hear what is read of a response; gives it back, as it is."""
+        http = response.http_response
+        if getattr(http, "is_stream_consumed", False):
+            self._taken = [http.content]
+            self.end()
+            return response
+        plain, later = http.iter_bytes, http.aiter_bytes
+
+        def read(chunk_size: int | None = None) -> Iterator[bytes]:
+            with self._reading():
+                for piece in plain(chunk_size):
+                    self._taken.append(piece)
+                    yield piece
+
+        async def read_later(chunk_size: int | None = None) -> AsyncIterator[bytes]:
+            with self._reading():
+                async for piece in later(chunk_size):
+                    self._taken.append(piece)
+                    yield piece
+
+        # The one place through which every way of reading goes.
+        http.iter_bytes, http.aiter_bytes = read, read_later
+        return response
+
+    @contextmanager
+    def _reading(self) -> Generator[None]:
+        try:
+            yield
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        """Record once, whatever ends it."""
+        if self._over:
+            return
+        self._over = True
+        taken, self._taken = b"".join(self._taken), []
+        if self._heard is not None:
+            self._recorder.guarded(lambda: self._record(taken))
+
+    def _record(self, taken: bytes) -> None:
+        if not taken.strip():
+            self._recorder.failed(self._heard)
+        elif taken.lstrip().startswith(b"{"):
+            try:
+                told = json.loads(taken)
+            except ValueError:  # left in the middle: half a document says nothing
+                self._recorder.failed(self._heard)
+                return
+            self._recorder.done(self._heard, told)
+        else:
+            self._record_events(taken)
+
+    def _record_events(self, taken: bytes) -> None:
+        pieces = Pieces(self._wire, "" if self._heard is None else self._heard.model)
+        # Of an event that was cut in two nothing can be known.
+        whole = taken if taken.endswith(b"\n") else taken[: taken.rfind(b"\n\n") + 2]
+        for event in events_of([whole]):
+            if event is not None:
+                pieces.take(event)
+        if pieces.came:
+            self._recorder.done(self._heard, pieces.response(), "" if pieces.ended else "left")
+        else:
+            self._recorder.failed(self._heard)
+
+
+class Opened:
+    """What `with_streaming_response` gives: a context in which a response is read."""
+
+    def __init__(self, manager: Any, recorder: Recorder, heard: Overheard | None, wire: Wire) -> None:
+        self._manager, self._recorder, self._heard = manager, recorder, heard
+        self._body = Body(recorder, heard, wire)
+
+    @property
+    def __class__(self) -> type[Any]:  # type: ignore[override]
+        """Programs that ask for the type get the manager's."""
+        return cast("type[Any]", type(self._manager))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._manager, name)
+
+    @contextmanager
+    def _entering(self) -> Generator[None]:
+        try:
+            yield
+        except BaseException:
+            self._recorder.failed(self._heard)
+            raise
+
+    def __enter__(self) -> Any:
+        with self._entering():
+            return self._body.listen(self._manager.__enter__())
+
+    def __exit__(self, *how: object) -> Any:
+        self._body.end()
+        return self._manager.__exit__(*how)
+
+    async def __aenter__(self) -> Any:
+        with self._entering():
+            return self._body.listen(await self._manager.__aenter__())
+
+    async def __aexit__(self, *how: object) -> Any:
+        self._body.end()
+        return await self._manager.__aexit__(*how)
