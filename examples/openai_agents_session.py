@@ -33,10 +33,14 @@ async def main(base_url: str, folder: Path) -> list[str]:
         async with AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0) as client:
             model = OpenAIResponsesModel(model="gpt-4o", openai_client=client)
             agent = Agent(name="Gardener", instructions="You are a gardener.", model=model, tools=[look])
-            first = await Runner.run(agent, "What stands by the pond?", session=session, run_config=config)
+            first = await Runner.run(
+                agent, "What stands by the pond?", session=session, run_config=config, hooks=session.hooks
+            )
             await session.clear_session()
             await session.give_back()
-            second = await Runner.run(agent, "How old is it?", session=session, run_config=config)
+            second = await Runner.run(
+                agent, "How old is it?", session=session, run_config=config, hooks=session.hooks
+            )
         items = await session.get_items()
         return [first.final_output, second.final_output, f"{len(items)} items"]
 

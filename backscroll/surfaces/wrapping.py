@@ -111,7 +111,7 @@ def wrap(
     opened = isinstance(thread, str)
     place = _thread(thread, store) if isinstance(thread, str) else thread
     later = any(c.__name__.startswith("Async") for c in type(client).__mro__)
-    recorder = Recorder(place, vendor, _host(client), assemble, budget, strict, opened, later)
+    recorder = Recorder(place, vendor, host_of(client), assemble, budget, strict, opened, later)
     return cast("T", Proxy(client, recorder, _CALLS[vendor], ()))
 
 
@@ -128,7 +128,7 @@ def _thread(name: str, store: str | os.PathLike[str] | None) -> Thread:
         return engine.create(name)
 
 
-def _host(client: object) -> str:
+def host_of(client: object) -> str:
     """The name under which a service is on the ledger: its vendor at home, else its host."""
     address = urlsplit(str(getattr(client, "base_url", "")))
     return (address.hostname or "").removeprefix("api.").removesuffix(".com")

@@ -16,6 +16,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.engine import conversing, overhearing
+from backscroll.engine.costing import record_call
+from backscroll.engine.replying import ANSWER
 from backscroll.errors import MissingExtra
 from backscroll.llm.ledger import Tokens, tokens_of
 from backscroll.surfaces.adapters.langchain_messages import VENDOR, heard, told
@@ -39,10 +41,16 @@ if TYPE_CHECKING:
 
 
 class BackscrollChatMessageHistory(BaseChatMessageHistory):
-    """A thread as a chat message history; with a budget, `messages` holds what fits, the rest condensed."""
+    """A thread as a chat message history; with a budget, `messages` holds what fits, the rest condensed.
 
-    def __init__(self, thread: Thread, budget: int | None = None, *, model: str = "") -> None:
+    Answers that say what they took are put on the ledger, unless `ledger` is False (where something else counts them already).
+    """
+
+    def __init__(
+        self, thread: Thread, budget: int | None = None, *, model: str = "", ledger: bool = True
+    ) -> None:
         super().__init__()
+        self.ledger = ledger
         self.thread = thread
         self.budget = budget
         self.model = model
@@ -63,6 +71,22 @@ class BackscrollChatMessageHistory(BaseChatMessageHistory):
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages to the end, all or none; durable on return."""
         overhearing.append_all(self.thread, [heard(m) for m in messages])
+        for message in messages if self.ledger else ():
+            if isinstance(message, AIMessage) and message.usage_metadata:
+                self._count(message)
+
+    def _count(self, message: AIMessage) -> None:
+        facts: Mapping[str, Any] = message.response_metadata
+        named = next((facts[n] for n in ("model_name", "model") if isinstance(facts.get(n), str)), "")
+        record_call(
+            self.thread.engine,
+            model=named or self.model or "unknown",
+            usage=_usage(message),
+            purpose=ANSWER,
+            thread=self.thread,
+            turn=self.thread.info.turns or None,
+            provider=str(facts.get("model_provider") or ""),
+        )
 
     def clear(self) -> None:
         """Begin anew. Nothing is destroyed: what was said stays in the log, and `give_back` brings it back."""

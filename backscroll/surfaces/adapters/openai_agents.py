@@ -1,11 +1,11 @@
 """A session for the OpenAI Agents SDK that is a thread of ours.
 
     session = BackscrollSession(thread)
-    result = await Runner.run(agent, "Hello", session=session)
+    result = await Runner.run(agent, "Hello", session=session, hooks=session.hooks)
 
 Owns the SDK's `Session` protocol: items in and out to the same value, the newest item popped, everything cleared, both of which only take
 things out of the history (`give_back` undoes them). With a budget the history that the SDK gets fits into it, and `fit`, as
-`RunConfig.call_model_input_filter`, keeps every call within it. Needs the extra `agents`.
+`RunConfig.call_model_input_filter`, keeps every call within it. Its hooks put every call on the ledger. Needs the extra `agents`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from backscroll.engine import conversing
+from backscroll.engine.costing import record_call
+from backscroll.engine.replying import ANSWER
 from backscroll.errors import BudgetTooSmall, MissingExtra
+from backscroll.llm.ledger import Tokens, tokens_of
+from backscroll.surfaces.guarding import Guarded
+from backscroll.surfaces.wrapping import host_of
 from backscroll.vocab.part import Json
 
 try:
+    from agents.lifecycle import RunHooks
     from agents.memory.session_settings import SessionSettings
     from agents.run import CallModelData, ModelInputData
     from agents.run_context import RunContextWrapper
@@ -29,7 +35,8 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from agents.items import TResponseInputItem
+    from agents.agent import Agent
+    from agents.items import ModelResponse, TResponseInputItem
 
     from backscroll.engine.thread import Thread
 
@@ -58,6 +65,7 @@ class BackscrollSession:
         self.model = model
         self._ahead: list[tuple[str, str]] = []  # what `fit` added before the SDK did
         self._warned = False
+        self.hooks = Spending(self)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The history, oldest first; its latest `limit` items; or, with a budget, what of it fits, the rest condensed."""
@@ -163,6 +171,59 @@ class BackscrollSession:
         if next(conversing.spoken(self.thread), None) is None:
             return []
         return self.thread.prompt(budget, wire=_WIRE, model=model, tools=tools, recall=recall).messages
+
+
+class Spending(RunHooks[Any], Guarded):
+    """Hooks of a run that put every call of a model on the ledger of the session's thread: give them as `hooks=session.hooks`."""
+
+    def __init__(self, session: BackscrollSession, *, strict: bool = False) -> None:
+        self.session = session
+        self.strict, self.warned = strict, False
+
+    async def on_llm_end(
+        self,
+        context: RunContextWrapper[Any],  # noqa: ARG002 - theirs
+        agent: Agent[Any],
+        response: ModelResponse,
+    ) -> None:
+        """One call was answered."""
+        usage = _usage(response)
+        await asyncio.to_thread(self.guarded, lambda: self._record(agent, usage))
+
+    def _record(self, agent: Agent[Any], usage: Tokens) -> None:
+        thread = self.session.thread
+        record_call(
+            thread.engine,
+            model=self.session.model or _model_of(agent) or "unknown",
+            usage=usage,
+            purpose=ANSWER,
+            thread=thread,
+            turn=thread.info.turns or None,
+            provider=_provider_of(agent),
+        )
+
+
+def _usage(response: ModelResponse) -> Tokens:
+    """What the service reported; the SDK says nothing by zeros."""
+    usage = response.usage
+    if not usage.input_tokens and not usage.output_tokens:
+        return tokens_of(None)
+    into, out = usage.input_tokens_details, usage.output_tokens_details
+    cached = min(into.cached_tokens or 0, usage.input_tokens)
+    written = min(int(getattr(into, "cache_write_tokens", 0) or 0), usage.input_tokens - cached)
+    return Tokens(
+        input=usage.input_tokens,
+        cached=cached,
+        written=written,
+        output=usage.output_tokens,
+        reasoning=min(out.reasoning_tokens or 0, usage.output_tokens),
+    )
+
+
+def _provider_of(agent: Agent[Any]) -> str:
+    """The name under which the service is on the ledger."""
+    client = getattr(agent.model, "_client", None)
+    return "openai" if client is None else host_of(client)
 
 
 def _name(item: Mapping[str, Json]) -> tuple[str, str]:

@@ -18,7 +18,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from backscroll.engine import conversing
+from backscroll.engine.costing import record_call
 from backscroll.engine.overhearing import PROGRAM, append_all
+from backscroll.engine.replying import ANSWER
 from backscroll.errors import MissingExtra
 from backscroll.llm.ledger import Tokens, tokens_of
 from backscroll.surfaces.adapters.listening import Asking, Listener, Spoken
@@ -116,6 +118,8 @@ class HistoryProcessor:
         asking = self.listener.guarded(lambda: _asking_of(ctx.model, _instructions(messages), fresh))
         if asking is None:
             return messages
+        if goes_on:
+            self.listener.guarded(lambda: self._count(fresh))
         begin = self.listener.begin_after if goes_on else self.listener.begin
         _, prompt = begin(asking)
         if prompt is None:
@@ -128,9 +132,25 @@ class HistoryProcessor:
         goes_on, fresh = self._fresh(list(messages))
         if goes_on:
             append_all(self.listener.thread, heard(fresh))
+            self._count(fresh)
             self._given = list(messages)
         else:
             store_history(self.listener.thread, messages)
+
+    def _count(self, fresh: Messages) -> None:
+        """Put the answers of this run on the ledger."""
+        thread = self.listener.thread
+        for said in fresh:
+            if isinstance(said, ModelResponse):
+                record_call(
+                    thread.engine,
+                    model=said.model_name or "unknown",
+                    usage=_usage(said),
+                    purpose=ANSWER,
+                    thread=thread,
+                    turn=thread.info.turns or None,
+                    provider=said.provider_name or "",
+                )
 
     def _fresh(self, messages: Messages) -> tuple[bool, Messages]:
         """Whether a list goes on with what we gave, and what of it is then new."""

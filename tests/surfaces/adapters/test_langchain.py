@@ -111,6 +111,15 @@ def test_messages_come_back_as_they_went_in(thread: Thread) -> None:
     assert PIXEL not in str([(m.parts, m.content.metadata) for m in pictures])
 
 
+def test_answers_in_a_history_are_on_the_ledger(thread: Thread) -> None:
+    """What an answer says that it took is counted, once; without a word of it nothing is; `ledger=False` counts nothing."""
+    history = BackscrollChatMessageHistory(thread)
+    history.add_messages(MESSAGES)
+    assert [(c.model, c.input, c.output, c.purpose) for c in calls(thread.engine)] == [("m", 3, 1, "answer")]
+    BackscrollChatMessageHistory(thread, ledger=False).add_messages(MESSAGES)
+    assert len(list(calls(thread.engine))) == 1
+
+
 TEXTS = st.text(max_size=20)
 JSONS = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | TEXTS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from agents import (
 from openai import AsyncOpenAI
 
 import backscroll
+from backscroll.engine.costing import calls
 from backscroll.engine.thread import Thread
 from backscroll.errors import BudgetTooSmall, InvalidInput
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
@@ -89,6 +91,51 @@ def test_a_runner_keeps_its_conversation_in_a_thread(thread: Thread) -> None:
     assert "what is there?" in sent
     assert "bark, leaves" in sent
     assert "a tree" in sent
+
+
+def test_calls_of_a_run_are_on_the_ledger(thread: Thread) -> None:
+    """With the session's hooks every call of the model, streamed or not, is paid for as the service reported it."""
+
+    async def work(agent: Agent[Any]) -> None:
+        session = BackscrollSession(thread)
+        await Runner.run(agent, "what is there?", session=session, hooks=session.hooks)
+        again = Runner.run_streamed(agent, "which one?", session=session, hooks=session.hooks)
+        async for _ in again.stream_events():
+            pass
+        usage = again.context_wrapper.usage
+        assert usage.input_tokens > 0
+
+    running(work, CALL, "a tree", "an oak")
+    spent = sorted(calls(thread.engine), key=lambda c: c.at)
+    assert [(c.purpose, c.model, c.provider, c.turn) for c in spent] == [
+        ("answer", "gpt-4o", "127.0.0.1", 1),
+        ("answer", "gpt-4o", "127.0.0.1", 1),
+        ("answer", "gpt-4o", "127.0.0.1", 2),
+    ]
+    assert all(c.input > 0 and c.output > 0 and c.nano and not c.estimated for c in spent)
+
+
+def test_a_ledger_that_fails_does_not_break_a_run(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run goes on, and the program is told once."""
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("backscroll.surfaces.adapters.openai_agents.record_call", broken)
+    seen: list[str] = []
+
+    async def work(agent: Agent[Any]) -> None:
+        session = BackscrollSession(thread)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            done = await Runner.run(agent, "what is there?", session=session, hooks=session.hooks)
+        assert done.final_output == "a tree"
+        seen.extend(str(w.message) for w in caught)
+
+    running(work, CALL, "a tree")
+    assert [w for w in seen if "disk full" in w] == [
+        "backscroll could not record a call: disk full. The program goes on; strict=True raises instead."
+    ]
 
 
 ITEMS: list[Any] = [

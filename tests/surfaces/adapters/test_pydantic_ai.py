@@ -281,3 +281,6 @@ def test_a_history_processor_within_its_budget(thread: Thread) -> None:
     assert [m.role for m in told] == ["user", "assistant", "tool", "assistant"] + ["user", "assistant"] * 11
     assert [m.text.split(":")[0] for m in told if m.role == "user"] == [f"Fact {n}" for n in range(12)]
     assert "tree 11" in server.asked[-1].everything
+    spent = list(calls(thread.engine))
+    assert len(spent) == len(server.asked) == 13
+    assert all(c.input > 0 and not c.estimated and c.model.startswith("gpt-4o") for c in spent)
