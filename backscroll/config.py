@@ -34,6 +34,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "extractor": ("auto", "rules", "none"),
     "task_boundaries": ("off", "suggest", "act"),
     "agent_approval": ("ask", "edits", "all"),
+    "agent_sandbox": ("off", "workspace", "read-only"),
+    "agent_sandbox_network": ("allow", "deny"),
     "workspace_commit": ("off", "turn", "task"),
 }
 _SWITCH = {
@@ -117,6 +119,10 @@ class Settings:
     agent_environment: str = (
         ""  # variables that commands get although they look like secrets, with spaces between
     )
+    agent_sandbox: str = "off"  # what commands are held in: off, workspace (writes it alone), read-only
+    agent_sandbox_network: str = "allow"  # or deny: for commands in the sandbox
+    agent_sandbox_folders: str = ""  # folders that may be written from the sandbox too, with spaces between
+    agent_sandbox_unasked: bool = False  # commands in the sandbox go ahead unasked
     agent_prompt: str = ""  # a file with the system prompt; empty: the one that is shipped
     # The folder it works in.
     workspace_snapshots: bool = True  # look at the files before and after every tool call

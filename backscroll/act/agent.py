@@ -33,7 +33,7 @@ from backscroll.llm.client import Client
 from backscroll.llm.providers import Provider, chosen, client_for
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, ContentLike, Message
-from backscroll.vocab.part import Text, ToolCall
+from backscroll.vocab.part import Json, Text, ToolCall
 from backscroll.workspace.files import Files
 
 if TYPE_CHECKING:
@@ -267,7 +267,10 @@ class Agent:
         with self._alone:
             hands = self._hands(unasked=True)
             yield from answer_open(hands)
-            call = ToolCall(f"person_{self.thread.head + 1}", "run_command", {"command": line})
+            wanted: dict[str, Json] = {"command": line}
+            if self.thread.engine.settings.agent_sandbox != "off":
+                wanted["outside_sandbox"] = True  # it holds agents, not the person
+            call = ToolCall(f"person_{self.thread.head + 1}", "run_command", wanted)
             content = Content((Text(_BY_PERSON), call), metadata={"act": {"by": "person"}})
             carrier = self.thread.as_actor(AGENT).append("assistant", content).id
             yield from hands.carry_out([call], carrier)

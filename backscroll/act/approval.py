@@ -1,7 +1,8 @@
 """Whether a call may go ahead: by rules, by the mode, or by asking the person.
 
 In this order: what a rule denies is refused; of the rules that allow and those that ask, the more exact one holds (asking, where
-they are equal); then the mode (`agent.approval`: `ask`, `edits`, `all`) says. Looking at files inside the folder, thinking and asking
+they are equal); then the mode (`agent.approval`: `ask`, `edits`, `all`) says. A command that wants out of its sandbox is asked about
+whatever the mode; one that is held in it may go ahead unasked (`agent.sandbox_unasked`). Looking at files inside the folder, thinking and asking
 the person need no permission. A broken file of permissions allows nothing: then everything is asked. Owns that order and the asking.
 Refuses: drawing the question (`surfaces`), the words of a refusal (`act/refusals`). Before: `act/approval_rules`, `act/permissions`,
 `act/person`. After: `act/loop`.
@@ -20,9 +21,9 @@ from backscroll.act.approval_rules import (
     Rank,
     Rule,
     Verdict,
+    allows_whole,
     catches,
     covers,
-    covers_whole,
     names_tool,
     rule_of,
     rules_for,
@@ -43,7 +44,6 @@ Mode: TypeAlias = Literal["ask", "edits", "all"]
 _FREE = frozenset({"none", "read", "ask"})
 _FREE_ANYWAY = frozenset({"none", "ask"})
 _HARMLESS: Rank = (0, 0)
-_NO_FOLDER = ("", ".", "./", None)
 CROPPER = "smart_context_cropper"
 UNDECIDED = "no decision was made on this call"
 OWN_FILE = "the file of permissions is the person's own; ask them to change it"
@@ -61,8 +61,10 @@ class Rules:
         deny: Iterable[str] = (),
         ask: Iterable[str] = (),
         file: Path | None = None,
+        sandboxed_unasked: bool = False,
     ) -> None:
         self.mode = mode
+        self.sandboxed_unasked = sandboxed_unasked  # commands that are held in a sandbox go ahead
         self.root = None if root is None else Path(root).expanduser().resolve()
         self.file = permissions_file() if file is None else file
         given: tuple[tuple[Verdict, Iterable[str]], ...] = (("allow", allow), ("deny", deny), ("ask", ask))
@@ -75,7 +77,7 @@ class Rules:
     @classmethod
     def load(cls, root: str | Path | None, settings: Settings) -> Rules:
         """The rules that the settings and the file of permissions make for a folder."""
-        return cls(settings.agent_approval, root=root)
+        return cls(settings.agent_approval, root=root, sandboxed_unasked=settings.agent_sandbox_unasked)
 
     @classmethod
     def unasked(cls) -> Rules:
@@ -128,7 +130,7 @@ class Rules:
 
     def _allowed(self, matter: Matter, rules: Sequence[Rule]) -> Rank | None:
         """How exactly a call is allowed, by its least exactly allowed part; None where some part of it is not."""
-        whole = max((r.rank for r in rules if covers_whole(r, matter)), default=None)
+        whole = max((r.rank for r in rules if allows_whole(r, matter)), default=None)
         units = matter.units()
         if matter.doubt or not units:
             return whole
@@ -145,13 +147,15 @@ class Rules:
     def _is_harmless(self, matter: Matter, unit: Simple | str) -> bool:
         if self.mode != "edits" or not isinstance(unit, Simple) or matter.proposal.refused_before is not None:
             return False
-        return harmless(unit) and matter.proposal.arguments.get("folder") in _NO_FOLDER
+        return harmless(unit) and matter.where.folder == "." and matter.where.held != "outside"
 
     def _by_mode(self, matter: Matter, rules: Sequence[Rule]) -> Decision | None:
         proposal = matter.proposal
         if proposal.effect in _FREE:
             return Decision(True, by="policy")
-        if self.mode == "all":
+        if proposal.preview.outside:
+            return None
+        if self.mode == "all" or (self.sandboxed_unasked and proposal.preview.sandbox):
             # Who forbids some commands wants to be asked where it cannot be told whether a line holds one of them.
             unsure = matter.doubt and any(
                 r.verdict != "allow" and r.pattern is not None and names_tool(r, matter) for r in rules

@@ -1,9 +1,9 @@
 """One rule on one kind of call: `run_command(git status *)`, `write_file(docs/**)`, `recall`.
 
 Owns how rules are written, what they are compared with and which of two is the more exact. A pattern for commands is compared
-word by word with every simple command of a line; one for files with every path; anything else with the subject as a whole.
-`=` in front means: exactly this. Refuses: files of rules (`act/permissions`), deciding (`act/approval`). Before:
-`act/approval_shell`. After: `act/approval`.
+word by word with every simple command of a line, and with where it runs (`act/approval_where`); one for files with every path;
+anything else with the subject as a whole. `=` in front means: exactly this. Refuses: files of rules (`act/permissions`), deciding
+(`act/approval`). Before: `act/approval_shell`, `act/approval_where`. After: `act/approval`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
-from posixpath import basename, normpath
+from posixpath import normpath
 from typing import Literal, TypeAlias, get_args
 from unicodedata import normalize
 
 from backscroll.act.approval_shell import Line, Simple, read, scanned
 from backscroll.act.approval_shell import suggested as suggested_command
+from backscroll.act.approval_where import EXACTLY, Where, where_of, written
+from backscroll.act.approval_wild import fits_path, wild
 from backscroll.act.person import Proposal
 from backscroll.errors import InvalidInput
 
@@ -28,7 +30,6 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Rank: TypeAlias = tuple[int, int]
 
 _WRITTEN = re.compile(r"(?P<tool>[A-Za-z0-9_*-]{1,64})(?:\((?P<pattern>.*)\))?", re.DOTALL)
-_EXACTLY = "="
 _ANYTHING = ("*", "**")
 _LONGEST = 2000
 
@@ -52,7 +53,7 @@ class Rule:
         """How exact it is: the very words, then patterns by how much they fix, then a tool, then many tools."""
         if self.pattern is None:
             return (0 if "*" in self.tool else 1, len(self.tool))
-        if self.pattern.startswith(_EXACTLY):
+        if where_of(self.pattern)[1].startswith(EXACTLY):
             return (3, len(self.pattern))
         return (2, sum(c not in "*?" for c in self.pattern))
 
@@ -68,7 +69,7 @@ def rule_of(text: str, verdict: Verdict, source: str = "session") -> Rule:
     pattern = found["pattern"]
     if pattern is not None:
         pattern = pattern.strip()
-        if not pattern or pattern == _EXACTLY:
+        if not pattern or where_of(pattern)[1] in ("", EXACTLY):
             raise InvalidInput(
                 f"the rule {text[:80]!r} has an empty pattern",
                 hint="leave the brackets out to mean every call of the tool",
@@ -94,6 +95,13 @@ class Matter:
     def is_command(self) -> bool:
         """True where the subject is a command line."""
         return self.proposal.effect == "command"
+
+    @cached_property
+    def where(self) -> Where:
+        """Where a command would run."""
+        preview, folder = self.proposal.preview, self.proposal.arguments.get("folder")
+        held = "outside" if preview.outside else "sandboxed" if preview.sandbox else ""
+        return Where(held, _told(preview.folder or str(folder or "."), self._root))
 
     @property
     def is_about_files(self) -> bool:
@@ -160,7 +168,7 @@ def covers_whole(rule: Rule, matter: Matter) -> bool:
         return False
     if rule.pattern is None:
         return True
-    if rule.pattern.startswith(_EXACTLY):
+    if rule.pattern.startswith(EXACTLY):
         wanted = _spaced(rule.pattern[1:])
         return wanted == _spaced(matter.subject) or (
             matter.is_about_files and [normpath(wanted)] == list(matter.paths)
@@ -168,12 +176,31 @@ def covers_whole(rule: Rule, matter: Matter) -> bool:
     return not matter.subject and not matter.paths and rule.pattern in _ANYTHING
 
 
+def allows_whole(rule: Rule, matter: Matter) -> bool:
+    """The same for a rule that allows: of commands it has to say where, too."""
+    if not matter.is_command or not matter.subject:
+        return covers_whole(rule, matter)
+    if rule.pattern is None:  # nothing lets a command out of its sandbox by the by
+        return names_tool(rule, matter) and matter.where.held != "outside"
+    where, rest = where_of(rule.pattern)
+    return (
+        where.allows(matter.where) and rest.startswith(EXACTLY) and covers_whole(_plain(rule, rest), matter)
+    )
+
+
+def _plain(rule: Rule, pattern: str) -> Rule:
+    return Rule(rule.verdict, rule.tool, pattern, rule.source)
+
+
 def covers(rule: Rule, matter: Matter, unit: Simple | str) -> bool:
     """True where the pattern of a rule allows one of the things a call consists of; narrow: in doubt it does not."""
-    if not names_tool(rule, matter) or rule.pattern is None or rule.pattern.startswith(_EXACTLY):
+    if not names_tool(rule, matter) or rule.pattern is None or rule.pattern.startswith(EXACTLY):
         return False
     if isinstance(unit, Simple):
-        return any(_fits(words, unit.words, unit.open) for words in _pattern_words(rule.pattern))
+        where, rest = where_of(rule.pattern)
+        if rest.startswith(EXACTLY) or not where.allows(matter.where):
+            return False
+        return any(_fits(words, unit.words, unit.open) for words in _pattern_words(rest))
     if matter.is_about_files:
         return fits_path(rule.pattern, unit)
     return wild(rule.pattern, unit)
@@ -181,6 +208,11 @@ def covers(rule: Rule, matter: Matter, unit: Simple | str) -> bool:
 
 def catches(rule: Rule, matter: Matter) -> bool:
     """True where a rule that forbids (or asks) speaks of any part of a call; wide: in doubt it does."""
+    if matter.is_command and rule.pattern is not None:
+        where, rest = where_of(rule.pattern)
+        if not where.catches(matter.where):
+            return False
+        rule = _plain(rule, rest)
     if covers_whole(rule, matter):
         return True
     if not names_tool(rule, matter) or rule.pattern is None:
@@ -199,7 +231,7 @@ def _catches_command(pattern: str, matter: Matter) -> bool:
         runs += scanned(matter.subject)
     # Where file systems do not tell `RM` from `rm`, both are the same program.
     folded = {tuple(word.casefold() for word in run) for run in runs}
-    if pattern.startswith(_EXACTLY):
+    if pattern.startswith(EXACTLY):
         return tuple(pattern[1:].casefold().split()) in folded
     return any(
         _fits(words, run, frozenset()) for words in _pattern_words(pattern.casefold()) for run in folded
@@ -234,45 +266,6 @@ def _pattern_words(pattern: str) -> tuple[tuple[str, ...], ...]:
     return (tuple(pattern.split()),)
 
 
-def fits_path(pattern: str, path: str) -> bool:
-    """Patterns as in ignore files: `docs/**`, `*.md` in any folder, `/setup.py` at the top only, `src/` for all below."""
-    pattern = normalize("NFC", pattern).removeprefix("./")
-    if pattern.endswith("/"):
-        pattern += "**"
-    if "/" not in pattern and pattern != "**":
-        return wild(pattern, basename(path))
-    return _fits_parts(pattern.removeprefix("/").split("/"), path.split("/"))
-
-
-def _fits_parts(pattern: Sequence[str], parts: Sequence[str]) -> bool:
-    reached: set[int] = {0}  # numbers of parts that the pattern so far can have used up
-    for piece in pattern:
-        if piece == "**":
-            reached = set(range(min(reached, default=len(parts) + 1), len(parts) + 1))
-        else:
-            reached = {n + 1 for n in reached if n < len(parts) and wild(piece, parts[n])}
-    return len(parts) in reached
-
-
-def wild(pattern: str, text: str) -> bool:
-    """`*` stands for anything, `?` for one character; in time that grows with the product of both at the most."""
-    at = start = 0
-    star, again = -1, 0
-    while at < len(text):
-        if start < len(pattern) and pattern[start] == "*":
-            star, again = start, at
-            start += 1
-        elif start < len(pattern) and pattern[start] in ("?", text[at]):
-            start += 1
-            at += 1
-        elif star >= 0:
-            again += 1
-            start, at = star + 1, again
-        else:
-            return False
-    return all(c == "*" for c in pattern[start:])
-
-
 def _spaced(text: str) -> str:
     return text.strip(" \t\n")
 
@@ -284,7 +277,8 @@ def suggested(proposal: Proposal) -> str:
     """What else an "always" could cover: `git status *`, the folder of a file; empty: exactly this call."""
     matter = Matter(proposal)
     if matter.is_command:
-        return suggested_command(matter.subject)
+        pattern = suggested_command(matter.subject)
+        return written(matter.where, pattern) if pattern and matter.where.can_be_written else ""
     if not matter.is_about_files or not matter.paths or matter.doubt:
         return ""
     folders = {str(PurePosixPath(path).parent) for path in matter.paths}
@@ -296,16 +290,17 @@ def rules_for(proposal: Proposal, pattern: str, verdict: Verdict, source: str) -
     matter = Matter(proposal)
     if not pattern.strip():
         subject = _spaced(matter.subject)
-        exact = f"{_EXACTLY}{subject}" if subject else None
+        exact = f"{EXACTLY}{subject}" if subject else None
+        if exact is not None and matter.is_command:
+            exact = written(matter.where, exact)
         return [Rule(verdict, proposal.tool, exact, source)]
     whole = _WRITTEN.fullmatch(pattern.strip())
     if whole is not None and whole["pattern"] is not None and whole["tool"] == proposal.tool:
         pattern = whole["pattern"]  # somebody wrote the name of the tool as well
     if matter.is_command:
-        return [
-            rule_of(f"{proposal.tool}({_written(words)})", verdict, source)
-            for words in _pattern_words(pattern.strip())
-        ]
+        where, rest = where_of(pattern.strip())
+        patterns = [rest] if rest.startswith(EXACTLY) else [_written(words) for words in _pattern_words(rest)]
+        return [rule_of(f"{proposal.tool}({written(where, each)})", verdict, source) for each in patterns]
     return [rule_of(f"{proposal.tool}({pattern})", verdict, source)]
 
 

@@ -1,31 +1,39 @@
 """Running a command of a shell: bounded in time and output, and nothing of it left behind.
 
-Owns starting it under a warden (`act/warden`), reading what it prints as it comes, the limits, stopping, and the environment it gets
-(no keys). Standard output and errors come in the order in which they were printed. Of endless output only head and tail are kept, and
+Owns starting it under a warden (`act/warden`), in a sandbox where one is wanted (`act/sandbox`), reading what it prints as it comes,
+the limits and stopping. Standard output and errors come in the order in which they were printed. Of endless output only head and tail are kept, and
 it is ended at a hard bound. Processes that it leaves in the background are ended with it, whatever session they are in.
-Refuses: asking (`act/approval`). Before: `act/cleaning`, `act/stopping`. After: `act/tools/run_command`, `act/agent`.
+Refuses: asking (`act/approval`). Before: `act/cleaning`, `act/command_environment`, `act/stopping`. After: `act/tools/run_command`, `act/agent`.
 """
 
 from __future__ import annotations
 
 import codecs
 import contextlib
+import json
 import os
-import re
 import selectors
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from backscroll.act.cleaning import decoded, readable
+from backscroll.act.command_environment import clean_environment
 from backscroll.act.stopping import Stop
 from backscroll.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from backscroll.act.sandbox import Sandbox
+
+__all__ = ["FLOOD", "LONGEST", "CommandResult", "clean_environment", "run", "shell", "signal_name"]
 
 #: Bytes of output that are kept, half of them from the end, and after how many a command is ended.
 LONGEST, FLOOD = 16_000_000, 256_000_000
@@ -36,35 +44,6 @@ _PIECE = 65536
 _STRAYS = 5.0  # seconds in which what lost its warden has to be gone
 _MARK = "BACKSCROLL_COMMAND"
 _WARDEN = str(Path(__file__).with_name("warden.py"))
-#: Variables whose names look like secrets: a command does not get them.
-_SECRET = re.compile(
-    r"(?i)(?:^|_)(?:api_?key|key_?id|apikey|token|secret|secrets|passwo?r?d|passwd|passphrase|credentials?|"
-    r"private_?key|access_?key|key|pat|auth|cookie|session|dsn)(?:_|$)|secret|password"
-)
-#: An address with a password in it, as databases have: whatever the variable is called.
-_WITH_PASSWORD = re.compile(r"[a-zA-Z][\w+.-]*://[^/\s:@]*:[^/\s@]+@")
-#: Names that look like secrets and are none.
-_HARMLESS = frozenset(
-    {
-        "SSH_AUTH_SOCK",
-        "XDG_SESSION_ID",
-        "XDG_SESSION_TYPE",
-        "XDG_SESSION_CLASS",
-        "XDG_SESSION_DESKTOP",
-        "DESKTOP_SESSION",
-    }
-)
-#: What a program without a person in front of it should know.
-_QUIET: Mapping[str, str] = {
-    "PAGER": "cat",
-    "GIT_PAGER": "cat",
-    "MANPAGER": "cat",
-    "SYSTEMD_PAGER": "cat",
-    "GIT_TERMINAL_PROMPT": "0",
-    "TERM": "dumb",
-    "NO_COLOR": "1",
-    "DEBIAN_FRONTEND": "noninteractive",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,23 +108,6 @@ def signal_name(number: int) -> str:
     return f"{known.name}, {words[known]}" if known in words else known.name
 
 
-def clean_environment(
-    given: Mapping[str, str] | None = None, *, keep: Collection[str] = ()
-) -> dict[str, str]:
-    """The variables that a command gets: no keys and tokens but those in `keep`, no pager, no colours."""
-    source = os.environ if given is None else given
-    kept = {
-        name: value
-        for name, value in source.items()
-        if name in keep or name in _HARMLESS or not (_is_secret(name, value) or name in ("BASH_ENV", "ENV"))
-    }
-    return {**kept, **_QUIET}
-
-
-def _is_secret(name: str, value: str) -> bool:
-    return _SECRET.search(name) is not None or _WITH_PASSWORD.match(value) is not None
-
-
 def shell() -> list[str]:
     """The shell that reads command lines, without anybody's start-up files."""
     bash = shutil.which("bash")
@@ -162,9 +124,12 @@ def run(
     show: Callable[[str], None] | None = None,
     env: Mapping[str, str] | None = None,
     keep: Collection[str] = (),
+    keys: Collection[str] = (),
     flood: int = FLOOD,
+    sandbox: Sandbox | None = None,
 ) -> CommandResult:
-    """Run a command line of a shell to its end, or to a limit; `keep` names variables it may have although they look secret."""
+    """Run a command line of a shell to its end, or to a limit; `keep` names variables it may have although they look secret, `keys`
+    others that hold keys."""
     if "\x00" in command:
         raise InvalidInput("a command cannot hold a zero byte", hint="leave it out")
     line = command.encode("utf-8", "surrogateescape" if _whole(command) else "replace").decode(
@@ -177,9 +142,27 @@ def run(
         raise InvalidInput("commands run on Linux and macOS only", hint="use WSL")
     watch = _Watch(longest, flood, seconds, stop or Stop(), show)
     try:
-        return watch.run([*shell(), line], folder, clean_environment(env, keep=keep))
+        with _entered(sandbox, clean_environment(env, keep=keep, keys=keys)) as (starter, plan, variables):
+            return watch.run([*starter, *shell(), line], folder, variables, plan)
     except OSError as error:
         raise InvalidInput(f"the command cannot be started: {error}", hint="it may be too long") from error
+
+
+@contextlib.contextmanager
+def _entered(
+    sandbox: Sandbox | None, env: dict[str, str]
+) -> Generator[tuple[list[str], tuple[int, ...], dict[str, str]]]:
+    """What stands before a command so that it runs in a sandbox, the descriptor of the plan, and its variables."""
+    if sandbox is None:
+        yield [], (), env
+        return
+    from backscroll.act.sandbox import ENTERING, sandboxed_environment
+
+    with tempfile.TemporaryFile() as file:  # without a name: nobody else can read or change it
+        file.write(json.dumps(sandbox.plan(os.environ)).encode())
+        file.seek(0)
+        starter = [sys.executable, "-I", "-S", ENTERING, str(file.fileno())]
+        yield starter, (file.fileno(),), sandboxed_environment(env)
 
 
 def _whole(text: str) -> bool:
@@ -245,14 +228,17 @@ class _Watch:
             f"{os.getpid()}-{time.monotonic_ns()}"  # by which its processes are known without a warden
         )
 
-    def run(self, command: list[str], folder: Path, env: dict[str, str]) -> CommandResult:
+    def run(
+        self, command: list[str], folder: Path, env: dict[str, str], given: tuple[int, ...] = ()
+    ) -> CommandResult:
         """Start it, read until it is over, and say what became of it."""
         began = time.monotonic()
         out, printing = os.pipe()
         heard, telling = os.pipe()
         try:
             try:
-                warden = self._started(command, folder, {**env, _MARK: self.mark}, printing, telling)
+                variables = {**env, _MARK: self.mark}
+                warden = self._started(command, folder, variables, printing, (telling, *given))
             finally:
                 os.close(printing)
                 os.close(telling)
@@ -266,9 +252,9 @@ class _Watch:
         return self._result(time.monotonic() - began)
 
     def _started(
-        self, command: list[str], folder: Path, env: dict[str, str], printing: int, telling: int
+        self, command: list[str], folder: Path, env: dict[str, str], printing: int, handed: tuple[int, ...]
     ) -> subprocess.Popen[bytes]:
-        starter = [sys.executable, "-I", "-S", _WARDEN, str(telling), *command]
+        starter = [sys.executable, "-I", "-S", _WARDEN, str(handed[0]), *command]
         return subprocess.Popen(
             starter,
             stdin=subprocess.PIPE,
@@ -276,7 +262,7 @@ class _Watch:
             stderr=printing,
             cwd=folder,
             env=env,
-            pass_fds=(telling,),
+            pass_fds=handed,
             start_new_session=True,
         )
 

@@ -35,6 +35,9 @@ class Preview:
         ""  # what patterns of rules are compared with: the command, the path; empty: the tool alone
     )
     warnings: tuple[str, ...] = ()  # "outside the workspace", "deletes files", …
+    folder: str = ""  # in which a command runs, told from the working folder; empty: there
+    sandbox: str = ""  # what a command is held in, in words; empty: in nothing
+    outside: bool = False  # there is a sandbox, and the call wants to run outside of it
 
 
 @dataclass(frozen=True, slots=True)

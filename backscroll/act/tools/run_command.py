@@ -1,6 +1,6 @@
 """The tool `run_command`: a command line in the working folder.
 
-Owns the words of its result. Refuses: folders outside. Before: `act/commands`.
+Owns the words of its result, and in which sandbox it runs. Refuses: folders outside. Before: `act/commands`, `act/sandbox`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from backscroll.act.command_environment import key_variables
 from backscroll.act.commands import CommandResult, run
 from backscroll.act.person import Preview
+from backscroll.act.sandbox import OUTSIDE, Sandbox, sandbox_for, was_refused
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
 from backscroll.act.tools.folder import files_of
@@ -28,24 +30,47 @@ def _folder(context: ToolContext, folder: str) -> Path:
     return files.root if folder in ("", ".") else files.root / files.resolve(folder)
 
 
+def _sandbox(context: ToolContext) -> Sandbox | None:
+    """What commands are held in, by the settings."""
+    return sandbox_for(context.thread.engine.settings, files_of(context).root)
+
+
 def _preview(context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
     command = str(arguments["command"])
     if not command.strip():
         raise InvalidInput("the command is empty", hint="say what to run")
     folder = str(arguments.get("folder") or ".")
-    _folder(context, folder)
+    place = _folder(context, folder).relative_to(files_of(context).root).as_posix()
     warnings: list[str] = []
-    if folder not in ("", "."):
+    if place != ".":
         warnings.append(f"in the folder {folder}")
     seconds = _seconds(context, arguments.get("seconds"))
     if seconds > context.seconds:
         warnings.append(f"may run for {seconds:g} seconds")
-    return Preview(f"run: {command}", command=command, subject=command, warnings=tuple(warnings))
+    sandbox = _sandbox(context)
+    outside = sandbox is not None and bool(arguments.get("outside_sandbox"))
+    if outside:
+        warnings.append(OUTSIDE)
+    elif sandbox is not None and sandbox.folders:
+        warnings.append(f"may also write {', '.join(map(str, sandbox.folders))}")
+    return Preview(
+        f"run: {command}",
+        command=command,
+        subject=command,
+        warnings=tuple(warnings),
+        folder="" if place == "." else place,
+        sandbox="" if sandbox is None or outside else sandbox.told,
+        outside=outside,
+    )
 
 
 @tool(effect="command", preview=_preview, seconds=0)  # it keeps time itself
 def run_command(
-    context: ToolContext, command: str, seconds: float | None = None, folder: str = "."
+    context: ToolContext,
+    command: str,
+    seconds: float | None = None,
+    folder: str = ".",
+    outside_sandbox: bool = False,
 ) -> ToolOutput:
     """Run a command line with bash in the working folder and return what it prints, and its exit code.
 
@@ -57,10 +82,12 @@ def run_command(
         command: The command line.
         seconds: How long it may run, where the usual limit is too short.
         folder: Where to run it, relative to the working folder.
+        outside_sandbox: Only after a sandbox refused something that is needed: run it without. The person is asked.
     """
     if not command.strip():
         raise InvalidInput("the command is empty", hint="say what to run")
     kept = context.thread.engine.settings.agent_environment.split()
+    sandbox = None if outside_sandbox else _sandbox(context)
     done = run(
         command,
         _folder(context, folder),
@@ -69,14 +96,31 @@ def run_command(
         stop=context.stop,
         show=context.show,
         keep=kept,
+        keys=key_variables(),
+        sandbox=sandbox,
     )
-    return told(done)
+    return told(done, sandbox)
 
 
-def told(done: CommandResult) -> ToolOutput:
+def told(done: CommandResult, sandbox: Sandbox | None = None) -> ToolOutput:
     """What became of a command, for the model and for the person."""
     lines = done.output.count("\n") + (1 if done.output and not done.output.endswith("\n") else 0)
     size = f"{lines:,} lines" if lines != 1 else "1 line"
     line = f"{done.ending}, {size}" if done.output else f"{done.ending}, no output"
     facts: dict[str, Json] = {"exit_code": done.code, "seconds": round(done.seconds, 1), "bytes": done.bytes}
-    return ToolOutput(done.told, is_error=not done.ok, line=line, facts=facts)
+    if sandbox is None:
+        return ToolOutput(done.told, is_error=not done.ok, line=line, facts=facts)
+    facts["sandbox"] = sandbox.short
+    if done.ok or not was_refused(sandbox, done.output):
+        return ToolOutput(done.told, is_error=not done.ok, line=f"{line}, in the sandbox", facts=facts)
+    facts["refused_by_sandbox"] = True
+    offer = (
+        f"[It ran {sandbox.told}. That may be why something was refused. Do it in another way, or, where it is needed, call it "
+        "again with outside_sandbox: true, and the person is asked.]"
+    )
+    return ToolOutput(
+        f"{done.told}\n{offer}",
+        is_error=True,
+        line=f"{line}, in the sandbox, which may have refused it",
+        facts=facts,
+    )

@@ -211,6 +211,7 @@ def proposal_lines(proposal: Proposal, number: int, of: int, width: int) -> list
     if preview.command:
         lines = revealed(preview.command).split("\n")
         out += [Text(f"  {'$ ' if n == 0 else '  '}{line}", style="bold") for n, line in enumerate(lines)]
+        out += [Text(f"  {one_line(say(preview.sandbox))}", style="green")] if preview.sandbox else []
     elif preview.line:
         out += [Text(f"  {line}") for line in wrap(revealed(say(preview.line)), max(20, width - 3))]
     if preview.text and one_line(preview.text) not in preview.line:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from backscroll.act.approval_rules import suggested
+from backscroll.act.approval_rules import rules_for, suggested
 from backscroll.act.person import Decision, Judgement, Nobody, Proposal
+from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.plain import one_line, safe
 from backscroll.surfaces.cli.screen import Screen
 from backscroll.surfaces.i18n import t
@@ -43,10 +44,12 @@ class Unattended(Nobody):
 
 def _rule(proposal: Proposal) -> str:
     pattern = suggested(proposal)
-    subject = proposal.preview.command or proposal.preview.subject
     if pattern and "&&" not in pattern:
         return f"{proposal.tool}({pattern})"
-    return f"{proposal.tool}(={one_line(subject)})" if subject else proposal.tool
+    try:
+        return one_line(rules_for(proposal, "", "allow", "flag")[0].text)
+    except InvalidInput:  # in a folder whose name no rule can say
+        return proposal.tool
 
 
 class Attended(Unattended):
@@ -104,6 +107,7 @@ class Attended(Unattended):
         screen.remark(f"\n{proposal.tool}: {one_line(say(preview.line))}", "strong")
         if preview.command:
             screen.remark("\n".join(f"  $ {line}" for line in safe(preview.command).splitlines()))
+        screen.remark(f"  {one_line(say(preview.sandbox))}" if preview.sandbox else "", "dim")
         lines = safe(preview.diff or preview.text).splitlines()
         screen.remark("\n".join(f"  {line}" for line in lines[:_LINES]) if lines else "", "dim")
         if len(lines) > _LINES:

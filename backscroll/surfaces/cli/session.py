@@ -26,6 +26,7 @@ class Session:
     store: str | None = None
     actor: str | None = None
     storage_dir: str | None = None
+    sandbox: str | None = None  # of those commands that start an agent
     as_json: bool = False
     use_pager: bool = True
     exit_code: int = field(default=0, init=False)
@@ -38,7 +39,8 @@ class Session:
     @property
     def arguments(self) -> dict[str, str | None]:
         """The settings given on the command line."""
-        return {"store": self.store, "actor": self.actor, "storage_dir": self.storage_dir}
+        given = {"store": self.store, "actor": self.actor, "storage_dir": self.storage_dir}
+        return given if self.sandbox is None else {**given, "agent_sandbox": self.sandbox}
 
     def settings(self) -> Settings:
         """The settings in force."""

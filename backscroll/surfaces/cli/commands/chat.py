@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,7 @@ from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
     from backscroll.act.agent import Agent
+    from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
     from backscroll.surfaces.chat.person import TerminalPerson
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     option("--model", metavar="MODEL"),
     option("--root", metavar="DIR"),
     option("--approve", metavar="MODE", type=click.Choice(CHOICES["agent_approval"])),
+    option("--sandbox", metavar="MODE", type=click.Choice(CHOICES["agent_sandbox"])),
 )
 def chat_command(
     session: Session,
@@ -40,8 +43,10 @@ def chat_command(
     model: str | None,
     root: str | None,
     approve: str | None,
+    sandbox: str | None,
 ) -> None:
     """Talk with the agent in this terminal."""
+    session.sandbox = sandbox
     chat(
         session,
         thread,
@@ -76,6 +81,7 @@ def chat(
 
     given = folder(root) if root is not None or thread is None else None
     with session.engine(make=True) as engine:
+        checked_sandbox(engine)
         fresh = next(iter(engine.threads(limit=1)), None) is None
         found = thread_for(engine, given or folder(None), name=thread, last=last, pick=pick, new=new)
         if found is None:
@@ -96,6 +102,14 @@ def chat(
             return made
 
         Chat(engine, found, make_agent, make_console(), first_minute=FirstMinute(new=fresh)).run()
+
+
+def checked_sandbox(engine: Engine) -> None:
+    """A sandbox that cannot be held here is refused before anything is said."""
+    if engine.settings.agent_sandbox != "off":
+        from backscroll.act.sandbox import sandbox_for
+
+        sandbox_for(engine.settings, Path.cwd())
 
 
 def in_terminal() -> bool:

@@ -112,11 +112,20 @@ def _checks(session: Session) -> list[Check]:
 
     if session.has_store:
         with session.engine() as engine:
-            return engine.doctor()
+            return [*engine.doctor(), _sandbox(session)]
     with engine_apart() as engine:
         found = engine.doctor()
     absent = Check("store", None, t("cli.no_store", path=session.place))
-    return [absent, *(check for check in found if check.name not in _OF_A_STORE)]
+    return [absent, *(check for check in found if check.name not in _OF_A_STORE), _sandbox(session)]
+
+
+def _sandbox(session: Session) -> Check:
+    """What commands of an agent can be held in here, and whether they are."""
+    from backscroll.act.sandbox import checked
+    from backscroll.engine.doctoring import Check
+
+    ok, detail, hint = checked(session.settings())
+    return Check("sandbox", ok, detail, hint)
 
 
 def _check(screen: Screen, check: Check) -> None:

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from backscroll.config import CHOICES
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option
+from backscroll.surfaces.cli.commands.chat import checked_sandbox
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.cli.words import given
 from backscroll.surfaces.i18n import spoken, t
@@ -44,6 +46,7 @@ _MODES = ("ask", "edits", "all")
     option("--provider", metavar="NAME"),
     option("--model", metavar="MODEL", default=""),
     option("--approve", type=click.Choice(_MODES), metavar="|".join(_MODES)),
+    option("--sandbox", type=click.Choice(CHOICES["agent_sandbox"]), metavar="MODE"),
     option("--allow", metavar="PATTERN", multiple=True),
     option("--deny", metavar="PATTERN", multiple=True),
     flag("--ask"),
@@ -55,10 +58,12 @@ _MODES = ("ask", "edits", "all")
 )
 def run_command(session: Session, **given_options: Any) -> None:
     """Say something to the agent and print what it answers."""
+    session.sandbox = given_options.pop("sandbox")
     asked = _Asked(**given_options)
     root = _root(asked.root)
     words = None if asked.resume else _words(asked)
     with session.engine(make=True) as engine:
+        checked_sandbox(engine)
         thread = _thread(engine, asked, root, words)
         with _agent(session, thread, root, asked) as agent:
             session.exit_code = _play(session, agent, words, quiet=asked.quiet)
@@ -168,7 +173,11 @@ def _agent(session: Session, thread: Thread, root: Path, asked: _Asked) -> Agent
         root=folder,
         person=person,
         rules=Rules(
-            asked.approve or settings.agent_approval, root=folder, allow=asked.allow, deny=asked.deny
+            asked.approve or settings.agent_approval,
+            root=folder,
+            allow=asked.allow,
+            deny=asked.deny,
+            sandboxed_unasked=settings.agent_sandbox_unasked,
         ),
         max_steps=asked.max_steps,
         spend=asked.spend,

@@ -1,0 +1,276 @@
+"""The sandbox of commands: what they may write, what they may not read, whether there is a network.
+
+Owns the choice (`agent.sandbox`, `agent.sandbox_network`, `agent.sandbox_folders`), the plan that the kernel gets, what this system
+can hold, what is told to the person and the model, and recognising that a command was refused something. A sandbox that cannot be
+held is an error, never silently none. Refuses: entering it (`act/sandbox_entering`), deciding who may leave it (`act/approval`).
+Before: `act/sandbox_walking`, `sandbox.toml`. After: `act/commands`, `act/tools/run_command`, `backscroll doctor`.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from backscroll.act import sandbox_entering as kernel
+from backscroll.act.sandbox_walking import around
+from backscroll.config import config_file, default_store, permissions_file
+from backscroll.errors import InvalidInput
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.config import Settings
+
+OFF = "off"
+ENTERING = str(Path(kernel.__file__))
+_READ = kernel.EXECUTE | kernel.READ_FILE | kernel.READ_DIR
+_WRITE = (
+    kernel.WRITE_FILE
+    | kernel.REMOVE_DIR
+    | kernel.REMOVE_FILE
+    | kernel.MAKE_DIR
+    | kernel.MAKE_REG
+    | kernel.MAKE_SOCK
+    | kernel.MAKE_FIFO
+    | kernel.MAKE_SYM
+    | kernel.REFER
+    | kernel.TRUNCATE
+)
+_DEVICE = kernel.READ_FILE | kernel.WRITE_FILE | kernel.TRUNCATE | kernel.IOCTL_DEV
+_PATIENCE = 20  # seconds for a system to say whether it has namespaces for us
+_TOLD: Mapping[tuple[str, str], str] = {
+    ("workspace", "allow"): "in the sandbox: writes only the working folder and temporary folders",
+    (
+        "workspace",
+        "deny",
+    ): "in the sandbox: writes only the working folder and temporary folders; no network",
+    ("read-only", "allow"): "in the sandbox: writes nothing",
+    ("read-only", "deny"): "in the sandbox: writes nothing; no network",
+}
+OUTSIDE = "outside the sandbox: it may do all that you may"
+
+
+# -- what this system can hold -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """What the kernel of this computer can hold."""
+
+    interface: int  # version of Landlock's interface; 0: there is none
+    namespaces: bool  # mounts and a network of a command's own
+    calls: bool  # a filter of system calls is known for this machine
+
+    @property
+    def network(self) -> bool:
+        """True where the network can be denied as a whole, not TCP alone."""
+        return self.namespaces or self.calls
+
+    @property
+    def not_held(self) -> list[str]:
+        """What a command in the sandbox can do all the same, in words."""
+        out: list[str] = []
+        if not self.namespaces:
+            out.append("services that listen on files (D-Bus, containers) can be reached")
+            out.append("rights and times of files elsewhere can be changed")
+        if self.interface < 3 and not self.namespaces:
+            out.append("files elsewhere can be cut short")
+        if self.interface < 6:
+            out.append("other programs of yours can be ended")
+        return out
+
+
+@cache
+def holds() -> Holds:
+    """What can be held here; looked at once."""
+    interface = kernel.interface()
+    if interface == 0:
+        return Holds(0, namespaces=False, calls=False)
+    return Holds(min(interface, kernel.NEWEST), _namespaces(), bool(kernel.program(os.uname().machine, None)))
+
+
+def _namespaces() -> bool:
+    """Whether this system gives us namespaces; a process of its own tries, since there is no way back."""
+    trial = [sys.executable, "-I", "-S", ENTERING, "0", kernel.TRY]
+    try:
+        done = subprocess.run(
+            trial, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def checked(settings: Settings) -> tuple[bool | None, str, str]:
+    """For `doctor`: whether the sandbox that is asked for can be held (None: none is asked for), what there is, and what is not held."""
+    able, wanted = holds(), settings.agent_sandbox != OFF
+    if able.interface == 0:
+        detail = "there is no Landlock: agent.sandbox cannot be used"
+        return (
+            False if wanted else None,
+            detail,
+            "Linux 5.13 and newer have it, where it is not switched off",
+        )
+    more = (", a filter of system calls" if able.calls else "") + (", namespaces" if able.namespaces else "")
+    detail = f"Landlock {able.interface}{more}"
+    if not wanted:
+        return None, detail, "agent.sandbox is off: approved commands may do all that you may"
+    return True, detail, f"not held: {', '.join(able.not_held)}" if able.not_held else ""
+
+
+# -- one sandbox -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """What commands in one folder may do."""
+
+    mode: str  # workspace, read-only
+    network: str  # allow, deny
+    root: Path
+    folders: tuple[Path, ...] = ()  # that may be written too
+    temporary: tuple[Path, ...] = ()
+    protected: tuple[Path, ...] = ()  # that cannot be read
+
+    @property
+    def told(self) -> str:
+        """What it holds, in a line for people."""
+        return _TOLD[self.mode, self.network]
+
+    @property
+    def short(self) -> str:
+        """The same for records."""
+        return f"{self.mode}{', no network' if self.network == 'deny' else ''}"
+
+    def writable(self) -> list[str]:
+        """The folders that may be written, none inside of another."""
+        if self.mode == "read-only":
+            return []
+        found = {str(path.resolve()) for path in (self.root, *self.folders, *self.temporary) if path.is_dir()}
+        return sorted(p for p in found if not any(p != o and Path(p).is_relative_to(o) for o in found))
+
+    def plan(self, environ: Mapping[str, str], able: Holds | None = None) -> dict[str, Json]:
+        """What the kernel gets, made anew for every command: files come and go."""
+        able = able or holds()
+        closed = [str(path) for path in _real(self.protected)]
+        rules: list[tuple[str, int]] = [("/", kernel.READ_DIR)]
+        rules += [(path, _READ) for path in around("/", [*closed, "/dev"])]
+        rules += [(path, _DEVICE) for path in _words("devices")]
+        writable = self.writable()
+        rules += [(path, _READ | _WRITE) for top in writable for path in around(top, closed)]
+        inside = [Path(path) for path in (*writable, str(self.root))]
+        hidden = [p for p in self._hidden(environ) if not any(i.is_relative_to(p) for i in inside)]
+        return {
+            "interface": able.interface,
+            "namespaces": able.namespaces,
+            "network": self.network,
+            "rules": rules,
+            "writable": writable,
+            "hidden": [str(path) for path in hidden],
+        }
+
+    def _hidden(self, environ: Mapping[str, str]) -> list[Path]:
+        """Places to cover: where services listen. (What is only protected is refused instead: that says why.)"""
+        named = [environ.get(name, "").removeprefix("unix:path=") for name in _words("leading")]
+        led = [p for p in (each.removeprefix("unix://").split(",")[0] for each in named) if p.startswith("/")]
+        return _real(Path(text).expanduser() for text in (*_words("services"), *led))
+
+
+def sandbox_for(settings: Settings, root: Path) -> Sandbox | None:
+    """The sandbox that the settings ask for; None where they ask for none. What cannot be held is refused."""
+    if settings.agent_sandbox == OFF:
+        return None
+    able = holds()
+    if able.interface == 0:
+        raise InvalidInput(
+            "this system cannot hold commands in a sandbox: it has no Landlock",
+            hint="set agent.sandbox to off; Linux 5.13 and newer have it, where it is not switched off",
+        )
+    if settings.agent_sandbox_network == "deny" and not able.network:
+        raise InvalidInput(
+            "the network cannot be denied to commands on this system",
+            hint="set agent.sandbox_network to allow",
+        )
+    return Sandbox(
+        settings.agent_sandbox,
+        settings.agent_sandbox_network,
+        root,
+        tuple(_named(settings.agent_sandbox_folders)),
+        tuple(_temporary()),
+        tuple(protected(settings)),
+    )
+
+
+def protected(settings: Settings) -> list[Path]:
+    """What commands in a sandbox cannot read: keys of the person, our own settings, store and snapshots."""
+    out = [Path(text).expanduser() for text in _words("protected")]
+    out += [default_store().parent, permissions_file().parent, config_file()]
+    store = settings.store
+    named = Path(store).expanduser() if store and "://" not in store else default_store()
+    out.append(named)
+    if (
+        named.parent.is_dir()
+    ):  # what lies beside it under the same name belongs to it: its journals, its copies
+        out += [path for path in named.parent.iterdir() if path.name.startswith(named.name)]
+    return out
+
+
+def sandboxed_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a command, without those that lead out of the sandbox."""
+    leading = _words("leading")
+    return {name: value for name, value in env.items() if name not in leading}
+
+
+def was_refused(sandbox: Sandbox, output: str) -> bool:
+    """True where a command that ended badly says that something was refused to it."""
+    words = _words("refused") + (_words("refused_network") if sandbox.network == "deny" else ())
+    told = output.casefold()
+    return any(word in told for word in words)
+
+
+def _named(text: str) -> list[Path]:
+    """The folders of a setting, with spaces between and quotes around names that hold some."""
+    try:
+        out = [Path(each).expanduser() for each in shlex.split(text)]
+    except ValueError as error:
+        raise InvalidInput(
+            f"setting agent.sandbox_folders: {error}", hint="put quotes around names with spaces"
+        ) from error
+    for path in out:
+        if not path.is_absolute() or not path.is_dir():
+            raise InvalidInput(
+                f"setting agent.sandbox_folders: {path} is not a folder",
+                hint="name folders that exist, with their whole paths",
+            )
+    return out
+
+
+def _temporary() -> list[Path]:
+    return [Path(path) for path in dict.fromkeys((*_words("temporary"), tempfile.gettempdir()))]
+
+
+def _real(paths: Iterable[Path]) -> list[Path]:
+    """Where they really are, without those that are not there."""
+    out: dict[Path, None] = {}
+    for path in paths:
+        try:
+            if path.exists():
+                out[path.resolve()] = None
+        except (OSError, RuntimeError):  # a loop of links leads nowhere
+            continue
+    return list(out)
+
+
+@cache
+def _words(name: str) -> tuple[str, ...]:
+    text = (files("backscroll.act") / "sandbox.toml").read_text(encoding="utf-8")
+    return tuple(cast("list[str]", tomllib.loads(text)[name]))
