@@ -43,7 +43,7 @@ SETTINGS = {
     "log_min_messages": "warning",
 }
 
-_supervisors: dict[Path, subprocess.Popen[bytes]] = {}
+_supervisors: dict[Path, int] = {}
 
 
 class ServerUnavailable(Exception):
@@ -80,27 +80,30 @@ def ensure_server(folder: Path, owner: int) -> str:
 
 def stop_server(folder: Path) -> None:
     """Stop the run's server if there is one, and wait until it and its folder are gone."""
+    ours = _supervisors.pop(folder, None)
     with contextlib.suppress(FileNotFoundError, ValueError, ProcessLookupError):
-        os.kill(int((folder / "supervisor.pid").read_text()), signal.SIGTERM)
+        os.kill(ours or int((folder / "supervisor.pid").read_text()), signal.SIGTERM)
         deadline = time.monotonic() + STOP_SECONDS
         while folder.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
     shutil.rmtree(folder, ignore_errors=True)
-    if supervisor := _supervisors.pop(folder, None):
-        supervisor.wait(STOP_SECONDS)
+    if ours:
+        os.waitpid(ours, 0)
 
 
 def _start_supervisor(folder: Path, owner: int) -> None:
-    with (folder / "log").open("wb") as log:
-        supervisor = subprocess.Popen(
-            [sys.executable, "-P", __file__, str(folder), str(owner)],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    (folder / "supervisor.pid").write_text(str(supervisor.pid))
+    """A bare number, no `Popen`: who starts the supervisor ends before it as a rule, and a `Popen` complains of that."""
+    supervisor = os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-P", __file__, str(folder), str(owner)],
+        os.environ,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(folder / "log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+    )
+    (folder / "supervisor.pid").write_text(str(supervisor))
     _supervisors[folder] = supervisor
 
 
@@ -116,6 +119,8 @@ def _log(folder: Path) -> str:
 
 def supervise(folder: Path, owner: int) -> None:
     """Run a server in `folder` until told to stop or until `owner` is gone; then remove the folder."""
+    os.setsid()
+    os.chdir(folder)
     signal.signal(signal.SIGTERM, _leave)
     signal.signal(signal.SIGHUP, _leave)
     try:

@@ -16,7 +16,7 @@ from tests import proof
 
 STORES = [
     pytest.param("sqlite_url", id="sqlite"),
-    pytest.param("database_url", id="postgres", marks=pytest.mark.postgres),
+    pytest.param("prepared_url", id="postgres", marks=pytest.mark.postgres),
 ]
 
 

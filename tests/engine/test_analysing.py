@@ -29,7 +29,7 @@ PLACES = ("Aldermoor", "Brackwater", "Coldharbour", "Dunmere", "Eastvale", "Fern
 @pytest.fixture(
     params=[
         pytest.param("sqlite_url", id="sqlite"),
-        pytest.param("database_url", id="postgres", marks=pytest.mark.postgres),
+        pytest.param("prepared_url", id="postgres", marks=pytest.mark.postgres),
     ]
 )
 def url(request: pytest.FixtureRequest) -> str:

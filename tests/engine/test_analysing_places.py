@@ -20,7 +20,7 @@ from tests.properties.memory import Clock, opened
 @pytest.fixture(
     params=[
         pytest.param("sqlite_url", id="sqlite"),
-        pytest.param("database_url", id="postgres", marks=pytest.mark.postgres),
+        pytest.param("prepared_url", id="postgres", marks=pytest.mark.postgres),
     ]
 )
 def thread(request: pytest.FixtureRequest) -> Iterator[Thread]:

@@ -18,7 +18,7 @@ from backscroll.vocab.part import Text, ToolCall, ToolResult
 
 STORES = [
     pytest.param("sqlite_url", id="sqlite"),
-    pytest.param("database_url", id="postgres", marks=pytest.mark.postgres),
+    pytest.param("prepared_url", id="postgres", marks=pytest.mark.postgres),
 ]
 
 

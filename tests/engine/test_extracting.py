@@ -46,7 +46,7 @@ SAID = "Ellie is a forest elf. She lives in Greenvale."
 @pytest.fixture(
     params=[
         pytest.param("sqlite_url", id="sqlite"),
-        pytest.param("database_url", id="postgres", marks=pytest.mark.postgres),
+        pytest.param("prepared_url", id="postgres", marks=pytest.mark.postgres),
     ]
 )
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:

@@ -37,7 +37,7 @@ ODD = (
 @pytest.fixture(
     params=[
         pytest.param("sqlite_url", id="sqlite"),
-        pytest.param("database_url", id="postgres", marks=pytest.mark.postgres),
+        pytest.param("prepared_url", id="postgres", marks=pytest.mark.postgres),
     ]
 )
 def engine(request: pytest.FixtureRequest) -> Iterator[backscroll.Engine]:

@@ -30,7 +30,7 @@ LONG = " ".join(f"Harbour {n} reports a tide of {n * 3} centimetres at noon." fo
 @pytest.fixture(
     params=[
         pytest.param("sqlite_url", id="sqlite"),
-        pytest.param("database_url", id="postgres", marks=pytest.mark.postgres),
+        pytest.param("prepared_url", id="postgres", marks=pytest.mark.postgres),
     ]
 )
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:

@@ -378,9 +378,9 @@ def test_the_index_of_a_thread_grows(engine: Engine) -> None:
     assert recall_pool.EXACT >= 1000
 
 
-def test_the_same_on_postgresql(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_on_postgresql(prepared_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a whole, through the index, across threads, with vectors."""
-    with backscroll.open(database_url, background=False) as engine:
+    with backscroll.open(prepared_url, background=False) as engine:
         thread = filled(engine)
         assert "8443" in told(thread.recall("Which port does the staging server use?", 300))[0]
         assert embed_pending(engine, thread.id) == thread.head
