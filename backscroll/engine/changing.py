@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from backscroll.config import default_store
 from backscroll.engine import changing_reading
-from backscroll.engine.changing_lock import held
+from backscroll.workspace.holding import held
 from backscroll.engine.changing_log import (
     LONGEST,
     Draft,

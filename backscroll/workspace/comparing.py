@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from backscroll.vocab.change import FileChange
 from backscroll.workspace.line_history import counted, hunks, split_lines
-from backscroll.workspace.snapshots import Entry
+from backscroll.workspace.snapshots import ERASED, Entry
 
 _LOOKED_AT = 8000  # bytes in which a zero byte means that it is no text, as in git
 _ALIKE = 0.5
@@ -212,7 +212,8 @@ def _modes(change: FileChange) -> list[str]:
 
 def unkept_line(change: FileChange) -> str:
     """What stands in a diff for a file whose content was not kept."""
-    return f"Content of {change.path} was not kept ({change.action})\n"
+    erased = any(name.startswith(ERASED) for name in (change.before, change.after))
+    return f"Content of {change.path} was {'erased' if erased else 'not kept'} ({change.action})\n"
 
 
 def _shown(data: bytes) -> list[str]:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,10 +19,14 @@ from backscroll.errors import StoreError
 from backscroll.vocab.change import FileChange
 from backscroll.vocab.part import Json
 from backscroll.workspace.comparing import Reader, compare_entries, cut_diff, unified, wanted_paths
+from backscroll.workspace.erasing import Erasure, Held, Tick
 from backscroll.workspace.keeper import Keeper
 from backscroll.workspace.looking import Hasher
-from backscroll.workspace.shadow_objects import clear_stale, write_whole
+from backscroll.workspace.shadow_objects import TEMPORARY, clear_stale, write_whole
 from backscroll.workspace.snapshots import Entry
+
+_INSTEAD = b"instead: "  # what stands before the name of the snapshot that was written anew
+_FOLLOWED = 1000  # times that one snapshot may have been written anew
 
 
 @dataclass(slots=True)
@@ -77,7 +81,8 @@ class Hashed(Keeper[HashedContents]):
         return HashedContents(place)
 
     def _write(self, entries: dict[str, Entry]) -> str:
-        document = _written(entries)
+        listed = _listed(entries)
+        document = _document(listed, self._kept.seal(listed).hex())
         name = hashlib.sha256(document).hexdigest()
         if not self._there(name):
             write_whole(self._manifest(name), zlib.compress(document))
@@ -126,9 +131,15 @@ class Hashed(Keeper[HashedContents]):
         return cut_diff("".join(pieces), longest)
 
     def _load(self, snapshot: str) -> dict[str, Entry]:
-        try:
-            document = zlib.decompress(self._manifest(snapshot).read_bytes())
-        except (OSError, zlib.error):
+        for _ in range(_FOLLOWED):
+            try:
+                document = zlib.decompress(self._manifest(snapshot).read_bytes())
+            except (OSError, zlib.error):
+                document = b""
+            if not document.startswith(_INSTEAD):
+                break
+            snapshot = document.removeprefix(_INSTEAD).decode("ascii", "replace")
+        else:
             document = b""
         if hashlib.sha256(document).hexdigest() != snapshot:
             raise StoreError(
@@ -137,7 +148,69 @@ class Hashed(Keeper[HashedContents]):
                 said=snapshot,
             )
         listed: Json = json.loads(document)
-        return {path: Entry(*facts) for path, *facts in listed}
+        files: Json = listed if document.startswith(b"[") else listed["files"]  # the first ones had no seal
+        return {path: Entry(*facts) for path, *facts in files}
+
+    def _everything(self) -> Iterator[tuple[str, dict[str, Entry]]]:
+        """Every snapshot that is written out; those that only lead to another, and damaged ones, are passed over."""
+        folder = self._contents.folder / "snapshots"
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            try:
+                document = zlib.decompress(path.read_bytes())
+            except (OSError, zlib.error):
+                continue
+            if hashlib.sha256(document).hexdigest() == path.name:
+                yield path.name, self._load(path.name)
+
+    def _held(self, paths: frozenset[str], names: frozenset[str]) -> Held:
+        everything = list(self._everything())
+        found = {
+            e.hash for _, files in everything for p, e in files.items() if p in paths and e.kept and e.size
+        }
+        found |= names
+        marks = {
+            e.hash
+            for _, files in everything
+            for p, e in files.items()
+            if p in paths and not e.kept and e.why != "erased"
+        }
+        shared: set[str] = set()
+        snapshots = 0
+        for _, files in everything:
+            held = [
+                p
+                for p, e in files.items()
+                if (e.kept and e.hash in found) or (p in paths and e.hash in marks)
+            ]
+            snapshots += bool(held)
+            shared.update(held)
+        return Held(frozenset(found), len(found | marks), snapshots, tuple(sorted(shared - paths)))
+
+    def _rewrite(self, erasure: Erasure, tick: Tick) -> int:
+        count = 0
+        for name, files in self._everything():
+            if not any(erasure.takes(path, entry) for path, entry in files.items()):
+                continue
+            cleaned = {
+                path: erasure.entry(entry.kind, entry.hash) if erasure.takes(path, entry) else entry
+                for path, entry in files.items()
+            }
+            document = _document(_listed(cleaned), "")
+            made = hashlib.sha256(document).hexdigest()
+            tick("snapshot")
+            write_whole(self._manifest(made), zlib.compress(document))
+            tick("reference")
+            write_whole(self._manifest(name), zlib.compress(_INSTEAD + made.encode()))
+            count += 1
+        return count
+
+    def _sweep(self, erasure: Erasure, tick: Tick) -> None:
+        for name in sorted(erasure.names):
+            tick("content")
+            self._contents.place(name).unlink(missing_ok=True)
+        for left in sorted(self._contents.folder.rglob(f"{TEMPORARY}*")):
+            tick("half written")
+            left.unlink(missing_ok=True)
 
     def _drop_damaged(self, name: str) -> None:
         if name:
@@ -148,8 +221,12 @@ class Hashed(Keeper[HashedContents]):
         clear_stale(self._contents.folder)
 
 
-def _written(entries: Mapping[str, Entry]) -> bytes:
+def _listed(entries: Mapping[str, Entry]) -> bytes:
     listed = [
         [path, entry.hash, entry.kind, entry.size, entry.why] for path, entry in sorted(entries.items())
     ]
     return json.dumps(listed, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+
+
+def _document(listed: bytes, seal: str) -> bytes:
+    return b'{"seal":"%s","files":%s}' % (seal.encode("ascii"), listed)

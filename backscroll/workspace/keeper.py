@@ -9,14 +9,27 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from backscroll.errors import NotFound, StoreError
 from backscroll.vocab.change import FileChange
+from backscroll.workspace.erasing import (
+    Erasure,
+    Held,
+    Spared,
+    Tick,
+    begin,
+    read_spared,
+    silent,
+    unfinished,
+    write_spared,
+)
+from backscroll.workspace.inside import opened_root, status
 from backscroll.workspace.kept_home import KeptHome
-from backscroll.workspace.looking import Contents, Looker
+from backscroll.workspace.looking import Contents, Looker, unchanged
 from backscroll.workspace.snapshots import Entry
 
 _REMEMBERED = 8  # snapshots whose lists of files stay in memory
@@ -45,6 +58,7 @@ class Keeper(ABC, Generic[C]):
         self._kept = kept
         self._make_looker = make_looker
         self._open()
+        self._finish_erasing()
 
     def _open(self) -> None:
         place = self._kept.place
@@ -53,6 +67,7 @@ class Keeper(ABC, Generic[C]):
         self._contents = self._contents_in(place)
         self._looker = self._make_looker(self._contents, self._kept.salt)
         self._kept.recall(self._looker)
+        self._looker.spared = read_spared(self._kept.spared)
         self._last: tuple[dict[str, Entry], str] | None = None
         self._checked = False
         self._lists: dict[str, dict[str, Entry]] = {}
@@ -86,6 +101,18 @@ class Keeper(ABC, Generic[C]):
     @abstractmethod
     def _drop_damaged(self, name: str) -> None:
         """Remove what cannot be read: this content, and whatever else is found damaged on the way."""
+
+    @abstractmethod
+    def _held(self, paths: frozenset[str], names: frozenset[str]) -> Held:
+        """What all snapshots hold of some files, and of contents named by their hashes."""
+
+    @abstractmethod
+    def _rewrite(self, erasure: Erasure, tick: Tick) -> int:
+        """Write every snapshot anew that names what is erased; gives how many there were."""
+
+    @abstractmethod
+    def _sweep(self, erasure: Erasure, tick: Tick) -> None:
+        """Drop the contents themselves, wherever they lie."""
 
     @abstractmethod
     def has(self, snapshot: str) -> bool:
@@ -122,10 +149,19 @@ class Keeper(ABC, Generic[C]):
 
     def take(self) -> str:
         """A snapshot of the folder as it is now; gives its name. The same content has the same name."""
+        while True:
+            self._finish_erasing()
+            with self._kept.held(shared=True):
+                if not self._kept.journal.exists():
+                    return self._take()
+
+    def _take(self) -> str:
         if not self._kept.begun:
             self._kept.notes.append(
                 "the snapshots of this folder were deleted and are begun anew; earlier ones are lost"
             )
+            self._open()
+        elif not self._kept.current:  # somebody erased something
             self._open()
         try:
             if not self._checked:
@@ -200,6 +236,13 @@ class Keeper(ABC, Generic[C]):
     def read(self, snapshot: str, path: str) -> bytes | None:
         """The content of a file in a snapshot; None where there is no such file, or its content was not kept."""
         entry = self.entries(snapshot).get(path)
+        if entry is None or not entry.kept:
+            return None
+        data = self._contents.read(entry.hash)
+        if data is not None:
+            return data
+        self._mend(entry.hash)
+        entry = self.entries(snapshot).get(path)
         return None if entry is None or not entry.kept else self._content(entry, path)
 
     def _content(self, entry: Entry, path: str) -> bytes:
@@ -230,6 +273,64 @@ class Keeper(ABC, Generic[C]):
         self._lists.clear()
         self._last = None
         self.take()
+
+    # -- letting go ------------------------------------------------------------------------------------------
+
+    def held(self, paths: Collection[str], names: Collection[str] = ()) -> Held:
+        """What all snapshots hold of some files, and of contents named by their hashes."""
+        nothing = self.name(b"")  # tells nothing, and many files have it
+        wanted = frozenset(n for n in names if self.named.fullmatch(n) and n != nothing)
+        found = self._held(frozenset(paths), wanted)
+        now = {
+            p for p, entry in self.now().items() if p in paths or (entry.kept and entry.hash in found.names)
+        }
+        return replace(found, present=tuple(sorted(now)))
+
+    def erase(self, names: Collection[str], paths: Collection[str] = (), tick: Tick = silent) -> int:
+        """Erase contents by their hashes from all snapshots, and the marks of files that were never kept; gives how many changed.
+
+        A file of the folder that has such a content now is not kept until somebody changes it. Everything else stays.
+        """
+        with self._kept.held():
+            tick("journal")
+            erasure = begin(self._kept.journal, names, paths)
+            return self._erase(erasure, tick)
+
+    def _finish_erasing(self) -> None:
+        if self._kept.journal.exists():
+            with self._kept.held():
+                erasure = unfinished(self._kept.journal)
+                if erasure is not None:
+                    self._erase(erasure, silent)
+
+    def _erase(self, erasure: Erasure, tick: Tick) -> int:
+        spared = self._spared(erasure)
+        tick("spared")
+        write_spared(self._kept.spared, spared)
+        tick("identity")
+        self._kept.renew()
+        count = self._rewrite(erasure, tick)
+        tick("damaged")
+        self._kept.drop_damaged()
+        self._sweep(erasure, tick)
+        tick("done")
+        self._kept.journal.unlink(missing_ok=True)
+        self._open()
+        return count
+
+    def _spared(self, erasure: Erasure) -> Spared:
+        """What of the folder is not kept from now on, with what was spared before."""
+        with opened_root(self.root) as root_fd:
+            out: Spared = {}
+            for path, entry in self.now().items():
+                found = status(root_fd, path)
+                if found is None:
+                    continue
+                if entry.why == "erased":
+                    out[path] = (unchanged(found), entry.hash)
+                elif erasure.takes(path, entry):
+                    out[path] = (unchanged(found), erasure.mark(entry.hash))
+        return out
 
     def forget(self) -> None:
         """Drop every snapshot of this folder; the next one begins anew."""

@@ -8,21 +8,25 @@ without it everything is read again. Before: `workspace/looking`. After: `worksp
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
 import secrets
 import shutil
 import time
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from backscroll.errors import StoreError
 from backscroll.vocab.part import Json
+from backscroll.workspace.holding import held
 from backscroll.workspace.looking import Looker, Seen
 from backscroll.workspace.shadow_objects import write_whole
 from backscroll.workspace.snapshots import Entry
 
 _VERSION = 1
+_PATIENCE = 60.0  # seconds that one waits for somebody who erases something
 
 
 def home_of(root: Path, home: Path) -> Path:
@@ -51,6 +55,42 @@ class KeptHome:
     def begun(self) -> bool:
         """True where what was opened is still there."""
         return (self.place / "identity").exists()
+
+    @property
+    def current(self) -> bool:
+        """True where nobody has erased anything since it was opened: what is remembered of contents still holds."""
+        try:
+            return (self.place / "identity").read_bytes().hex() == self.identity
+        except OSError:
+            return False
+
+    @property
+    def journal(self) -> Path:
+        """Where an erasure is written down until it is done."""
+        return self.folder / f"{self.kind}.erasing.json"
+
+    @property
+    def spared(self) -> Path:
+        """The list of files that are not kept until somebody changes them."""
+        return self.folder / f"{self.kind}.spared.json"
+
+    def held(self, *, shared: bool = False) -> AbstractContextManager[None]:
+        """Hold these snapshots: together with others who add to them, or alone to take something out."""
+        return held(self.folder.parent / "locks" / f"{self.folder.name}.kept", _PATIENCE, shared=shared)
+
+    def seal(self, content: bytes) -> bytes:
+        """What makes the name of a snapshot impossible to guess back once the identity has changed."""
+        return hmac.digest(bytes.fromhex(self.identity), content, "sha256")
+
+    def renew(self) -> None:
+        """Another identity: whatever anybody remembers of these contents no longer counts, and is not written down any more."""
+        write_whole(self.place / "identity", secrets.token_bytes(32))
+        self._memory.unlink(missing_ok=True)
+
+    def drop_damaged(self) -> None:
+        """What was put aside as damaged goes for good: nobody can read it, and anything may be in it."""
+        for aside in sorted(self.folder.glob("*.damaged-*")):
+            shutil.rmtree(aside) if aside.is_dir() else aside.unlink(missing_ok=True)
 
     def open(self) -> None:
         """Make what is missing; a folder that was there and is damaged is put aside and begun anew, and a note says so."""

@@ -95,6 +95,10 @@ class Looker:
     largest: int
     forced: Callable[[], Iterable[str]] = no_paths  # what git tracks although it is ignored
     memory: dict[str, tuple[Seen, Entry]] = field(default_factory=dict[str, tuple[Seen, Entry]])
+    #: Files whose content was erased and is not kept again until somebody changes them: what is compared, and the mark.
+    spared: dict[str, tuple[tuple[int, int, int], str]] = field(
+        default_factory=dict[str, tuple[tuple[int, int, int], str]]
+    )
     fresh: int = 0  # entries of the memory that are new since somebody looked at this number
     _keep: bool = True
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
@@ -243,6 +247,9 @@ class Looker:
         memory: dict[str, tuple[Seen, Entry]],
     ) -> Entry | None:
         seen = _seen(found)
+        spared = self.spared.get(path)
+        if spared is not None and spared[0] == unchanged(found):
+            return Entry(spared[1], "link" if stat.S_ISLNK(found.st_mode) else _kind(found), 0, "erased")
         known = self.memory.get(path)
         if known is not None and known[0] == seen:
             memory[path] = known
@@ -363,6 +370,11 @@ def _kind(found: os.stat_result) -> Kind:
 
 def _seen(found: os.stat_result) -> Seen:
     return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_mode)
+
+
+def unchanged(found: os.stat_result) -> tuple[int, int, int]:
+    """What stays the same as long as nobody writes a file, whatever becomes of its rights."""
+    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 def _digest(*pieces: bytes) -> str:

@@ -152,6 +152,7 @@ def _step(path: str, now: Entry | None, then: Entry | None) -> tuple[RestoreStep
 _WHY = {
     "large": "its content was too large to keep",
     "secret": "its content is secret and was not kept",
+    "erased": "its content was erased",
     "unreadable": "its content could not be read",
 }
 

@@ -9,6 +9,7 @@ filters. Before: `workspace/keeper`, `workspace/shadow_objects`. After: `engine/
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import secrets
 import shutil
@@ -21,13 +22,16 @@ from typing import TypeVar
 from backscroll.errors import StoreError
 from backscroll.vocab.change import FileChange
 from backscroll.workspace.comparing import cut_diff, merge_unkept, unkept_line, wanted_paths
+from backscroll.workspace.erasing import Erasure, Held, Tick
 from backscroll.workspace.git import GitFailed, git_version, read_git, run_git
 from backscroll.workspace.keeper import Keeper
+from backscroll.workspace.shadow_erasing import Trees, rewrite, sweep
 from backscroll.workspace.shadow_objects import Objects, clear_stale, mode_of, write_whole
 from backscroll.workspace.shadow_reading import parse_changes, parse_pointer, parse_tree, pointer
 from backscroll.workspace.snapshots import Entry
 
 _DIFF = ("diff-tree", "-r", "-M", "-l1000", "--no-color", "--no-ext-diff", "--no-textconv")
+_EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"  # the content of nothing: it tells nothing, and many files have it
 T = TypeVar("T")
 
 
@@ -54,8 +58,11 @@ class Shadow(Keeper[Objects]):
             for path, entry in entries.items()
             if not entry.kept
         }
+        files, beside = put.put_tree(kept), put.put_tree(unkept)
+        # The seal is a reference to nothing, of the sort that git uses for submodules: it only makes the name what it is.
+        seal = self._kept.seal(f"{files} {beside}".encode()).hex()[:40]
         name = put.put_tree(
-            {"files": (b"40000", put.put_tree(kept)), "unkept": (b"40000", put.put_tree(unkept))}
+            {"files": (b"40000", files), "seal": (b"160000", seal), "unkept": (b"40000", beside)}
         )
         if not self._there(name):
             write_whole(self._reference(name), f"{name}\n".encode())
@@ -91,7 +98,7 @@ class Shadow(Keeper[Objects]):
 
     def _compare(self, before: str, after: str) -> list[FileChange]:
         out = self._git(
-            *_DIFF, "-z", "--raw", "--numstat", "--no-abbrev", f"{before}:files", f"{after}:files"
+            *_DIFF, "-z", "--raw", "--numstat", "--no-abbrev", f"{_ref(before)}:files", f"{_ref(after)}:files"
         )
         return merge_unkept(parse_changes(out), self._unkept(before), self._unkept(after))
 
@@ -113,8 +120,8 @@ class Shadow(Keeper[Objects]):
                     "-p",
                     "--src-prefix=a/",
                     "--dst-prefix=b/",
-                    f"{before}:files",
-                    f"{after}:files",
+                    f"{_ref(before)}:files",
+                    f"{_ref(after)}:files",
                     *named,
                 ],
                 git_dir=self._contents.folder,
@@ -127,11 +134,11 @@ class Shadow(Keeper[Objects]):
         return self._mending(lambda: self._entries(snapshot))
 
     def _entries(self, snapshot: str) -> dict[str, Entry]:
-        kept = parse_tree(self._git("ls-tree", "-r", "-z", "-l", f"{snapshot}:files"))
+        kept = parse_tree(self._git("ls-tree", "-r", "-z", "-l", f"{_ref(snapshot)}:files"))
         return dict(sorted((kept | self._unkept(snapshot)).items()))
 
     def _unkept(self, snapshot: str) -> dict[str, Entry]:
-        listed = parse_tree(self._git("ls-tree", "-r", "-z", f"{snapshot}:unkept"))
+        listed = parse_tree(self._git("ls-tree", "-r", "-z", f"{_ref(snapshot)}:unkept"))
         found: dict[str, Entry] = {}
         for path, entry in listed.items():
             data = self._contents.read(entry.hash)
@@ -147,7 +154,7 @@ class Shadow(Keeper[Objects]):
         if self._reference(snapshot).exists():
             return True
         ran = run_git(
-            ["rev-parse", "--verify", "--quiet", f"refs/snapshots/{snapshot}"],
+            ["rev-parse", "--verify", "--quiet", _ref(snapshot)],
             cwd=self._contents.folder,
             git_dir=self._contents.folder,
             check=False,
@@ -160,6 +167,35 @@ class Shadow(Keeper[Objects]):
         self._git("pack-refs", "--all")
         self._git("repack", "-a", "-d", "-q", "--keep-unreachable")
         self._contents.written.clear()
+
+    def _held(self, paths: frozenset[str], names: frozenset[str]) -> Held:
+        trees = Trees(self._contents)
+        trees.load()
+        parts = {name: trees.parts(tree) for name, tree in trees.snapshots().items()}
+        found = {trees.at(files, path) for files, _ in parts.values() for path in paths} - {"", _EMPTY}
+        found |= names
+        marked = {
+            name: {m for p in paths if (m := trees.at(beside, p))} for name, (_, beside) in parts.items()
+        }
+        marks = {m for some in marked.values() for m in some if not self._is_erased(m)}
+        shared: set[str] = set()
+        snapshots = 0
+        for name, (files, _) in parts.items():
+            held = trees.holding(files, found)
+            snapshots += bool(held or marked[name] & marks)
+            shared.update(os.fsdecode(path) for _, path, _ in held)
+        return Held(frozenset(found), len(found | marks), snapshots, tuple(sorted(shared - paths)))
+
+    def _is_erased(self, mark: str) -> bool:
+        return (self._contents.read(mark) or b"").startswith(b"content not kept: erased\n")
+
+    def _rewrite(self, erasure: Erasure, tick: Tick) -> int:
+        trees = Trees(self._contents)
+        trees.load()
+        return rewrite(trees, erasure, tick)
+
+    def _sweep(self, erasure: Erasure, tick: Tick) -> None:
+        sweep(self._contents, erasure, tick)
 
     def _git(self, *arguments: str) -> bytes:
         return run_git(arguments, cwd=self._contents.folder, git_dir=self._contents.folder).out
@@ -184,6 +220,11 @@ class Shadow(Keeper[Objects]):
         for file in sorted((self._contents.folder / "objects").glob("[0-9a-f][0-9a-f]/*")):
             if not _sound(file):
                 self._contents.drop_damaged(f"{file.parent.name}{file.name}")
+
+
+def _ref(snapshot: str) -> str:
+    """The reference of a snapshot: it leads to its tree, also where that had to be written anew."""
+    return f"refs/snapshots/{snapshot}"
 
 
 def _sound(file: Path) -> bool:

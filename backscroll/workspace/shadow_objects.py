@@ -59,10 +59,11 @@ class Objects:
         for folder in sorted(folders, key=lambda one: one.count("/") + bool(one), reverse=True):
             if folder:
                 above, _, last = folder.rpartition("/")
-                folders[above][os.fsencode(last)] = (b"40000", self._put_folder(folders[folder]))
-        return self._put_folder(folders[""])
+                folders[above][os.fsencode(last)] = (b"40000", self.put_folder(folders[folder]))
+        return self.put_folder(folders[""])
 
-    def _put_folder(self, entries: Mapping[bytes, tuple[bytes, str]]) -> str:
+    def put_folder(self, entries: Mapping[bytes, tuple[bytes, str]]) -> str:
+        """Keep one folder; gives its hash."""
         # Git sorts a folder as if its name ended with a slash.
         ordered = sorted(entries.items(), key=lambda one: one[0] + (b"/" if one[1][0] == b"40000" else b""))
         return self._put(

@@ -13,7 +13,12 @@ from backscroll.vocab.change import FileChange
 from backscroll.workspace.shadow_objects import KINDS
 from backscroll.workspace.snapshots import Entry, Why
 
-_WHYS: dict[str, Why] = {"large": "large", "secret": "secret", "unreadable": "unreadable"}
+_WHYS: dict[str, Why] = {
+    "large": "large",
+    "secret": "secret",
+    "unreadable": "unreadable",
+    "erased": "erased",
+}
 
 
 def pointer(entry: Entry) -> bytes:

@@ -7,17 +7,22 @@ theirs) and `hashed` (no git on this machine: contents by their hash). Refuses: 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from backscroll.vocab.change import FileChange
+
+if TYPE_CHECKING:
+    from backscroll.workspace.erasing import Held
 
 #: What a path is: a plain file, one that may be run, a symbolic link (its content is where it points).
 Kind: TypeAlias = Literal["file", "exec", "link"]
 #: Why the content of a file was not kept.
-Why: TypeAlias = Literal["", "large", "secret", "unreadable"]
+Why: TypeAlias = Literal["", "large", "secret", "unreadable", "erased"]
+#: How the hash of an erased content begins: the rest is a mark that tells nothing.
+ERASED = "erased:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,14 @@ class Snapshots(Protocol):
 
     def tidy(self) -> None:
         """Make what is kept smaller; drops nothing. Worth it now and then, never needed."""
+        ...
+
+    def held(self, paths: Collection[str], names: Collection[str] = ()) -> Held:
+        """What all snapshots hold of some files, and of contents named by their hashes."""
+        ...
+
+    def erase(self, names: Collection[str], paths: Collection[str] = ()) -> int:
+        """Erase contents by their hashes from all snapshots, and the marks of files that were never kept; gives how many changed."""
         ...
 
     def forget(self) -> None:

@@ -1,7 +1,8 @@
-"""One at a time: whoever looks at a folder, records what changed in it or brings it back holds its lock.
+"""One at a time: whoever looks at a folder, records what changed in it, brings it back or erases something of it holds its lock.
 
 The lock is the operating system's, on a file beside the snapshots: it goes with the process that held it, however that ended,
-so an unfinished rewind is never taken for one that is still going on. Before: nothing. After: `engine/changing`.
+so unfinished work is never taken for work that is still going on. Refuses: knowing what it is held for. Before: nothing. After:
+`workspace/keeper`, `engine/changing`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ _EVERY = 0.02
 
 
 @contextmanager
-def held(path: Path, patience: float) -> Generator[None]:
-    """Hold a lock, or wait for it; a clear error where somebody else has it for too long."""
+def held(path: Path, patience: float, *, shared: bool = False) -> Generator[None]:
+    """Hold a lock, or wait for it; a clear error where somebody else has it for too long.
+
+    `shared`: others may hold it in the same way at the same time, but nobody alone.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
@@ -31,7 +35,7 @@ def held(path: Path, patience: float) -> Generator[None]:
         ) from error
     try:
         until = time.monotonic() + patience
-        while not _taken(descriptor):
+        while not _taken(descriptor, shared=shared):
             if time.monotonic() > until:
                 raise Conflict(
                     "another program is at work on the snapshots of this folder",
@@ -46,7 +50,7 @@ def held(path: Path, patience: float) -> Generator[None]:
 if sys.platform == "win32":
     import msvcrt
 
-    def _taken(descriptor: int) -> bool:
+    def _taken(descriptor: int, *, shared: bool) -> bool:  # noqa: ARG001 - there is only one kind there
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -55,9 +59,9 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _taken(descriptor: int) -> bool:
+    def _taken(descriptor: int, *, shared: bool) -> bool:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True

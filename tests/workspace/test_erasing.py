@@ -1,0 +1,287 @@
+"""Erasing a file from the snapshots: nothing of it is left in any file of the keeper, and everything else comes back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from backscroll.workspace.keeping import snapshots_for
+from backscroll.workspace.restoring import execute, plan_restore
+from backscroll.workspace.snapshots import Snapshots
+
+Open = Callable[[], Snapshots]
+SECRET = b"hunter2-" + bytes(range(33, 127))
+KINDS = pytest.mark.parametrize("with_git", [True, False], ids=["git", "hashes"])
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(params=["git", "hashes"])
+def keeping(request: pytest.FixtureRequest, root: Path, tmp_path: Path) -> Open:
+    return lambda: snapshots_for(root, tmp_path / "kept", git=request.param == "git", largest=10_000)
+
+
+def write(root: Path, path: str, content: bytes | str) -> Path:
+    place = root / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(content.encode() if isinstance(content, str) else content)
+    return place
+
+
+def _pieces(file: Path) -> Iterator[bytes]:
+    """The bytes of a file, as they are and with every compressed stream in it unpacked."""
+    data = file.read_bytes()
+    yield data
+    starts = [n for n in range(len(data)) if data[n] == 0x78] if file.suffix == ".pack" else [0]
+    for start in starts:
+        try:
+            yield zlib.decompressobj().decompress(data[start:])
+        except zlib.error:
+            continue
+
+
+def found_in(home: Path, *needles: bytes) -> list[str]:
+    """The files of a keeper in which any of these bytes stand, plain or compressed."""
+    return [
+        str(file.relative_to(home))
+        for file in sorted(home.rglob("*"))
+        if file.is_file() and any(needle in piece for piece in _pieces(file) for needle in needles)
+    ]
+
+
+def names_of(keeper: Snapshots, *contents: bytes) -> list[bytes]:
+    """Hashes of contents as they may stand in a file: in letters, or as bytes."""
+    names = [keeper.name(content) for content in contents]
+    return [*(name.encode() for name in names), *(bytes.fromhex(name) for name in names)]
+
+
+def story(keeper: Snapshots, root: Path) -> list[str]:
+    """Some snapshots of a folder in which a password comes, is copied, changes and goes."""
+    taken: list[str] = []
+    write(root, "a.py", "one\n")
+    write(root, "empty", "")
+    write(root, "deep/er/conf.py", "user = 'ann'\n")
+    taken.append(keeper.take())
+    write(root, "deep/er/conf.py", b"password = " + SECRET)
+    write(root, "alone/only.txt", b"password = " + SECRET)
+    taken.append(keeper.take())
+    write(root, "deep/er/conf.py", b"password = 2" + SECRET)
+    write(root, "a.py", "one\ntwo\n")
+    taken.append(keeper.take())
+    write(root, "deep/er/conf.py", "")
+    (root / "alone/only.txt").unlink()
+    write(root, "中文.md", "# 字\n")
+    taken.append(keeper.take())
+    return taken
+
+
+def test_nothing_is_left_and_the_rest_comes_back(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """Loose or packed, by content and by hash; every other file of every snapshot is there to the byte."""
+    keeper = keeping()
+    taken = story(keeper, root)
+    keeper.tidy()
+    write(root, "a.py", "three\n")
+    taken.append(keeper.take())
+    rest = {
+        (name, path): keeper.read(name, path)
+        for name in taken
+        for path in keeper.files(name)
+        if path not in {"deep/er/conf.py", "alone/only.txt"}
+    }
+    hashes = names_of(keeper, b"password = " + SECRET, b"password = 2" + SECRET, b"user = 'ann'\n")
+    home = tmp_path / "kept"
+    assert found_in(home, SECRET)
+    held = keeper.held(["deep/er/conf.py"])
+    assert (held.versions, held.snapshots, held.shared, held.present) == (
+        3,
+        3,
+        ("alone/only.txt",),
+        ("deep/er/conf.py",),
+    )
+    assert keeper.erase(held.names, ["deep/er/conf.py"]) == 3
+    assert not found_in(home, SECRET, b"user = 'ann'", *hashes)
+    for reader in (keeper, keeping()):
+        assert {at: reader.read(*at) for at in rest} == rest
+        assert [reader.read(name, "deep/er/conf.py") for name in taken] == [None, None, None, b"", b""]
+        assert reader.entries(taken[1])["alone/only.txt"].why == "erased"
+        assert reader.held(["deep/er/conf.py"]).versions == 0
+        told = [(c.action, c.path, c.kept) for c in reader.compare(taken[1], taken[2])]
+        assert told == [("changed", "a.py", True), ("changed", "deep/er/conf.py", False)]
+        assert "deep/er/conf.py was erased" in reader.diff(taken[1], taken[2])
+    if keeper.keeper == "git":
+        checked = subprocess.run(
+            ["git", "fsck", "--full", "--strict", "--connectivity-only"],
+            cwd=next(home.glob("*/git")),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert checked.returncode == 0, checked.stderr
+
+
+def test_going_back_names_what_is_erased_and_restores_the_rest(
+    keeping: Open, root: Path, tmp_path: Path
+) -> None:
+    """A plan says why a file stays as it is, and the others come back."""
+    keeper = keeping()
+    taken = story(keeper, root)
+    keeper.erase(keeper.held(["deep/er/conf.py"]).names)
+    plan = plan_restore(keeper, taken[1])
+    assert {left.path: left.why for left in plan.impossible} == {
+        "deep/er/conf.py": "its content was erased",
+        "alone/only.txt": "its content was erased",
+    }
+    execute(plan, tmp_path / "journal")
+    assert (root / "a.py").read_text() == "one\n"
+    assert (root / "deep/er/conf.py").read_bytes() == b""
+    assert not (root / "中文.md").exists()
+
+
+def test_a_file_that_is_still_there_is_kept_again_only_when_it_changes(
+    keeping: Open, root: Path, tmp_path: Path
+) -> None:
+    """The next look does not bring the password back, sees no change where there is none, and later edits are kept."""
+    keeper = keeping()
+    place = write(root, "conf.py", SECRET)
+    write(root, "b.py", "b\n")
+    first = keeper.take()
+    keeper.erase(keeper.held(["conf.py"]).names, ["conf.py"])
+    second = keeping().take()
+    assert keeper.take() == second != first
+    assert keeper.compare(first, second) == []
+    place.chmod(0o600)
+    assert keeper.compare(first, keeper.take()) == []
+    assert not found_in(tmp_path / "kept", SECRET)
+    write(root, "conf.py", "clean\n")
+    third = keeper.take()
+    assert keeper.read(third, "conf.py") == b"clean\n"
+    write(root, "conf.py", SECRET)
+    fourth = keeper.take()
+    assert keeper.read(fourth, "conf.py") == SECRET
+    assert keeper.read(first, "conf.py") is None
+    assert fourth != first
+
+
+def test_another_keeper_that_was_open_all_the_while(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """It remembers the erased content and must not build a snapshot on it."""
+    keeper, other = keeping(), keeping()
+    taken = story(keeper, root)
+    assert other.take() == taken[-1]
+    assert other.read(taken[1], "deep/er/conf.py") == b"password = " + SECRET
+    write(root, "again.txt", SECRET)
+    other.take()
+    keeper.erase({*keeper.held(["deep/er/conf.py"]).names, keeper.name(SECRET)})
+    assert other.read(taken[1], "deep/er/conf.py") is None
+    assert other.read(taken[1], "a.py") == b"one\n"
+    write(root, "a.py", "four\n")
+    last = other.take()
+    assert keeper.read(last, "a.py") == b"four\n"
+    assert keeper.read(last, "again.txt") is None
+    assert not found_in(tmp_path / "kept", SECRET)
+
+
+def test_what_was_only_hashed_goes_too(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """The hash of a large file could tell whether somebody had a certain one."""
+    keeper = keeping()
+    large = SECRET * 200
+    write(root, "big.bin", large)
+    write(root, "other.bin", large + b"2")
+    first = keeper.take()
+    hashes = names_of(keeper, large)
+    assert found_in(tmp_path / "kept", *hashes)
+    held = keeper.held(["big.bin"])
+    assert (held.versions, held.names) == (1, frozenset())
+    keeper.erase(held.names, ["big.bin"])
+    assert not found_in(tmp_path / "kept", *hashes)
+    assert keeper.entries(first)["big.bin"].why == "erased"
+    assert keeper.entries(first)["other.bin"].why == "large"
+    assert keeper.compare(first, keeper.take()) == []
+
+
+def test_twice_in_a_row(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """A snapshot that was written anew can be written anew again."""
+    keeper = keeping()
+    taken = story(keeper, root)
+    keeper.erase(keeper.held(["deep/er/conf.py"]).names)
+    held = keeper.held(["a.py"])
+    keeper.erase(held.names, ["a.py"])
+    assert [keeper.entries(name)["a.py"].why for name in taken] == ["erased"] * 4
+    assert keeper.entries(taken[1])["deep/er/conf.py"].why == "erased"
+    assert keeper.read(taken[3], "中文.md") == "# 字\n".encode()
+    assert not found_in(tmp_path / "kept", SECRET, b"one\ntwo")
+
+
+def test_what_was_put_aside_as_damaged_goes_too(root: Path, tmp_path: Path) -> None:
+    """Nobody can read it, and the password may be in it."""
+    keeper = snapshots_for(root, tmp_path / "kept", git=True)
+    write(root, "conf.py", SECRET)
+    keeper.take()
+    (next((tmp_path / "kept").glob("*/git")) / "HEAD").unlink()
+    keeper = snapshots_for(root, tmp_path / "kept", git=True)
+    keeper.take()
+    keeper.erase(keeper.held(["conf.py"]).names)
+    assert not found_in(tmp_path / "kept", SECRET)
+
+
+KILLED = """
+import os, sys
+from backscroll.workspace.keeping import snapshots_for
+root, home, with_git, at = sys.argv[1:]
+left = int(at)
+def tick(_):
+    global left
+    if left == 0:
+        os._exit(9)
+    left -= 1
+keeper = snapshots_for(root, home, git=with_git == "True", largest=10_000)
+keeper.erase(keeper.held(["deep/er/conf.py"]).names, ["deep/er/conf.py"], tick)
+"""
+
+
+@KINDS
+def test_killed_before_any_operation(root: Path, tmp_path: Path, with_git: bool) -> None:
+    """Whoever opens the folder next finishes it: nothing is left, and the rest is there."""
+    home = tmp_path / "kept"
+
+    def opened() -> Snapshots:
+        return snapshots_for(root, home, git=with_git, largest=10_000)
+
+    for at in range(40):
+        for folder in home.glob("*"):
+            subprocess.run(["rm", "-rf", str(folder)], check=True)
+        keeper = opened()
+        taken = story(keeper, root)
+        if at % 2:
+            keeper.tidy()
+        rest = keeper.read(taken[2], "a.py"), keeper.read(taken[3], "中文.md")
+        ran = subprocess.run(
+            [sys.executable, "-c", KILLED, str(root), str(home), str(with_git), str(at)],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert ran.returncode in (0, 9), ran.stderr
+        begun = bool(list(home.glob("*/*.erasing.json")))
+        again = opened()
+        assert not list(home.glob("*/*.erasing.json"))
+        if begun or ran.returncode == 0:
+            assert not found_in(home, SECRET), at
+            assert again.read(taken[1], "deep/er/conf.py") is None
+        else:
+            assert again.read(taken[1], "deep/er/conf.py") == b"password = " + SECRET
+        assert (again.read(taken[2], "a.py"), again.read(taken[3], "中文.md")) == rest
+        assert again.has(again.take())
+        if ran.returncode == 0:
+            break
+    else:
+        pytest.fail("it never came to its end")
