@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.engine.recalling import recall_across
-from backscroll.engine.tooling import render_operations
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.vocab.part import Media, Part, Reasoning, Text, ToolCall, ToolResult
 
@@ -42,6 +40,8 @@ class Memory:
             project: only in the conversations of this project
             budget: tokens the answer may take
         """
+        from backscroll.engine.recalling import recall_across  # heavy; a client lists the tools first
+
         place = thread or ("" if project else self.thread)
         if place:
             found = self._thread(place).recall(question, budget)
@@ -110,6 +110,8 @@ class Memory:
             thread: the conversation; empty: the one served, or the newest
             rounds: of how many turns
         """
+        from backscroll.engine.tooling import render_operations
+
         found = self._thread(thread)
         told = render_operations(found.operations(rounds), found.info.language or "en")
         return told or "No tool was used in these turns."

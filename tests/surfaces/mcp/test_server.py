@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import ClientSession, stdio_client
+from mcp import Client, ClientSession, MCPError, stdio_client
 from mcp.client.stdio import StdioServerParameters
 
 import backscroll
 from backscroll.errors import InvalidInput, NotFound
+from backscroll.surfaces.mcp.line import Line
 from backscroll.surfaces.mcp.memory_tools import Memory
+from backscroll.surfaces.mcp.server import Server
 
 Talk = Callable[[ClientSession], Awaitable[Any]]
 
@@ -82,6 +87,117 @@ def test_a_client_finds_what_was_said_and_done(store: Path) -> None:
     assert "the garden" in told["threads"]
     assert told["wrong"][0]
     assert "999" in told["wrong"][1]
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_both_generations_of_the_protocol(store: Path, mode: str) -> None:
+    """With a handshake and without: the same tools with a word on every argument, the same answers, several questions at once."""
+
+    async def talk() -> dict[str, Any]:
+        way = StdioServerParameters(
+            command=sys.executable, args=["-m", "backscroll", "mcp", "--store", str(store)], env={}
+        )
+        async with Client(stdio_client(way), mode=mode) as client:
+            listed = await client.list_tools()
+            several = await asyncio.gather(
+                *(
+                    client.call_tool("search", {"words": word, "limit": "3"})
+                    for word in ("gate", "绿色", "shed")
+                )
+            )
+            unknown = await client.call_tool("nothing", {})
+            unfit = await client.call_tool("search", {"limit": "many"})
+            with pytest.raises(MCPError, match="Method not found"):
+                await client.list_resources()
+            return {
+                "tools": listed.tools,
+                "several": [words(each) for each in several],
+                "unknown": (unknown.is_error, words(unknown)),
+                "unfit": (unfit.is_error, words(unfit)),
+                "version": client.protocol_version,
+            }
+
+    told = asyncio.run(talk())
+    assert told["version"] == ("2025-11-25" if mode == "legacy" else "2026-07-28")
+    for tool in told["tools"]:
+        assert tool.description
+        assert all(about.get("description") for about in tool.input_schema["properties"].values())
+    assert ["4711" in each or "绿色" in each for each in told["several"]] == [True] * 3
+    assert told["unknown"][0]
+    assert "recall" in told["unknown"][1]
+    assert told["unfit"][0]
+    assert "words" in told["unfit"][1]
+
+
+def test_the_protocols_own_package_is_not_loaded() -> None:
+    """A client waits for the list of tools at its start: nothing heavy stands before it."""
+    code = (
+        "import sys; from backscroll.surfaces.mcp import line; "
+        "line.Server(line.Memory(None)).answer('tools/list', {}); "
+        "print(sorted({'mcp', 'mcp_types', 'pydantic', 'numpy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def lines_of(memory: Memory, *messages: Any) -> list[Any]:
+    """What comes back for lines that are sent as they are."""
+    sent = "".join((m if isinstance(m, str) else json.dumps(m)) + "\n" for m in messages)
+    drain = io.BytesIO()
+    Line(Server(memory), io.BytesIO(sent.encode("utf-8", "surrogatepass")), drain).run()
+    return [json.loads(line) for line in drain.getvalue().splitlines()]
+
+
+def test_what_is_no_message_is_answered_and_the_line_goes_on(store: Path) -> None:
+    """Broken JSON, other shapes, unknown methods and versions each get their error; notifications and answers get none."""
+    odd = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2031-01-01"}}
+    with backscroll.open(store, background=False) as engine:
+        told = lines_of(
+            Memory(engine),
+            "{broken",
+            "17",
+            "",
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            {"jsonrpc": "2.0", "id": 99, "result": {}},
+            {"jsonrpc": "2.0", "id": 1},
+            {"jsonrpc": "2.0", "id": 2, "method": "sampling/createMessage"},
+            {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {}},
+            {"jsonrpc": "2.0", "id": 4, "method": "tools/list", "params": odd},
+            {"jsonrpc": "2.0", "id": {"a": 1}, "method": "ping"},
+            {"jsonrpc": "2.0", "id": "five", "method": "ping", "params": [1]},
+        )
+    codes = {str(each.get("id")): each.get("error", {}).get("code") for each in told}
+    assert codes == {"None": None, "1": -32600, "2": -32601, "3": -32602, "4": -32022, "five": None}
+    assert sorted(e["error"]["code"] for e in told if e["id"] is None and "error" in e) == [-32700, -32600]
+    assert next(e for e in told if e["id"] == 4)["error"]["data"]["supported"] == ["2026-07-28"]
+
+
+def test_several_messages_in_one_and_lone_surrogates(store: Path) -> None:
+    """A batch is answered as one; half a character in a question breaks nothing."""
+    call = {"name": "search", "arguments": {"words": "gate \ud800"}}
+    batch = [
+        {"jsonrpc": "2.0", "id": 1, "method": "ping"},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
+    ]
+    with backscroll.open(store, background=False) as engine:
+        (told,) = lines_of(Memory(engine), batch)
+        assert lines_of(Memory(engine), []) == [
+            {
+                "jsonrpc": "2.0",
+                "id": None,
+                "error": {"code": -32600, "message": "Invalid request: nothing in it"},
+            }
+        ]
+    assert [each["id"] for each in told] == [1, 2]
+    assert told[1]["result"]["content"]
+
+
+def test_an_unknown_greeting_gets_the_newest_we_know() -> None:
+    """A client of another generation hears which one we speak."""
+    server = Server(Memory(None))  # type: ignore[arg-type] - nothing is asked of the store
+    assert server.answer("initialize", {"protocolVersion": "1999"})["protocolVersion"] == "2025-11-25"
+    assert server.answer("initialize", {"protocolVersion": "2024-11-05"})["protocolVersion"] == "2024-11-05"
 
 
 def test_a_store_that_is_empty_answers_in_words(tmp_path: Path) -> None:
