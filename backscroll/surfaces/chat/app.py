@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from backscroll.act.warming import Warming
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
+    from backscroll.surfaces.chat.ahead import Ahead
     from backscroll.vocab.message import ContentLike
     from backscroll.vocab.task import Task
 
@@ -132,13 +133,14 @@ class Chat:
     def choose(self, title: str, options: Sequence[str], *, initial: int = 0) -> int | None:
         """One of a few, by arrow keys or number; a long list narrows as one types. None where they turned away."""
         with self.asking(bell=False):
-            return asking.choose(title, options, initial=initial, filtering=len(options) > 9)
+            many = len(options) > 9
+            return asking.choose(title, options, initial=initial, filtering=many, ahead=self.ahead)
 
     def confirm(self, question: str, *, usual: bool = False) -> bool:
         """Yes or no; Enter means what is usual, turning away means no."""
         with self.asking(bell=False):
             words = f"{question} {t('chat.yes_usual') if usual else t('chat.no_usual')} "
-            key = asking.press(words, ["y", "n", "\r"])
+            key = asking.press(words, ["y", "n", "\r"], self.ahead)
         yes = key == "y" or (key == "\r" and usual)
         self.show(Text(f"{safe(question)} {t('chat.yes') if yes else t('chat.no')}", style="dim"))
         return yes
@@ -231,6 +233,11 @@ class Chat:
         self.show(*unfolded(fold))
 
     # -- questions -------------------------------------------------------------------------------------------
+
+    @property
+    def ahead(self) -> Ahead:
+        """Keeps keys that were pressed before a question stood there for the next message."""
+        return self._interrupts.ahead
 
     @contextmanager
     def asking(self, *, bell: bool = True) -> Generator[None]:

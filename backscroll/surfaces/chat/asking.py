@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+    from backscroll.surfaces.chat.ahead import Ahead
+
 #: What people press who write with an input method: the full-width letter, or the word itself.
 SAME_KEY: Mapping[str, str] = {"是": "y", "否": "n", "？": "?"}
 _ROWS = 12  # of a list that are shown at once
 _PREVIEW = 6
 
 
-def press(words: str, keys: Sequence[str]) -> str:
-    """One of these keys; empty where the person turned away."""
+def press(words: str, keys: Sequence[str], ahead: Ahead | None = None) -> str:
+    """One of these keys; empty where the person turned away. With `ahead`, keys pressed before it stood there do not count."""
     bindings = _bindings()
 
     def any_key(event: KeyPressEvent) -> None:
@@ -39,7 +41,7 @@ def press(words: str, keys: Sequence[str]) -> str:
     if "\r" in keys:
         bindings.add("enter")(_exit_with("\r"))
     _turning_away(bindings, "")
-    return _run(lambda: [("bold", "\n".join(wrap(safe(words), _room())))], bindings) or ""
+    return _run(lambda: [("bold", "\n".join(wrap(safe(words), _room())))], bindings, ahead, "") or ""
 
 
 def _room() -> int:
@@ -56,8 +58,8 @@ def plain_key(typed: str) -> str:
     return SAME_KEY.get(typed, typed).lower() if len(typed) == 1 else typed
 
 
-def ask(question: str, *, initial: str = "", lines: bool = False) -> str | None:
-    """A line, or several; None where the person turned away."""
+def ask(question: str, *, initial: str = "", lines: bool = False, ahead: Ahead | None = None) -> str | None:
+    """A line, or several; None where the person turned away. What was typed before goes in, unless `ahead` keeps it."""
     from prompt_toolkit import PromptSession
 
     bindings = _bindings()
@@ -67,8 +69,11 @@ def ask(question: str, *, initial: str = "", lines: bool = False) -> str | None:
     if lines:
         bindings.add("escape", "enter")(_newline)
         bindings.add("c-j")(_newline)
+    if ahead is not None:
+        ahead.guard(bindings, _exit_with(None))
+    message: StyleAndTextTuples = [("bold", safe(question)), ("", "\n" if lines else " ")]
     session: PromptSession[str | None] = PromptSession(
-        message=[("bold", safe(question)), ("", "\n" if lines else " ")],
+        message=lambda: _waiting(ahead) or message,
         multiline=lines,
         key_bindings=bindings,
         bottom_toolbar=t("chat.ask_lines_help") if lines else None,
@@ -78,6 +83,8 @@ def ask(question: str, *, initial: str = "", lines: bool = False) -> str | None:
     session.app.ttimeoutlen = 0.1
     session.app.timeoutlen = 0.5
     session.app.renderer.cpr_not_supported_callback = None  # a slow line is no reason for a warning
+    if ahead is not None:
+        ahead.begin(session.app)
     return session.prompt(default=initial, handle_sigint=False)
 
 
@@ -88,12 +95,13 @@ def choose(
     initial: int = 0,
     preview: Callable[[int], str] | None = None,
     filtering: bool = False,
+    ahead: Ahead | None = None,
 ) -> int | None:
     """One of a few, by arrow keys or number; with `filtering`, typing narrows the list. None: turned away."""
     if not options:
         return None
     chooser = Chooser(title, options, initial, preview, filtering=filtering)
-    return _run(chooser.fragments, chooser.bindings())
+    return _run(chooser.fragments, chooser.bindings(), ahead, None)
 
 
 class Chooser:
@@ -241,11 +249,24 @@ def _leave_empty(event: KeyPressEvent) -> None:
         event.app.exit(result=None)
 
 
-def _run(fragments: Callable[[], StyleAndTextTuples], bindings: KeyBindings) -> Any:
+def _waiting(ahead: Ahead | None) -> StyleAndTextTuples:
+    """What stands there as long as a question does not listen; empty once it does."""
+    if ahead is None or ahead.listens:
+        return []
+    if not ahead.typing:
+        return [("", "…")]
+    return [("fg:ansiyellow", "\n".join(wrap(t("chat.typing_kept"), _room())))]
+
+
+def _run(
+    fragments: Callable[[], StyleAndTextTuples], bindings: KeyBindings, ahead: Ahead | None, away: str | None
+) -> Any:
     from prompt_toolkit.application import Application
     from prompt_toolkit.layout import FormattedTextControl, Layout, Window
 
-    control = FormattedTextControl(fragments, focusable=True, show_cursor=False)
+    if ahead is not None:
+        ahead.guard(bindings, _exit_with(away))
+    control = FormattedTextControl(lambda: _waiting(ahead) or fragments(), focusable=True, show_cursor=False)
     window = Window(control, dont_extend_height=True, wrap_lines=True, always_hide_cursor=True)
     app: Application[Any] = Application(
         Layout(window), key_bindings=bindings, erase_when_done=True, full_screen=False
@@ -253,4 +274,6 @@ def _run(fragments: Callable[[], StyleAndTextTuples], bindings: KeyBindings) -> 
     # Escape is a key of its own here: whoever presses it and then another means two keys.
     app.ttimeoutlen = app.timeoutlen = 0.1
     app.renderer.cpr_not_supported_callback = None
+    if ahead is not None:
+        ahead.begin(app)
     return app.run(handle_sigint=False)

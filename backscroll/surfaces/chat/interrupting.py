@@ -13,9 +13,12 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
+
+from backscroll.surfaces.chat.ahead import Ahead
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -28,14 +31,20 @@ class Interrupts:
     def __init__(self, on_unfold: Callable[[], None] = lambda: None) -> None:
         self.count = 0
         self._typed = b""
+        self._heard_at = 0.0
         self._on_unfold = on_unfold
         self._listener: _Listener | None = None
+        self.ahead = Ahead(self.keep, lambda: self._heard_at)
 
     def typed(self) -> str:
-        """What was typed ahead, without keys that are no text; asked for once."""
+        """What was typed ahead, without keys that are no text, nor returns that would send nothing; asked for once."""
         text = self._typed.decode("utf-8", "ignore").replace("\r", "\n")
         self._typed = b""
-        return _CONTROL.sub("", _ESCAPES.sub("", text))
+        return _CONTROL.sub("", _ESCAPES.sub("", text)).strip("\n")
+
+    def keep(self, text: str) -> None:
+        """Put aside what was typed before a question could be meant."""
+        self._typed += text.encode("utf-8", "surrogateescape")
 
     @contextmanager
     def watching(self, stop: Callable[[], None], on_stop: Callable[[], None]) -> Generator[None]:
@@ -87,6 +96,7 @@ class Interrupts:
             listener.begin()
 
     def _heard(self, data: bytes) -> None:
+        self._heard_at = time.monotonic()
         if CTRL_O in data:
             self._on_unfold()
         self._typed += data.replace(CTRL_O, b"")
@@ -107,6 +117,9 @@ def quiet_terminal() -> Generator[None]:
     handle = sys.stdin.fileno()
     before = termios.tcgetattr(handle)
     quiet = termios.tcgetattr(handle)
+    quiet[
+        0
+    ] &= ~termios.ICRNL  # Enter stays Enter: made a line feed here, the next question would not know it
     quiet[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
     termios.tcsetattr(handle, termios.TCSANOW, quiet)
     try:

@@ -27,6 +27,8 @@ from backscroll.surfaces.i18n.said import say
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from backscroll.surfaces.chat.ahead import Ahead
+
 _SPANS: tuple[Span, ...] = ("once", "session", "project", "always")
 _TEXT = 30  # lines of a preview's text that are shown at once
 
@@ -45,6 +47,11 @@ class Place(Protocol):
     @property
     def width(self) -> int:
         """Cells of a line."""
+        ...
+
+    @property
+    def ahead(self) -> Ahead | None:
+        """Keeps keys that were pressed before a question stood there from deciding it."""
         ...
 
 
@@ -87,7 +94,7 @@ class TerminalPerson:
         self._place.show("", *proposal_lines(proposal, number, of, self._place.width))
         words, keys = _keys(proposal, several=number < of)
         while True:
-            key = asking.press(words, keys)
+            key = asking.press(words, keys, self._place.ahead)
             if not key:
                 raise KeyboardInterrupt
             if key == "d":
@@ -105,7 +112,7 @@ class TerminalPerson:
             return True
         for place, proposal in hidden:
             self._place.show("", *proposal_lines(proposal, place, of, self._place.width))
-        return asking.press(t("chat.approve_all_sure"), ["y", "n"]) == "y"
+        return asking.press(t("chat.approve_all_sure"), ["y", "n"], self._place.ahead) == "y"
 
     def _decision(self, key: str, pattern: str) -> Decision | None:
         """What a key means; None where the person came back from a further question."""
@@ -127,7 +134,10 @@ class TerminalPerson:
         """For how long; None where the person came back from here."""
         shown = one_line(pattern) or t("chat.exactly_this")
         found = asking.choose(
-            t("chat.for_how_long", pattern=shown), [t(f"chat.span_{span}") for span in _SPANS], initial=1
+            t("chat.for_how_long", pattern=shown),
+            [t(f"chat.span_{span}") for span in _SPANS],
+            initial=1,
+            ahead=self._place.ahead,
         )
         if found is None:
             return None
@@ -146,7 +156,7 @@ class TerminalPerson:
                     Text.assemble((t("chat.result_command"), "dim"), " ", (safe(command), "bold"))
                 )
             while True:
-                match asking.press(t("chat.judge_keys"), ["y", "n", "l", "\r"]):
+                match asking.press(t("chat.judge_keys"), ["y", "n", "l"], self._place.ahead):
                     case "y":
                         self._place.show(Text(f"✓ {t('chat.accepted')}", style="green"))
                         return Judgement(True)
@@ -157,8 +167,6 @@ class TerminalPerson:
                     case "l":
                         self._place.show(Text(t("chat.left_open"), style="dim"))
                         return Judgement(None)
-                    case "\r":
-                        continue  # a return that was meant for something else accepts nothing
                     case _:
                         raise KeyboardInterrupt
 
@@ -189,13 +197,16 @@ class TerminalPerson:
             return given
 
     def _chosen(self, options: Sequence[str]) -> str | None:
+        ahead = self._place.ahead
         if options:
-            found = asking.choose(t("chat.answer_choose"), [*options, t("chat.answer_own")])
+            own = t("chat.answer_own")
+            found = asking.choose(t("chat.answer_choose"), [*options, own], ahead=ahead)
             if found is None:
                 return None
             if found < len(options):
                 return options[found]
-        given = asking.ask(t("chat.answer_free"), lines=True)
+            ahead = None  # who chose to answer in own words may type on at once
+        given = asking.ask(t("chat.answer_free"), lines=True, ahead=ahead)
         return given.strip() if given is not None and given.strip() else None
 
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from backscroll.act.person import Decision, Judgement, Preview, Proposal
 from backscroll.surfaces import i18n
 from backscroll.surfaces.chat import asking
+from backscroll.surfaces.chat.ahead import Ahead
 from backscroll.surfaces.chat.asking import Chooser, plain_key
 from backscroll.surfaces.chat.person import TerminalPerson, proposal_lines
 from tests.surfaces.chat.drawn import printed, recorder
@@ -43,6 +44,8 @@ def _typing(pipe: PipeInput) -> Keyboard:
 
 class Wall:
     """Where questions are shown."""
+
+    ahead: Ahead | None = None
 
     def __init__(self) -> None:
         self.console: Console = recorder()
@@ -172,7 +175,7 @@ def test_what_a_lasting_yes_covers_is_told_before_it_is_given(monkeypatch: pytes
     """`s` allows more than the call at hand: the pattern stands in the question."""
     asked: list[str] = []
 
-    def press(words: str, keys: Sequence[str]) -> str:
+    def press(words: str, keys: Sequence[str], _ahead: Ahead | None = None) -> str:
         asked.append(words)
         return "s"
 

@@ -91,6 +91,7 @@ def test_an_answer_that_was_not_streamed_is_shown_at_the_end() -> None:
         ("completed", "completed"),
         ("incomplete", "not done"),
         ("asked", "question is open"),
+        ("silent", "said nothing"),
     ],
 )
 def test_every_end_is_said(end: str, words: str) -> None:

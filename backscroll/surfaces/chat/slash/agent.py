@@ -10,7 +10,7 @@ from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.chat.slash.arguments import first_word, no_words, wrong_use
 from backscroll.surfaces.chat.slash.borrowing import screen_of
 from backscroll.surfaces.chat.slash.telling import done, drawn, line, remark, warning
-from backscroll.surfaces.i18n import find, t
+from backscroll.surfaces.i18n import count, find, t
 
 if TYPE_CHECKING:
     from backscroll.act.agent import Agent
@@ -118,6 +118,7 @@ def cost_slash(talk: Talk, rest: str) -> None:
     """Tokens and money: since the chat began, of this conversation by model, and of this day."""
     from backscroll.engine.costing import limits_of, spending, summed
     from backscroll.surfaces.chat.slash.registry import LOADED
+    from backscroll.surfaces.cli.commands.cost import unanswered_words
     from backscroll.surfaces.cli.table import Column, table
 
     no_words(rest, "cost")
@@ -137,6 +138,9 @@ def cost_slash(talk: Talk, rest: str) -> None:
         Column(t("slash.cost_money"), right=True, style="strong"),
     ]
     drawn(talk, table(screen_of(talk), columns, rows))
+    total = summed(models)
+    if total.unanswered:
+        warning(talk, count("cost.unanswered", total.unanswered, **unanswered_words(total)))
     for limit in limits_of(engine, thread):
         remark(talk, t("slash.cost_limit", left=_money(limit.left), all=_money(limit.allowed)))
 

@@ -1,0 +1,101 @@
+"""Keys that were pressed before a question stood on the screen: kept for the next message, never an answer.
+
+Owns the moment in which a question begins to listen. Whatever lies in the keyboard when its first picture is drawn goes aside. And
+who is in the middle of typing then cannot mean the question either: their keys go aside too until they pause, and the question
+says so. Ctrl-C is heard at any time. Refuses: drawing questions (`asking`), keeping what goes aside (`interrupting`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from prompt_toolkit.application import Application
+    from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
+
+#: Seconds without a key after which somebody has stopped typing.
+PAUSE = 0.6
+
+
+class Ahead:
+    """Guards questions; `keep` gets what goes aside, `heard` says when a key was last pressed while nobody asked."""
+
+    def __init__(
+        self,
+        keep: Callable[[str], None],
+        heard: Callable[[], float] = lambda: 0.0,
+        clock: Callable[[], float] = time.monotonic,
+        pause: float = PAUSE,
+    ) -> None:
+        self._keep = keep
+        self._heard = heard
+        self._clock = clock
+        self._pause = pause
+        self._last = 0.0  # when a key went aside
+        self._drawn = True
+        self.listens = True
+
+    @property
+    def typing(self) -> bool:
+        """True where the person was just typing: the question waits until they pause."""
+        return self._left() > 0
+
+    def begin(self, app: Application[Any]) -> None:
+        """Before an application runs: its first picture is empty, and keys count from the moment in which it asks."""
+        from prompt_toolkit.input.typeahead import get_typeahead
+
+        self.listens = self._drawn = False
+        self._aside(get_typeahead(app.input))
+        app.after_render += self._stands
+
+    def guard(self, bindings: KeyBindings, away: Callable[[KeyPressEvent], None]) -> None:
+        """As long as a question does not listen, keys go aside; Ctrl-C turns away."""
+        from prompt_toolkit.filters import Condition
+        from prompt_toolkit.keys import Keys
+
+        deaf = Condition(lambda: not self.listens)
+
+        def aside(event: KeyPressEvent) -> None:
+            self._aside(event.key_sequence)
+
+        def where(event: KeyPressEvent) -> None:
+            # The terminal's answer to where the cursor is: it comes by the keyboard, and is no key.
+            event.app.renderer.report_absolute_cursor_row(int(event.data[2:-1].split(";")[0]))
+
+        bindings.add(Keys.Any, filter=deaf, eager=True)(aside)
+        bindings.add(Keys.CPRResponse, filter=deaf, eager=True)(where)
+        bindings.add("c-c", filter=deaf, eager=True)(away)
+
+    def _stands(self, app: Application[Any]) -> None:
+        """The first picture is drawn: what was pressed until now goes aside."""
+        if self._drawn:
+            return
+        self._drawn = True
+        while keys := app.input.read_keys():
+            app.key_processor.feed_multiple(keys)
+            app.key_processor.process_keys()
+        if not self.typing:
+            self.listens = True
+        elif not app.is_done:
+            app.create_background_task(self._settle(app))
+        app.invalidate()
+
+    async def _settle(self, app: Application[Any]) -> None:
+        """Listen once there was a pause."""
+        while (left := self._left()) > 0:  # noqa: ASYNC110 - waits for nothing to happen
+            await asyncio.sleep(left)
+        self.listens = True
+        app.invalidate()
+
+    def _left(self) -> float:
+        last = max(self._last, self._heard())
+        return last + self._pause - self._clock() if last else 0.0
+
+    def _aside(self, keys: Iterable[KeyPress]) -> None:
+        text = "".join(key.data for key in keys)
+        if text:
+            self._last = self._clock()
+            self._keep(text)
