@@ -316,7 +316,9 @@ class Agent:
 
         total = summed(spending(self.thread.engine, thread=self.thread))
         nano = None if total.calls and total.unpriced == total.calls else total.nano
-        return Counted(total.input, total.cached, total.output, nano, total.calls)
+        return Counted(
+            total.input, total.cached, total.output, nano, total.calls, total.estimated, total.unanswered
+        )
 
     # -- parts -----------------------------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 Owns what can go wrong between us and a model: a busy service or a cut stream is asked again (what was shown of that answer is
 void then), a prompt that is too long for the model is made again under a smaller budget, once; a person who stops in the middle keeps
-what was said so far, marked as broken off. Refuses: tools (`act/acting`), when to stop asking (`act/loop`). Before:
+what was said so far, marked as broken off. Every attempt is on the ledger before it goes out, so that one in the middle of which the
+program dies is not missing there. Refuses: tools (`act/acting`), when to stop asking (`act/loop`). Before:
 `engine/prompting`, `llm/retrying`. After: `act/loop`.
 """
 
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, cast
 
 from backscroll.act.happening import Asked, Counted, Forming, Happening, Noted, Said, Thought
 from backscroll.act.stopping import Stop, Stopped
-from backscroll.engine.costing import FAILED, check_limits, expected_cost, record_call
+from backscroll.engine.costing import FAILED, check_limits, expected_cost, record_asked, record_call
 from backscroll.engine.replying import ANSWER, Recorded, record_reply
-from backscroll.errors import ContextOverflow, CutShort, InvalidInput, ModelError
+from backscroll.errors import BackscrollError, ContextOverflow, CutShort, InvalidInput, ModelError
 from backscroll.llm.client import (
     Again,
     CallDelta,
@@ -27,7 +28,9 @@ from backscroll.llm.client import (
     Reply,
     Request,
     StreamEvent,
+    Tally,
     TextDelta,
+    Usage,
 )
 from backscroll.llm.ledger import Tokens
 from backscroll.llm.retrying import Patience, stream_with_retries
@@ -64,6 +67,13 @@ class _Heard:
     text: str = ""
     reasoning: str = ""
     calls: dict[int, tuple[str, str]] = field(default_factory=dict[int, tuple[str, str]])
+    written: list[str] = field(default_factory=list[str])  # everything of the calls, to be counted
+    usage: Usage | None = None  # what the vendor had counted by then
+
+    @property
+    def anything(self) -> bool:
+        """True where the service had begun to work."""
+        return bool(self.text or self.reasoning or self.calls or self.usage)
 
     def piece(self, delta: CallDelta) -> Forming:
         """More of a call; gives what there is of it."""
@@ -72,6 +82,7 @@ class _Heard:
             len(arguments) < _FORMING
         ):  # copying a long file for every piece of it would take longer than its writing
             arguments += delta.arguments
+        self.written.append(delta.arguments)
         self.calls[delta.index] = (name or delta.name, arguments)
         return Forming(delta.index, *self.calls[delta.index])
 
@@ -99,6 +110,9 @@ class Asker:
         self.turn: int | None = None  # whose answer this is, for the ledger
         self.task: str | None = None
         self.spent = Counted(nano=0)  # of this run
+        self._open: Charge | None = None  # the attempt that is out, as it stands on the ledger
+        self._heard = _Heard()
+        self._counted = 0  # tokens of its prompt
 
     def _sleep(self, seconds: float) -> None:
         if self.stop.wait(seconds):
@@ -130,43 +144,62 @@ class Asker:
         return self.thread.prompt(self.budget, model=self.model, tools=tools, wire=self.client.wire)
 
     def _answer(self, prompt: Prompt) -> Generator[Happening, None, Answer]:
-        heard = _Heard()
-        counted = prompt.receipt.tokens + prompt.receipt.tools
-        self._check_money(counted, prompt.receipt.reserve)
+        self._heard = _Heard()
+        self._counted = prompt.receipt.tokens + prompt.receipt.tools
+        request = self._request(prompt)
+        self._check_money(self._counted, request.max_tokens)
         reply: Reply | None = None
         try:
-            asked = stream_with_retries(self.client, self._request(prompt), self._patience, self._failed)
+            asked = stream_with_retries(
+                self.client, request, self._patience, self._failed, lambda: self._goes_out(request)
+            )
             stream = cast("Generator[StreamEvent]", asked)
             with self.stop.telling(self.client.abort), closing(stream):
                 self.stop.check()  # before there is anything to abort
                 for event in stream:
                     self.stop.check()
-                    match event:
-                        case TextDelta():
-                            heard.text += event.text
-                            yield Said(event.text)
-                        case ReasoningDelta():
-                            heard.reasoning += event.text
-                            yield Thought(event.text)
-                        case CallDelta():
-                            yield heard.piece(event)
-                        case Again():
-                            heard = _Heard()
-                            yield Noted("again", event.reason)
-                        case Done():
-                            reply = event.reply
+                    if isinstance(event, Done):
+                        reply = event.reply
+                    elif (told := self._told(event)) is not None:
+                        yield told
         except (Stopped, KeyboardInterrupt, GeneratorExit):
-            self._broken_off(heard, counted)
+            self._broken_off(self._heard)
             raise
         except (ModelError, InvalidInput) as error:
-            if self.stop.thrown:  # the connection was closed under the answer, on purpose
-                self._broken_off(heard, counted)
-                raise Stopped from error
-            if isinstance(error, CutShort) and heard.text:
-                self._broken_off(heard, counted, why="cut")
+            self._faulted(error)
             raise
         assert reply is not None, "a stream ends with Done or an error"
-        return self._recorded(reply, counted)
+        return self._recorded(reply, self._counted)
+
+    def _told(self, event: StreamEvent) -> Happening | None:
+        """What a piece of an answer is for whoever listens; it is kept here meanwhile."""
+        match event:
+            case TextDelta():
+                self._heard.text += event.text
+                return Said(event.text)
+            case ReasoningDelta():
+                self._heard.reasoning += event.text
+                return Thought(event.text)
+            case CallDelta():
+                return self._heard.piece(event)
+            case Tally():
+                self._heard.usage = event.usage
+                return None
+            case Again():
+                self._heard = _Heard()
+                return Noted("again", event.reason)
+            case Done():
+                return None
+
+    def _faulted(self, error: ModelError | InvalidInput) -> None:
+        """An answer did not come: keep what there is of it."""
+        if self.stop.thrown:  # the connection was closed under the answer, on purpose
+            self._broken_off(self._heard)
+            raise Stopped from error
+        if isinstance(error, CutShort) and self._heard.text:
+            self._broken_off(self._heard, why="cut")
+        if self._open is not None:  # refused as it is; the retries know only errors of models
+            self._failed(error, 1)
 
     def _request(self, prompt: Prompt) -> Request:
         more: dict[str, Json] = {}
@@ -183,11 +216,24 @@ class Asker:
 
     # -- writing down ----------------------------------------------------------------------------------------
 
+    def _goes_out(self, request: Request) -> None:
+        """Put an attempt on the ledger before it is made: for its prompt, and for the most that an answer can cost."""
+        if not self.offline:
+            self._open = record_asked(
+                self.thread.engine,
+                model=self.model,
+                counted=self._counted,
+                reserve=request.max_tokens,
+                thread=self.thread,
+                task=self.task,
+                turn=self.turn,
+                provider=self.client.provider,
+            )
+
     def _recorded(self, reply: Reply, counted: int) -> Answer:
         usage = None if reply.usage.known else self._estimated(reply, counted)
         if not reply.text and not reply.tool_calls:
             took = self._charge(reply.usage if usage is None else usage, ANSWER, counted)
-            self.spent = added(self.spent, took)
             return Answer(None, "", reply.finish, took)
         recorded = record_reply(
             self.thread,
@@ -201,48 +247,70 @@ class Asker:
             usage=usage,
             facts={"cut": True} if reply.finish == "length" else None,
             paid=not self.offline,
+            settles=self._open,
         )
-        took = _counted(recorded.charge)
-        self.spent = added(self.spent, took)
-        return Answer(recorded, reply.text, reply.finish, took)
+        return Answer(recorded, reply.text, reply.finish, self._settled(recorded.charge))
 
-    def _broken_off(self, heard: _Heard, counted: int, why: str = "stopped") -> None:
-        """Keep what was said before an answer broke off. Half a tool call, and thinking without its proof, are worth nothing."""
+    def _broken_off(self, heard: _Heard, why: str = "stopped") -> None:
+        """Keep what was said before an answer broke off. Half a tool call, and thinking without its proof, are worth nothing.
+
+        Where no attempt is out (it failed and is on the ledger as such, or none had begun) there is nothing to pay for.
+        """
         reply = Reply(
             heard.text.rstrip(), self.model, raw={"role": "assistant", "content": heard.text.rstrip()}
         )
-        usage = self._estimated(reply, counted, heard.reasoning)
+        usage = self._until_then(heard)
+        out = self._open is not None
         if not reply.text:
-            took = self._charge(usage, ANSWER, None)
-        else:
-            recorded = record_reply(
-                self.thread,
-                reply,
-                "openai-chat",
-                provider=self.client.provider,
-                model=self.model,
-                turn=self.turn,
-                task=self.task,
-                facts={"interrupted": why},
-                usage=usage,
-                paid=not self.offline,
-            )
-            took = _counted(recorded.charge)
-        self.spent = added(self.spent, took)
+            if out:
+                self._charge(usage, ANSWER, None)
+            return
+        recorded = record_reply(
+            self.thread,
+            reply,
+            "openai-chat",
+            provider=self.client.provider,
+            model=self.model,
+            turn=self.turn,
+            task=self.task,
+            facts={"interrupted": why},
+            usage=usage,
+            paid=out,
+            settles=self._open,
+        )
+        if out:
+            self._settled(recorded.charge)
 
-    def _estimated(self, reply: Reply, counted: int, more: str = "") -> Tokens:
+    def _estimated(self, reply: Reply, counted: int) -> Tokens:
         """What an answer took, counted by us, where the vendor says nothing."""
-        said = reply.text + reply.reasoning + more + "".join(str(c.arguments) for c in reply.tool_calls)
+        said = reply.text + reply.reasoning + "".join(str(c.arguments) for c in reply.tool_calls)
         return Tokens(input=counted, output=tokenizer_for(self.model).count(said), estimated=True)
 
-    def _failed(self, _error: ModelError, _attempt: int) -> None:
-        if not self.stop.thrown:  # what a person stops is no failure; what came of it is charged as such
-            self.spent = added(self.spent, self._charge(None, FAILED, None))
+    def _until_then(self, heard: _Heard) -> Tokens:
+        """What an answer took that broke off: what the vendor had counted by then, and the rest as we count it."""
+        said = heard.text + heard.reasoning + "".join(heard.written)
+        output = tokenizer_for(self.model).count(said)
+        told = heard.usage
+        if told is None or not told.known or not told.input:
+            return Tokens(input=self._counted, output=output, estimated=True)
+        output = max(output, told.output, told.reasoning)
+        cached, written = min(told.cached, told.input), min(told.written, max(0, told.input - told.cached))
+        return Tokens(told.input, cached, written, output=output, reasoning=told.reasoning, estimated=True)
+
+    def _failed(self, error: BackscrollError, _attempt: int) -> None:
+        """Settle an attempt that failed. What had begun to come was paid for, and perhaps what was waited for in vain."""
+        if self.stop.thrown:  # what a person stops is no failure; what came of it is charged as such
+            return
+        paid = self._heard.anything or bool(error.facts.get("late"))
+        usage = self._until_then(self._heard) if paid else None
+        self._charge(usage, FAILED, None)
 
     def _charge(self, usage: object, purpose: str, counted: int | None) -> Counted:
         """Put a call on the ledger that left no words."""
         if self.offline:
-            return Counted(nano=0, calls=1)
+            took = Counted(nano=0, calls=1)
+            self.spent = added(self.spent, took)
+            return took
         charge = record_call(
             self.thread.engine,
             model=self.model,
@@ -253,8 +321,16 @@ class Asker:
             turn=self.turn,
             provider=self.client.provider,
             counted=counted,
+            settles=self._open,
         )
-        return _counted(charge)
+        return self._settled(charge)
+
+    def _settled(self, charge: Charge) -> Counted:
+        """The attempt that was out is on the ledger with what came of it."""
+        self._open = None
+        took = _counted(charge)
+        self.spent = added(self.spent, took)
+        return took
 
     def _check_money(self, counted: int, output: int) -> None:
         if self.offline:
@@ -273,11 +349,14 @@ def added(one: Counted, other: Counted) -> Counted:
         one.output + other.output,
         nano,
         one.calls + other.calls,
+        one.estimated + other.estimated,
+        one.unanswered + other.unanswered,
     )
 
 
 def _counted(charge: Charge) -> Counted:
-    return Counted(charge.input, charge.cached, charge.output, charge.nano, 1)
+    guessed = charge.estimated and charge.input + charge.output > 0
+    return Counted(charge.input, charge.cached, charge.output, charge.nano, 1, int(guessed))
 
 
 def _asked(number: int, prompt: Prompt, model: str) -> Asked:

@@ -21,6 +21,7 @@ End: TypeAlias = Literal[
     "incomplete",  # … who did not, and said nothing that could be worked on at once
     "asked",  # a question for the person is open, and nobody was there to answer
     "stopped",  # interrupted by the person
+    "silent",  # the model said nothing, no words and no call, and did so again when it was asked once more
     "limit",  # steps or money are used up
     "failed",  # the model could not be asked
 ]
@@ -39,6 +40,10 @@ class Counted:
     output: int = 0
     nano: int | None = None  # US dollars × 10⁹; None where nobody knows the price
     calls: int = 0
+    estimated: int = 0  # of the calls, those whose tokens we counted because nobody reported them
+    unanswered: int = (
+        0  # of these, those that went out and whose answer was never written down: at most so much
+    )
 
 
 @dataclass(frozen=True, slots=True)

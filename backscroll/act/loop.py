@@ -114,9 +114,10 @@ class Loop:
             answer = yield from self.asker.step(self.steps, self.tools)
             if answer.recorded is None:
                 silent += 1
-                yield Noted("silent", answer.finish)
                 if silent >= _SILENT:
-                    return "answered"
+                    self.said = ""
+                    return "silent"
+                yield Noted("silent", answer.finish)
                 continue
             silent = 0
             ended = yield from self._observed(answer)

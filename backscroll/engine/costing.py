@@ -1,12 +1,14 @@
 """The ledger: every model call with its tokens, its price on the day, its purpose, and what it was for.
 
 Owns writing calls down, summing them, and the limits on money. A call is always written down: one whose price nobody knows
-has none, one that failed is there too. Refuses prices (`llm/prices`) and shapes of usage (`llm/ledger`).
+has none, one that failed is there too. It is written down before it goes out, as one without an answer, for the most that it can
+cost; what came of it takes that place. So what a crash cut off is never missing from the sum. Refuses prices (`llm/prices`) and shapes of usage (`llm/ledger`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,7 @@ from backscroll.llm.prices import Price, Rates, price_for, rates_for
 from backscroll.llm.prices_table import PriceTable, price_table
 from backscroll.llm.tokens import tokenizer_for
 from backscroll.llm.windows import Window, plain_name, window_for
-from backscroll.record.derived import Charge, Spent
+from backscroll.record.derived import UNANSWERED, Charge, Spent
 from backscroll.vocab.ids import THREAD_ID
 from backscroll.vocab.moment import microseconds
 
@@ -66,16 +68,18 @@ def record_call(
     at: str | datetime | None = None,
     counted: int | None = None,
     also: Callable[[Writer], None] | None = None,
+    settles: Charge | None = None,
 ) -> Charge:
     """Write a call down. `usage` is what the vendor reported, in its own shape; None where it reported nothing.
 
     With `counted` (the tokens of the prompt as we counted them) the estimate for this model learns from the report.
-    `also` is written in the same transaction: what was paid for is never counted and then lost.
+    `also` is written in the same transaction: what was paid for is never counted and then lost. `settles` is what
+    `record_asked` wrote down when the call went out; this takes its place.
     """
     tokens = tokens_of(usage)
     said = _moment(engine, at)
     charge = Charge(
-        id=engine.means.random(16).hex(),
+        id=engine.means.random(16).hex() if settles is None else settles.id,
         at=said,
         at_us=microseconds(said),
         model=_name(model, "model"),
@@ -96,7 +100,10 @@ def record_call(
     learns = counted is not None and not tokens.estimated and not tokenizer_for(model).exact
 
     def work(tx: Writer) -> Charge:
-        tx.charge(charge)
+        if settles is None:
+            tx.charge(charge)
+        else:
+            tx.settle(charge)
         if also is not None:
             also(tx)
         if learns:
@@ -108,6 +115,43 @@ def record_call(
         return charge
 
     return engine.store.write(work)
+
+
+def record_asked(
+    engine: Engine,
+    *,
+    model: str,
+    counted: int,
+    reserve: int = 0,
+    thread: Thread | str | None = None,
+    task: str | None = None,
+    turn: int | None = None,
+    provider: str = "",
+) -> Charge:
+    """Write down that a call is about to go out, for `record_call` to settle; durable when this returns.
+
+    Until then it stands on the ledger as one without an answer: the tokens of its prompt as we count them (`counted`), and the
+    most that it can cost, with an answer of `reserve` tokens.
+    """
+    said = engine.means.now()
+    most = Tokens(input=counted, output=reserve, estimated=True)
+    charge = Charge(
+        id=engine.means.random(16).hex(),
+        at=said,
+        at_us=microseconds(said),
+        model=_name(model, "model"),
+        purpose=UNANSWERED,
+        input=counted,
+        nano=_owed(engine, model, provider, UNANSWERED, most, datetime.fromisoformat(said)),
+        provider=_name(provider, "provider"),
+        thread=_thread(engine, thread),
+        task=_name(task or "", "task"),
+        turn=_turn(turn),
+        estimated=True,
+        day=said[:10],
+    )
+    engine.store.write(lambda tx: tx.charge(charge))
+    return charge
 
 
 def _owed(
@@ -183,7 +227,7 @@ def spending(
 def summed(sums: Iterable[Spent], name: str = "") -> Spent:
     """One sum of several, under a name."""
     held = list(sums)
-    figures = ("calls", "input", "cached", "written", "output", "reasoning", "nano", "unpriced")
+    figures = [figure.name for figure in fields(Spent) if figure.name != "group"]
     return Spent((name,), *(sum(getattr(s, figure) for s in held) for figure in figures))
 
 

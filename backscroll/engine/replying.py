@@ -129,10 +129,12 @@ def record_reply(
     facts: Mapping[str, Json] | None = None,
     usage: Tokens | None = None,
     paid: bool = True,
+    settles: Charge | None = None,
 ) -> Recorded:
     """Write an answer and its charge down. `usage` is what counts where the vendor reported nothing; `facts` are kept with it.
 
-    With `paid` False (nobody was asked over the network) nothing goes on the ledger.
+    With `paid` False (nobody was asked over the network) nothing goes on the ledger. `settles` is what was written down when
+    the call went out (`costing.record_asked`).
     """
     contents = said_in(reply, wire, f"call_{thread.head}")
     about: dict[str, Json] = {"model": model, **({"provider": provider} if provider else {})}
@@ -147,7 +149,9 @@ def record_reply(
         written.extend(operations.append(pen, "assistant", c).id for c in signed)
         pen.save()
 
-    charge = _charged(thread, reply, usage, provider, model, counted, turn, task, also, paid=paid)
+    charge = _charged(
+        thread, reply, usage, provider, model, counted, turn, task, also, paid=paid, settles=settles
+    )
     thread.engine.changed(thread)
     calls = tuple(p for c in signed for p in c.parts if isinstance(p, ToolCall))
     carriers = [
@@ -168,6 +172,7 @@ def _charged(
     also: Callable[[Writer], None],
     *,
     paid: bool,
+    settles: Charge | None,
 ) -> Charge:
     if not paid:
         thread.store.write(also)
@@ -183,6 +188,7 @@ def _charged(
         provider=provider,
         counted=counted,
         also=also,
+        settles=settles,
     )
 
 

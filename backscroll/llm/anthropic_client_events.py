@@ -11,7 +11,16 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from backscroll.errors import CutShort
-from backscroll.llm.client import CallDelta, Finish, ReasoningDelta, Reply, StreamEvent, TextDelta, Usage
+from backscroll.llm.client import (
+    CallDelta,
+    Finish,
+    ReasoningDelta,
+    Reply,
+    StreamEvent,
+    Tally,
+    TextDelta,
+    Usage,
+)
 from backscroll.llm.client_faults import in_stream
 from backscroll.llm.sdk import mappings, number
 from backscroll.vocab.part import Json, ToolCall
@@ -42,6 +51,8 @@ class Heard:
         match event.get("type"):
             case "message_start":
                 self._told = dict(event["message"])
+                if self._told.get("usage"):
+                    yield Tally(usage_of(self._told["usage"]))
             case "content_block_start":
                 yield from self._start(event["index"], dict(event["content_block"]))
             case "content_block_delta":

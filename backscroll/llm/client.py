@@ -102,7 +102,14 @@ class Again:
     error: str = ""  # the kind of error: ModelBusy, CutShort, Unreachable
 
 
-StreamEvent: TypeAlias = TextDelta | ReasoningDelta | CallDelta | Again | Done
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the vendor has counted so far, where it tells that before the end: all that is known of an answer that breaks off."""
+
+    usage: Usage
+
+
+StreamEvent: TypeAlias = TextDelta | ReasoningDelta | CallDelta | Tally | Again | Done
 
 
 class Client(Protocol):

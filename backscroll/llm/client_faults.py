@@ -129,6 +129,7 @@ def timed_out(provider: str, seconds: float) -> ModelError:
     return ModelBusy(
         f"{provider} did not answer within {seconds:g} seconds",
         hint="try again later, or raise timeout of the provider",
+        late=True,  # the request had gone out: who knows what the service has done with it
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.client import Done, Finish, Reply, Request, StreamEvent, Usage, sendable
+from backscroll.llm.client import Done, Finish, Reply, Request, StreamEvent, Tally, Usage, sendable
 from backscroll.llm.client_faults import gave_up, in_stream, stopped
 from backscroll.llm.connections import Call
 from backscroll.llm.dialects import adapted, arguments_of, complaint, thought_of, words_of
@@ -70,6 +70,8 @@ class ChatClient(SdkClient):
                     if chunk.get("error") and not chunk.get("choices"):
                         raise in_stream(chunk, provider=self.provider, model=body["model"])
                     yield from heard.take(chunk)
+                    if chunk.get("usage"):
+                        yield Tally(_usage(chunk["usage"]))
         # Some services never say why they stop; then the word that ends a stream, or the usage, has to tell that it is whole.
         whole = heard.finish or ((ended or heard.told.get("usage")) and heard.began)
         if not whole:

@@ -75,16 +75,20 @@ def stream_with_retries(
     request: Request,
     patience: Patience | None = None,
     on_failure: Callable[[ModelError, int], None] = _quiet,
+    before: Callable[[], None] | None = None,
 ) -> Iterator[StreamEvent]:
     """A stream until it is whole, or the last error is worth no further try.
 
     Before every pause comes `Again`: what was read so far is void, the answer begins anew. The pause is `patience.sleep`, so that
     whoever passes one that can be woken (or that raises) can end the waiting. Closing this generator closes the connection.
+    `before` is called right before every attempt goes out.
     """
     patience = patience or Patience()
     attempt = 1
     while True:
         begun = False
+        if before is not None:
+            before()
         try:
             with _closed(client.stream(request)) as events:
                 for event in events:

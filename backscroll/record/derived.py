@@ -35,6 +35,10 @@ class Reply:
     at: str
 
 
+#: The purpose of a call that went out; whatever comes of it takes its place.
+UNANSWERED = "unanswered"
+
+
 @dataclass(frozen=True, slots=True)
 class Charge:
     """One model call on the ledger. Money is in billionths of a US dollar, at the price of the day."""
@@ -43,7 +47,7 @@ class Charge:
     at: str
     at_us: int
     model: str
-    purpose: str  # answer, summary, extraction, retry, failed …
+    purpose: str  # answer, summary, extraction, retry, failed, unanswered …
     input: int = 0  # all tokens of the prompt, cached ones included
     cached: int = 0  # of these, read from the cache
     written: int = 0  # of these, written to the cache
@@ -71,6 +75,10 @@ class Spent:
     reasoning: int
     nano: int
     unpriced: int  # calls without a price
+    estimated: int = 0  # calls whose tokens were counted by us, not reported by the vendor
+    unanswered: int = 0  # of these, calls that went out and whose answer was never written down (or is still awaited)
+    unanswered_tokens: int = 0  # about so many in their prompts
+    unanswered_nano: int = 0  # at most so much for them, the longest answer included
 
 
 @dataclass(frozen=True, slots=True)

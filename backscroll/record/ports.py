@@ -358,6 +358,10 @@ class Writer(Reader, Protocol):
         """Add a call to the ledger; a second time under the same id adds nothing."""
         ...
 
+    def settle(self, charge: Charge) -> None:
+        """Put what a call took in the place of what the ledger holds under its id; add it where it holds nothing."""
+        ...
+
     def learn(self, lesson: Lesson) -> None:
         """Note a lesson; one of the same thread, time and feature takes its place."""
         ...

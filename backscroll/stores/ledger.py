@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from backscroll.errors import InvalidInput
-from backscroll.record.derived import Charge, Spent
+from backscroll.record.derived import UNANSWERED, Charge, Spent
 from backscroll.stores.columns import plain
 
 #: In the order of the columns.
@@ -17,9 +17,12 @@ CHARGE = (
     "id, at, at_us, day, model, provider, purpose, thread, task, turn, "
     "input, cached, written, output, reasoning, nano, estimated"
 )
+_OPEN = f"CASE WHEN purpose = '{UNANSWERED}' THEN"
 SUMS = (
     "count(*), coalesce(sum(input), 0), coalesce(sum(cached), 0), coalesce(sum(written), 0), coalesce(sum(output), 0), "
-    "coalesce(sum(reasoning), 0), coalesce(sum(nano), 0), count(*) - count(nano)"
+    "coalesce(sum(reasoning), 0), coalesce(sum(nano), 0), count(*) - count(nano), "
+    "count(CASE WHEN estimated AND input + output > 0 THEN 1 END), "
+    f"count({_OPEN} 1 END), coalesce(sum({_OPEN} input + output END), 0), coalesce(sum({_OPEN} nano END), 0)"
 )
 _GROUPS = ("model", "provider", "purpose", "thread", "task", "turn", "day")
 

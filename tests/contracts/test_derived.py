@@ -489,6 +489,29 @@ def test_the_ledger_adds_up(store: backscroll.Engine) -> None:
         read(store, lambda r: r.spent(["colour"]))
 
 
+def test_a_call_is_settled_in_its_place(store: backscroll.Engine) -> None:
+    """What came of a call stands where it stood when it went out; until then it is summed as one without an answer."""
+    out = replace(
+        CHARGE, purpose="unanswered", cached=0, written=0, output=0, reasoning=0, nano=9_000, estimated=True
+    )
+    write(store, lambda tx: tx.charge(out))
+    write(
+        store,
+        lambda tx: tx.charge(
+            replace(CHARGE, id="2" * 32, purpose="failed", input=0, output=0, estimated=True)
+        ),
+    )
+    (total,) = read(store, lambda r: r.spent())
+    assert (total.calls, total.estimated, total.unanswered) == (2, 1, 1)
+    assert (total.unanswered_tokens, total.unanswered_nano) == (10, 9_000)
+    write(store, lambda tx: tx.settle(CHARGE))
+    assert CHARGE in read(store, lambda r: r.charges())
+    (total,) = read(store, lambda r: r.spent())
+    assert (total.calls, total.estimated, total.unanswered, total.unanswered_nano) == (2, 0, 0, 0)
+    write(store, lambda tx: tx.settle(replace(CHARGE, id="3" * 32)))  # nothing stood there: it is added
+    assert read(store, lambda r: r.spent())[0].calls == 3
+
+
 def test_lessons_newest_first(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """Lessons of all threads or of one; unlearning says how many went."""
     times = [f"2026-11-15T12:00:0{n}+00:00" for n in range(3)]

@@ -18,6 +18,7 @@ from backscroll.engine.costing import (
     check_limits,
     expected_cost,
     price_of,
+    record_asked,
     record_call,
     spending,
     window_of,
@@ -82,6 +83,40 @@ def test_an_unknown_price_is_none_and_is_counted_apart(engine: backscroll.Engine
     (total,) = spending(engine)
     assert (total.calls, total.unpriced) == (2, 1)
     assert total.nano == call(engine).nano
+
+
+def test_a_call_is_on_the_ledger_before_it_is_answered(engine: backscroll.Engine) -> None:
+    """For its prompt, and for the most that it can cost; the limits count it; what came of it takes its place."""
+    thread = engine.create("Talk")
+    out = record_asked(engine, model="gpt-5", counted=1000, reserve=200, thread=thread, task="t1", turn=2)
+    assert (out.input, out.output, out.estimated, out.purpose) == (1000, 0, True, "unanswered")
+    assert out.nano == 1000 * 1250 + 200 * 10_000
+    (total,) = spending(engine, thread=thread)
+    assert (total.calls, total.unanswered, total.unanswered_tokens) == (1, 1, 1000)
+    assert (total.nano, total.unanswered_nano) == (out.nano, out.nano)
+    settled = call(engine, thread=thread, task="t1", turn=2, settles=out)
+    assert calls(engine) == [settled]
+    (total,) = spending(engine, thread=thread)
+    assert (total.calls, total.unanswered, total.estimated, total.nano) == (1, 0, 0, settled.nano)
+
+
+def test_what_goes_with_an_answer_goes_with_its_settling(engine: backscroll.Engine) -> None:
+    """Where the answer cannot be written down, the call still stands there as one without an answer."""
+    out = record_asked(engine, model="gpt-5", counted=10)
+
+    def breaks(_tx: Any) -> None:
+        raise InvalidInput("no room")
+
+    with pytest.raises(InvalidInput):
+        call(engine, settles=out, also=breaks)
+    assert calls(engine) == [out]
+
+
+def test_a_call_without_a_price_can_go_out(engine: backscroll.Engine) -> None:
+    out = record_asked(engine, model="nobody-knows-me", counted=10, reserve=10)
+    assert out.nano is None
+    (total,) = spending(engine)
+    assert (total.unanswered, total.unpriced, total.unanswered_nano) == (1, 1, 0)
 
 
 def test_failed_calls_and_retries_are_on_the_ledger(engine: backscroll.Engine) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.costing import record_call
+from backscroll.engine.costing import record_asked, record_call
 from backscroll.surfaces.cli.cells import width
 from tests.journeys.conftest import Cli
 
@@ -98,6 +98,20 @@ def test_days_without_calls_are_in_the_picture(spent: Cli) -> None:
     ]
 
 
+def test_a_call_without_an_answer_is_told_as_such(spent: Cli) -> None:
+    """It is in the sum for the most that it can cost, and said to be so in both languages."""
+    with backscroll.open(spent.store) as engine:
+        record_asked(engine, model="gpt-5", counted=1234, reserve=1000)
+    shown = " ".join(spent.ok("cost").out.split())
+    assert (
+        "1 call without an answer (cut off, or still under way), about 1,234 tokens, at most $0.012" in shown
+    )
+    assert "without an answer" in spent.ok("cost", "--by", "purpose").out
+    assert "有 1 次调用没有得到回答" in spent.ok("cost", "--lang", "zh").out
+    total = spent.ok("cost", "--json").json["total"]
+    assert (total["unanswered"], total["unanswered_tokens"], total["unanswered_usd"]) == (1, 1234, 0.0115425)
+
+
 def test_in_chinese(spent: Cli) -> None:
     shown = spent.ok("cost", "--by", "purpose", "--lang", "zh").out
     assert "用途" in shown
@@ -135,6 +149,10 @@ def test_as_json(spent: Cli) -> None:
         "reasoning": 0,
         "usd": 0.0525,
         "unpriced": 0,
+        "estimated": 0,
+        "unanswered": 0,
+        "unanswered_tokens": 0,
+        "unanswered_usd": 0.0,
     }
     assert groups["a-model-of-my-own"]["usd"] is None
     assert found["unpriced_models"] == ["a-model-of-my-own"]

@@ -319,6 +319,19 @@ def test_an_open_question_has_its_own_code(model: Model) -> None:
     assert model.run("--continue", "Brest").out == "Brest it is.\n"
 
 
+def test_a_model_that_says_nothing_has_a_code_of_its_own(model: Model) -> None:
+    """Asked once more, and then told of, for people and for programs; nothing is printed that could be taken for an answer."""
+    nothing = Line(text="", times=2)
+    model.plays(nothing, nothing, Line(text="Here I am.", times=1))
+    done = model.run("hello")
+    assert (done.code, done.out.strip()) == (23, "")
+    assert "asking once more" in done.err
+    assert "said nothing" in done.err
+    last = json.loads(model.run("--resume", "--json").out.splitlines()[-1])
+    assert (last["type"], last["end"], last["counted"]["unanswered"]) == ("finished", "silent", 0)
+    assert model.run("--resume").out == "Here I am.\n"
+
+
 def test_a_limit_stops_and_resume_goes_on(model: Model) -> None:
     model.plays(call("list_files"), call("list_files"), Line(text="seen"))
     done = model.run("--max-steps", "2", "look around")

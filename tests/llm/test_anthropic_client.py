@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from backscroll.errors import CutShort, InvalidInput, MissingExtra, ModelBusy
-from backscroll.llm.client import CallDelta, ReasoningDelta, Reply, TextDelta
+from backscroll.llm.client import CallDelta, ReasoningDelta, Reply, Tally, TextDelta
 from backscroll.llm.providers import Provider, client_for
 from tests.llm.scripted_talk import (
     KINDS,
@@ -72,7 +72,7 @@ def test_thinking_comes_with_its_proof() -> None:
         {"type": "text", "text": "Noon."},
     ]
     assert (reply.text, reply.reasoning, reply.finish) == ("Noon.", "they want 潮汐", "stop")
-    assert [type(e) for e in events] == [ReasoningDelta, ReasoningDelta, TextDelta]
+    assert [type(e) for e in events] == [Tally, ReasoningDelta, ReasoningDelta, TextDelta]
 
 
 def test_pings_and_what_is_newer_than_we_are() -> None:

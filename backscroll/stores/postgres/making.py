@@ -216,6 +216,13 @@ class DerivedWriter(PostgresReader):
         sql = f"INSERT INTO backscroll_charges (tenant, {CHARGE}) VALUES ({marks}) ON CONFLICT DO NOTHING"
         self._s.tell(sql, self._tenant, *values)
 
+    def settle(self, charge: Charge) -> None:
+        values = columns_of(charge)
+        marks = ", ".join(["%s"] * (len(values) + 1))
+        taken = ", ".join(f"{name} = excluded.{name}" for name in CHARGE.split(", ") if name != "id")
+        sql = f"INSERT INTO backscroll_charges (tenant, {CHARGE}) VALUES ({marks}) ON CONFLICT (tenant, id) DO UPDATE SET {taken}"
+        self._s.tell(sql, self._tenant, *values)
+
     def learn(self, lesson: Lesson) -> None:
         self._s.tell(
             "INSERT INTO backscroll_lessons (tenant, thread, at_us, feature, at, amount) VALUES (%s, %s, %s, %s, %s, %s) "

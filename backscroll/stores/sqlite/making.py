@@ -156,6 +156,11 @@ class DerivedWriter(SqliteReader):
         sql = f"INSERT OR IGNORE INTO charges ({CHARGE}) VALUES ({','.join('?' * len(values))})"
         self._c.execute(sql, values)
 
+    def settle(self, charge: Charge) -> None:
+        values = columns_of(charge)
+        sql = f"INSERT OR REPLACE INTO charges ({CHARGE}) VALUES ({','.join('?' * len(values))})"
+        self._c.execute(sql, values)
+
     def learn(self, lesson: Lesson) -> None:
         values = (
             plain(lesson.thread),

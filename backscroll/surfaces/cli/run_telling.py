@@ -25,7 +25,15 @@ from backscroll.surfaces.i18n import find, t
 from backscroll.surfaces.i18n.said import say
 
 #: How a run ended, as a code: 0 is an answer, a failure has the code of its error.
-CODES = {"answered": 0, "completed": 0, "incomplete": 20, "asked": 21, "limit": 22, "stopped": 130}
+CODES = {
+    "answered": 0,
+    "completed": 0,
+    "incomplete": 20,
+    "asked": 21,
+    "limit": 22,
+    "silent": 23,
+    "stopped": 130,
+}
 _FAILED = 12
 
 

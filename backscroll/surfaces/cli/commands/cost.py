@@ -144,6 +144,7 @@ def _report(
     )
     screen.lines(screen.style(line, "strong") for line in wrap(said, screen.room(0)))
     _unpriced(screen, total, models)
+    _unanswered(screen, total)
     if thread is not None and group != "thread":
         screen.line(screen.style(t("cost.of_thread", thread=thread.id[:8]), "dim"))
 
@@ -160,6 +161,21 @@ def _unpriced(screen: Screen, total: Spent, models: Sequence[Spent]) -> None:
     shown = t("words.comma").join(names[:5]) + ("…" if len(names) > 5 else "")
     said = count("cost.unpriced", total.unpriced, models=one_line(shown))
     screen.lines(screen.style(line, "warn") for line in wrap(said, screen.room(0)))
+
+
+def _unanswered(screen: Screen, total: Spent) -> None:
+    if total.unanswered:
+        said = count("cost.unanswered", total.unanswered, **unanswered_words(total))
+        screen.lines(screen.style(line, "warn") for line in wrap(said, screen.room(0)))
+
+
+def unanswered_words(spent: Spent) -> dict[str, str]:
+    """The figures of calls without an answer, for a sentence about them."""
+    from backscroll.llm.limits import dollars
+
+    # Where nobody knows the price of such a call, nobody knows either what it is at most.
+    money = dollars(spent.unanswered_nano) if spent.unanswered_nano else "$?"
+    return {"tokens": f"{spent.unanswered_tokens:,}", "money": money}
 
 
 def _corrections(screen: Screen, corrected: Mapping[str, Calibration]) -> None:
@@ -325,4 +341,8 @@ def _figures(spent: Spent) -> dict[str, Any]:
         "reasoning": spent.reasoning,
         "usd": spent.nano / 1e9 if known else None,
         "unpriced": spent.unpriced,
+        "estimated": spent.estimated,
+        "unanswered": spent.unanswered,
+        "unanswered_tokens": spent.unanswered_tokens,
+        "unanswered_usd": spent.unanswered_nano / 1e9,
     }
