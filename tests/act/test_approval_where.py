@@ -1,0 +1,233 @@
+"""Rules say where they hold: in which folder, in the sandbox or outside of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.act.approval import Rules, decide
+from backscroll.act.approval_rules import rule_of, rules_for, suggested
+from backscroll.act.approval_where import Where, fits_folder, where_of, written
+from backscroll.act.person import Decision, Preview, Proposal
+from backscroll.errors import InvalidInput
+
+
+def command(line: str, folder: str = "", held: str = "", before: str | None = None) -> Proposal:
+    preview = Preview(
+        line,
+        command=line,
+        subject=line,
+        folder=folder,
+        sandbox="in the sandbox" if held == "sandboxed" else "",
+        outside=held == "outside",
+    )
+    return Proposal(
+        "c", "run_command", "command", {"command": line, "folder": folder or "."}, preview, before
+    )
+
+
+def said(rules: Rules, proposal: Proposal) -> str:
+    decision = rules.verdict(proposal)
+    return "ask" if decision is None else "allow" if decision.allowed else "deny"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "settings" / "permissions.toml"
+
+
+# -- folders -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "folder", "verdict"),
+    [
+        ("run_command(make test *)", "", "allow"),
+        ("run_command(make test *)", "vendor/evil", "ask"),
+        ("run_command(=make test)", "", "allow"),
+        ("run_command(=make test)", "vendor/evil", "ask"),
+        ("run_command(in vendor/evil: make test *)", "vendor/evil", "allow"),
+        ("run_command(in vendor/evil: make test *)", "", "ask"),
+        ("run_command(in vendor/evil: =make test)", "vendor/evil", "allow"),
+        ("run_command(in vendor: make test *)", "vendor/evil", "ask"),
+        ("run_command(in vendor/**: make test *)", "vendor/evil", "allow"),
+        ("run_command(in vendor/**: make test *)", "vendor", "allow"),
+        ("run_command(in vendor/*: make test *)", "vendor/a/b", "ask"),
+        ("run_command(in **: make test *)", "vendor/evil", "allow"),
+        ("run_command(in **: make test *)", "", "allow"),
+        ("run_command", "vendor/evil", "allow"),
+    ],
+)
+def test_what_is_allowed_in_a_folder_is_allowed_there_alone(
+    rule: str, folder: str, verdict: str, file: Path
+) -> None:
+    """`make test` in the project is not `make test` in what came with it."""
+    assert said(Rules("ask", allow=[rule], file=file), command("make test", folder)) == verdict
+
+
+@pytest.mark.parametrize("folder", ["", "vendor/evil"])
+def test_what_is_forbidden_is_forbidden_in_every_folder(folder: str, file: Path) -> None:
+    """Unless the rule names one."""
+    proposal = command("git push", folder)
+    assert said(Rules("all", deny=["run_command(git push *)"], file=file), proposal) == "deny"
+    assert said(Rules("all", deny=["run_command(=git push)"], file=file), proposal) == "deny"
+    assert said(Rules("all", ask=["run_command(git push *)"], file=file), proposal) == "ask"
+    named = Rules("all", deny=["run_command(in Vendor/**: git push *)"], file=file)
+    assert said(named, proposal) == ("deny" if folder else "allow")
+
+
+def test_harmless_commands_are_harmless_in_the_folder_itself(file: Path) -> None:
+    """As before: a repository somewhere below may have settings of its own."""
+    rules = Rules("edits", file=file)
+    assert said(rules, command("git status")) == "allow"
+    assert said(rules, command("git status", "vendor")) == "ask"
+    assert said(rules, command("git status", held="outside")) == "ask"
+
+
+def test_the_folder_is_suggested_and_remembered(file: Path, tmp_path: Path) -> None:
+    """What was allowed in a folder is written down with it, and read back as the same."""
+    proposal = command("make test && make lint", "vendor/good one")
+    assert suggested(proposal) == 'in "vendor/good one": make test * && make lint *'
+
+    class Yes:
+        def approve(self, proposals: object) -> list[Decision]:
+            return [Decision(True, span="project", pattern=suggested(proposal))]
+
+    rules = Rules("ask", root=tmp_path, file=file)
+    assert decide(rules, Yes(), [proposal])[0].allowed  # type: ignore[arg-type]
+    again = Rules("ask", root=tmp_path, file=file)
+    assert [rule.text for rule in again.listed()] == [
+        'run_command(in "vendor/good one": make test *)',
+        'run_command(in "vendor/good one": make lint *)',
+    ]
+    assert said(again, proposal) == "allow"
+    assert said(again, command("make test")) == "ask"
+    assert said(again, command("make test", "vendor")) == "ask"
+
+
+def test_a_folder_that_no_rule_can_name_is_allowed_once_at_the_most(file: Path) -> None:
+    """A star in its name would mean others, too."""
+    proposal = command("make", "all*")
+    assert suggested(proposal) == ""
+    with pytest.raises(InvalidInput, match="no rule can name"):
+        rules_for(proposal, "", "allow", "session")
+
+    class Always:
+        def approve(self, proposals: object) -> list[Decision]:
+            return [Decision(True, span="always")]
+
+    rules = Rules("ask", file=file)
+    assert decide(rules, Always(), [proposal])[0].span == "once"  # type: ignore[arg-type]
+    assert rules.listed() == []
+
+
+# -- the sandbox -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "free", "sandboxed", "outside"),
+    [
+        ("run_command(npm test *)", "allow", "allow", "ask"),
+        ("run_command(sandboxed: npm test *)", "ask", "allow", "ask"),
+        ("run_command(outside: npm test *)", "allow", "ask", "allow"),
+        ("run_command(sandboxed: =npm test)", "ask", "allow", "ask"),
+        ("run_command(sandboxed: *)", "ask", "allow", "ask"),
+        ("run_command", "allow", "allow", "ask"),
+        ("run_*", "allow", "allow", "ask"),
+    ],
+)
+def test_no_rule_lets_a_command_out_unless_it_says_so(
+    rule: str, free: str, sandboxed: str, outside: str, file: Path
+) -> None:
+    """Without a sandbox, in one, and outside of one."""
+    rules = Rules("ask", allow=[rule], file=file)
+    found = [said(rules, command("npm test", held=held)) for held in ("", "sandboxed", "outside")]
+    assert found == [free, sandboxed, outside]
+
+
+def test_whoever_wants_out_is_asked_about_whatever_the_mode(file: Path) -> None:
+    """`all` means all that the sandbox lets through."""
+    rules = Rules("all", file=file)
+    assert said(rules, command("npm test", held="sandboxed")) == "allow"
+    assert said(rules, command("npm test", held="outside")) == "ask"
+    never = Rules("all", deny=["run_command(outside: *)"], file=file)
+    assert said(never, command("npm test", held="outside")) == "deny"
+    assert said(never, command("npm test", held="sandboxed")) == "allow"
+
+
+def test_commands_in_the_sandbox_may_go_ahead_unasked(file: Path) -> None:
+    """Whatever they are, doubtful lines too; rules that forbid or ask still hold, and only where the person said so."""
+    line = "pytest $(cat args) > out"
+    assert said(Rules("ask", file=file), command(line, held="sandboxed")) == "ask"
+    rules = Rules("ask", file=file, sandboxed_unasked=True)
+    assert said(rules, command(line, held="sandboxed")) == "allow"
+    assert said(rules, command(line, "sub", held="sandboxed")) == "allow"
+    assert said(rules, command(line)) == "ask"
+    assert said(rules, command(line, held="outside")) == "ask"
+    careful = Rules("ask", file=file, sandboxed_unasked=True, ask=["run_command(git push *)"])
+    assert said(careful, command("git push", held="sandboxed")) == "ask"
+    assert said(careful, command("$(echo git) push", held="sandboxed")) == "ask"
+    assert said(careful, command("ls", held="sandboxed")) == "allow"
+
+
+def test_where_it_ran_is_part_of_what_is_remembered(file: Path) -> None:
+    """What was allowed in the sandbox is not allowed outside of it, and the other way round."""
+    for held, other in (("sandboxed", "outside"), ("outside", "sandboxed")):
+        proposal = command("pip install x", "web", held)
+        assert suggested(proposal) == f"{held} in web: pip install *"
+        for pattern in (suggested(proposal), ""):
+            (rule,) = rules_for(proposal, pattern, "allow", "session")
+            rules = Rules("ask", file=file, allow=[rule.text])
+            assert said(rules, proposal) == "allow"
+            assert said(rules, command("pip install x", "web", other)) == "ask"
+            assert said(rules, command("pip install x", "", held)) == "ask"
+
+
+# -- writing -----------------------------------------------------------------------------------------------------
+
+
+@given(
+    st.sampled_from(["", "sandboxed", "outside"]),
+    st.lists(
+        st.text("ab c:'é中-._(", min_size=1, max_size=5)
+        .map(str.strip)
+        .filter(lambda p: p not in ("", ".", "..")),
+        max_size=3,
+    ),
+    st.sampled_from(["make *", "=make > log: x", "git commit -m 'in a: b' *", "in: x"]),
+)
+def test_what_is_written_is_read_as_the_same(held: str, parts: list[str], pattern: str) -> None:
+    """Whatever the folder is called."""
+    place = Where(held, "/".join(parts) or ".")
+    if not held and not parts and where_of(pattern)[0] != Where():
+        return
+    rule = rule_of(f"run_command({written(place, pattern)})", "allow")
+    assert rule.pattern is not None
+    found, rest = where_of(rule.pattern)
+    assert (found.held, rest) == (held, pattern)
+    assert found.allows(place)
+    assert not found.allows(Where(held, f"{place.folder}/more"))
+    assert not found.allows(Where("outside" if held != "outside" else "sandboxed", place.folder))
+
+
+@pytest.mark.parametrize(
+    "text", ["run_command(in web:)", "run_command(sandboxed: )", "run_command(in web: =)"]
+)
+def test_a_place_without_a_pattern_is_no_rule(text: str) -> None:
+    """It would allow nothing, and look as if it did."""
+    with pytest.raises(InvalidInput, match="empty pattern"):
+        rule_of(text, "allow")
+
+
+def test_folders_are_compared_part_by_part() -> None:
+    """`web` is not `website`, and not `web/app`."""
+    assert fits_folder("web", "web")
+    assert not fits_folder("web", "website")
+    assert not fits_folder("web", "web/app")
+    assert not fits_folder(".", "web")
+    assert fits_folder("*", "web")
+    assert not fits_folder("*", ".")
+    assert fits_folder("**/app", "web/app")
