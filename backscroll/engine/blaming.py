@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from backscroll.workspace.snapshots import Snapshots
 
 #: Keys of versions that no change of the log made.
-OLDEST, UNSEEN = -1, -2
+OLDEST, UNSEEN, BEFORE_ERASED = -1, -2, -3
 _WORDS = 600  # characters of what was asked, and of why
 _LOOKED = 40  # messages before a call that are looked through for a reason
 
@@ -48,6 +48,7 @@ class Blamed:
     why: str = ""  # what the assistant said before the call
     at: str = ""
     thread: str = ""
+    erased: bool = False  # who wrote it cannot be told: an earlier version of the file was erased
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class _Version:
 def blame(room: Workroom, path: str, line: int | None = None) -> list[Blamed]:
     """Every line of a file, or one of them; see `Workroom.blame`."""
     from backscroll.workspace.blame import Version, blame_lines
+    from backscroll.workspace.snapshots import ERASED
 
     keeper = room.keeper
     with room.alone():
@@ -72,13 +74,13 @@ def blame(room: Workroom, path: str, line: int | None = None) -> list[Blamed]:
         raise _nothing(room, path, now)
     versions = _versions(keeper, everything, path, now)
     told: list[Version] = []
-    gone = False  # what was before cannot be told any more, so it is older than all that can
+    gone = 0  # what was before cannot be told any more, so it is older than all that can
     for version in versions:
         text = content if version is versions[-1] else keeper.content(version.hash)
         if text is None:
-            told, gone = [], True
+            told, gone = [], BEFORE_ERASED if version.hash.startswith(ERASED) else OLDEST
         else:
-            told.append(Version(str(OLDEST if gone and not told else version.key), text))
+            told.append(Version(str(gone if gone and not told else version.key), text))
     origins = blame_lines(told)
     if line is not None and not 1 <= line <= len(origins):
         raise InvalidInput(f"{path} has no line {line}", hint=f"it has {len(origins)}")
@@ -103,7 +105,7 @@ def _nothing(room: Workroom, path: str, now: str) -> BackscrollError:
 
 def _versions(keeper: Snapshots, everything: Sequence[Recorded], path: str, now: str) -> list[_Version]:
     """The contents that the file went through, oldest first; the last is what it is now."""
-    steps = list(_steps(keeper, everything, path))[::-1]
+    steps = list(steps_of(keeper, everything, path))[::-1]
     stack: list[_Version] = []
     tops: dict[str, tuple[_Version, ...]] = {}  # what stood below a content when it was there
 
@@ -130,13 +132,13 @@ def _versions(keeper: Snapshots, everything: Sequence[Recorded], path: str, now:
     return [v for v in stack if v.hash] or [_Version(OLDEST, here, path)]
 
 
-def _steps(
+def steps_of(
     keeper: Snapshots, everything: Sequence[Recorded], path: str
 ) -> Iterator[tuple[int, Recorded, FileChange]]:
     """The changes that touched the file, newest first, under the names that it had."""
     for number in range(len(everything) - 1, -1, -1):
         one = everything[number]
-        for file in _files(keeper, one):
+        for file in files_of(keeper, one):
             if file.path == path:
                 yield number, one, file
                 if file.action == "renamed" and file.old_path:
@@ -147,7 +149,8 @@ def _steps(
                 break
 
 
-def _files(keeper: Snapshots, one: Recorded) -> Sequence[FileChange]:
+def files_of(keeper: Snapshots, one: Recorded) -> Sequence[FileChange]:
+    """The files of a change; where the log does not name them all, as the snapshots tell it."""
     if one.whole or not (keeper.has(one.change.before) and keeper.has(one.change.after)):
         return one.change.files
     return keeper.compare(one.change.before, one.change.after)
@@ -168,6 +171,8 @@ class _Teller:
         """A line with its origin."""
         if key == OLDEST:
             return Blamed(line, text, None)
+        if key == BEFORE_ERASED:
+            return Blamed(line, text, None, erased=True)
         if key == UNSEEN:
             return Blamed(line, text, "person")
         if key not in self._known:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from backscroll.config import default_store
 from backscroll.engine import changing_reading
-from backscroll.workspace.holding import held
 from backscroll.engine.changing_log import (
     LONGEST,
     Draft,
@@ -34,9 +33,11 @@ from backscroll.engine.tongue import language_of
 from backscroll.errors import InvalidInput
 from backscroll.vocab.change import Cause, CodeChange, FileChange
 from backscroll.vocab.event import Event
+from backscroll.workspace.holding import held
 from backscroll.workspace.snapshots import Snapshots
 
 if TYPE_CHECKING:
+    from backscroll.engine import changing_forgetting
     from backscroll.engine.blaming import Blamed
     from backscroll.engine.committing import Committed
     from backscroll.engine.rewinding import Rewound
@@ -77,18 +78,44 @@ class Workroom:
     def keeper(self) -> Snapshots:
         """Who keeps the snapshots; made when first asked for."""
         if self._keeper is None:
-            from backscroll.workspace.keeping import snapshots_for
-
-            settings = self.thread.engine.settings
-            store = self.thread.store.location
-            self._keeper = snapshots_for(
-                self.root,
-                self.home,
-                key_files=settings.workspace_key_files,
-                largest=settings.workspace_largest,
-                left_out=[] if "://" in store else [store, f"{store}-wal", f"{store}-shm"],
-            )
+            self._keeper = self._opened()
         return self._keeper
+
+    def _opened(self, git: bool | None = None) -> Snapshots:
+        from backscroll.workspace.keeping import snapshots_for
+
+        settings = self.thread.engine.settings
+        store = self.thread.store.location
+        return snapshots_for(
+            self.root,
+            self.home,
+            key_files=settings.workspace_key_files,
+            largest=settings.workspace_largest,
+            left_out=[] if "://" in store else [store, f"{store}-wal", f"{store}-shm"],
+            git=git,
+        )
+
+    def keepers(self) -> list[Snapshots]:
+        """Who keeps snapshots of the folder: also who did when there was no git here, or when there was one."""
+        from backscroll.workspace.git import git_found
+
+        other = "hashes" if self.keeper.keeper == "git" else "git"
+        if not self._kept(other) or (other == "git" and not git_found()):
+            return [self.keeper]
+        return [self.keeper, self._opened(other == "git")]
+
+    def out_of_reach(self) -> list[str]:
+        """What of the snapshots cannot be read here."""
+        from backscroll.workspace.git import git_found
+
+        if git_found() or not self._kept("git"):
+            return []
+        return [f"snapshots that git made of {self.root}; install git and do it again, or drop all snapshots"]
+
+    def _kept(self, kind: str) -> bool:
+        from backscroll.workspace.kept_home import home_of
+
+        return (home_of(self.root, self.home.resolve()) / kind).exists()
 
     # -- looking ---------------------------------------------------------------------------------------------
 
@@ -264,6 +291,17 @@ class Workroom:
         from backscroll.engine.committing import commit
 
         return commit(self, message, turn=turn, everybody=all, hooks=hooks, dry_run=dry_run)
+
+    def forget_file(
+        self, path: str | os.PathLike[str], *, dry_run: bool = False
+    ) -> changing_forgetting.ForgottenFile:
+        """Erase all versions of a file for good: out of every snapshot, and the words of the changes that touched it.
+
+        A file that is still there stays, and is not kept again until somebody changes it. `dry_run` only says what would go.
+        """
+        from backscroll.engine.changing_forgetting import forget_file
+
+        return forget_file(self, self.inside(path) or "", dry_run=dry_run)
 
     def forget_snapshots(self) -> None:
         """Drop every snapshot of the folder for good: rewind and blame begin anew. The log keeps what it says of changes."""

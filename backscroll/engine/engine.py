@@ -260,11 +260,15 @@ class Engine:
                 raise forgetting.OnlyAsked(done)
             return done
 
+        from backscroll.engine.changing_forgetting import snapshots_left
+
+        kept = self.store.read(lambda reader: snapshots_left(reader, thread, messages))
         try:
             done = self.store.write(work)
         except forgetting.OnlyAsked as answer:
-            return answer.erasure
-        return self._scrubbed(thread, actor, done)
+            return replace(answer.erasure, unreachable=kept)
+        done = self._scrubbed(thread, actor, done)
+        return replace(done, unreachable=(*done.unreachable, *kept))
 
     def forget_acts(self, thread: str, seqs: Sequence[int], *, actor: str) -> forgetting.Erasure:
         """Erase the words of what was done beside the conversation, by the numbers of its events."""

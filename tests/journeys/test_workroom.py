@@ -232,3 +232,16 @@ def test_snapshots_can_be_dropped(agent: Agent) -> None:
         p for p in (Path(os.environ["HOME"]) / ".local/share/backscroll/shadow").rglob("*") if p.is_file()
     ]
     assert all("你好".encode() not in p.read_bytes() for p in held)
+
+
+def test_a_file_can_be_forgotten(agent: Agent) -> None:
+    """Asked for first where nobody can answer; then its words are in no list, and the program says what it cannot reach."""
+    refused = agent.cli("changes", "--forget-file", "hello.py")
+    assert refused.code == 2
+    assert "--yes" in refused.err
+    assert "hello.py" in agent.cli.ok("changes").out
+    done = agent.cli.ok("changes", "--forget-file", "hello.py", "--yes")
+    assert "Erased hello.py" in done.out
+    assert "backscroll forget" in done.out
+    assert "hello.py" not in agent.cli.ok("changes").out
+    assert agent.cli("changes", "--forget-file", "hello.py", "--yes").code == 4

@@ -171,7 +171,7 @@ def blame_lines(screen: Screen, lines: Sequence[Blamed]) -> Iterator[str]:
     wide = len(str(lines[-1].line)) if lines else 1
     before: object = object()
     for one in lines:
-        origin = (one.by, None if one.change is None else one.change.id)
+        origin = (one.by, one.erased, None if one.change is None else one.change.id)
         if origin != before:
             yield from _origin(screen, one)
             before = origin
@@ -180,7 +180,7 @@ def blame_lines(screen: Screen, lines: Sequence[Blamed]) -> Iterator[str]:
 
 def _origin(screen: Screen, one: Blamed) -> Iterator[str]:
     if one.by is None:
-        yield screen.style(t("workroom.before_all"), "dim")
+        yield screen.style(t("workroom.before_erased" if one.erased else "workroom.before_all"), "dim")
         return
     if one.change is None:
         yield screen.style(t("workroom.unseen"), "warn")

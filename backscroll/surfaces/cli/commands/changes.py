@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, limit_option, option, thread_argument
 from backscroll.surfaces.cli.plain import one_line, safe
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.cli.times import parsed
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
+    from backscroll.engine.changing import Workroom
+    from backscroll.engine.changing_forgetting import ForgottenFile
     from backscroll.engine.committing import Committed
 
 _LINE = re.compile(r"(.+):(\d{1,9})")
@@ -28,7 +33,9 @@ _LINE = re.compile(r"(.+):(\d{1,9})")
     option("--since", metavar="TIME"),
     option("--until", metavar="TIME"),
     flag("--diff"),
+    option("--forget-file", metavar="PATH"),
     flag("--forget-snapshots"),
+    flag("--yes", "-y"),
     limit_option(30),
 )
 def changes_command(
@@ -39,7 +46,9 @@ def changes_command(
     since: str | None,
     until: str | None,
     diff: bool,
+    forget_file: str | None,
     forget_snapshots: bool,
+    yes: bool,
     limit: int,
 ) -> None:
     """What became of the files of a thread's folder, the newest first."""
@@ -52,6 +61,11 @@ def changes_command(
         if forget_snapshots:
             words.room_of(screen, found).forget_snapshots()
             screen.remark(t("workroom.snapshots_forgotten"))
+            return
+        if forget_file is not None:
+            _forget_file(
+                session, words.room_of(screen, found), words.named_inside(found, forget_file), yes=yes
+            )
             return
         path = None if file is None else words.named_inside(found, file)
         asked = wish(turn, path, parsed(since), parsed(until, end=True), limit or None)
@@ -66,6 +80,43 @@ def changes_command(
         if number:
             screen.line()
         screen.lines(words.change_lines(screen, change, diff=diff))
+
+
+def _forget_file(session: Session, room: Workroom, path: str, *, yes: bool) -> None:
+    """Erase a file for good, after showing what goes."""
+    screen = session.screen
+    if not yes:
+        if not screen.can_ask:
+            raise InvalidInput(t("forgetting.not_asked"), hint=t("forgetting.not_asked_hint"))
+        screen.lines(_forgotten_lines(room.forget_file(path, dry_run=True)))
+        if not screen.asks(t("forgetting.sure")):
+            screen.line(t("forgetting.kept"))
+            return
+    done = room.forget_file(path)
+    if session.as_json:
+        facts = {name: list(getattr(done, name)) for name in ("names", "shared", "present", "unreachable")}
+        numbers = {name: getattr(done, name) for name in ("versions", "snapshots", "changes")}
+        messages = [str(ref) for ref in done.messages]
+        screen.json({"path": done.path, **numbers, **facts, "messages": messages})
+    else:
+        screen.lines(_forgotten_lines(done))
+
+
+def _forgotten_lines(done: ForgottenFile) -> Iterator[str]:
+    key = "workroom.file_forgotten" if done.done else "workroom.file_would"
+    path = one_line(done.path)
+    yield t(key, path=path, versions=done.versions, snapshots=done.snapshots, changes=done.changes)
+    for key, names in (
+        ("workroom.file_names", [name for name in done.names if name != done.path]),
+        ("workroom.file_shared", done.shared),
+        ("workroom.file_present", done.present),
+        ("workroom.file_messages", [ref.short for ref in done.messages]),
+    ):
+        if names:
+            yield t(key, names=", ".join(one_line(name) for name in names))
+    if done.unreachable:
+        yield t("forgetting.unreachable")
+        yield from (f"  {one_line(say(what))}" for what in done.unreachable)
 
 
 @command("blame", click.Argument(["place"], metavar="FILE[:LINE]"), option("--thread", metavar="THREAD"))

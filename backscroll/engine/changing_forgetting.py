@@ -1,0 +1,166 @@
+"""Forgetting a file: its versions out of every snapshot, and what the log repeats of them.
+
+Owns following a file through its names, which changes of the log speak of it, and what a `forget` of messages has to say about snapshots
+that still hold what they changed. Refuses: erasing contents (`workspace/erasing`) and words (`engine/forgetting`). The log goes first: killed
+in between, the snapshots still tell which changes were meant, and the same call finishes it. Before: `engine/blaming`. After: `Workroom.forget_file`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backscroll.engine.blaming import files_of, steps_of
+from backscroll.engine.changing_log import Recorded, place_of, recorded_of
+from backscroll.errors import NotFound
+from backscroll.record.ports import Reader
+from backscroll.vocab.event import Kind
+from backscroll.vocab.ids import Ref
+
+if TYPE_CHECKING:
+    from backscroll.engine.changing import Workroom
+    from backscroll.vocab.change import FileChange
+    from backscroll.workspace.snapshots import Snapshots
+
+_NAMED = 5  # files that a sentence names
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenFile:
+    """What forgetting a file did, or (where `done` is False) would do."""
+
+    path: str
+    names: tuple[str, ...]  # under which it was known
+    versions: int  # contents
+    snapshots: int  # that held one of them
+    changes: int  # of the log whose words spoke of it
+    shared: tuple[str, ...] = ()  # other files that had the same contents, and lose them too
+    present: tuple[
+        str, ...
+    ] = ()  # files that hold such a content now: they stay, and are not kept until they change
+    messages: tuple[Ref, ...] = ()  # that wrote it: their own words may repeat it
+    unreachable: tuple[str, ...] = ()
+    done: bool = False
+
+
+def forget_file(room: Workroom, path: str, *, dry_run: bool = False) -> ForgottenFile:
+    """Erase all versions of a file; see `Workroom.forget_file`."""
+    with room.alone():
+        everything = room.everywhere()
+        names, hashes = _followed(room.keeper, everything, path)
+        keepers = room.keepers()
+        held = [keeper.held([path], hashes) for keeper in keepers]
+        erased = {name for one in held for name in one.names}
+        doomed = [one for one in everything if _speaks(room.keeper, one, path, erased)]
+        if not any(one.versions for one in held) and not doomed:
+            raise NotFound(
+                f"no snapshot of {room.root} holds {path}", hint="`backscroll changes` lists the files"
+            )
+        left = tuple(room.out_of_reach())
+        if not dry_run:
+            left += _out_of_the_log(room, doomed)
+            for keeper, one in zip(keepers, held, strict=True):
+                keeper.erase(one.names, [path])
+        written = [one.change.cause.message for one in doomed if one.change.cause.message is not None]
+        return ForgottenFile(
+            path,
+            tuple(names),
+            sum(one.versions for one in held),
+            sum(one.snapshots for one in held),
+            len(doomed),
+            tuple(sorted({p for one in held for p in one.shared} - set(names))),
+            tuple(sorted({p for one in held for p in one.present})),
+            tuple(dict.fromkeys(written)),
+            left,
+            done=not dry_run,
+        )
+
+
+def _followed(
+    keeper: Snapshots, everything: Sequence[Recorded], path: str
+) -> tuple[list[str], frozenset[str]]:
+    """Every name that a file had, before and after this one, and the hashes of its contents under the others."""
+    names = dict.fromkeys([path])
+    hashes: set[str] = set()
+    touched = [*((one, file) for _, one, file in steps_of(keeper, everything, path))]
+    touched += _forward(keeper, everything, path)
+    for _, file in touched:
+        names.update(dict.fromkeys(name for name in (file.path, file.old_path) if name))
+        hashes |= {file.before, file.after} - {""}
+    return list(names), frozenset(hashes)
+
+
+def _forward(
+    keeper: Snapshots, everything: Sequence[Recorded], path: str
+) -> Iterator[tuple[Recorded, FileChange]]:
+    """The changes of files that were this one once, under their later names."""
+    later: set[str] = set()
+    for one in everything:
+        for file in files_of(keeper, one):
+            if file.action == "renamed" and (file.old_path == path or file.old_path in later):
+                later.discard(file.old_path)
+                if file.path != path:
+                    later.add(file.path)
+                yield one, file
+            elif file.path in later:
+                if file.action == "deleted":
+                    later.discard(file.path)
+                yield one, file
+
+
+def _speaks(keeper: Snapshots, one: Recorded, path: str, erased: set[str]) -> bool:
+    """True for a change that still has words and touched the file, or a content that goes."""
+    if not (one.change.description or one.change.files):
+        return False
+    return any(
+        path in (file.path, file.old_path) or not erased.isdisjoint({file.before, file.after})
+        for file in files_of(keeper, one)
+    )
+
+
+def _out_of_the_log(room: Workroom, doomed: Sequence[Recorded]) -> tuple[str, ...]:
+    by_thread: defaultdict[str, list[int]] = defaultdict(list)
+    for one in doomed:
+        by_thread[one.change.id.thread].append(one.change.id.seq)
+    left: dict[str, None] = {}
+    for thread, seqs in by_thread.items():
+        done = room.thread.engine.forget_acts(thread, seqs, actor=room.thread.actor)
+        left.update(dict.fromkeys(done.unreachable))
+    return tuple(left)
+
+
+# -- what a forget of messages does not reach --------------------------------------------------------------------
+
+
+def snapshots_left(reader: Reader, thread: str, messages: Sequence[Ref] | None) -> tuple[str, ...]:
+    """Sentences about folders of this machine whose snapshots hold what messages, or a whole thread (None), changed."""
+    from backscroll.engine.changing import default_home
+    from backscroll.workspace.kept_home import home_of
+
+    state = reader.thread(thread)
+    if state is None:
+        return ()
+    names = None if messages is None else {str(message) for message in messages}
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for kin in [state] if names is None else reader.family(state.root):
+        for event in reader.others(kin.id):
+            if event.kind is not Kind.CODE_CHANGED or event.body is None or "place" not in event.head:
+                continue
+            if names is None or event.head.get("message") in names:
+                change = recorded_of(event).change
+                if event.head["place"] == place_of(Path(change.root)):
+                    found[change.root].update(file.path for file in change.files)
+    home = default_home().resolve()
+    return tuple(
+        f"the snapshots of {root} still hold what was changed in {_listed(files)};"
+        " `backscroll changes --forget-file` erases a file from all of them"
+        for root, files in sorted(found.items())
+        if home_of(Path(root), home).exists()
+    )
+
+
+def _listed(files: set[str]) -> str:
+    return ", ".join(sorted(files)[:_NAMED]) + (", …" if len(files) > _NAMED else "")
