@@ -6,10 +6,12 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 
 PYTHON ?=
-JOBS ?= 2
+# Twice the two processors of a small machine: a good part of the tests waits for a terminal, a disk or a server.
+JOBS ?= 4
 ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
+LINT := $(MAKE) --no-print-directory lint
 
 # The stamp carries a hash of all that decides what is installed, and where: a changed file or a moved folder is set up
 # again, anything else is not.
@@ -18,6 +20,9 @@ STAMP := $(VENV)/.installed-$(WANTED)
 
 # pyright is complete in its wheel: no asking the network for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+# The tests start Python some thousand times: what it compiles is kept (`make clean` removes it), whatever the machine says.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup run test lint format cover bench clean
 
@@ -35,8 +40,9 @@ $(STAMP):
 run: $(STAMP) ## the chat, with a guided first minute; in a pipe, a demonstration
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/backscroll chat $(ARGS); else exec $(BIN)/backscroll demo $(ARGS); fi
 
-test: lint ## lint, types, import contracts, then the whole test suite
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+test: $(STAMP) ## the whole test suite, and beside it lint, types, import contracts
+	@$(BIN)/python tools/beside.py '$(LINT)' \
+		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 lint: $(STAMP) ## ruff, pyright, import contracts
 	$(BIN)/ruff check .

@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,9 @@ import pytest
 from tests import postgres_server
 
 hypothesis.settings.register_profile("dev", deadline=None, max_examples=50)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, database=None)
+hypothesis.settings.register_profile(
+    "ci", deadline=None, max_examples=50, derandomize=True, print_blob=True, database=None
+)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2000, print_blob=True)
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if IN_CI else "dev"))
@@ -38,6 +41,10 @@ POSTGRES_FIXTURES = {"postgres_url", "database_url", "new_database", "prepared_u
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Started in the background of a script (`make test &`), Python is told to ignore Ctrl-C, and so would be every process
+    # that a test starts in order to interrupt it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     given = getattr(config, "workerinput", None)  # what pytest-xdist hands to its worker processes
     config.stash[FOLDER] = Path(given["postgres_folder"]) if given else postgres_server.plan_folder()
     config.stash[OWNER] = given["postgres_owner"] if given else os.getpid()
@@ -94,7 +101,7 @@ def _reach_server(folder: Path, owner: int) -> str:
 
     url = os.environ.get("BACKSCROLL_TEST_POSTGRES") or postgres_server.ensure_server(folder, owner)
     try:
-        psycopg.connect(url, connect_timeout=10).close()
+        psycopg.connect(url, connect_timeout=60).close()
     except psycopg.Error as error:
         raise postgres_server.ServerUnavailable(str(error)) from error
     return url

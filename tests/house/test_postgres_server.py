@@ -55,7 +55,7 @@ class TestLife:
         postgres_server.ensure_server(folder, owner.pid)
         server = int((folder / "data" / "postmaster.pid").read_text().split()[0])
         owner.send_signal(signal.SIGKILL)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while folder.exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not folder.exists()

@@ -345,11 +345,11 @@ def test_work_goes_on_until_interrupted(stocked: Cli) -> None:
         cwd=stocked.folder,
     )
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline and not _up_to_date(stocked.environment["BACKSCROLL_STORE"]):
             time.sleep(0.2)
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=30)
+        _, said = running.communicate(timeout=120)
     finally:
         running.kill()
         running.wait()

@@ -32,7 +32,7 @@ def post(server: ScriptedServer, path: str, body: Any, **headers: str) -> tuple[
         f"{server.url}{path}", data, {"content-type": "application/json", **headers}
     )
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, json.loads(answer.read()), dict(answer.headers)
     except urllib.error.HTTPError as error:
         with error:
@@ -346,7 +346,7 @@ def test_many_at_once() -> None:
 def test_other_addresses() -> None:
     """The list of models, and 404 for what there is not."""
     with ScriptedServer(Scenario(models=("a", "b"))) as server:
-        with urllib.request.urlopen(f"{server.url}/models", timeout=10) as answer:
+        with urllib.request.urlopen(f"{server.url}/models", timeout=60) as answer:
             assert [m["id"] for m in json.loads(answer.read())["data"]] == ["a", "b"]
         assert post(server, "/embeddings", {})[0] == 404
 
@@ -377,7 +377,7 @@ def test_it_runs_as_a_program(tmp_path: Path) -> None:
                 assert client.complete(ask()).text == "from a program"
         finally:
             program.send_signal(signal.SIGINT)
-        assert program.wait(timeout=20) == 0
+        assert program.wait(timeout=120) == 0
     for wrong in ([], [str(tmp_path / "none")], [str(path), "port"]):
         done = subprocess.run([*command, *wrong], cwd=tree.ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 2

@@ -167,7 +167,7 @@ def test_the_program_writes_the_log_and_tells_of_flaws(tmp_path: Path) -> None:
             with pytest.raises(InvalidInput):
                 client.complete(ask())
         program.send_signal(signal.SIGINT)
-        _, told = program.communicate(timeout=20)
+        _, told = program.communicate(timeout=120)
     assert program.returncode == 3
     assert "request 2:" in told
     assert [line["status"] for line in lines_of(log) if line["event"] == "asked"] == [200, 400]

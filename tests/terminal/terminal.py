@@ -23,7 +23,7 @@ from types import TracebackType
 
 import pyte
 
-PATIENCE = 25.0  # seconds until something that should happen counts as missing
+PATIENCE = 120.0  # seconds until something that should happen counts as missing, on a machine that is busy
 ENTER = "\r"
 ESCAPE = "\x1b"
 CTRL_C = "\x03"

@@ -25,7 +25,7 @@ from tests.terminal.terminal import Terminal
 
 READY = "F2 "  # the task bar stands below the input, and only there
 BUSY = "Ctrl-C stops"
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Stage:

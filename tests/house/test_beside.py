@@ -1,0 +1,86 @@
+"""The checks of the source run beside the tests: both are heard, and the exit code is right."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.house import tree
+
+BESIDE = tree.ROOT / "tools" / "beside.py"
+PASSES = "print('the tests said this')"
+
+
+def until(path: Path) -> str:
+    """For the shell: wait for a file."""
+    return f"while [ ! -e '{path}' ]; do sleep 0.05; done"
+
+
+def endless(ready: Path) -> str:
+    """Tests that make a file and then never end by themselves."""
+    return (
+        "import time\ntry:\n"
+        f"    open({str(ready)!r}, 'w').close()\n"
+        "    while True: time.sleep(1)\n"
+        "except KeyboardInterrupt: print('cleaned up')"
+    )
+
+
+def beside(checks: str, tests: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(BESIDE), checks, sys.executable, "-c", tests]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+def test_both_pass_and_the_checks_speak_last() -> None:
+    done = beside("echo 'the checks said this'", PASSES)
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [
+        "the tests said this",
+        "the checks said this",
+        "tests: passed; checks: passed",
+    ]
+
+
+def test_tests_that_fail_keep_their_code_and_the_checks_are_heard() -> None:
+    done = beside("echo clean", "raise SystemExit(5)")
+    assert done.returncode == 5
+    assert done.stdout.splitlines() == ["clean", "tests: exit code 5; checks: passed"]
+
+
+def test_checks_that_fail_stop_the_tests_at_once(tmp_path: Path) -> None:
+    """Tests that would never end are interrupted, and may still clean up."""
+    ready = tmp_path / "ready"
+    done = beside(f"{until(ready)}; echo 'a fault'; exit 3", endless(ready))
+    assert done.returncode == 3
+    assert done.stdout.splitlines() == ["cleaned up", "a fault", "tests: passed; checks: exit code 3"]
+
+
+def test_checks_that_fail_after_the_tests_count_as_well(tmp_path: Path) -> None:
+    over = tmp_path / "over"
+    done = beside(f"{until(over)}; echo 'a late fault'; exit 4", f"open({str(over)!r}, 'w').write('x')")
+    assert done.returncode == 4
+    assert "a late fault" in done.stdout
+
+
+def test_a_person_who_stops_the_tests_waits_for_nothing(tmp_path: Path) -> None:
+    """Ctrl-C reaches the tests and this program alike; the checks end with everything they have started."""
+    ready, pid = tmp_path / "ready", tmp_path / "pid"
+    checks = f"echo $$ > '{pid}'; sleep 1000"
+    tests = f"import time\nwhile not open({str(pid)!r}, 'a+').tell(): time.sleep(0.05)\n{endless(ready)}"
+    command = [sys.executable, str(BESIDE), checks, sys.executable, "-c", tests]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        while not ready.exists():
+            assert process.poll() is None
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)
+        said, _ = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert said == "cleaned up\n"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)

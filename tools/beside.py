@@ -1,0 +1,79 @@
+"""Runs the checks of the source beside the tests, so that no processor waits for the other.
+
+    python tools/beside.py 'CHECKS' TESTS...
+
+CHECKS is a command line for the shell, TESTS a command with its arguments. The tests own the screen; what the checks
+say is kept and shown after them, whole, and the last line is the verdict on both. Where the checks fail the tests are
+stopped at once, for nobody commits what the checks refuse. Exit code: that of the checks if they failed, else that of
+the tests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+
+LOOK_SECONDS = 0.2
+
+
+def run(checks: str, tests: Sequence[str]) -> int:
+    """Both at once; the exit code for both."""
+    with tempfile.TemporaryFile() as said:
+        # A session of its own: Ctrl-C is for the tests, and the checks can be ended with everything they started.
+        checking = subprocess.Popen(
+            ["/bin/sh", "-c", checks],
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
+        try:
+            tested = _test(tests, checking)
+            if tested is None:
+                return 130
+            # Where tests have failed the checks finish all the same: both lists of faults are wanted at once.
+            checked = checking.wait()
+        finally:
+            _end(checking)
+        said.seek(0)
+        sys.stdout.buffer.write(said.read())
+        sys.stdout.flush()
+    print(f"tests: {_verdict(tested)}; checks: {_verdict(checked)}", flush=True)
+    return checked or tested
+
+
+def _verdict(code: int) -> str:
+    return f"exit code {code}" if code else "passed"
+
+
+def _test(tests: Sequence[str], checking: subprocess.Popen[bytes]) -> int | None:
+    """Run the tests to their end, or to the moment when the checks fail; None where a person stopped them."""
+    asked = by_person = False
+    with subprocess.Popen(tests) as testing:
+        while True:
+            try:
+                ended = testing.wait(LOOK_SECONDS)
+                return None if by_person else ended
+            except subprocess.TimeoutExpired:
+                if checking.poll() and not asked:
+                    asked = True
+                    testing.send_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                # The tests have it from the terminal too, and clean up before they end.
+                asked = by_person = True
+
+
+def _end(checking: subprocess.Popen[bytes]) -> None:
+    if checking.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(checking.pid, signal.SIGTERM)
+        checking.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1], sys.argv[2:]))
