@@ -2,6 +2,8 @@
 
 `Sides` holds both lists with their keys. `Matching` grows a chain of pairs that rises on both sides; between two neighbours of
 the chain lies a gap, and later stages look only at what is still free in the same gap. Pairs that cross the chain are moves.
+Ids of tool calls count where both lists have some in common: a program that kept one has renamed none, so equal words under
+another id are another call. Where they have none in common, ids say nothing: programs rename them.
 Refuses: to decide what is a match; the stages do.
 """
 
@@ -12,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from backscroll.record.align import Pair
-from backscroll.record.normal import BlobName, Names, exact, loose
+from backscroll.record.normal import BlobName, Names, call_ids, exact, loose
 from backscroll.record.operations import Mode, Ours
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content
@@ -46,10 +48,19 @@ class Sides:
     key: Callable[[Content], str]  # the loose key, names of speakers removed where they may have been added
     letters: Callable[[Content], str]  # the exact key
     checkers: list[int]  # the entries that can tell forgotten words
+    our_calls: list[
+        tuple[str, ...]
+    ]  # ids of the calls that are made or answered; empty where ids say nothing
+    their_calls: list[tuple[str, ...]]
 
     def live(self, o: int) -> bool:
         """True for an entry that stands in our history, hidden or not."""
         return not (self.ours[o].deleted or self.ours[o].forgotten)
+
+    def another(self, o: int, t: int) -> bool:
+        """True where the ids of calls say that these are different messages, whatever their words."""
+        ours, theirs = self.our_calls[o], self.their_calls[t]
+        return bool(ours and theirs) and not set(ours) & set(theirs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +92,18 @@ def sides_of(ours: Sequence[Ours], blocks: Sequence[Block], keys: Keys) -> Sides
     """Compute the keys of our entries, and number equal keys of both sides alike."""
     our_loose = [keys.loose(entry.content) for entry in ours]
     our_kinds = [kind_of(keys.mode, entry.role) for entry in ours]
-    numbers: dict[tuple[str, str], int] = {}
-    our_tokens = [numbers.setdefault(pair, len(numbers)) for pair in zip(our_kinds, our_loose, strict=True)]
-    their_tokens = [numbers.setdefault((b.kind, b.loose), len(numbers)) for b in blocks]
+    our_calls = [call_ids(entry.content) for entry in ours]
+    their_calls = [call_ids(b.message.content) for b in blocks]
+    if not {name for some in our_calls for name in some} & {name for some in their_calls for name in some}:
+        our_calls, their_calls = [()] * len(ours), [()] * len(blocks)
+    numbers: dict[tuple[str, str, tuple[str, ...]], int] = {}
+    our_tokens = [
+        numbers.setdefault(key, len(numbers)) for key in zip(our_kinds, our_loose, our_calls, strict=True)
+    ]
+    their_tokens = [
+        numbers.setdefault((b.kind, b.loose, calls), len(numbers))
+        for b, calls in zip(blocks, their_calls, strict=True)
+    ]
     checkers = [o for o, entry in enumerate(ours) if entry.forget_check is not None]
     return Sides(
         keys.mode,
@@ -96,6 +116,8 @@ def sides_of(ours: Sequence[Ours], blocks: Sequence[Block], keys: Keys) -> Sides
         keys.loose,
         keys.exact,
         checkers,
+        our_calls,
+        their_calls,
     )
 
 

@@ -203,7 +203,9 @@ def by_knowledge(sides: Sides, matching: Matching, pool: Callable[[int], bool]) 
         weights: dict[Pair, float] = {}
         for key, j in _sole_owners(theirs).items():
             i = owners.get(key)
-            if i is not None and sides.our_kinds[gap.ours[i]] == sides.blocks[gap.theirs[j]].kind:
+            if i is None or sides.another(gap.ours[i], gap.theirs[j]):
+                continue
+            if sides.our_kinds[gap.ours[i]] == sides.blocks[gap.theirs[j]].kind:
                 weights[i, j] = weights.get((i, j), 0.0) + 1.0
         found.extend((gap.ours[i], gap.theirs[j]) for i, j in heaviest_rising(weights))
     matching.take(found, firm=True)
@@ -236,7 +238,7 @@ def by_time(sides: Sides, matching: Matching, pool: Callable[[int], bool]) -> No
         owners = _sole_owners(ours)
         pairs = {(owners[k], j): 1.0 for k, j in _sole_owners(theirs).items() if k in owners}
         found.extend((gap.ours[i], gap.theirs[j]) for i, j in heaviest_rising(pairs))
-    matching.take(found, firm=True)
+    matching.take((pair for pair in found if not sides.another(*pair)), firm=True)
 
 
 def by_likeness(sides: Sides, matching: Matching, pool: Callable[[int], bool]) -> None:
@@ -250,7 +252,7 @@ def by_likeness(sides: Sides, matching: Matching, pool: Callable[[int], bool]) -
             [sides.blocks[t].kind for t in gap.theirs],
         )
         found.extend((gap.ours[i], gap.theirs[j]) for i, j in pairs)
-    matching.take(found)
+    matching.take(pair for pair in found if not sides.another(*pair))
 
 
 def top_of(sides: Sides, matching: Matching) -> int:

@@ -94,7 +94,7 @@ def _matched(sides: Sides, *, complete: bool, knows_hidden: bool) -> tuple[Match
         by_likeness(sides, matching, sides.live)
         top = 0 if complete else top_of(sides, matching)
         pairs = [pair for gap in matching.gaps(sides.live) for pair in _same_place(sides, matching, gap, top)]
-        matching.take(pairs)
+        matching.take(pair for pair in pairs if not sides.another(*pair))
         notes += beside_holes(sides, matching)
     return matching, notes
 
