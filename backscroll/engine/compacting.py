@@ -156,15 +156,21 @@ def _fixed(composer: Composer) -> int:
 
 
 def _plan(composer: Composer, room: int) -> Plan:
-    """The last turns stay in full as long as they fit: the setting `warm_turns` widens what recent units may take."""
-    turns, tokens = composer.thread.engine.settings.warm_turns, 0
+    """The last turns stay in full as long as they fit: the setting `warm_turns` widens what recent units may take.
+
+    A turn of which only a part would fit widens nothing: inside one long turn that would leave little room for everything
+    before it, and the next compaction would come at once.
+    """
+    turns, tokens, warm = composer.thread.engine.settings.warm_turns, 0, 0
     for unit in reversed(composer.units):
-        if turns <= 0:
+        if turns <= 0 or tokens > _WARMEST * room:
             break
         tokens += sum(composer.meter.message(m) for m in unit.messages)
-        turns -= is_spoken_by_user(unit.messages[0])
+        if is_spoken_by_user(unit.messages[0]):
+            turns -= 1
+            warm = tokens if tokens <= _WARMEST * room else warm
     usual = Plan()
-    return replace(usual, tail=min(_WARMEST, max(usual.tail, tokens / max(1, room))))
+    return replace(usual, tail=max(usual.tail, warm / max(1, room)))
 
 
 def _boost(composer: Composer) -> Callable[[Message], float] | None:
@@ -204,15 +210,17 @@ def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) 
 
     System messages, pins and the latest words of the user are shown wherever the window begins, so it may begin after them:
     else a turn of hundreds of steps would keep all of them. More than `most` tokens of originals are not kept, however
-    short they are shown: every later prompt would have to read them.
+    short they are shown: every later prompt would have to read them. What is shown to the letter stays, and so does the newest
+    step, however large: it is what the next reply answers.
     """
     units, safe = composer.units, protected(composer.units)
     left = sum(composer.meter.message(m) for u in units for m in u.messages)
     gone = 0
-    for count, unit in enumerate(units, 1):
+    for count, unit in enumerate(units[:-1], 1):
         why = safe.get(unit.id)
-        faded = levels.get(unit.id, Level.VERBATIM) >= Level.SUMMARY
-        if (why is None and not faded and left <= most) or why not in _ANYWHERE:
+        level = levels.get(unit.id, Level.VERBATIM)
+        stays = level is Level.VERBATIM or (level < Level.SUMMARY and left <= most)
+        if (why is None and stays) or why not in _ANYWHERE:
             break
         left -= sum(composer.meter.message(m) for m in unit.messages)
         if why is None:

@@ -190,6 +190,7 @@ class _Job:
         self.compaction = facts
         composer.units = list(found.units)
         composer.edge = found.after
+        composer.frozen = found.frozen
         composer.sheet = found.sheet or composer.sheet
         return composer.blocks(found.frozen)
 

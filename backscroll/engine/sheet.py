@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from backscroll.assemble.crop import within
+from backscroll.assemble.marks import cap
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.record.chain import from_bytes
@@ -28,7 +29,7 @@ from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 _PAGE = 256
 #: So many times the tokens that fit are read, where there are more: a compaction needs something to choose from.
 PLENTY = 1.25
-#: … and of what a compaction already condensed; a compaction leaves less than this in the window.
+#: … and of what a compaction already condensed, and of giants that will be cut; a compaction leaves less than this in the window.
 DEEP = 4.0
 #: What is said in place of cropped messages, in the language of the thread.
 _NOTES = {
@@ -287,8 +288,11 @@ class _Window:
     ) -> tuple[list[Message], bytes | None, bool]:
         """Visible messages in order; the position before them; whether `after` was reached.
 
-        What stood there at event `known` is shown condensed, so more of it may be read: as much as `deep`.
+        What stood there at event `known` is shown condensed, so more of it may be read: as much as `deep`. A giant result is
+        cut before it is shown, so it counts as what may be left of it: else one step of parallel reads would put everything
+        that was condensed before it out of sight.
         """
+        giant = cap(int(room / PLENTY), 0)
         out: list[Message] = []  # newest first
         waiting: set[str] = set()  # calls whose results were read, but not they themselves
         fresh, old, before = 0, 0, cast("bytes | None", None)
@@ -305,7 +309,8 @@ class _Window:
                 if message.id.seq < known:
                     old += tokens
                 else:
-                    fresh += tokens
+                    left = min(tokens, giant) if message.role == "tool" else tokens
+                    fresh, old = fresh + left, old + tokens - left
             if len(rows) < _PAGE:
                 return list(reversed(out)), after, True
             edge = rows[-1][0].position

@@ -32,15 +32,27 @@ class Tail:
 
 
 def operations_block(composer: Composer, room: int) -> Block | None:
-    """What tools did lately, as many of the newest as fit; without what was cropped."""
-    crops = composer.sheet.crops
-    digests = [d for d in _lately(composer) if not any(c.holds(d.call) for c in crops)]
+    """What tools did lately, as many of the newest as fit; without what was cropped.
+
+    What the history shows, to the letter or as a line, is not told twice: the tail is paid in full at every call. Only the
+    newest one always is, so that there is a list where a system prompt points to one.
+    """
+    crops, shown = composer.sheet.crops, _shown(composer)
+    lately = [d for d in _lately(composer) if not any(c.holds(d.call) for c in crops)]
+    digests = [d for d in lately if d is lately[-1] or d.call not in shown]
     while digests:
         block = _operations(digests, composer.meter, composer.language)
         if block.tokens <= room:
             return block
         digests = digests[max(1, len(digests) // 4) :]
     return None
+
+
+def _shown(composer: Composer) -> set[Ref]:
+    """Messages that the history of this prompt shows at any resolution."""
+    levels = {} if composer.frozen is None else composer.frozen.compaction.levels
+    units = (u for u in composer.units if levels.get(u.id, Level.VERBATIM) < Level.SUMMARY)
+    return {message.id for unit in units for message in unit.messages}
 
 
 def _lately(composer: Composer) -> list[Digest]:
