@@ -26,6 +26,7 @@ from backscroll.surfaces.chat.first_minute import FirstMinute
 from backscroll.surfaces.chat.interrupting import Interrupts, ending_orderly, quiet_terminal
 from backscroll.surfaces.chat.keys import Aside
 from backscroll.surfaces.chat.line_input import LineInput
+from backscroll.surfaces.chat.pastes import Pastes
 from backscroll.surfaces.chat.pasting import clipboard_image
 from backscroll.surfaces.chat.person import TerminalPerson
 from backscroll.surfaces.chat.player import Player
@@ -74,6 +75,7 @@ class Chat:
         self._person = TerminalPerson(self)
         self._hints = first_minute or FirstMinute(new=False)
         self._attachments = composing.Attachments()
+        self._pastes = Pastes()
         self._player: Player | None = None
         self._figures = Figures()
         self._task: Task | None = None
@@ -184,7 +186,7 @@ class Chat:
     def say(self, text: str) -> Finished | None:
         """Send a message as if the person had typed it."""
         try:
-            content = composing.message(self, text, self._attachments)
+            content = composing.message(self, text, self._attachments, self._pastes)
         except BackscrollError as error:
             self._trouble(error)
             return None
@@ -193,7 +195,7 @@ class Chat:
     def _say(self, content: ContentLike, text: str) -> Finished | None:
         if not self._thread.info.title:
             # Not by the person: their `/undo` is for what they did themselves.
-            self._thread.as_actor(AGENT).rename(title_from(text))
+            self._thread.as_actor(AGENT).rename(title_from(self._pastes.whole(text)))
         try:
             happenings = self._agent.events(content)
         except BackscrollError as error:
@@ -299,12 +301,12 @@ class Chat:
         if not words:
             return
         if registry.is_slash(words):
-            registry.run(self, words)
+            registry.run(self, self._pastes.whole(words))
             self._refresh()
             return
         if words[0] in "!！" and words[1:].strip():
             before = self._folds.get()
-            self.play(self._agent.command(words[1:].strip()))
+            self.play(self._agent.command(self._pastes.whole(words[1:].strip())))
             fold = self._folds.get()
             if fold is not None and fold is not before:
                 self.show(*printed(fold))
@@ -316,7 +318,7 @@ class Chat:
 
     def _read(self, text: str, cursor: int | None) -> str | Aside:
         if self._input is None:
-            self._input = LineInput(self, self._bars, self._attachments.add)
+            self._input = LineInput(self, self._bars, self._attachments.add, self._pastes)
             self._warm(self._input)
         return self._input.read(text, cursor)
 

@@ -6,12 +6,15 @@ Owns the marks of pasted pictures in the text: a picture goes along as long as i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces.cli.plain import safe
+from backscroll.vocab.part import Text as Words
 
 if TYPE_CHECKING:
+    from backscroll.surfaces.chat.pastes import Pastes
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.message import Content
 
@@ -44,8 +47,11 @@ class Attachments:
         return found
 
 
-def message(talk: Talk, text: str, attachments: Attachments) -> Content:
-    """What is sent; a line is shown for everything that goes along, or cannot."""
+def message(talk: Talk, text: str, attachments: Attachments, pastes: Pastes) -> Content:
+    """What is sent; a line is shown for everything that goes along, or cannot.
+
+    Only what was typed mentions files: an `@` in a long paste is a part of it.
+    """
     from rich.text import Text
 
     from backscroll.surfaces.chat.mention import with_mentions
@@ -54,4 +60,13 @@ def message(talk: Talk, text: str, attachments: Attachments) -> Content:
     attachments.clean()
     for note in made.notes:
         talk.show(Text(safe(note), style="dim"))
-    return made.content
+    return _with_pastes(made.content, pastes)
+
+
+def _with_pastes(content: Content, pastes: Pastes) -> Content:
+    """Long pastes in place of their marks."""
+    parts = [
+        replace(part, text=pastes.whole(part.text)) if isinstance(part, Words) else part
+        for part in content.parts
+    ]
+    return replace(content, parts=tuple(parts))

@@ -11,30 +11,39 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeAlias, cast
 
 from prompt_toolkit.history import History
 
+from backscroll.surfaces.chat.pastes import Pastes
+
 _KEPT = 2000  # lines
-_LONGEST = 20_000  # characters of a text that is kept: a pasted file is no history
+_LARGEST = 800_000  # bytes of the file; beyond, the older half goes
+_LONGEST = 100_000  # characters of a text that is kept: a very long paste is no history
+#: What was typed; with long pastes in it, typed and pasted pieces in turn.
+_Typed: TypeAlias = str | list[str]
 
 
 class FolderHistory(History):
-    """The texts of one folder: one JSON string a line, oldest first."""
+    """The texts of one folder: one JSON string a line, oldest first; a list of strings where something long was pasted."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, pastes: Pastes | None = None) -> None:
         super().__init__()
         self.path = path
+        self._pastes = pastes or Pastes()
 
     def load_history_strings(self) -> Iterable[str]:
         """The newest first, as the input wants them."""
-        return reversed(_texts(self.path))
+        found = reversed(_texts(self.path))
+        return [text if isinstance(text, str) else self._pastes.folded(text) for text in found]
 
     def store_string(self, string: str) -> None:
         """Keep one more; the same text twice in a row is kept once."""
-        if len(string) > _LONGEST or not string.strip():
+        pieces = self._pastes.pieces(string)
+        if sum(map(len, pieces)) > _LONGEST or not string.strip():
             return
         try:
-            _append(self.path, string)
+            _append(self.path, pieces if len(pieces) > 1 else string)
         except OSError:
             return  # a full disk or a read-only home: the text itself is in the record
 
@@ -47,23 +56,32 @@ def history_path(root: Path) -> Path:
     return state / "backscroll" / "typed" / f"{name}.jsonl"
 
 
-def _texts(path: Path) -> list[str]:
+def _texts(path: Path) -> list[_Typed]:
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
-    out: list[str] = []
+    out: list[_Typed] = []
     for line in lines[-_KEPT:]:
         try:
-            text = json.loads(line)
+            text = _typed(json.loads(line))
         except ValueError:
             continue  # a line that was cut by a crash
-        if isinstance(text, str) and (not out or out[-1] != text):
+        if text is not None and (not out or out[-1] != text):
             out.append(text)
     return out
 
 
-def _append(path: Path, text: str) -> None:
+def _typed(found: object) -> _Typed | None:
+    """A line of the file as it is meant; None for anything else."""
+    if isinstance(found, str):
+        return found
+    pieces = cast("list[object]", found) if isinstance(found, list) else []
+    texts = [piece for piece in pieces if isinstance(piece, str)]
+    return texts if texts and len(texts) == len(pieces) else None
+
+
+def _append(path: Path, text: _Typed) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     data = (json.dumps(text) + "\n").encode("ascii")  # escapes carry what UTF-8 cannot
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o600)
@@ -71,14 +89,20 @@ def _append(path: Path, text: str) -> None:
         os.fchmod(file.fileno(), 0o600)
         file.write(data)
         size = file.tell()
-    if size > _KEPT * 400:
+    if size > _LARGEST:
         _shorten(path)
 
 
 def _shorten(path: Path) -> None:
-    kept = _texts(path)[-_KEPT // 2 :]
+    lines: list[str] = []
+    room = _LARGEST // 2
+    for text in reversed(_texts(path)[-_KEPT // 2 :]):
+        lines.append(json.dumps(text) + "\n")
+        room -= len(lines[-1])
+        if room < 0:
+            break
     aside = path.with_suffix(f".{os.getpid()}")
     handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.writelines(json.dumps(text) + "\n" for text in kept)
+        file.writelines(reversed(lines))
     aside.replace(path)

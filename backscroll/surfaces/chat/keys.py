@@ -9,10 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from prompt_toolkit.document import Document
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    from backscroll.surfaces.chat.pastes import Pastes
 
 Act: TypeAlias = Literal["task_start", "task_complete", "task_incomplete", "unfold", "clipboard"]
 
@@ -35,8 +39,8 @@ class Aside:
     cursor: int
 
 
-def bindings(paste: Callable[[str], str]) -> KeyBindings:
-    """The keys. `paste` makes the words of a paste."""
+def bindings(paste: Callable[[str, str], str], pastes: Pastes) -> KeyBindings:
+    """The keys. `paste` makes the words of a paste from it and from what the line holds; `pastes` knows the marks of long ones."""
     from prompt_toolkit.key_binding import KeyBindings
     from prompt_toolkit.keys import Keys
 
@@ -51,10 +55,55 @@ def bindings(paste: Callable[[str], str]) -> KeyBindings:
     keys.add("c-d")(_end)
 
     def put(event: KeyPressEvent) -> None:
-        event.current_buffer.insert_text(paste(event.data))
+        event.current_buffer.insert_text(paste(event.data, event.current_buffer.text))
 
     keys.add(Keys.BracketedPaste)(put)
+    _marks(keys, pastes)
     return keys
+
+
+def _marks(keys: KeyBindings, pastes: Pastes) -> None:
+    """A mark of a long paste is deleted as one; Ctrl-O puts the text in its place, the editor gets it whole."""
+    from prompt_toolkit.application import get_app
+    from prompt_toolkit.filters import Condition
+
+    def at(more: int = 0) -> tuple[int, int] | None:
+        buffer = get_app().current_buffer
+        return pastes.mark_at(buffer.text, buffer.cursor_position + more)
+
+    def delete(event: KeyPressEvent, found: tuple[int, int] | None) -> None:
+        if found is not None:
+            buffer, (first, last) = event.current_buffer, found
+            buffer.document = Document(buffer.text[:first] + buffer.text[last:], first)
+
+    def back(event: KeyPressEvent) -> None:
+        delete(event, at())
+
+    def forward(event: KeyPressEvent) -> None:
+        delete(event, at(1))
+
+    def unfold(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        before = pastes.whole(buffer.text[: buffer.cursor_position])
+        buffer.document = Document(pastes.whole(buffer.text), len(before))
+
+    def editor(event: KeyPressEvent) -> None:
+        buffer, before = event.current_buffer, event.current_buffer.text
+        buffer.document = Document(pastes.whole(before))
+
+        def closed(_task: object) -> None:
+            text = pastes.fold_again(buffer.text, before)
+            buffer.document = Document(text, len(text))
+
+        buffer.open_in_editor().add_done_callback(closed)
+
+    behind, before = Condition(lambda: at() is not None), Condition(lambda: at(1) is not None)
+    held = Condition(lambda: bool(pastes.marks(get_app().current_buffer.text)))
+    for sequence in (("backspace",), ("c-w",), ("escape", "backspace")):
+        keys.add(*sequence, filter=behind)(back)
+    keys.add("delete", filter=before)(forward)
+    keys.add("c-o", filter=held)(unfold)
+    keys.add("c-x", "c-e", filter=held)(editor)
 
 
 def _leaving(act: Act) -> Callable[[KeyPressEvent], None]:

@@ -18,6 +18,7 @@ from prompt_toolkit.styles import Style
 
 from backscroll.surfaces.chat.history_file import FolderHistory, history_path
 from backscroll.surfaces.chat.keys import Aside, bindings
+from backscroll.surfaces.chat.pastes import Pastes
 from backscroll.surfaces.chat.pasting import pasted
 
 if TYPE_CHECKING:
@@ -37,15 +38,22 @@ PROMPT = "› "
 class LineInput:
     """Reads what the person types next."""
 
-    def __init__(self, talk: Talk, bars: Callable[[int], list[str]], on_image: Callable[[Path], str]) -> None:
+    def __init__(
+        self,
+        talk: Talk,
+        bars: Callable[[int], list[str]],
+        on_image: Callable[[Path], str],
+        pastes: Pastes | None = None,
+    ) -> None:
         self._talk = talk
+        self._pastes = pastes = pastes or Pastes()
         self._bars = bars
         self._on_image = on_image
         self.session: PromptSession[str | Aside] = PromptSession(
             message=[("class:prompt", PROMPT)],
             multiline=True,
-            key_bindings=bindings(self._paste),
-            history=FolderHistory(history_path(talk.root)),
+            key_bindings=bindings(self._paste, pastes),
+            history=FolderHistory(history_path(talk.root), pastes),
             completer=_Completions(talk),
             complete_while_typing=True,
             enable_history_search=False,
@@ -62,15 +70,15 @@ class LineInput:
         self.session.app.renderer.cpr_not_supported_callback = None  # a slow line is no reason for a warning
 
     def read(self, text: str = "", cursor: int | None = None) -> str | Aside:
-        """The next message, or a key that needs the screen. Ctrl-C raises `KeyboardInterrupt`, Ctrl-D `EOFError`."""
+        """The next message (with marks for long pastes), or a key that needs the screen. Ctrl-C raises `KeyboardInterrupt`, Ctrl-D `EOFError`."""
         self.session.app.erase_when_done = False
         start = Document(text, len(text) if cursor is None else min(cursor, len(text)))
         return self.session.prompt(default=start, handle_sigint=False)
 
-    def _paste(self, data: str) -> str:
+    def _paste(self, data: str, beside: str) -> str:
         found = pasted(data, self._talk.root)
         marks = [self._on_image(path) for path in found.images]
-        return found.text + "".join(f"{mark} " for mark in marks)
+        return self._pastes.fold(found.text, beside) + "".join(f"{mark} " for mark in marks)
 
     def _toolbar(self) -> StyleAndTextTuples:
         room = max(10, self.session.app.output.get_size().columns - 1)

@@ -101,7 +101,9 @@ def _words_alone(talk: Talk, turn: int) -> None:
     if not talk.confirm(count("slash.rewind_words", going), usual=True):
         remark(talk, t("slash.nothing_done"))
         return
-    gone = thread.delete(opening, *(m.id for m in thread.messages(after=opening)))
+    from backscroll.engine.rewinding import rewind_words
+
+    gone = rewind_words(thread, turn)
     done(talk, t("slash.rewound_words", n=turn, messages=count("words.messages", gone)))
 
 

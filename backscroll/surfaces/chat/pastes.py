@@ -1,0 +1,76 @@
+"""Long pastes in the input line: a short mark stands there for each, and the whole text is what is sent.
+
+Owns the marks, what they stand for, and when a paste is long enough for one. A mark that was deleted takes its text along; one that
+was only touched is nothing but letters. Marks live as long as the chat, so that history and questions in between bring them back.
+Refuses: telling files from text (`pasting`), keys (`keys`), keeping texts for the next chat (`history_file`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from backscroll.surfaces.i18n import count
+
+#: A paste of more lines, or of more characters, is folded.
+LINES, CHARACTERS = 10, 1000
+_MARK = re.compile(r"\[[^\[\]\n]{1,80} #[1-9][0-9]*\]")
+
+
+class Pastes:
+    """What the marks stand for."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def fold(self, text: str, beside: str = "") -> str:
+        """What stands in the line for a paste: itself, or a mark; `beside` is what the line holds already."""
+        if text.count("\n") < LINES and len(text) <= CHARACTERS:
+            return text
+        return self.mark(text, beside)
+
+    def mark(self, text: str, beside: str = "") -> str:
+        """A mark for a text, numbered within its line; the same text in the same place has the same one."""
+        lines = len(text.rstrip("\n").split("\n"))
+        many = ("chat.pasted_lines", lines) if lines > 1 else ("chat.pasted_characters", len(text))
+        number = len(self.marks(beside)) + 1
+        while True:
+            mark = f"[{count(*many)} #{number}]"
+            if self._texts.setdefault(mark, text) == text:
+                return mark
+            number += 1
+
+    def marks(self, text: str) -> list[tuple[int, int]]:
+        """Where marks stand in a text."""
+        return [found.span() for found in _MARK.finditer(text) if found[0] in self._texts]
+
+    def mark_at(self, text: str, cursor: int) -> tuple[int, int] | None:
+        """The mark that the cursor is in or right behind."""
+        return next(((a, b) for a, b in self.marks(text) if a < cursor <= b), None)
+
+    def whole(self, text: str) -> str:
+        """A text with everything that its marks stand for; what a paste contains is not looked at again."""
+        return "".join(self.pieces(text))
+
+    def pieces(self, text: str) -> list[str]:
+        """What was typed and what was pasted, in turn: every second piece is a paste."""
+        out: list[str] = []
+        end = 0
+        for first, last in self.marks(text):
+            out += [text[end:first], self._texts[text[first:last]]]
+            end = last
+        return [*out, text[end:]]
+
+    def folded(self, pieces: Sequence[str]) -> str:
+        """Typed and pasted pieces in turn, as a line with marks."""
+        line = ""
+        for index, piece in enumerate(pieces):
+            line += self.mark(piece, line) if index % 2 else piece
+        return line
+
+    def fold_again(self, text: str, before: str) -> str:
+        """A text that was edited outside: pastes of the line before that stand in it unchanged get their marks back."""
+        for first, last in self.marks(before):
+            mark = before[first:last]
+            text = text.replace(self._texts[mark], mark, 1)
+        return text
