@@ -7,6 +7,7 @@ kept. Refuses: reading contents by itself (they are passed in). Before: `workspa
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,8 @@ from backscroll.workspace.snapshots import ERASED, Entry
 _LOOKED_AT = 8000  # bytes in which a zero byte means that it is no text, as in git
 _ALIKE = 0.5
 _MOST_PAIRS = 40_000
+_PIECE = 64
+_AFTER_FEED = re.compile(rb"(?<=\n)")
 
 Reader = Callable[[str], bytes | None]
 
@@ -100,40 +103,51 @@ def _same_content(gone: Mapping[str, Entry], new: Mapping[str, Entry]) -> dict[s
 def _alike(
     gone: Mapping[str, Entry], new: Mapping[str, Entry], read_before: Reader, read_after: Reader
 ) -> dict[str, str]:
-    """New path -> old path, where most lines are the same."""
+    """New path -> old path, where half of the content or more is the same. Of very many files only those of one name are compared."""
     olds = [path for path, entry in gone.items() if entry.kept and entry.kind != "link" and entry.size]
     news = [path for path, entry in new.items() if entry.kept and entry.kind != "link" and entry.size]
-    if not olds or not news or len(olds) * len(news) > _MOST_PAIRS:
-        return {}
-    bags_before = {path: _bag(read_before(path)) for path in olds}
-    bags_after = {path: _bag(read_after(path)) for path in news}
-    scored = sorted(
-        (-score, _name(old) != _name(path), path, old)
+    pairs = [
+        (path, old)
         for path in news
         for old in olds
-        if (score := _likeness(bags_before[old], bags_after[path])) >= _ALIKE
+        if len(olds) * len(news) <= _MOST_PAIRS or _name(old) == _name(path)
+    ]
+    bags_before = {old: _bag(read_before(old)) for old in {old for _, old in pairs}}
+    bags_after = {path: _bag(read_after(path)) for path in {path for path, _ in pairs}}
+    scored = sorted(
+        (-score, _name(old) != _name(path), path, old)
+        for path, old in pairs
+        if (score := _likeness(gone[old].size, bags_before[old], new[path].size, bags_after[path])) >= _ALIKE
     )
     found: dict[str, str] = {}
+    taken: set[str] = set()
     for _, _, path, old in scored:
-        if path not in found and old not in found.values():
+        if path not in found and old not in taken:
             found[path] = old
+            taken.add(old)
     return found
 
 
-def _bag(data: bytes | None) -> Counter[str]:
-    return Counter() if data is None or is_binary(data) else Counter(text_lines(data))
+def _bag(data: bytes | None) -> Counter[bytes]:
+    """The pieces of a content as git weighs them: lines, and long lines in pieces of 64 bytes; bytes of each."""
+    bag: Counter[bytes] = Counter()
+    if data is None:
+        return bag
+    if not is_binary(data):
+        data = data.replace(b"\r\n", b"\n")
+    for line in _AFTER_FEED.split(data):
+        for start in range(0, len(line), _PIECE):
+            piece = line[start : start + _PIECE]
+            bag[piece] += len(piece)
+    return bag
 
 
-def _likeness(before: Counter[str], after: Counter[str]) -> float:
-    """The share of the larger one, in characters, that both have."""
-    larger = max(_weight(before), _weight(after))
-    if not larger or min(_weight(before), _weight(after)) < larger * _ALIKE:
+def _likeness(old: int, before: Counter[bytes], new: int, after: Counter[bytes]) -> float:
+    """The share of the larger one, in bytes, that both have."""
+    larger = max(old, new)
+    if min(old, new) < larger * _ALIKE:
         return 0.0
-    return _weight(before & after) / larger
-
-
-def _weight(bag: Counter[str]) -> int:
-    return sum(len(line) * count for line, count in bag.items())
+    return (before & after).total() / larger
 
 
 def _name(path: str) -> str:

@@ -123,6 +123,38 @@ def test_a_file_renamed_and_edited_is_one_rename(keeping: Open, root: Path) -> N
     )
 
 
+LINES = [f"line number {n:02}\n" for n in range(20)]
+OTHER = [f"other words {n:02}\n" for n in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "renamed"),
+    [
+        ("".join(LINES), "".join(LINES[:10] + OTHER[:10]), True),
+        ("".join(LINES), "".join(LINES[:9] + OTHER[:11]), False),
+        ("".join(LINES[:10]), "".join(LINES), True),
+        ("".join(LINES[:9]), "".join(LINES), False),
+        ("".join(LINES), "".join(LINES).replace("\n", "\r\n"), True),
+        ("".join(LINES).replace("\n", " "), "".join(LINES[:18] + OTHER[:2]).replace("\n", " "), True),
+        ("很长的一段话，没有换行。" * 40, "很长的一段话，没有换行。" * 38 + "结尾变了。", True),
+        ("\0" + "".join(LINES), "\0" + "".join(LINES[:15] + OTHER[:5]), True),
+        ("x\n", "y\n", False),
+    ],
+    ids=["half", "less", "doubled", "more", "line-ends", "one-line", "chinese", "binary", "nothing-alike"],
+)
+def test_a_rename_with_a_heavy_edit(
+    keeping: Open, root: Path, before: str, after: str, renamed: bool
+) -> None:
+    """Half of the content is enough, in both keepers, whatever the lines are like."""
+    write(root, "old.txt", before)
+    keeper = keeping()
+    first = keeper.take()
+    (root / "old.txt").unlink()
+    write(root, "new.txt", after)
+    found = [(c.action, c.old_path) for c in keeper.compare(first, keeper.take())]
+    assert found == ([("renamed", "old.txt")] if renamed else [("added", ""), ("deleted", "")])
+
+
 def test_contents_come_back_to_the_byte(keeping: Open, root: Path) -> None:
     """Line ends, missing last line ends, zero bytes, no UTF-8: whatever an attributes file would like to convert."""
     contents = {
