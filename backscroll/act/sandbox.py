@@ -166,7 +166,9 @@ class Sandbox:
         rules += [(path, _READ) for path in around("/", [*closed, "/dev"])]
         rules += [(path, _DEVICE) for path in _words("devices")]
         writable = self.writable()
-        rules += [(path, _READ | _WRITE) for top in writable for path in around(top, closed)]
+        for top in writable:  # who works in `/` does not write devices all the same
+            kept = closed if top.startswith("/dev/") else [*closed, "/dev", "/proc", "/sys"]
+            rules += [(path, _READ | _WRITE) for path in around(top, kept)]
         inside = [Path(path) for path in (*writable, str(self.root))]
         hidden = [p for p in self._hidden(environ) if not any(i.is_relative_to(p) for i in inside)]
         return {
@@ -182,7 +184,8 @@ class Sandbox:
         """Places to cover: where services listen. (What is only protected is refused instead: that says why.)"""
         named = [environ.get(name, "").removeprefix("unix:path=") for name in _words("leading")]
         led = [p for p in (each.removeprefix("unix://").split(",")[0] for each in named) if p.startswith("/")]
-        return _real(Path(text).expanduser() for text in (*_words("services"), *led))
+        services = [place for text in _words("services") for place in _matching(text)]
+        return _real((*services, *map(Path, led)))
 
 
 def sandbox_for(settings: Settings, root: Path) -> Sandbox | None:
@@ -214,6 +217,7 @@ def protected(settings: Settings) -> list[Path]:
     """What commands in a sandbox cannot read: keys of the person, our own settings, store and snapshots."""
     out = [Path(text).expanduser() for text in _words("protected")]
     out += [default_store().parent, permissions_file().parent, config_file()]
+    out += [Path(settings.storage_dir).expanduser()] if settings.storage_dir else []
     store = settings.store
     named = Path(store).expanduser() if store and "://" not in store else default_store()
     out.append(named)
@@ -252,6 +256,14 @@ def _named(text: str) -> list[Path]:
                 hint="name folders that exist, with their whole paths",
             )
     return out
+
+
+def _matching(text: str) -> list[Path]:
+    """The places that a pattern names. Where anybody may put one, a link is none: it could lead to what commands need."""
+    path = Path(text).expanduser()
+    if "*" not in path.name:
+        return [path]
+    return sorted(each for each in path.parent.glob(path.name) if not each.is_symlink())
 
 
 def _temporary() -> list[Path]:

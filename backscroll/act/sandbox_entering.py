@@ -207,6 +207,8 @@ def own_mounts(writable: Sequence[str], hidden: Sequence[str]) -> None:
             _mount("none", path, "tmpfs", _NOSUID | _NODEV | _NOEXEC, "size=4k,mode=755")
         elif os.path.exists(path):  # noqa: PTH110
             _mount("/dev/null", path, "", _BIND)
+    if "/" in writable:
+        return
     for path in writable:
         _mount(path, path, "", _BIND | _REC)
     _attributes("/", set_=_ATTR_RDONLY)

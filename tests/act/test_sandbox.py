@@ -229,3 +229,25 @@ def test_a_plan_is_the_same_for_the_same_files(tmp_path: Path) -> None:
     again = [path for path, _ in at.sandbox.plan(os.environ)["rules"] if path.startswith(str(tmp_path))]
     assert paths == again
     assert str(at.secret) not in paths
+
+
+def test_who_works_everywhere_still_writes_no_devices(tmp_path: Path) -> None:
+    """With `/` as the working folder, disks, the kernel's own files and what is protected stay out."""
+    able = replace(ABLE, namespaces=False)
+    made = Sandbox("workspace", "allow", Path("/"), protected=(tmp_path,))
+    written = [path for path, right in made.plan({}, able)["rules"] if right & kernel.MAKE_REG]
+    assert written
+    assert not [p for p in written if p == "/" or p.startswith(("/dev", "/proc", "/sys", str(tmp_path)))]
+
+
+def test_a_link_put_among_the_services_covers_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command could otherwise take from the next ones what they need."""
+    (tmp_path / "tmux-1").mkdir()
+    (tmp_path / "tmux-2").symlink_to("/usr")
+    monkeypatch.setattr(
+        sandboxes, "_words", lambda name: (f"{tmp_path}/tmux-*",) if name == "services" else ()
+    )
+    made = Sandbox("workspace", "allow", tmp_path / "work")
+    assert made.plan({}, ABLE)["hidden"] == [str((tmp_path / "tmux-1").resolve())]
