@@ -6,7 +6,7 @@ costing anything but itself. Text in it is data from earlier, and says so. Befor
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,7 @@ def operations_block(composer: Composer, room: int) -> Block | None:
 
 def _shown(composer: Composer) -> set[Ref]:
     """Messages that the history of this prompt shows at any resolution."""
-    levels = {} if composer.frozen is None else composer.frozen.compaction.levels
+    levels: Mapping[Ref, Level] = {} if composer.frozen is None else composer.frozen.compaction.levels
     units = (u for u in composer.units if levels.get(u.id, Level.VERBATIM) < Level.SUMMARY)
     return {message.id for unit in units for message in unit.messages}
 

@@ -1,0 +1,110 @@
+"""Compacting inside one long turn: giants, the newest step, warm turns, and what the tail repeats."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import backscroll
+from backscroll.assemble.validity import check
+from backscroll.engine.engine import Engine
+from backscroll.engine.thread import Thread
+from backscroll.vocab.event import Kind
+from backscroll.vocab.part import Text, ToolCall, ToolResult
+
+BUDGET = 8_000
+
+
+@pytest.fixture
+def thread(tmp_path: Path) -> Iterator[Thread]:
+    with backscroll.open(tmp_path / "store.db", background=False) as engine:
+        made = engine.create("one long turn")
+        made.append("system", "You are careful.")
+        made.append("user", "Read all the files and say which one is broken.")
+        yield made
+
+
+def step(thread: Thread, n: int, lines: int, calls: int = 1) -> None:
+    """A reply with some calls and their results, each result with a word of its own at its end."""
+    names = [f"c{n}_{k}" for k in range(calls)]
+    asked = [ToolCall(name, "Read", {"path": f"src/part_{name}.py"}) for name in names]
+    thread.append("assistant", [Text(f"Step {n}."), *asked])
+    for name in names:
+        body = "\n".join(f"{name} line {i}: value_{i * 7} = {i}" for i in range(lines))
+        thread.append("tool", [ToolResult(name, (Text(f"{body}\nend-of-{name}"),), name="Read")])
+
+
+def said(made: Any) -> str:
+    return json.dumps([made.messages, made.system], ensure_ascii=False)
+
+
+def condensed(thread: Thread) -> int:
+    return sum(e.kind is Kind.COMPACTED for e in thread.events())
+
+
+def test_a_giant_step_leaves_what_was_condensed_before_it_in_sight(thread: Thread) -> None:
+    """Parallel reads of more than the whole budget: they are cut, and earlier steps are still told as they were."""
+    for n in range(10):
+        step(thread, n, 60)
+        thread.prompt(BUDGET, reserve=0, recall=False)
+    before = thread.prompt(BUDGET, reserve=0, recall=False)
+    step(thread, 10, 300, calls=3)  # twice the budget at once
+    made = thread.prompt(BUDGET, reserve=0, recall=False)
+    assert made.receipt.total <= BUDGET
+    assert made.receipt.compaction.get("trimmed")
+    assert check(made.messages, made.wire, system=made.system) == []
+    kept = [i.mark for i in before.receipt.items if i.section in ("system", "summaries", "history")]
+    assert [i.mark for i in made.receipt.items][: len(kept)] == kept
+
+
+def test_the_newest_step_is_shown_however_large_it_is(thread: Thread) -> None:
+    """A step of several times the budget after others like it: its call and something of its result are in the prompt."""
+    for n in range(4):
+        step(thread, n, 900, calls=2)
+    made = thread.prompt(BUDGET, reserve=0, recall=False)
+    assert made.receipt.total <= BUDGET
+    assert check(made.messages, made.wire, system=made.system) == []
+    assert '"c3_1"' in said(made)
+    assert made.messages[-1]["role"] in ("tool", "user")
+
+
+def test_a_turn_that_does_not_fit_widens_nothing(thread: Thread) -> None:
+    """Inside one long turn compactions come in batches: each leaves room for several steps more."""
+    for n in range(40):
+        step(thread, n, 30)
+        assert thread.prompt(BUDGET, reserve=0, recall=False).receipt.total <= BUDGET
+    assert 1 <= condensed(thread) <= 13
+
+
+def test_turns_that_fit_stay_in_full(tmp_path: Path) -> None:
+    """The last turns are shown to the letter after a compaction where they are small enough."""
+    with backscroll.open(tmp_path / "store.db", background=False, warm_turns=3) as engine:
+        made = _talk(engine)
+        assert made.compact(BUDGET).event is not None
+        text = said(made.prompt(BUDGET, reserve=0, recall=False))
+        assert all(f"end-of-c{n}_0" in text for n in (17, 18, 19))
+
+
+def _talk(engine: Engine) -> Thread:
+    made = engine.create("turns")
+    for n in range(20):
+        made.append("user", f"Now file {n}.")
+        step(made, n, 30)
+        made.append("assistant", f"File {n} is fine.")
+    return made
+
+
+def test_the_tail_lists_what_the_history_does_not_show(tmp_path: Path) -> None:
+    """Operations in view are not told twice; the newest one always is, so that there is a list."""
+    with backscroll.open(tmp_path / "store.db", background=False) as engine:
+        made = _talk(engine)
+        whole = made.prompt(200_000, recall=False)
+        listed = whole.receipt.items[-1]
+        assert listed.section == "operations"
+        told = json.dumps(whole.messages[-1], ensure_ascii=False)
+        assert "part_c19_0.py" in told
+        assert "part_c18_0.py" not in told
