@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from xml.sax.saxutils import escape, quoteattr
 
 from backscroll.derive.ontology import predicate
 from backscroll.errors import InvalidInput
@@ -195,10 +194,15 @@ def _tokens(nodes: Sequence[NodeView], edges: Sequence[Fact]) -> dict[str, str]:
 
 
 def _xml(text: str) -> str:
+    # Here and not above: this module of the library brings half of the network with it, for every command about the graph.
+    from xml.sax.saxutils import escape
+
     return escape(_NOT_XML.sub("", text))
 
 
 def _quoted(text: str) -> str:
+    from xml.sax.saxutils import quoteattr
+
     return quoteattr(_NOT_XML.sub("", text))
 
 
