@@ -1,0 +1,64 @@
+"""The sandbox from the command line: asked for by a flag, shown by `doctor`, told in what happens."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from backscroll.llm.scripted import Line
+from tests.act.sandboxes import needs_landlock
+from tests.journeys.conftest import Cli
+from tests.journeys.test_run import Model, call
+
+
+@pytest.fixture
+def model(cli: Cli) -> Any:
+    with ExitStack() as stack:
+        yield Model(cli, stack)
+
+
+@needs_landlock
+def test_a_flag_holds_the_commands_of_a_run(model: Model) -> None:
+    """Everything is allowed, and still nothing outside of the folder is written; how to let it out is said."""
+    home = model.root / "home"
+    home.mkdir()
+    line = "echo kept > inside.txt; echo x > $HOME/../../beside.txt; cat $BACKSCROLL_CONFIG"
+    model.plays(
+        call("run_command", command=line),
+        call("run_command", command="touch out", outside_sandbox=True, folder="home"),
+        Line(text="done"),
+    )
+    done = model.run("--json", "--sandbox", "read-only", "--approve", "all", "go", HOME=str(home))
+    called = [each for each in done.lines if each["type"] == "called"]
+    assert done.code == 0, done.err
+    assert not (model.root / "inside.txt").exists()
+    assert not (model.root.parent / "beside.txt").exists()
+    assert "base_url" not in model.said_to_it()
+    assert "outside_sandbox: true" in model.said_to_it(1)
+    assert ["refused" in each for each in called] == [False, True]
+    assert not (home / "out").exists()
+
+
+@needs_landlock
+def test_what_would_let_it_out_is_said(model: Model) -> None:
+    """With its folder: the rule that is offered covers just that call."""
+    (model.root / "web").mkdir()
+    model.plays(call("run_command", command="npm test", outside_sandbox=True, folder="web"), Line(text="no"))
+    done = model.run("--sandbox", "workspace", "--approve", "all", "go")
+    assert "--allow 'run_command(outside in web: npm test *)'" in done.err
+
+
+def test_doctor_knows_the_sandbox(cli: Cli) -> None:
+    """In both languages, with or without a store."""
+    found = {each["name"]: each for each in cli.ok("doctor", "--json").json}
+    assert found["sandbox"]["ok"] is None
+    assert "Landlock" in found["sandbox"]["detail"]
+    assert "沙箱" in cli.ok("doctor", "--lang", "zh").out
+
+
+def test_a_word_that_is_no_sandbox_is_refused(cli: Cli) -> None:
+    """By the flag and by the setting."""
+    assert cli("run", "--sandbox", "jail", "hello").code == 2
+    assert cli("run", "hello", BACKSCROLL_AGENT_SANDBOX="jail").code == 2
