@@ -46,6 +46,20 @@ def test_an_answer_is_drawn_as_markdown_and_counted(desk: Desk) -> None:
     terminal.wait_for("Let me see.")
 
 
+def test_the_figures_move_while_an_answer_comes(desk: Desk, tmp_path: Path) -> None:
+    """An estimate, marked as one, during the stream; what the service reported after it."""
+    go = tmp_path / "go"
+    usage = {"input": 2000, "cached": 1500, "output": 100}
+    desk.model(Line(text="many words " * 40, wait_for_file=str(go), wait_after=30, usage=usage))
+    terminal = desk.chat(columns=100)
+    terminal.wait_for(READY)
+    terminal.enter("hello")
+    terminal.wait_for("many words", "~↑", "~↓8", "~$0.0", "Ctrl-C stops")
+    go.touch()
+    shown = terminal.wait_for("↑2.0k ↓100 · 75% cached", READY, gone="Ctrl-C stops")
+    assert "~" not in shown.splitlines()[-1]
+
+
 def test_approved_and_run(desk: Desk) -> None:
     """The command stands there to the letter, the bell rings, and nothing runs before the key."""
     desk.model(

@@ -149,7 +149,9 @@ class Chat:
 
     def play(self, happenings: Iterable[Happening]) -> Finished | None:
         """Draw what an agent does as it happens, until it is finished or stopped."""
-        player = Player(self._region, self._folds, self._figures, self._counted, self._person.proposed)
+        player = Player(
+            self._region, self._folds, self._figures, self._counted, self._person.proposed, owed=self._owed
+        )
         self._player = player
         self._ended("")
 
@@ -167,7 +169,7 @@ class Chat:
             self._ended("stopped")
         finally:
             self._player = None
-            self._figures = player.figures
+            self._figures = replace(player.figures, under_way=None)
             self._refresh()
         if player.finished is not None and player.finished.end != "failed":
             self._ended(player.finished.end)
@@ -378,6 +380,15 @@ class Chat:
         worker = self._engine.at_work
         figures = counted(figures, self._agent.counted())
         return replace(figures, works=0 if worker is None else worker.busy)
+
+    def _owed(self, sent: int, cached: int, received: int) -> int | None:
+        """What an answer that still comes would cost, in US dollars × 10⁹; None where nobody knows."""
+        from backscroll.engine.costing import expected_cost
+
+        agent = self._agent
+        tokens = {"input": sent, "cached": cached, "output": received}
+        cost = expected_cost(self._engine, agent.model, provider=agent.provider_name, **tokens)
+        return None if cost is None else round(cost * 1e9)
 
     def _refresh(self) -> None:
         """Look at what may have changed between the turns."""

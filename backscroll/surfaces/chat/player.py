@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -29,7 +30,7 @@ from backscroll.act.happening import (
 )
 from backscroll.surfaces.chat.markdown_look import as_texts, block_lines
 from backscroll.surfaces.chat.markdown_stream import Block, MarkdownStream
-from backscroll.surfaces.chat.status import Figures, asked, status_line
+from backscroll.surfaces.chat.status import Figures, UnderWay, about_tokens, asked, status_line
 from backscroll.surfaces.chat.tool_lines import (
     Fold,
     Folds,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _THINKING = 3  # lines of thinking that are shown while it lasts
+_ESTIMATE = 0.5  # seconds between two looks at what an answer costs while it comes
 _WIDEST = 110  # cells of running text: longer lines are hard to read
 #: What came of an answer is not valid any more, and comes again from the beginning.
 _AGAIN = {"again", "retry", "cut", "overflow"}
@@ -64,6 +66,7 @@ class Player:
         counted: Callable[[Figures], Figures] = lambda figures: figures,
         proposed: Mapping[str, Proposal] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        owed: Callable[[int, int, int], int | None] = lambda _sent, _cached, _received: None,
     ) -> None:
         self.region = region
         self.figures = figures
@@ -87,6 +90,10 @@ class Player:
         self._running: dict[str, Running] = {}
         self._before = ""  # what was printed last: text, fold, note
         self._spoke = False
+        self._owed = owed  # what so many tokens (sent, cached, received) would cost
+        self._asked_for: Asked | None = None  # the prompt whose answer still comes
+        self._came = 0.0  # tokens of it, roughly
+        self._estimated = 0.0  # when that was last put into the figures
 
     # -- taking ----------------------------------------------------------------------------------------------
 
@@ -113,7 +120,7 @@ class Player:
             case Step():
                 self._end_text()
                 self._forming.clear()
-                self.figures = self._counted(self.figures)
+                self._reported()
             case Asked():
                 self._asked(happening)
             case Began():
@@ -124,7 +131,23 @@ class Player:
             case Finished():
                 self._finish(happening)
 
+    def _reported(self) -> None:
+        """What the service says counts from here on."""
+        self._asked_for, self._came, self._estimated = None, 0.0, 0.0
+        self.figures = replace(self._counted(self.figures), under_way=None)
+
+    def _estimate(self, now: float) -> None:
+        """Put what came so far into the figures, twice a second at the most."""
+        asked_for = self._asked_for
+        if asked_for is None or self.figures.offline or now - self._estimated < _ESTIMATE:
+            return
+        self._estimated = now
+        output = round(self._came + sum(about_tokens(f.arguments) for f in self._forming.values()))
+        tokens = (asked_for.tokens, min(asked_for.expected_cached, asked_for.tokens), output)
+        self.figures = replace(self.figures, under_way=UnderWay(*tokens, self._owed(*tokens)))
+
     def _heard(self, happening: Said | Thought) -> None:
+        self._came += about_tokens(happening.text)
         if isinstance(happening, Thought):
             self._thought_at = self._thought_at or self._clock()
             self._thinking += happening.text
@@ -153,7 +176,8 @@ class Player:
         self._fold(self._folds.called(happening, running, self._room))
 
     def _asked(self, happening: Asked) -> None:
-        self.figures = asked(self.figures, happening)
+        self.figures = replace(asked(self.figures, happening), under_way=None)
+        self._asked_for, self._came, self._estimated = happening, 0.0, 0.0
         if happening.compacted:
             why = find(f"context.because_{happening.compacted}") or one_line(say(happening.compacted))
             self._note(t("chat.compacted", why=why))
@@ -166,6 +190,7 @@ class Player:
             self._stream.drop()
             self._forming.clear()
             self._committed, self._relieved, self._width = 0, 0, 0
+            self._came = 0.0
         self._end_text()
         words = find(f"chat.noted_{kind}")
         said = text if words is None else words.format_map({"text": text})
@@ -175,7 +200,7 @@ class Player:
         self._end_text()
         self._running.clear()
         self._forming.clear()
-        self.figures = self._counted(self.figures)
+        self._reported()
         self.finished = done
         if done.end == "answered" and done.text.strip() and not self._spoke:
             stream = MarkdownStream()
@@ -290,5 +315,6 @@ class Player:
         key = t("chat.stopping") if self.stopping else t("chat.ctrl_c_stops")
         head = f"{spinner} {clock}"
         tail = f" · {key}" if self._room >= 60 else ""
+        self._estimate(now)
         line = status_line(self.figures, self._room - len(head) - 1 - len(tail))
         return Text.assemble((head, "cyan"), (f" {line}{tail}", "dim"))

@@ -22,6 +22,16 @@ _TEN_THOUSAND = 10_000
 
 
 @dataclass(frozen=True, slots=True)
+class UnderWay:
+    """An answer that still comes, as far as we can tell."""
+
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    nano: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """What the status line knows."""
 
@@ -36,6 +46,7 @@ class Figures:
     provider: str = ""
     offline: bool = False
     works: int = 0  # in the background
+    under_way: UnderWay | None = None  # what the service has not reported yet
 
     @property
     def share(self) -> int:
@@ -88,7 +99,33 @@ def _hidden(name: str, parts: Sequence[tuple[str, str]]) -> bool:
     return name == "context" and any(n == "budget" for n, _ in parts)
 
 
+def about_tokens(text: str) -> float:
+    """How many tokens a text has, roughly: four letters each, fewer characters of Chinese and its kin."""
+    wide = sum(character > "\u2e7f" for character in text)
+    return wide * 0.75 + (len(text) - wide) / 4
+
+
+def with_under_way(figures: Figures) -> tuple[Figures, str]:
+    """The sums with what is under way, and the sign that they are an estimate."""
+    now = figures.under_way
+    if now is None:
+        return figures, ""
+    from dataclasses import replace
+
+    known = figures.nano is not None or not figures.calls
+    nano = None if now.nano is None or not known else (figures.nano or 0) + now.nano
+    summed = replace(
+        figures,
+        input=figures.input + now.input,
+        cached=figures.cached + now.cached,
+        output=figures.output + now.output,
+        nano=nano,
+    )
+    return summed, "~"
+
+
 def _parts(figures: Figures) -> list[tuple[str, str]]:
+    figures, about = with_under_way(figures)
     service = "" if figures.offline or not figures.provider else one_line(figures.provider)
     model = t("chat.offline") if figures.offline else one_line(figures.model)
     budget = ""
@@ -105,9 +142,9 @@ def _parts(figures: Figures) -> list[tuple[str, str]]:
         ("service", service if service != model else ""),
         ("budget", budget),
         ("context", f"{figures.share}%" if figures.budget else ""),
-        ("tokens", f"↑{short(figures.input)} ↓{short(figures.output)}" if spent else ""),
+        ("tokens", f"{about}↑{short(figures.input)} {about}↓{short(figures.output)}" if spent else ""),
         ("cached", t("chat.cached_share", share=figures.cached_share) if figures.cached else ""),
-        ("cost", money(figures.nano) if spent else ""),
+        ("cost", f"{about if figures.nano is not None else ''}{money(figures.nano)}" if spent else ""),
         ("works", count("chat.works", figures.works) if figures.works else ""),
     ]
 

@@ -141,6 +141,50 @@ def test_the_status_line_follows() -> None:
     assert "stopping" in player.lines()[-1].plain
 
 
+def test_tokens_and_cost_follow_the_stream() -> None:
+    """Marked as an estimate while the answer comes, looked at twice a second at the most, exact after; dropped where it begins again."""
+    sums = [Counted(1000, 0, 20, 1_000_000, 1), Counted(1400, 0, 120, 2_000_000, 2)]
+    glass, now, asked_for = Glass(columns=120), [10.0], []
+
+    def owed(sent: int, cached: int, received: int) -> int:
+        asked_for.append((sent, cached, received))
+        return received * 10_000
+
+    player = Player(
+        Region(glass.console),
+        Folds(),
+        counted(Figures(model="gpt"), sums[0]),
+        lambda figures: counted(figures, sums[1]),
+        clock=lambda: now[0],
+        owed=owed,
+    )
+    player.take(Asked(1, 400, 1000, "gpt", expected_cached=300))
+    assert "~↑1.4k ~↓20 · 21% cached · ~$0.001" in player.lines()[-1].plain
+    player.take(Said("word " * 80))
+    assert "~↓20 " in player.lines()[-1].plain, "too soon for another look"
+    now[0] += 1
+    assert "~↑1.4k ~↓120 · 21% cached · ~$0.002" in player.lines()[-1].plain
+    player.lines()
+    assert asked_for == [(400, 300, 0), (400, 300, 100)]
+    player.take(Noted("again", "cut"))
+    player.take(Thought("潮" * 40))
+    player.take(Forming(0, "write_file", "x" * 40))
+    now[0] += 1
+    assert "~↓60 " in player.lines()[-1].plain
+    player.take(Step(1, MESSAGE, "", 0))
+    assert " · ↑1.4k ↓120 · $0.002" in player.lines()[-1].plain
+    assert player.figures.under_way is None
+
+
+def test_a_price_that_nobody_knows_is_not_estimated() -> None:
+    player = Player(Region(Glass(columns=120).console), Folds(), Figures(model="gpt"))
+    player.take(Asked(1, 400, 1000, "gpt"))
+    assert "~↑400 ~↓0 · $?" in player.lines()[-1].plain
+    player = Player(Region(Glass(columns=120).console), Folds(), Figures(offline=True))
+    player.take(Asked(1, 400, 1000, ""))
+    assert "~" not in player.lines()[-1].plain
+
+
 def test_what_moves_while_it_moves() -> None:
     """Thinking, the open block, a call that is written, and a running one with its last lines."""
     glass = Glass(columns=60, lines=30)
