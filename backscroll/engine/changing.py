@@ -25,8 +25,10 @@ from backscroll.engine.changing_log import (
     Known,
     Recorded,
     keep_known,
+    keep_seen_programs,
     known_of,
     place_of,
+    seen_programs,
     write_change,
 )
 from backscroll.engine.tongue import language_of
@@ -69,6 +71,7 @@ class Workroom:
         self._keeper = keeper
         self._mine = threading.RLock()
         self._depth = 0
+        self._programs_noted = False
         self.recovered: Recovery | None = self.recover()
 
     def __repr__(self) -> str:
@@ -141,6 +144,8 @@ class Workroom:
     def note(self, cause: Cause, before: str = "") -> tuple[str, CodeChange | None]:
         """A snapshot, and the change that was written down for it; for whoever holds the lock."""
         keeper, known, began = self.keeper, self.known(), time.time()
+        if not self._programs_noted:
+            self.note_programs()
         now = keeper.take()
         base = next((s for s in (known.snapshot, before) if s and (s == now or keeper.has(s))), "")
         if base == now and known.snapshot == now:
@@ -152,6 +157,16 @@ class Workroom:
         draft = self.draft(base, now, files, cause, at=began)
         event = self.thread.stroke(lambda pen: write_change(pen, draft))
         return now, self.told(event)
+
+    def note_programs(self) -> None:
+        """Which programs the repository would run in a commit, before an agent could add to them; noted once for a folder."""
+        self._programs_noted = True
+        if self.thread.store.read(lambda reader: seen_programs(reader, self.place)) is None:
+            from backscroll.workspace.commits_trust import programs_of
+            from backscroll.workspace.git import git_found
+
+            keys = [program.key for program in programs_of(self.root)] if git_found() else []
+            self.thread.store.write(lambda tx: keep_seen_programs(tx, self.place, keys))
 
     def known(self) -> Known:
         """What the store knows about the folder."""
@@ -282,15 +297,17 @@ class Workroom:
         turn: int | None = None,
         all: bool = False,
         hooks: bool = False,
+        trust: bool = False,
         dry_run: bool = False,
     ) -> Committed:
         """Commit what the agent changed, and nothing else, to the user's git repository.
 
-        With `all`, what people changed by hand in between too; with `turn`, only what was done in that turn.
+        With `all`, what people changed by hand in between too; with `turn`, only what was done in that turn. Filters and hooks that
+        were set up in the repository since the folder was first looked at are run only with `trust`.
         """
         from backscroll.engine.committing import commit
 
-        return commit(self, message, turn=turn, everybody=all, hooks=hooks, dry_run=dry_run)
+        return commit(self, message, turn=turn, everybody=all, hooks=hooks, trust=trust, dry_run=dry_run)
 
     def forget_file(
         self, path: str | os.PathLike[str], *, dry_run: bool = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -87,6 +87,21 @@ def keep_known(tx: Writer, place: str, snapshot: str, at: float, thread: str = "
     threads = [*(t for t in known.threads if t != thread), thread] if thread else list(known.threads)
     data = {"snapshot": snapshot, "count": known.count + bool(thread), "threads": threads, "at": at}
     tx.set_meta(_META + place, json.dumps(data))
+
+
+_SEEN = "workspace programs "
+
+
+def seen_programs(reader: Reader, place: str) -> frozenset[str] | None:
+    """Keys of the programs in the folder's repository that were there before an agent was, or that a person trusted since."""
+    text = reader.meta(_SEEN + place)
+    return None if text is None else frozenset(str(key) for key in json.loads(text))
+
+
+def keep_seen_programs(tx: Writer, place: str, keys: Iterable[str]) -> None:
+    """Add to them."""
+    known = seen_programs(tx, place) or frozenset()
+    tx.set_meta(_SEEN + place, json.dumps(sorted(known.union(keys))))
 
 
 # -- out: into the log -------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from backscroll.engine.blaming import asked_for
-from backscroll.engine.changing_log import Recorded
+from backscroll.engine.changing_log import Recorded, keep_seen_programs, seen_programs
 from backscroll.engine.changing_reading import recorded, turn_of
 from backscroll.engine.lineage import View
 from backscroll.errors import NotFound
@@ -61,7 +61,14 @@ class _Chosen:
 
 
 def commit(
-    room: Workroom, message: str, *, turn: int | None, everybody: bool, hooks: bool, dry_run: bool
+    room: Workroom,
+    message: str,
+    *,
+    turn: int | None,
+    everybody: bool,
+    hooks: bool,
+    trust: bool,
+    dry_run: bool,
 ) -> Committed:
     """Commit what the agent changed; see `Workroom.commit`."""
     from backscroll.workspace import commits
@@ -94,9 +101,21 @@ def commit(
             },
             hooks=hooks,
             dry_run=dry_run,
+            trusted=_trusted(room, trust=trust and not dry_run),
         )
     left = tuple(dict.fromkeys((*done.skipped, *skipped)))
     return Committed(done.id, done.message, done.files, left, done.branch, turns)
+
+
+def _trusted(room: Workroom, *, trust: bool) -> frozenset[str]:
+    """Keys of the programs that a commit may run; with `trust` those that are there now are among them from now on."""
+    from backscroll.workspace.commits_trust import programs_of
+
+    room.note_programs()
+    if trust:
+        keys = [program.key for program in programs_of(room.root)]
+        room.thread.store.write(lambda tx: keep_seen_programs(tx, room.place, keys))
+    return room.thread.store.read(lambda reader: seen_programs(reader, room.place)) or frozenset()
 
 
 def _chosen(

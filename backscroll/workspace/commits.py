@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.workspace.commits_index import Locked, build_index, changed_index
 from backscroll.workspace.commits_merging import Blob, Blobs, merged_with_head, merged_with_index
 from backscroll.workspace.commits_repository import Repository, find_repository
+from backscroll.workspace.commits_trust import programs_of, refuse, switched_off, unseen
 from backscroll.workspace.git import GitFailed
 from backscroll.workspace.inside import checked
 from backscroll.workspace.snapshots import Kind
@@ -58,14 +59,18 @@ def commit(
     trailers: Mapping[str, str] | None = None,
     hooks: bool = False,
     dry_run: bool = False,
+    trusted: Collection[str] | None = None,
 ) -> Commit:
     """Commit these changes and nothing else. Raises where that is impossible, before anything is changed.
 
     `hooks`: run the repository's own hooks pre-commit, commit-msg and post-commit; otherwise none runs. Filters that the user
-    has set up for their files (line ends, large files) do run, as they do in `git add`. Commits are not signed.
+    has set up for their files (line ends, large files) do run, as they do in `git add`. `trusted`: keys of the programs in the
+    repository itself that somebody has seen; a commit that would run another is refused. Commits are not signed.
     """
     text = with_trailers(message, trailers or {})
     repository = find_repository(Path(root))
+    strange = unseen(programs_of(repository.top), trusted)
+    repository = replace(repository, settings=tuple(switched_off(strange)))
     repository.check_ready()
     by_path: dict[str, list[Delta]] = {}
     for change in changes:
@@ -73,6 +78,8 @@ def commit(
     repository.refuse_nested(sorted(by_path))
     ignored = repository.ignored(sorted(by_path))
     wanted = {path: deltas for path, deltas in by_path.items() if path not in ignored}
+    if strange:
+        refuse(strange, repository.drivers(sorted(wanted)), hooks=hooks)
     blobs = Blobs(repository)
     files = _files(blobs, wanted)
     if not files:

@@ -35,6 +35,7 @@ class Repository:
     head: str  # the commit; empty before the first one
     branch: str  # empty: HEAD is on no branch
     nothing: str = "0" * 40  # how this repository writes that there is no object
+    settings: tuple[str, ...] = ()  # under which git is run here, besides the usual ones
 
     def git(
         self,
@@ -46,7 +47,13 @@ class Repository:
         """Run git in it, with the user's settings and without hooks."""
         environment = {"GIT_INDEX_FILE": str(index)} if index is not None else {}
         return run_git(
-            arguments, cwd=self.top, sealed=False, stdin=stdin, environment=environment, check=check
+            arguments,
+            cwd=self.top,
+            sealed=False,
+            settings=self.settings,
+            stdin=stdin,
+            environment=environment,
+            check=check,
         )
 
     def inside(self, path: str) -> str:
@@ -94,6 +101,12 @@ class Repository:
         if ran.code > 1:  # 1: none is ignored
             raise GitFailed(f"git check-ignore failed: {ran.err}", said=ran.err, code=ran.code)
         return {os.fsdecode(path).removeprefix("./") for path in ran.out.split(b"\0") if path}
+
+    def drivers(self, paths: Sequence[str]) -> set[str]:
+        """The filters that attributes name for some paths, as `git add` would find them."""
+        asked = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        out = self.git("check-attr", "-z", "--stdin", "filter", stdin=asked).out
+        return {os.fsdecode(value) for value in out.split(b"\0")[2::3]} - {"unspecified", "set", "unset", ""}
 
     def refuse_nested(self, paths: Sequence[str]) -> None:
         """Raises `InvalidInput` for files that belong to another repository inside this one."""

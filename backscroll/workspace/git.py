@@ -30,6 +30,7 @@ _SETTINGS = (
     "i18n.commitEncoding=UTF-8",
     "core.untrackedCache=false",
     "gc.auto=0",
+    "log.showSignature=false",
     "maintenance.auto=false",
     "protocol.allow=never",
     "submodule.recurse=false",
@@ -146,13 +147,14 @@ def run_git(
     git_dir: Path | None = None,
     sealed: bool = True,
     hooks: bool = False,
+    settings: Sequence[str] = (),
     stdin: bytes | None = None,
     environment: Mapping[str, str] | None = None,
     seconds: float = SECONDS,
     check: bool = True,
 ) -> Ran:
     """Run git. Raises `GitFailed` where it fails and `check` is on, or takes longer than `seconds`."""
-    settings = [*_SETTINGS, *(_SEALED if sealed else ())]
+    settings = [*_SETTINGS, *(_SEALED if sealed else ()), *settings]
     if hooks:
         settings.remove("core.hooksPath=/dev/null")
     command: list[str | bytes] = [git_binary(), "--no-pager"]

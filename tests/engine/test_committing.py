@@ -176,3 +176,93 @@ def test_the_first_line_ends_where_a_sentence_or_a_word_ends(desk: Desk) -> None
     assert desk.room.commit(dry_run=True).message.splitlines()[0] == "Greet everybody in the house"
     desk.turn("word " * 40, a__py="print('ho')\n")
     assert desk.room.commit(dry_run=True).message.splitlines()[0].endswith("word…")
+
+
+# -- programs that a commit would run ----------------------------------------------------------------------------
+
+
+def evil(desk: Desk, name: str = "evil") -> Path:
+    """A filter that leaves a trace, set up in the repository by a command of the agent; gives where the trace would be."""
+    trace = desk.folder / "ran"
+    git(desk.root, "config", f"filter.{name}.clean", f"touch {trace}; tr a-z A-Z")
+    return trace
+
+
+def test_a_filter_of_the_agents_does_not_run_unseen(desk: Desk) -> None:
+    """Settings and attributes changed in a turn: the commit is refused, shows the command, and runs nothing; trusted, it runs."""
+    desk.says("go")
+    traces: list[Path] = []
+    desk.tool(lambda: traces.append(evil(desk)), tool="run_command")
+    desk.edit(".gitattributes", "*.py filter=evil\n")
+    desk.edit("b.py", "new\n")
+    before = git(desk.root, "rev-parse", "HEAD")
+    for dry_run in (True, False):
+        with pytest.raises(Conflict, match=r"filter\.evil\.clean = touch"):
+            desk.room.commit(dry_run=dry_run)
+    assert not traces[0].exists()
+    assert git(desk.root, "rev-parse", "HEAD") == before
+    desk.room.commit(trust=True)
+    assert traces[0].exists()
+    assert git(desk.root, "show", "HEAD:b.py") == "NEW\n"
+    desk.edit("b.py", "newer\n")
+    desk.room.commit()
+    assert git(desk.root, "show", "HEAD:b.py") == "NEWER\n"
+
+
+def test_a_filter_that_touches_none_of_the_files_neither_runs_nor_refuses(desk: Desk) -> None:
+    """Other tracked files with another time of change are looked at by git; their filter stays off."""
+    desk.says("go")
+    trace = evil(desk)
+    desk.write(".git/info/attributes", "a.py filter=evil\n")
+    desk.write("a.py", "one\n\n\n\nTWO\n")
+    desk.edit("b.txt", "new\n")
+    desk.room.commit()
+    assert git(desk.root, "show", "HEAD:b.txt") == "new\n"
+    assert not trace.exists()
+
+
+def test_a_filter_that_was_there_before_runs_as_in_git_add(tmp_path: Path) -> None:
+    """The person's own, in the repository or for all of them; attributes that name a filter nobody set up do nothing."""
+    desk = Desk(tmp_path)
+    try:
+        git(desk.root, "init", "-q")
+        git(desk.root, "config", "user.name", "Ann")
+        git(desk.root, "config", "user.email", "ann@example.org")
+        git(desk.root, "config", "filter.mine.clean", "tr a-z A-Z")
+        desk.write(".gitattributes", "*.py filter=mine\n*.txt filter=nowhere\n")
+        desk.turn("go", a__py="one\n", b__txt="two\n")
+        desk.room.commit()
+        assert git(desk.root, "show", "HEAD:a.py") == "ONE\n"
+        assert git(desk.root, "show", "HEAD:b.txt") == "two\n"
+        git(desk.root, "config", "filter.mine.clean", "tr a-z b-za")  # the same name, another command
+        desk.turn("again", a__py="one more\n")
+        with pytest.raises(Conflict, match=r"filter\.mine\.clean"):
+            desk.room.commit()
+    finally:
+        desk.close()
+
+
+def test_a_hook_of_the_agents_does_not_run_unseen(desk: Desk) -> None:
+    """Also where hooks are asked for, and where another folder is named for them."""
+    trace = desk.folder / "ran"
+
+    def put(place: str) -> None:
+        desk.write(place, f"#!/bin/sh\ntouch {trace}\n")
+        (desk.root / place).chmod(0o755)
+
+    desk.says("go")
+    desk.tool(lambda: put(".git/hooks/pre-commit"), tool="run_command")
+    desk.edit("b.py", "new\n")
+    with pytest.raises(Conflict, match="pre-commit"):
+        desk.room.commit(hooks=True)
+    assert not trace.exists()
+    desk.room.commit()  # without hooks it is no matter
+    (desk.root / ".git/hooks/pre-commit").unlink()
+    put("hooks/commit-msg")
+    git(desk.root, "config", "core.hooksPath", "hooks")
+    desk.edit("b.py", "newer\n")
+    with pytest.raises(Conflict, match="commit-msg"):
+        desk.room.commit(hooks=True)
+    assert not trace.exists()
+    desk.room.commit(hooks=True, trust=True)
+    assert trace.exists()

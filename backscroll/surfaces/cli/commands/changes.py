@@ -145,6 +145,7 @@ def blame_command(session: Session, place: str, thread: str | None) -> None:
     option("--turn", type=click.IntRange(min=0), metavar="N"),
     flag("--all", "everybody"),
     flag("--hooks"),
+    flag("--trust"),
     flag("--dry-run"),
 )
 def commit_command(
@@ -154,6 +155,7 @@ def commit_command(
     turn: int | None,
     everybody: bool,
     hooks: bool,
+    trust: bool,
     dry_run: bool,
 ) -> None:
     """Commit what the agent changed to your git repository."""
@@ -162,7 +164,7 @@ def commit_command(
     with session.engine() as engine:
         found = words.thread_here(engine, thread)
         room = words.room_of(session.screen, found)
-        done = room.commit(message, turn=turn, all=everybody, hooks=hooks, dry_run=dry_run)
+        done = room.commit(message, turn=turn, all=everybody, hooks=hooks, trust=trust, dry_run=dry_run)
     _committed(session, done)
 
 
