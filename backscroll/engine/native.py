@@ -22,6 +22,7 @@ from backscroll.formats.native import blob_from, blob_line, checked_header, even
 from backscroll.record.about import About
 from backscroll.record.chain import flaws, genesis
 from backscroll.record.content import blobs_of, decode
+from backscroll.record.order import WIDTH, at_end
 from backscroll.record.ports import Reader, ThreadState, Writer
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.foreign import Problem
@@ -33,8 +34,12 @@ if TYPE_CHECKING:
 
 _BATCH = 500
 #: What a prompt shows is told by places and numbers of one log. A fork shows everything until it is condensed anew.
-_VIEWS = frozenset({Kind.CROPPED, Kind.UNCROPPED, Kind.COMPACTED, Kind.TASKED})
-_NUMBERS = frozenset({"of", "group"})  # parts of a head that count events of their own log
+_VIEWS = frozenset({Kind.CROPPED, Kind.UNCROPPED, Kind.COMPACTED})
+_NUMBERS = frozenset({"of", "group", "runs"})  # parts of a head that count events of their own log
+_TASKS = frozenset(
+    {"task", "other", "follows"}
+)  # … that name a task, by the number of the event that began it
+_PLACES = frozenset({"position", "place", "after"})  # … that are places in the history of their own log
 
 
 # -- out ---------------------------------------------------------------------------------------------------------
@@ -337,13 +342,18 @@ def _honour(tx: Writer, event: Event) -> None:
 
 def _replay(pen: Pen, event: Event, thread: str, fork: tuple[str, int]) -> None:
     """Write an event of the file's way into the fork; names of things that the fork made anew are changed to theirs."""
-    if event.forgotten or event.kind in _VIEWS:  # the number must be used up, so that the names after it fit
+    told = event.kind is not Kind.TASKED  # a step whose words were forgotten was taken all the same
+    if (event.forgotten and told) or event.kind in _VIEWS:
+        # The number must be used up, so that the names after it fit.
         what = "forgotten" if event.forgotten else event.kind.value
         pen.write(Kind.NOTED, head={"about": what}, at=event.at)
         return
     head = cast("dict[str, Json]", _renamed_in(event.head, thread, fork))
     for name in _NUMBERS & head.keys():
         head[name] = _renumbered(head[name], fork[1])
+    if event.kind in (Kind.TASKED, Kind.FLUSHED):
+        for name in _TASKS & head.keys():
+            head[name] = _task_renumbered(head[name], fork[1])
     moved = replace(
         event,
         thread=pen.state.id,
@@ -361,6 +371,18 @@ def _renumbered(value: Json, first: int) -> Json:
     return value + 1 if isinstance(value, int) and value >= first else value
 
 
+def _task_renumbered(value: Json, first: int) -> Json:
+    return str(_renumbered(int(value), first)) if isinstance(value, str) and value.isdecimal() else value
+
+
+def _shifted(value: Json, first: int) -> Json:
+    """The same place in the fork. Places begin with a number of an event, so their order stays as it was."""
+    if not isinstance(value, str) or len(value) < 2 * WIDTH:
+        return value
+    number = int(value[: 2 * WIDTH], 16)
+    return at_end(number + 1).hex() + value[2 * WIDTH :] if number >= first else value
+
+
 def _renamed(ref: Ref, thread: str, fork: tuple[str, int]) -> Ref:
     name, first = fork
     return Ref(name, ref.seq + 1) if ref.thread == thread and ref.seq >= first else ref
@@ -369,7 +391,10 @@ def _renamed(ref: Ref, thread: str, fork: tuple[str, int]) -> Ref:
 def _renamed_in(value: Json, thread: str, fork: tuple[str, int]) -> Json:
     """The same head with the names of moved events changed, wherever they stand."""
     if isinstance(value, dict):
-        return {k: _renamed_in(v, thread, fork) for k, v in cast("dict[str, Json]", value).items()}
+        held = cast("dict[str, Json]", value)
+        return {
+            k: _shifted(v, fork[1]) if k in _PLACES else _renamed_in(v, thread, fork) for k, v in held.items()
+        }
     if isinstance(value, list):
         return [_renamed_in(v, thread, fork) for v in cast("list[Json]", value)]
     if isinstance(value, str) and value.startswith(f"{thread}.") and value[33:].isdecimal():

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,6 +98,69 @@ def test_two_ways_become_a_fork(store: backscroll.Engine, tmp_path: Path) -> Non
         assert [m.text for m in store.thread(name)][-1] == "said here"
         assert [m.text for m in store.thread(report.thread or "")] == [m.text for m in there]
         assert report.counts["branches"] == 1
+        assert store.verify().ok
+
+
+def test_tasks_of_the_other_way_come_along(store: backscroll.Engine, tmp_path: Path) -> None:
+    """Steps of tasks that were taken elsewhere after the ways parted: same titles, states, verdicts, messages in the fork."""
+    thread = store.create("work")
+    thread.append("user", "hello")
+    shared = thread.tasks.start("paint the shed", keep=True)
+    thread.append("user", "paint it red")
+    store.export([thread.id], "native", str(tmp_path / "a.jsonl"))
+    with backscroll.open(tmp_path / "two.db") as other:
+        other.import_path(tmp_path / "a.jsonl")
+        there = other.thread(thread.id)
+        thread.append("user", "said here")
+        there.append("assistant", "It is red now.")
+        there.tasks.attempt("the shed is red")
+        there.tasks.complete(note="well done")
+        later = there.tasks.plan_for_later("mend the gate")
+        there.tasks.start("oil the hinges", keep=True)
+        there.append("user", "both of them")
+        there.append("assistant", "Oiled.")
+        there.tasks.incomplete("one still squeaks")
+        there.tasks.start(task=later, keep=True)
+        there.append("user", "and now the gate")
+        there.tasks.link(later, shared, "related")
+        there.undo()
+        other.export([thread.id], "native", str(tmp_path / "b.jsonl"))
+        report = store.import_path(tmp_path / "b.jsonl")[0]
+        fork = store.thread(report.thread or "")
+        assert fork.id != thread.id
+        assert [_told(fork, t) for t in fork.tasks.list()] == [_told(there, t) for t in there.tasks.list()]
+        assert fork.tasks.get(shared.id).state.value == "completed"
+        assert [t.title for t in thread.tasks.list()] == ["paint the shed"]
+        assert store.verify().ok
+
+
+def _told(thread: backscroll.Thread, task: Any) -> tuple[Any, ...]:
+    attempts = [(a.result, a.verdict, a.feedback, a.note) for a in task.attempts]
+    words = [m.text for m in thread.tasks.messages(task)]
+    followed = [thread.tasks.get(link.other).title for link in task.links]
+    return task.title, task.state, task.current, attempts, words, followed, task.feedback
+
+
+def test_what_was_put_in_between_stands_there_in_the_fork(store: backscroll.Engine, tmp_path: Path) -> None:
+    """Insertions, moves and undone moves of the other way keep their places."""
+    thread = store.create("t")
+    first = thread.append("user", "one")
+    store.export([thread.id], "native", str(tmp_path / "a.jsonl"))
+    with backscroll.open(tmp_path / "two.db") as other:
+        other.import_path(tmp_path / "a.jsonl")
+        there = other.thread(thread.id)
+        thread.append("user", "said here")
+        two = there.append("user", "two")
+        three = there.append("user", "three")
+        there.insert("user", "between two and three", after=two.id)
+        there.insert("user", "right after one", after=first.id)
+        there.move(three.id, after=first.id)
+        there.undo()
+        other.export([thread.id], "native", str(tmp_path / "b.jsonl"))
+        report = store.import_path(tmp_path / "b.jsonl")[0]
+        there_now = [m.text for m in there]
+        assert there_now == ["one", "right after one", "two", "between two and three", "three"]
+        assert [m.text for m in store.thread(report.thread or "")] == there_now
         assert store.verify().ok
 
 
