@@ -1,4 +1,4 @@
-"""Tools of MCP servers, as tools of ours.
+"""Tools of MCP servers, and what they have to read, as tools of ours.
 
 Owns the names (`server__tool`), schemas as other programs write them, what a call would do for the person, and turning results
 (text, pictures, sounds, resources, errors) into ours. A server that cannot be used is a problem that is told; the others work.
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from backscroll.act.cleaning import one_line, readable
+from backscroll.act.mcp_client_asking import Questions
 from backscroll.act.mcp_client_line import Line
 from backscroll.act.mcp_client_servers import Server, servers
 from backscroll.act.person import Effect, Preview
@@ -28,12 +29,25 @@ from backscroll.errors import BackscrollError
 from backscroll.vocab.part import Json, Media
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult, ContentBlock
+    from mcp_types import (
+        BlobResourceContents,
+        CallToolResult,
+        ContentBlock,
+        Resource,
+        ResourceTemplate,
+        TextResourceContents,
+    )
     from mcp_types import Tool as Offered
 
 _NAME = 64
 _DESCRIPTION = 2_000
 _MEDIA, _MOST = 10_000_000, 8  # bytes of one picture or sound, and how many of one result
+_READER = "read_resource"
+_NAMED = 20  # addresses that the description of a reader names
+_READS: Mapping[str, Json] = {
+    "type": "object",
+    "properties": {"uri": {"type": "string", "description": "the address; left out: list them all"}},
+}
 #: What vendors do not take at the top of a schema, though it is JSON Schema.
 _NOT_AT_THE_TOP = ("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum", "$schema", "$id")
 
@@ -62,14 +76,57 @@ class McpTool:
 
     def run(self, context: ToolContext, arguments: Mapping[str, Json]) -> ToolOutput:
         """Ask the server."""
-        return output_of(self.line.call(self.wanted, dict(arguments), context.stop, again=self.looks))
+        ask = questions_of(context).ask
+        return output_of(
+            self.line.call(self.wanted, dict(arguments), context.stop, again=self.looks, ask=ask)
+        )
+
+
+def questions_of(context: ToolContext) -> Questions:
+    """How a server may ask the person something during a call."""
+    return Questions(context.person, context.thread.info.language or context.thread.engine.settings.language)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class McpReader:
+    """What one server has to read: listed where no address is given, else read."""
+
+    line: Line = field(repr=False)
+    name: str
+    description: str
+    listed: str  # every address there is, a line each
+    parameters: Mapping[str, Json] = field(default_factory=lambda: dict(_READS))
+    effect: Effect = "network"
+    seconds: float = 0.0  # the line keeps time
+
+    def preview(self, context: ToolContext, arguments: Mapping[str, Json]) -> Preview:  # noqa: ARG002 - the protocol's
+        """The address that would be read."""
+        uri = str(arguments.get("uri") or "")
+        return Preview(
+            f"{self.line.server.name}: read {one_line(uri)}" if uri else f"{self.line.server.name}: list"
+        )
+
+    def run(self, context: ToolContext, arguments: Mapping[str, Json]) -> ToolOutput:
+        """Read it."""
+        uri = str(arguments.get("uri") or "").strip()
+        if not uri:
+            return ToolOutput(self.listed, line=f"{self.listed.count(chr(10)) + 1} listed")
+        found = self.line.read(uri, context.stop, questions_of(context).ask)
+        texts: list[str] = []
+        media: list[Media] = []
+        for held in found.contents:
+            text, seen = _held(held)
+            texts += [text] if text else []
+            media += [seen] if seen is not None and len(media) < _MOST else []
+        words = "\n".join(texts)
+        return ToolOutput(words, line=one_line(words) or "empty", media=tuple(media))
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
     """What came of the servers. Close it, or use it in a `with`."""
 
-    tools: tuple[McpTool, ...]
+    tools: tuple[McpTool | McpReader, ...]
     problems: tuple[str, ...] = ()  # one sentence for each server that cannot be used
     lines: tuple[Line, ...] = field(default=(), repr=False)
 
@@ -93,9 +150,9 @@ def connect(root: Path, wanted: Sequence[Server] | None = None) -> Connected:
     lines = [Line(server, root) for server in some]
     with ThreadPoolExecutor(len(lines), "mcp") as pool:
         found = list(pool.map(_offered, lines))
-    tools: list[McpTool] = []
+    tools: list[McpTool | McpReader] = []
     taken: set[str] = set()
-    for line, (offered, _) in zip(lines, found, strict=True):
+    for line, (offered, held, _) in zip(lines, found, strict=True):
         for each in offered:
             if line.server.tools and each.name not in line.server.tools:
                 continue
@@ -103,14 +160,43 @@ def connect(root: Path, wanted: Sequence[Server] | None = None) -> Connected:
             if made.name not in taken:  # a server may list the same one again and again
                 tools.append(made)
                 taken.add(made.name)
-    return Connected(tuple(tools), tuple(problem for _, problem in found if problem), tuple(lines))
+        if held and (not line.server.tools or _READER in line.server.tools):
+            reader = _reader(line, held, taken)
+            tools.append(reader)
+            taken.add(reader.name)
+    return Connected(tuple(tools), tuple(problem for _, _, problem in found if problem), tuple(lines))
 
 
-def _offered(line: Line) -> tuple[list[Offered], str]:
+def _offered(line: Line) -> tuple[list[Offered], str, str]:
+    """The tools of a server, what it has to read, and why it cannot be used."""
     try:
-        return line.offered(), ""
+        offered = line.offered()
     except BackscrollError as error:
-        return [], str(error)
+        return [], "", str(error)
+    try:
+        return offered, _listed(*line.resources()), ""
+    except BackscrollError:  # its tools work all the same
+        return offered, "", ""
+
+
+def _listed(found: Sequence[Resource], patterns: Sequence[ResourceTemplate]) -> str:
+    """What a server has to read, a line each."""
+    rows = [(str(r.uri), r) for r in found] + [(p.uri_template, p) for p in patterns]
+    return "\n".join(
+        one_line(" · ".join(filter(None, (uri, about.title or about.name, about.description or ""))))
+        for uri, about in rows
+    )
+
+
+def _reader(line: Line, held: str, taken: set[str]) -> McpReader:
+    rows = held.split("\n")
+    some = "\n".join(rows[:_NAMED])
+    more = f"\n… and {len(rows) - _NAMED} more: call it without uri" if len(rows) > _NAMED else ""
+    server = line.server.name
+    said = readable(
+        f"Read what the MCP server {server} has to read, by its address. There are:\n{some}{more}"
+    )
+    return McpReader(line, tool_name(server, _READER, taken), said[:_DESCRIPTION], readable(held))
 
 
 def _tool(line: Line, offered: Offered, taken: set[str]) -> McpTool:
@@ -175,15 +261,19 @@ def _block(block: ContentBlock) -> tuple[str, Media | None]:
         case "image" | "audio":
             return _media(block.data, block.mime_type, "")
         case "resource":
-            held = block.resource
-            where = str(held.uri)
-            text: str | None = getattr(held, "text", None)
-            if text is not None:
-                return f"{where}:\n{text}", None
-            return _media(str(getattr(held, "blob", "")), held.mime_type or "application/octet-stream", where)
+            return _held(block.resource)
         case _:
             told = f"{block.uri} ({block.mime_type})" if block.mime_type else str(block.uri)
             return f"{block.title or block.name}: {told}", None
+
+
+def _held(held: TextResourceContents | BlobResourceContents) -> tuple[str, Media | None]:
+    """What was read at one address."""
+    where = str(held.uri)
+    text: str | None = getattr(held, "text", None)
+    if text is not None:
+        return f"{where}:\n{text}", None
+    return _media(str(getattr(held, "blob", "")), held.mime_type or "application/octet-stream", where)
 
 
 def _media(data: str, kind: str, name: str) -> tuple[str, Media | None]:

@@ -2,34 +2,49 @@
 
 Owns starting and ending it, the event loop (the protocol is asynchronous, tools are not), time limits, stopping, noticing that the
 server is gone and starting it once more. What a program prints to its standard errors is kept and quoted where it fails. Refuses:
-what tools look like (`act/mcp_client`). Before: `act/mcp_client_servers`. After: `act/mcp_client`.
+what tools look like (`act/mcp_client`). What a server asks the person is handed to whoever waits for its answer (while a person thinks,
+no time runs out); a server that wants a model of ours gets none. Before: `act/mcp_client_servers`. After: `act/mcp_client`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import queue
 import tempfile
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from backscroll.act.cleaning import readable
+from backscroll.act.mcp_client_asking import DECLINED, Answered, Ask, Wanted
 from backscroll.act.mcp_client_servers import Server
 from backscroll.act.stopping import Stop, Stopped
 from backscroll.errors import BackscrollError, MissingExtra
 
 if TYPE_CHECKING:
     from mcp import Client
-    from mcp_types import CallToolResult
+    from mcp_types import (
+        CallToolResult,
+        ElicitResult,
+        ErrorData,
+        ReadResourceResult,
+        Resource,
+        ResourceTemplate,
+    )
     from mcp_types import Tool as Offered
 
 T = TypeVar("T")
 _TICK = 0.05
 _PAGES = 20  # of the list of tools
 _QUOTED = 600  # characters of what a program said before it failed
+_DAY = 86_400.0  # seconds: the package keeps no time, we do
+
+
+class _Late(Exception):
+    """A call took too long; never leaves this module."""
 
 
 class ServerGone(BackscrollError):
@@ -48,6 +63,10 @@ class Line:
         self._closing: asyncio.Event | None = None
         self._task: asyncio.Task[Any] | None = None
         self._thread: threading.Thread | None = None
+        self._questions: queue.SimpleQueue[tuple[Wanted, asyncio.Future[Answered]]] = queue.SimpleQueue()
+        self._counting = threading.Lock()
+        self._askers = 0  # who wait for an answer of the server and can ask the person meanwhile
+        self._asking = 0  # questions that are before the person
         self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed in `close`
 
     # -- opening and closing ---------------------------------------------------------------------------------
@@ -96,7 +115,7 @@ class Line:
 
     async def _made(self, stack: AsyncExitStack) -> Client:
         import httpx2
-        from mcp import Client, StdioServerParameters, stdio_client
+        from mcp import StdioServerParameters, stdio_client
         from mcp.client.streamable_http import streamable_http_client
 
         server = self.server
@@ -105,7 +124,7 @@ class Line:
             http = await stack.enter_async_context(
                 httpx2.AsyncClient(headers=dict(server.headers), timeout=patience)
             )
-            return Client(streamable_http_client(server.url, http_client=http))
+            return self._spoken(streamable_http_client(server.url, http_client=http))
         program = StdioServerParameters(
             command=server.command,
             args=list(server.args),
@@ -113,7 +132,32 @@ class Line:
             cwd=server.cwd or self.root,
             encoding_error_handler="replace",
         )
-        return Client(stdio_client(program, self._said))
+        return self._spoken(stdio_client(program, self._said))
+
+    def _spoken(self, way: Any) -> Client:
+        from mcp import Client
+
+        return Client(way, elicitation_callback=self._elicited)
+
+    async def _elicited(self, context: Any, params: Any) -> ElicitResult | ErrorData:  # noqa: ARG002 - theirs
+        """The server asks the person something: whoever waits for its answer puts the question; where nobody does, it is declined."""
+        from mcp_types import ElicitResult
+
+        answered = DECLINED
+        if self._askers:
+            rules: Any = getattr(params, "requested_schema", None) or {}
+            wanted = Wanted(
+                self.server.name, params.message, dict(rules), str(getattr(params, "url", "") or "")
+            )
+            waiting: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+            self._asking += 1
+            try:
+                self._questions.put((wanted, waiting))
+                answered = await waiting
+            finally:
+                self._asking -= 1
+        content: Any = None if answered.content is None else dict(answered.content)
+        return ElicitResult(action=answered.action, content=content)
 
     def close(self) -> None:
         """End the server and the thread."""
@@ -160,31 +204,130 @@ class Line:
         return out
 
     def call(
-        self, name: str, arguments: dict[str, Any], stop: Stop, *, again: bool = False, seconds: float = 0.0
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        stop: Stop,
+        *,
+        again: bool = False,
+        seconds: float = 0.0,
+        ask: Ask | None = None,
     ) -> CallToolResult:
-        """Call a tool. A server that is gone is started once more; `again`: it is then also asked once more."""
+        """Call a tool. A server that is gone is started once more; `again`: it is then also asked once more.
+
+        `ask` puts to the person what the server wants to know meanwhile; without it that is declined.
+        """
         limit = seconds or self.server.seconds
+        return self._asked(lambda: self._called(name, arguments, limit), limit + 5, stop, ask, again=again)
+
+    def _asked(
+        self,
+        work: Callable[[], Coroutine[Any, Any, T]],
+        limit: float,
+        stop: Stop,
+        ask: Ask | None,
+        *,
+        again: bool,
+    ) -> T:
         self.open()
         try:
-            return self._wait(self._called(name, arguments, limit), limit + 5, stop)
+            return self._wait(work(), limit, stop, ask)
         except ServerGone:
             with self._lock:
                 self._end()
                 self._start()
             if not again:  # it may have done half of it: only what merely looks is asked twice
                 raise
-            return self._wait(self._called(name, arguments, limit), limit + 5, stop)
+            return self._wait(work(), limit, stop, ask)
 
     async def _called(self, name: str, arguments: dict[str, Any], seconds: float) -> CallToolResult:
-        return await self._speaking().call_tool(name, arguments, read_timeout_seconds=seconds)
+        called = self._speaking().call_tool(name, arguments, read_timeout_seconds=_DAY)
+        return await self._timed(called, seconds)
+
+    async def _timed(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
+        """Within a time in which the server works; while it waits for a person, none passes."""
+        task = asyncio.ensure_future(work)
+        left = seconds
+        try:
+            while True:
+                before = asyncio.get_running_loop().time()
+                done, _ = await asyncio.wait({task}, timeout=max(0.0, min(left, 10 * _TICK)))
+                if done:
+                    return task.result()
+                if not self._asking:
+                    left -= asyncio.get_running_loop().time() - before
+                if left <= 0:
+                    raise _Late
+        finally:
+            task.cancel()
+
+    # -- resources -------------------------------------------------------------------------------------------
+
+    def resources(self) -> tuple[list[Resource], list[ResourceTemplate]]:
+        """What the server has to read, in the order of the addresses, and the patterns of addresses that it knows."""
+        self.open()
+        return self._wait(self._resources(), self.server.seconds, None)
+
+    async def _resources(self) -> tuple[list[Resource], list[ResourceTemplate]]:
+        client = self._speaking()
+        found: list[Resource] = []
+        patterns: list[ResourceTemplate] = []
+        if client.server_capabilities.resources is None:
+            return found, patterns
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            page = await client.list_resources(cursor=cursor)
+            found += page.resources
+            cursor = page.next_cursor
+            if not cursor:
+                break
+        patterns += (await client.list_resource_templates()).resource_templates
+        return sorted(found, key=lambda r: str(r.uri)), sorted(patterns, key=lambda p: p.uri_template)
+
+    def read(self, uri: str, stop: Stop, ask: Ask | None = None) -> ReadResourceResult:
+        """Read one of them."""
+        limit = self.server.seconds
+        return self._asked(
+            lambda: self._timed(self._speaking().read_resource(uri), limit), limit + 5, stop, ask, again=True
+        )
 
     def _speaking(self) -> Client:
         if self._client is None:
             raise ServerGone(f"the MCP server {self.server.name} is not there any more", hint=self._hint())
         return self._client
 
-    def _wait(self, work: Coroutine[Any, Any, T], seconds: float, stop: Stop | None) -> T:
+    def _wait(
+        self, work: Coroutine[Any, Any, T], seconds: float, stop: Stop | None, ask: Ask | None = None
+    ) -> T:
         """Do something in the loop of the line and wait for it, no longer than allowed."""
+        if ask is None:
+            return self._waited(work, seconds, stop, None)
+        with self._counting:
+            self._askers += 1
+        try:
+            return self._waited(work, seconds, stop, ask)
+        finally:
+            with self._counting:
+                self._askers -= 1
+                left = self._askers
+            while not left and self._put(lambda _: DECLINED):
+                pass  # what came too late to be asked is declined
+
+    def _put(self, ask: Ask) -> bool:
+        """Put to the person what the server wants to know, here, in the thread that waits for its answer; False where it is nothing."""
+        try:
+            wanted, waiting = self._questions.get_nowait()
+        except queue.Empty:
+            return False
+        answered = DECLINED
+        try:
+            answered = ask(wanted)
+        finally:
+            with suppress(RuntimeError):  # the line was closed meanwhile
+                waiting.get_loop().call_soon_threadsafe(_settle, waiting, answered)
+        return True
+
+    def _waited(self, work: Coroutine[Any, Any, T], seconds: float, stop: Stop | None, ask: Ask | None) -> T:
         from mcp import MCPError
         from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
@@ -197,8 +340,14 @@ class Line:
         while True:
             try:
                 return waiting.result(_TICK)
+            except _Late:
+                raise BackscrollError(
+                    f"the MCP server {self.server.name} did not answer within {seconds - 5:g} seconds"
+                ) from None
             except concurrent.futures.TimeoutError:
-                rest -= _TICK
+                if ask is not None:
+                    self._put(ask)
+                rest -= 0.0 if self._asking else _TICK
                 if stop is not None and stop.thrown:
                     waiting.cancel()
                     raise Stopped from None
@@ -217,6 +366,11 @@ class Line:
                         f"the MCP server {self.server.name} did not answer within {seconds - 5:g} seconds"
                     ) from error
                 raise BackscrollError(f"the MCP server {self.server.name} says: {error.message}") from error
+
+
+def _settle(waiting: asyncio.Future[Answered], answered: Answered) -> None:
+    if not waiting.done():  # the server may have given up
+        waiting.set_result(answered)
 
 
 def _words(error: BaseException) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -16,10 +18,11 @@ import pytest
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from backscroll.act.mcp_client import Connected, connect, schema_of, tool_name
+from backscroll.act.mcp_client_line import Line, _Late
 from backscroll.act.mcp_client_servers import Server, server_of, servers
 from backscroll.act.toolbox import NAME, Toolbox
 from backscroll.errors import InvalidInput
-from tests.act.workbench import Bench, bench
+from tests.act.workbench import Bench, Told, bench
 
 PROGRAM = str(Path(__file__).with_name("mcp_server.py"))
 
@@ -71,6 +74,96 @@ def test_calls_and_their_results(at: Bench) -> None:
     )
     strange = next(name for name in at.toolbox.names if "strange" in name)
     assert not at.call(strange, data={"a": 1}).is_error
+
+
+def test_what_a_server_has_to_read(at: Bench) -> None:
+    """Listed with their patterns, read by address: texts, pictures; what is not there is an error in words."""
+    reader = at.toolbox.get("harbour__read_resource")
+    assert reader.effect == "network"
+    assert "harbour://log · The log · Who came in." in reader.description
+    assert at.call("harbour__read_resource").text.splitlines()[-1].startswith("harbour://berth/{number}")
+    assert at.call("harbour__read_resource", uri="harbour://log").text == "harbour://log:\nFram\n前进号"
+    assert at.call("harbour__read_resource", uri="harbour://flag").media[0].media_type == "image/png"
+    assert at.call("harbour__read_resource", uri="harbour://berth/7").text.endswith("berth 7: empty")
+    missing = at.call("harbour__read_resource", uri="harbour://nothing")
+    assert missing.is_error
+    assert "harbour://nothing" in missing.text
+    assert at.preview("harbour__read_resource", uri="harbour://log").line == "harbour: read harbour://log"
+
+
+@dataclass
+class Answering(Told):
+    """A person who answers one after another."""
+
+    said: list[str | None] = field(default_factory=list)
+
+    def answer(self, question: str, options: Sequence[str] = ()) -> str | None:
+        super().answer(question, options)
+        return self.said.pop(0)
+
+
+@pytest.fixture(scope="module", params=["open", "old"])
+def asking(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connected]:
+    """A server of each generation of the protocol."""
+    place = tmp_path_factory.mktemp(request.param)
+    with connect(place, [harbour(env={"HARBOUR": request.param})]) as connected:
+        assert connected.problems == ()
+        yield connected
+
+
+def asked_berth(tmp_path: Path, asking: Connected, *said: str | None) -> tuple[str, Answering]:
+    with bench(tmp_path) as at:
+        at.toolbox = Toolbox(asking.tools)
+        person = Answering(said=list(said))
+        at.person = person
+        return at.call("harbour__moor").text, person
+
+
+def test_a_server_asks_the_person_in_the_middle_of_a_call(tmp_path: Path, asking: Connected) -> None:
+    """One question for each entry; what does not fit is asked again; an empty answer takes what is usual."""
+    told, person = asked_berth(tmp_path, asking, "Fram", "deep", "45", "starboard", "")
+    assert told == "accepted: {'ship': 'Fram', 'draught': 45, 'side': 'starboard', 'tug': False}"
+    questions = [question for question, _ in person.asked]
+    assert "The MCP server harbour asks: Which berth?" in questions[0]
+    assert "the name of the ship" in questions[0]
+    assert "whole number" in questions[2]
+    assert [options for _, options in person.asked[3:]] == [("port", "starboard"), ("yes", "no")]
+
+
+@pytest.mark.parametrize("said", [(None,), ("",), ("Fram", "x", "y", "z"), ("Fram", "999", "0", "-1")])
+def test_what_is_declined_or_never_fits_is_not_sent(
+    tmp_path: Path, asking: Connected, said: tuple[str | None, ...]
+) -> None:
+    """Nobody there, an empty answer, or one that does not fit after three tries: the server hears a refusal, and the line works on."""
+    assert asked_berth(tmp_path, asking, *said)[0] == "decline"
+    again = tmp_path / "again"
+    again.mkdir()
+    assert asked_berth(again, asking, "Fram", "45", "", "")[0].startswith("accepted: ")
+
+
+def test_a_server_gets_no_model_of_ours(tmp_path: Path, asking: Connected) -> None:
+    """Sampling is refused clearly."""
+    with bench(tmp_path) as at:
+        at.toolbox = Toolbox(asking.tools)
+        done = at.call("harbour__think")
+    assert done.is_error
+    assert "sampling" in done.text.lower()
+
+
+def test_time_does_not_run_out_while_a_person_thinks(tmp_path: Path) -> None:
+    """The limit of a call is for the server; a person may take longer."""
+    line = Line(harbour(), tmp_path)
+
+    async def late() -> str:
+        await asyncio.sleep(0.3)
+        return "done"
+
+    line._asking = 1
+    assert asyncio.run(line._timed(late(), 0.01)) == "done"
+    line._asking = 0
+    with pytest.raises(_Late):
+        asyncio.run(line._timed(asyncio.sleep(600), 0.01))
+    line.close()
 
 
 def test_a_server_gets_what_its_table_says_and_no_keys(

@@ -1,0 +1,115 @@
+"""What a server wants to know, put before a person: every kind of entry, in both languages, and nothing that was not typed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.act.arguments import fits
+from backscroll.act.mcp_client_asking import DECLINED, Answered, Questions, Wanted
+from backscroll.act.person import Nobody
+
+
+class Typing(Nobody):
+    """A person who types these answers."""
+
+    def __init__(self, *said: str | None) -> None:
+        self.said = list(said)
+        self.asked: list[tuple[str, tuple[str, ...]]] = []
+
+    def answer(self, question: str, options: Sequence[str] = ()) -> str | None:
+        self.asked.append((question, tuple(options)))
+        return self.said.pop(0) if self.said else None
+
+
+def form(**properties: Any) -> Wanted:
+    return Wanted("s", "m", {"type": "object", "properties": properties, "required": list(properties)})
+
+
+@pytest.mark.parametrize(
+    ("about", "said", "value"),
+    [
+        ({"type": "string"}, " Ada ", "Ada"),
+        ({"type": "string", "enum": ["a", "b"], "enumNames": ["Ann", "Ben"]}, "Ben", "b"),
+        ({"type": "string", "oneOf": [{"const": "a", "title": "安"}]}, "安", "a"),
+        ({"type": "integer"}, "7", 7),
+        ({"type": "number"}, "7.5", 7.5),
+        ({"type": "boolean"}, "是", True),
+        ({"type": "boolean"}, "no", False),
+        ({"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}, "a， b", ["a", "b"]),
+        (
+            {"type": "array", "items": {"anyOf": [{"const": "a", "title": "Ann"}, {"const": "b"}]}},
+            "Ann, b",
+            ["a", "b"],
+        ),
+    ],
+)
+def test_every_kind_of_entry(about: dict[str, Any], said: str, value: object) -> None:
+    """The answer as the form wants it."""
+    assert Questions(Typing(said), "en").ask(form(it=about)) == Answered("accept", {"it": value})
+
+
+def test_what_may_be_left_out_is() -> None:
+    """An empty answer sends nothing for it."""
+    wanted = Wanted(
+        "s", "m", {"properties": {"a": {"type": "string"}, "b": {"type": "integer", "default": 3}}}
+    )
+    assert Questions(Typing("", ""), "en").ask(wanted) == Answered("accept", {"b": 3})
+
+
+def test_a_form_without_entries_and_an_address_want_a_yes() -> None:
+    """Only a yes is one; the address is shown to the letter."""
+    empty = Wanted("s", "Go on?", {})
+    assert Questions(Typing("yes"), "en").ask(empty) == Answered("accept", {})
+    assert Questions(Typing("no"), "en").ask(empty) == DECLINED
+    there = Wanted("s", "Sign in", {}, "https://example.org/login?x=1")
+    person = Typing("是")
+    assert Questions(person, "zh").ask(there) == Answered("accept", None)
+    assert "https://example.org/login?x=1" in person.asked[0][0]
+    assert person.asked[0][1] == ("是", "否")
+    assert person.asked[0][0].startswith("MCP 服务器 s 问：Sign in")
+
+
+def test_nobody_declines() -> None:
+    """In a run without a person a server is refused politely."""
+    assert Questions(Nobody(), "en").ask(form(it={"type": "string"})) == DECLINED
+    assert Questions(Nobody(), "en").ask(Wanted("s", "m", {})) == DECLINED
+
+
+def test_a_server_cannot_control_the_terminal() -> None:
+    """Control characters of a server's words do not reach the person."""
+    person = Typing("x")
+    Questions(person, "en").ask(
+        Wanted("s", "\x1b[2J\x07hello", {"properties": {"\x1b]0;evil": {"description": "\x1b[31mred"}}})
+    )
+    assert "\x1b" not in person.asked[0][0]
+    assert "\x07" not in person.asked[0][0]
+
+
+KINDS = st.sampled_from(
+    [
+        {"type": "string"},
+        {"type": "string", "minLength": 2, "maxLength": 4},
+        {"type": "string", "enum": ["a", "b"]},
+        {"type": "integer", "minimum": 0, "maximum": 9},
+        {"type": "number"},
+        {"type": "boolean"},
+    ]
+)
+
+
+@given(
+    st.dictionaries(st.text(min_size=1, max_size=5), KINDS, max_size=4),
+    st.lists(st.none() | st.text(max_size=5) | st.sampled_from(["1", "a", "yes", "12"]), max_size=16),
+)
+def test_what_is_sent_fits_the_form(properties: dict[str, Any], said: list[str | None]) -> None:
+    """Whatever is typed: what is accepted fits the server's own schema."""
+    wanted = form(**properties)
+    answered = Questions(Typing(*said), "en").ask(wanted)
+    if answered.action == "accept" and properties:
+        assert answered.content is not None
+        assert fits(wanted.schema, dict(answered.content))
