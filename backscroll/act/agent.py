@@ -16,7 +16,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from backscroll.act.acting import Hands
-from backscroll.act.alone import Alone
 from backscroll.act.approval import Rules
 from backscroll.act.asking import Asker
 from backscroll.act.happening import Began, Counted, Finished, Happening, Noted
@@ -28,6 +27,7 @@ from backscroll.act.tool import Tools
 from backscroll.act.toolbox import Toolbox
 from backscroll.engine.instructing import instruct
 from backscroll.engine.replying import AGENT, at_work, unanswered
+from backscroll.engine.running import Alone
 from backscroll.errors import BackscrollError, Conflict, InvalidInput, StoreError
 from backscroll.llm.client import Client
 from backscroll.llm.providers import Provider, chosen, client_for

@@ -1,13 +1,14 @@
 """Going back: to before a turn, files and conversation together or one of them; and taking that back.
 
 Owns what a rewind would do (which files, which words, what others changed since and would lose) and the refusals. The words leave
-by deletions of one stroke, so that plain `undo` brings them back; log and snapshots lose nothing. Refuses: crashes
+by deletions of one stroke, so that plain `undo` brings them back, and the tasks with them; log and snapshots lose nothing. Refuses: crashes
 (`engine/rewinding_journal`), writing files (`workspace/restoring`). Before: `engine/changing_reading`. After: `Workroom`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
@@ -18,6 +19,7 @@ from backscroll.engine.changing_reading import leaving, recorded, since_turn
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.engine.rewinding_journal import Journal
+from backscroll.engine.running import Alone
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.record.acts import acts_in_force
 from backscroll.record.history import FORGOTTEN, Entry
@@ -27,6 +29,8 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
 if TYPE_CHECKING:
+    from backscroll.engine.pen import Pen
+    from backscroll.engine.thread import Thread
     from backscroll.workspace.snapshots import Snapshots
 
 _NAMED = 5  # files that an error names
@@ -60,8 +64,8 @@ def rewind(room: Workroom, turn: int, what: What, *, force: bool, dry_run: bool)
     """Back to before a turn; see `Workroom.rewind`."""
     if what not in get_args(What):
         raise InvalidInput(f"cannot rewind {what!r}", hint=f"use one of {', '.join(get_args(What))}")
-    with room.alone():
-        opening = _opening(room, turn)
+    with _nobody_else(room.thread, dry_run=dry_run), room.alone():
+        opening = _opening(room.thread, turn)
         now = ""
         if what != "conversation":
             now = room.keeper.take() if dry_run else room.note(PERSON)[0]
@@ -72,10 +76,34 @@ def rewind(room: Workroom, turn: int, what: What, *, force: bool, dry_run: bool)
         return _done(room, plan, Journal(_name(room), room.thread.id, room.thread.actor, turn, what))
 
 
-def _opening(room: Workroom, turn: int) -> Ref:
+def rewind_words(thread: Thread, turn: int) -> int:
+    """Back to before a turn where no folder is watched: the conversation alone. Gives how many messages left.
+
+    The tasks go back with it; `undo` brings all of it back.
+    """
+    opening = _opening(thread, turn)
+    name = thread.engine.means.random(8).hex()
+
+    def work(pen: Pen) -> int:
+        entry = pen.entry(opening)
+        assert entry is not None
+        going = tuple(str(e.message) for e in leaving(pen.view, entry))
+        journal = Journal(name, thread.id, thread.actor, turn, "conversation", messages=going)
+        return int(journals.write_words(pen, journal).head["count"])
+
+    with _nobody_else(thread, dry_run=False):
+        return thread.stroke(work)
+
+
+def _nobody_else(thread: Thread, *, dry_run: bool) -> AbstractContextManager[object]:
+    """No agent may be at work in the thread while it goes back; looking at what would happen disturbs nobody."""
+    return nullcontext() if dry_run else Alone(thread.id)
+
+
+def _opening(thread: Thread, turn: int) -> Ref:
     if turn < 1:
         raise InvalidInput(f"cannot go back to before turn {turn}", hint="turns count from 1")
-    return room.thread.turn(turn).messages[0].id
+    return thread.turn(turn).messages[0].id
 
 
 def _name(room: Workroom) -> str:
@@ -215,7 +243,7 @@ class _Last:
 
 def redo(room: Workroom, *, force: bool, dry_run: bool) -> Rewound:
     """Take the last rewind back; see `Workroom.redo`."""
-    with room.alone():
+    with _nobody_else(room.thread, dry_run=dry_run), room.alone():
         last = room.thread.reading(lambda view: _last(view, room.place))
         if last is None:
             raise NotFound("there is no rewind to take back", hint="`backscroll log` shows what happened")

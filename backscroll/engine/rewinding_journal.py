@@ -21,6 +21,7 @@ from backscroll.engine.changing_log import Draft, write_change
 from backscroll.engine.changing_reading import leaving
 from backscroll.engine.lineage import View
 from backscroll.engine.pen import Pen
+from backscroll.engine.rewinding_tasks import give_back, take_back
 from backscroll.errors import BackscrollError, Conflict, FormatError
 from backscroll.record.history import FORGOTTEN
 from backscroll.vocab.change import Cause, FileChange
@@ -134,18 +135,23 @@ def write_stroke(room: Workroom, journal: Journal, draft: Draft | None) -> Event
 
     def work(pen: Pen) -> Event | None:
         written = None if draft is None else write_change(pen, draft)
-        return _words(pen, journal) if journal.messages else written
+        return write_words(pen, journal) if journal.messages else written
 
     return room.thread.engine.thread(journal.thread, actor=journal.actor).stroke(work)
 
 
-def _words(pen: Pen, journal: Journal) -> Event:
+def write_words(pen: Pen, journal: Journal) -> Event:
+    """The words that leave or return, with what became of the tasks in them, and the event that names the rewind."""
     if not journal.redo and not _still_there(pen.view, journal.refs):
         raise Conflict("the conversation changed while it was being rewound", hint="rewind again")
     group = {"group": pen.state.head + 1}
     kind = Kind.RESTORED if journal.redo else Kind.DELETED
     known = [ref for ref in journal.refs if _can_be_touched(pen, ref)]
     moved = sum(operations.set_flag(pen, kind, ref, head=group) is not None for ref in known)
+    if journal.redo:
+        give_back(pen, journal.redo, group["group"])
+    else:
+        take_back(pen, journal.refs[0], group["group"])
     head = {**group, "rewind": journal.id, "turn": journal.turn, "what": journal.what, "count": moved}
     return pen.write(Kind.REWOUND, head={**head, **({"redo": journal.redo} if journal.redo else {})})
 

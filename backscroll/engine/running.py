@@ -1,9 +1,9 @@
 """One run at a time in a thread, whichever program it is in.
 
-Two agents that answer in the same thread would take each other's calls for left behind and answer them twice. Owns the lock: the
-operating system's, on a small file in the data folder, so it goes with the process that held it, however that ended. Between
-several machines (PostgreSQL) it does not reach; where no such lock can be had, a run goes on without. Before: `config`. After:
-`act/agent`.
+Two agents that answer in the same thread would take each other's calls for left behind and answer them twice, and a rewind would
+take the ground from under a run. Owns the lock: the operating system's, on a small file in the data folder, so it goes with the
+process that held it, however that ended. Between several machines (PostgreSQL) it does not reach; where no such lock can be had, a
+run goes on without. Before: `config`. After: `act/agent`, `engine/rewinding`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TRIES = 50  # whoever lets go of a lock removes its file, which may be the very
 
 
 class Alone:
-    """The right to run in one thread; held once or several times by the same agent."""
+    """The right to run in one thread, or to rewind it; held once or several times by the same agent."""
 
     def __init__(self, thread_id: str) -> None:
         self._path: Path = default_store().parent / "locks" / f"run-{thread_id}.lock"

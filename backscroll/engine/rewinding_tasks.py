@@ -1,0 +1,91 @@
+"""Tasks in a rewind: the steps that were taken in the turns which leave are taken back with them, and return with them.
+
+Owns which steps those are, and what they had done to prompts: what a step cleared comes back, what one brought back is cleared again.
+All of it is events in the stroke of the rewind, so that plain `undo` of the stroke is enough. A person's own crops are not touched.
+Refuses: words and files (`engine/rewinding`). Before: `record/acts`, `record/standing`. After: `engine/rewinding_journal`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from backscroll.engine.sheet import in_past_of
+from backscroll.record.acts import acts_in_force
+from backscroll.record.chain import from_bytes
+from backscroll.record.standing import fold_standing
+from backscroll.tasks.lifecycle import place_of
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref
+
+if TYPE_CHECKING:
+    from backscroll.engine.lineage import View
+    from backscroll.engine.pen import Pen
+
+
+def steps_since(view: View, opening: Ref) -> list[Event]:
+    """The steps of tasks in force that were taken since a message was said, oldest first."""
+    entry = view.entry(opening)
+    place = b"" if entry is None else entry.position
+    return [
+        e
+        for e in acts_in_force(_seen(view), {Kind.TASKED})
+        # One that was put in later stands before steps with smaller numbers; one begun "at" it stands right before it.
+        if e.seq > opening.seq or (place and place_of(e) >= place)
+    ]
+
+
+def take_back(pen: Pen, opening: Ref, group: int) -> None:
+    """Take back what became of the tasks since a message was said; for the stroke of a rewind, before its own event."""
+    gone = steps_since(pen.view, opening)
+    if not gone:
+        return
+    pen.write(Kind.LIFTED, head={"of": [e.seq for e in gone], "group": group})
+    events = _seen(pen.view)
+    crops = {e.seq: e for e in events if e.kind is Kind.CROPPED and "task" in e.head}
+    then = fold_standing(e for e in events if e.seq <= opening.seq).crops
+    now = fold_standing(events).crops
+    _clear_again(pen, [crops[seq] for seq in then if seq in crops and seq not in now], group)
+    _uncrop(pen, [seq for seq in now if seq in crops and seq > opening.seq], group)
+
+
+def give_back(pen: Pen, rewind: str, group: int) -> None:
+    """Give back what the stroke of a rewind took back of the tasks; for the stroke that takes it back itself."""
+    events = _seen(pen.view)
+    rewound = next(
+        (e for e in reversed(events) if e.head.get("rewind") == rewind and "group" in e.head), None
+    )
+    if rewound is None:
+        return
+    first = rewound.head["group"]
+    stroke = [e for e in events if e.head.get("group") == first and e.seq < rewound.seq]
+    lifted = [e.seq for e in stroke if e.kind is Kind.LIFTED]
+    if not lifted:
+        return
+    pen.write(Kind.LIFTED, head={"of": lifted, "group": group})
+    back = {n for e in stroke if e.kind is Kind.UNCROPPED for n in e.head.get("of", ())}
+    now = fold_standing(events).crops
+    _clear_again(pen, [e for e in events if e.seq in back and e.seq not in now], group)
+    _uncrop(pen, [e.seq for e in stroke if e.kind is Kind.CROPPED and e.seq in now], group)
+
+
+def _seen(view: View) -> list[Event]:
+    """The rare events that a view sees, in order; a step whose words were forgotten still happened."""
+    return [
+        replace(e, commit=b"") if e.kind is Kind.TASKED and e.forgotten else e
+        for e in view.others()
+        if in_past_of(view, e)
+    ]
+
+
+def _clear_again(pen: Pen, crops: Sequence[Event], group: int) -> None:
+    """The same crops once more, under new numbers."""
+    for crop in crops:
+        body = None if crop.body is None else from_bytes(crop.body)
+        pen.write(Kind.CROPPED, head={**crop.head, "group": group}, body=body)
+
+
+def _uncrop(pen: Pen, crops: Collection[int], group: int) -> None:
+    if crops:
+        pen.write(Kind.UNCROPPED, head={"of": list(crops), "group": group})
