@@ -3,7 +3,7 @@
 Owns the choice (`agent.sandbox`, `agent.sandbox_network`, `agent.sandbox_folders`), the plan that the kernel gets, what this system
 can hold, what is told to the person and the model, and recognising that a command was refused something. A sandbox that cannot be
 held is an error, never silently none. Refuses: entering it (`act/sandbox_entering`), deciding who may leave it (`act/approval`).
-Before: `act/sandbox_walking`, `sandbox.toml`. After: `act/commands`, `act/tools/run_command`, `backscroll doctor`.
+Before: `act/sandbox_walking`, `act/sandbox_leaving`, `sandbox.toml`. After: `act/commands`, `act/tools/run_command`, `backscroll doctor`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from backscroll.act import sandbox_entering as kernel
+from backscroll.act.sandbox_leaving import runs_later
 from backscroll.act.sandbox_walking import around
 from backscroll.config import config_file, default_store, permissions_file
 from backscroll.errors import InvalidInput
@@ -232,6 +233,11 @@ def sandboxed_environment(env: Mapping[str, str]) -> dict[str, str]:
     """The variables of a command, without those that lead out of the sandbox."""
     leading = _words("leading")
     return {name: value for name, value in env.items() if name not in leading}
+
+
+def traps(root: Path) -> dict[str, str]:
+    """What git would run for whoever uses the repository of a folder; taken before and after a command in a sandbox."""
+    return runs_later(root, _words("git_runs"))
 
 
 def was_refused(sandbox: Sandbox, output: str) -> bool:

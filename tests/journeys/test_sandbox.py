@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
+from backscroll.act.person import Preview, Proposal
+from backscroll.act.sandbox import OUTSIDE
 from backscroll.llm.scripted import Line
+from backscroll.surfaces import i18n
+from backscroll.surfaces.chat.person import proposal_lines
+from backscroll.surfaces.i18n.said import say
 from tests.act.sandboxes import needs_landlock
 from tests.journeys.conftest import Cli
 from tests.journeys.test_run import Model, call
@@ -62,3 +67,30 @@ def test_a_word_that_is_no_sandbox_is_refused(cli: Cli) -> None:
     """By the flag and by the setting."""
     assert cli("run", "--sandbox", "jail", "hello").code == 2
     assert cli("run", "hello", BACKSCROLL_AGENT_SANDBOX="jail").code == 2
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_question_says_what_holds_the_command(language: str) -> None:
+    """In the chat, in both languages: inside, and that it wants out."""
+    held = Preview(
+        "run: make",
+        command="make",
+        sandbox="in the sandbox: writes only the working folder and temporary folders; no network",
+    )
+    outside = Preview("run: make", command="make", warnings=(OUTSIDE,), outside=True)
+    i18n.use(language)
+    try:
+        shown = [
+            "\n".join(map(str, proposal_lines(Proposal("1", "run_command", "command", {}, each), 1, 1, 80)))
+            for each in (held, outside)
+        ]
+        line = say("exit code 0, 2 lines, in the sandbox")
+    finally:
+        i18n.use("en")
+    words = {
+        "en": ("in the sandbox: writes only", "! outside the sandbox", "in the sandbox"),
+        "zh": ("在沙箱中：只能写", "! 在沙箱之外", "退出码 0，2 行，在沙箱中"),
+    }[language]
+    assert words[0] in shown[0]
+    assert words[1] in shown[1]
+    assert words[2] in line

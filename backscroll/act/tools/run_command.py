@@ -5,13 +5,14 @@ Owns the words of its result, and in which sandbox it runs. Refuses: folders out
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from backscroll.act.command_environment import key_variables
 from backscroll.act.commands import CommandResult, run
 from backscroll.act.person import Preview
-from backscroll.act.sandbox import OUTSIDE, Sandbox, sandbox_for, was_refused
+from backscroll.act.sandbox import OUTSIDE, Sandbox, sandbox_for, traps, was_refused
+from backscroll.act.sandbox_leaving import left_behind
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
 from backscroll.act.tools.folder import files_of
@@ -88,6 +89,7 @@ def run_command(
         raise InvalidInput("the command is empty", hint="say what to run")
     kept = context.thread.engine.settings.agent_environment.split()
     sandbox = None if outside_sandbox else _sandbox(context)
+    before = {} if sandbox is None else traps(sandbox.root)
     done = run(
         command,
         _folder(context, folder),
@@ -99,11 +101,11 @@ def run_command(
         keys=key_variables(),
         sandbox=sandbox,
     )
-    return told(done, sandbox)
+    return told(done, sandbox, () if sandbox is None else left_behind(before, traps(sandbox.root)))
 
 
-def told(done: CommandResult, sandbox: Sandbox | None = None) -> ToolOutput:
-    """What became of a command, for the model and for the person."""
+def told(done: CommandResult, sandbox: Sandbox | None = None, left: Sequence[str] = ()) -> ToolOutput:
+    """What became of a command, for the model and for the person; `left` is what it left for git to run."""
     lines = done.output.count("\n") + (1 if done.output and not done.output.endswith("\n") else 0)
     size = f"{lines:,} lines" if lines != 1 else "1 line"
     line = f"{done.ending}, {size}" if done.output else f"{done.ending}, no output"
@@ -111,6 +113,10 @@ def told(done: CommandResult, sandbox: Sandbox | None = None) -> ToolOutput:
     if sandbox is None:
         return ToolOutput(done.told, is_error=not done.ok, line=line, facts=facts)
     facts["sandbox"] = sandbox.short
+    if left:
+        facts["runs_outside"] = list(left)
+        line = f"{line}; git will run what it wrote, outside of the sandbox: {', '.join(left)}"
+        return ToolOutput(done.told, is_error=not done.ok, line=line, facts=facts)
     if done.ok or not was_refused(sandbox, done.output):
         return ToolOutput(done.told, is_error=not done.ok, line=f"{line}, in the sandbox", facts=facts)
     facts["refused_by_sandbox"] = True

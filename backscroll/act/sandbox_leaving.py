@@ -1,0 +1,50 @@
+"""What a command in the sandbox leaves in the working folder for others to run: hooks of git, and settings of it that name programs.
+
+No sandbox can hold that: git runs them later, outside, for whoever uses the repository. So they are looked at before and after, and
+what has changed is told to the person. Owns what counts as such (`sandbox.toml`). Refuses: taking anything back. Before: `sandbox.toml`.
+After: `act/tools/run_command`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_MOST = 200  # hooks that are looked at
+_LONGEST = 1_000_000  # bytes of a file of settings
+
+
+def runs_later(root: Path, keys: Sequence[str]) -> dict[str, str]:
+    """Everything in the repository of a folder that git would run, with a sign by which a change is seen."""
+    home = root / ".git"
+    found: dict[str, str] = {}
+    try:
+        if home.is_symlink() or not home.is_dir():
+            return found
+        hooks = home / "hooks"
+        for path in sorted(hooks.iterdir())[:_MOST] if hooks.is_dir() else ():
+            status = path.lstat()
+            if not path.name.endswith(".sample") and _may_run(path, status):
+                sign = f"{status.st_mtime_ns} {status.st_size} {status.st_ino}"
+                found[f".git/hooks/{path.name}"] = sign
+        with (home / "config").open("rb") as file:
+            text = file.read(_LONGEST).decode("utf-8", "replace")
+    except OSError:  # no settings yet, or somebody took them away meanwhile
+        return found
+    named = re.compile(rf"(?im)^\s*(?:{'|'.join(map(re.escape, keys))})\s*=|^\s*\[include|=\s*\"?!")
+    lines = [line.strip() for line in text.splitlines() if named.search(line)]
+    if lines:
+        found[".git/config"] = "\n".join(lines)
+    return found
+
+
+def _may_run(path: Path, status: os.stat_result) -> bool:
+    return path.is_symlink() or (stat.S_ISREG(status.st_mode) and bool(status.st_mode & 0o111))
+
+
+def left_behind(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """The names of what is new or other than before."""
+    return sorted(name for name, sign in after.items() if before.get(name) != sign)
