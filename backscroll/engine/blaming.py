@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from backscroll.engine.changing_log import Recorded
+from backscroll.engine.changing_parting import surely
 from backscroll.engine.changing_reading import turn_of
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
@@ -48,6 +49,7 @@ class Blamed:
     why: str = ""  # what the assistant said before the call
     at: str = ""
     thread: str = ""
+    sure: bool = True  # False: it was written while the tool ran, by it or by somebody else
     erased: bool = False  # who wrote it cannot be told: an earlier version of the file was erased
 
 
@@ -188,7 +190,16 @@ class _Teller:
             turn = None if event is None else turn_of(view, event)
             numbered = replace(change, turn=turn)
             blamed = Blamed(
-                0, "", one.by, numbered, turn, cause.message, cause.tool, at=change.at, thread=thread.id
+                0,
+                "",
+                one.by,
+                numbered,
+                turn,
+                cause.message,
+                cause.tool,
+                at=change.at,
+                thread=thread.id,
+                sure=surely(cause, change.own),
             )
             if cause.message is None or (entry := view.entry(cause.message)) is None:
                 return blamed

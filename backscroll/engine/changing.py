@@ -13,12 +13,13 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from backscroll.config import default_store
-from backscroll.engine import changing_reading
+from backscroll.engine import changing_parting, changing_reading
 from backscroll.engine.changing_log import (
     LONGEST,
     Draft,
@@ -37,6 +38,7 @@ from backscroll.vocab.change import Cause, CodeChange, FileChange
 from backscroll.vocab.event import Event
 from backscroll.workspace.holding import held
 from backscroll.workspace.snapshots import Snapshots
+from backscroll.workspace.wrote import Wrote, taken_notes
 
 if TYPE_CHECKING:
     from backscroll.engine import changing_forgetting
@@ -146,7 +148,7 @@ class Workroom:
         keeper, known, began = self.keeper, self.known(), time.time()
         if not self._programs_noted:
             self.note_programs()
-        now = keeper.take()
+        now, wrote = keeper.take(), taken_notes(self.root)
         base = next((s for s in (known.snapshot, before) if s and (s == now or keeper.has(s))), "")
         if base == now and known.snapshot == now:
             return now, None
@@ -154,9 +156,33 @@ class Workroom:
         if not files:
             self.thread.store.write(lambda tx: keep_known(tx, self.place, now, began))
             return now, None
-        draft = self.draft(base, now, files, cause, at=began)
-        event = self.thread.stroke(lambda pen: write_change(pen, draft))
-        return now, self.told(event)
+        drafts = self._drafts(base, now, files, cause, known.at, began, wrote)
+        events = self.thread.stroke(lambda pen: [write_change(pen, draft) for draft in drafts])
+        mine = [event for event, draft in zip(events, drafts, strict=True) if draft.cause == cause]
+        return now, self.told(mine[0]) if mine else None
+
+    def _drafts(
+        self,
+        base: str,
+        now: str,
+        files: tuple[FileChange, ...],
+        cause: Cause,
+        seen: float,
+        began: float,
+        wrote: Sequence[Wrote] | None,
+    ) -> list[Draft]:
+        """What happened between two looks: one change, or several where the tool's own work can be told from that of others."""
+        parts = changing_parting.parted(self.keeper, base, now, cause, wrote)
+        found = [(part, self._differing(part.before, part.after, seen)) for part in parts]
+        if not found or not all(some for _, some in found):
+            return [self.draft(base, now, files, cause, at=began)]
+        return [
+            replace(
+                self.draft(part.before, part.after, some, cause if part.own else PERSON, at=began),
+                own=part.own,
+            )
+            for part, some in found
+        ]
 
     def note_programs(self) -> None:
         """Which programs the repository would run in a commit, before an agent could add to them; noted once for a folder."""

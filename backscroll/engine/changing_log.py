@@ -123,6 +123,7 @@ class Draft:
     redo: str = ""
     turn: int = 0  # to before which a rewind went
     at: float = 0.0  # when the snapshot after it was begun
+    own: bool = False  # the tool noted that it wrote exactly this
 
 
 def write_change(pen: Pen, draft: Draft) -> Event:
@@ -149,6 +150,7 @@ def _head(draft: Draft, order: int) -> dict[str, Json]:
         "rewind": draft.rewind,
         "redo": draft.redo,
         "turn": draft.turn or None,
+        "own": draft.own or None,
     }
     return {name: value for name, value in facts.items() if value not in (None, "")}
 
@@ -224,6 +226,7 @@ def recorded_of(event: Event, turn: int | None = None) -> Recorded:
             str(head.get("after", "")),
             str(body.get("diff", "")),
             str(body.get("root", "")),
+            own=bool(head.get("own", False)),
         )
         return Recorded(
             change,

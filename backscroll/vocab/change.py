@@ -56,3 +56,6 @@ class CodeChange:
     after: str = ""
     diff: str = ""  # unified; cut where it is very long
     root: str = ""  # the folder
+    own: bool = (
+        False  # a tool wrote exactly this, as it noted itself; otherwise it was seen while the tool ran
+    )

@@ -17,6 +17,7 @@ from backscroll.workspace.edits_journal import Entry, Step, clear, noted, put_ba
 from backscroll.workspace.edits_plan import Plan
 from backscroll.workspace.files import Files
 from backscroll.workspace.guard import shown
+from backscroll.workspace.wrote import Wrote, note_wrote
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ def _step(change: Planned) -> Step:
 
 
 def _perform(files: Files, steps: Sequence[Step], since: str) -> tuple[str, ...]:
+    note_wrote(files.root)
     changed = [shown(step.path) for step in steps if files.hash(step.path) != step.hashes[0]]
     if changed:
         raise Conflict(
@@ -88,6 +90,7 @@ def _perform(files: Files, steps: Sequence[Step], since: str) -> tuple[str, ...]
             # An interrupt, too, leaves all or nothing behind.
             _roll_back(files, ordered[:begun], entry)
             raise
+    note_wrote(files.root, (Wrote(step.path, step.before, step.after) for step in ordered))
     return entry.folders
 
 

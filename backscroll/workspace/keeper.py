@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Generic, Protocol, TypeVar
@@ -163,7 +164,7 @@ class Keeper(ABC, Generic[C]):
             self._open()
         elif not self._kept.current:  # somebody erased something
             self._open()
-        try:
+        with self._said():
             if not self._checked:
                 self._forget_missing()
             entries = self._looker.look()
@@ -171,14 +172,33 @@ class Keeper(ABC, Generic[C]):
             if self._last is not None and self._last[0] == entries and self._there(self._last[1]):
                 return self._last[1]
             name = self._write(entries)
+        self._last = (entries, name)
+        self._listed(name, entries)
+        return name
+
+    @contextmanager
+    def _said(self) -> Generator[None]:
+        """What the disk refuses, in words."""
+        try:
+            yield
         except OSError as error:
             raise StoreError(
                 f"snapshots cannot be kept in {self._kept.folder}: {error.strerror}",
                 hint="is the disk full, or the folder read-only?",
                 path=str(self._kept.folder),
             ) from error
-        self._last = (entries, name)
-        self._listed(name, entries)
+
+    def keep(self, data: bytes) -> str:
+        """Keep a content that may be in no file any more; gives its hash."""
+        with self._said():
+            return self._contents.put(data)
+
+    def composed(self, entries: Mapping[str, Entry]) -> str:
+        """A snapshot of files as they never were together; their contents must be kept. Gives its name."""
+        made = dict(sorted(entries.items()))
+        with self._kept.held(shared=True), self._said():
+            name = self._write(made)
+        self._listed(name, made)
         return name
 
     def _forget_missing(self) -> None:

@@ -7,7 +7,7 @@ theirs) and `hashed` (no git on this machine: contents by their hash). Refuses: 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
@@ -108,6 +108,14 @@ class Snapshots(Protocol):
 
     def tidy(self) -> None:
         """Make what is kept smaller; drops nothing. Worth it now and then, never needed."""
+        ...
+
+    def keep(self, data: bytes) -> str:
+        """Keep a content that may be in no file any more; gives its hash."""
+        ...
+
+    def composed(self, entries: Mapping[str, Entry]) -> str:
+        """A snapshot of files as they never were together; their contents must be kept. Gives its name."""
         ...
 
     def held(self, paths: Collection[str], names: Collection[str] = ()) -> Held:

@@ -186,7 +186,13 @@ def _origin(screen: Screen, one: Blamed) -> Iterator[str]:
         yield screen.style(t("workroom.unseen"), "warn")
         return
     turn = t("workroom.no_turn") if one.turn is None else t("workroom.turn", turn=one.turn)
-    words = [turn, _by(one.by, one.tool), shown(one.at, short=True), one.thread[:8]]
+    by = _by(one.by, one.tool)
+    words = [
+        turn,
+        by if one.sure else t("workroom.while_ran", tool=by),
+        shown(one.at, short=True),
+        one.thread[:8],
+    ]
     yield screen.style(" · ".join(words), "strong")
     if one.asked:
         yield screen.style(f"  {t('workroom.asked', text=_short(screen, one.asked))}", "user")
@@ -210,6 +216,7 @@ def blame_json(one: Blamed) -> dict[str, Json]:
         "thread": one.thread or None,
         "message": None if one.message is None else str(one.message),
         "tool": one.tool or None,
+        "sure": one.sure,
         "asked": one.asked,
         "why": one.why,
         "at": one.at or None,

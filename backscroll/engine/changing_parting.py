@@ -1,0 +1,84 @@
+"""What a tool wrote itself, and what somebody else changed while it ran.
+
+Owns parting the difference between two snapshots: first what others did (in other files, and in the same file before the tool wrote
+it), then what the tool wrote, then what others did to its work. Each part is a change of its own between two snapshots, so blame, rewind
+and commit need no rule for it. Refuses: guessing. Where a tool does not note what it writes (a command), all of it is told as done while it ran.
+Before: `workspace/wrote`. After: `engine/changing`, `engine/blaming`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from backscroll.vocab.change import Cause
+
+if TYPE_CHECKING:
+    from backscroll.workspace.snapshots import Entry, Snapshots
+    from backscroll.workspace.wrote import Wrote
+
+#: Tools that write files in one way only, and note all that they write.
+NOTING = frozenset({"write_file", "edit_file", "apply_patch"})
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of what happened between two looks."""
+
+    before: str  # names of snapshots
+    after: str
+    own: bool  # the tool wrote exactly this; otherwise somebody else did it
+
+
+def surely(cause: Cause, own: bool) -> bool:
+    """True where a change is known to be its cause's own work, not only seen while it ran."""
+    return cause.by != "tool" or own or cause.tool in NOTING
+
+
+def parted(
+    keeper: Snapshots, before: str, after: str, cause: Cause, wrote: Sequence[Wrote] | None
+) -> list[Part]:
+    """The parts in order; empty where nothing can be told apart."""
+    if wrote is None or cause.by != "tool" or cause.tool not in NOTING:
+        return []
+    old, new = keeper.entries(before), keeper.entries(after)
+    first = {one.path: one.before for one in reversed(wrote)}
+    last = {one.path: one.after for one in wrote}
+    mine = {path for path in last if path in old or path in new}
+    if any(not entry.kept for path in mine for entry in (old.get(path), new.get(path)) if entry is not None):
+        return []  # too large to be kept: there is nothing to compare
+    others = {path for path in {*old, *new} - mine if old.get(path) != new.get(path)}
+    start = {path: new.get(path) if path in others else entry for path, entry in _both(old, new).items()}
+    start |= {path: _entry(keeper, first[path], old.get(path), old.get(path)) for path in mine}
+    done = start | {path: _entry(keeper, last[path], new.get(path), start[path]) for path in mine}
+    names = [before, _kept(keeper, start, before), _kept(keeper, done, after), after]
+    owners = (False, True, False)
+    return [
+        Part(one, other, own)
+        for one, other, own in zip(names, names[1:], owners, strict=False)
+        if one != other
+    ]
+
+
+def _both(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> dict[str, Entry | None]:
+    return {path: old.get(path) for path in {*old, *new}}
+
+
+def _entry(keeper: Snapshots, data: bytes | None, seen: Entry | None, like: Entry | None) -> Entry | None:
+    """A content as a file of a snapshot: the very entry that was seen where it is that, else one of the same sort."""
+    from backscroll.workspace.snapshots import Entry
+
+    if data is None:
+        return None
+    name = keeper.name(data)
+    if seen is not None and seen.hash == name:
+        return seen
+    known = like or seen
+    return Entry(keeper.keep(data), known.kind if known is not None else "file", len(data))
+
+
+def _kept(keeper: Snapshots, files: Mapping[str, Entry | None], like: str) -> str:
+    """The name of a snapshot of these files; `like` is one that may be just that."""
+    there = {path: entry for path, entry in sorted(files.items()) if entry is not None}
+    return like if keeper.entries(like) == there else keeper.composed(there)
