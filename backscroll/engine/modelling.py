@@ -18,7 +18,7 @@ from backscroll.derive.model_ask import Ask, G, Plan, again
 from backscroll.derive.model_fold import fold
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.sentences import rough_count
-from backscroll.engine.costing import FAILED, check_limits, expected_cost, record_call
+from backscroll.engine.costing import FAILED, check_limits, expected_cost, record_asked, record_call
 from backscroll.errors import (
     BackscrollError,
     BudgetExceeded,
@@ -34,7 +34,7 @@ from backscroll.llm.providers import Provider, chosen, client_for
 from backscroll.llm.retrying import Patience, with_retries
 from backscroll.llm.tokens import tokenizer_for
 from backscroll.record.chain import from_bytes
-from backscroll.record.derived import Made, Reply
+from backscroll.record.derived import Charge, Made, Reply
 from backscroll.record.ports import Reader, Writer
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
@@ -314,18 +314,34 @@ class Modelling:
             schema=asked.schema,
         )
 
+        out: Charge | None = None
+
+        def attempt() -> Answer:
+            nonlocal out
+            # On the ledger before it goes out: a program that dies meanwhile has asked all the same.
+            out = record_asked(
+                self.engine,
+                model=self.model,
+                counted=counted,
+                reserve=asked.max_tokens,
+                thread=thread,
+                turn=turn,
+                provider=self.provider.name,
+            )
+            return client.complete(request)
+
         def failed(_error: ModelError, _attempt: int) -> None:
             self.calls += 1
-            self._charge(None, FAILED, thread, turn)
+            self._charge(None, FAILED, thread, turn, out)
 
         try:
-            answer = with_retries(lambda: client.complete(request), self._patience, failed)
+            answer = with_retries(attempt, self._patience, failed)
         except InvalidInput:  # refused as it is; the retries know only errors of models
             self.calls += 1
-            self._charge(None, FAILED, thread, turn)
+            self._charge(None, FAILED, thread, turn, out)
             raise
         self.calls += 1
-        self._charge(answer, purpose, thread, turn, counted, lambda tx: journal(tx, answer))
+        self._charge(answer, purpose, thread, turn, out, counted, lambda tx: journal(tx, answer))
         return answer
 
     def _charge(
@@ -334,6 +350,7 @@ class Modelling:
         purpose: str,
         thread: str,
         turn: int | None,
+        settles: Charge | None,
         counted: int | None = None,
         also: Callable[[Writer], None] | None = None,
     ) -> None:
@@ -347,6 +364,7 @@ class Modelling:
             provider=self.provider.name,
             counted=counted,
             also=also,
+            settles=settles,
         )
 
     def _tokens(self, asked: Ask) -> int:

@@ -76,7 +76,7 @@ class Spent:
     nano: int
     unpriced: int  # calls without a price
     estimated: int = 0  # calls whose tokens were counted by us, not reported by the vendor
-    unanswered: int = 0  # of these, calls that went out and whose answer was never written down (or is still awaited)
+    unanswered: int = 0  # of these, calls whose answer was never written down, or is still awaited
     unanswered_tokens: int = 0  # about so many in their prompts
     unanswered_nano: int = 0  # at most so much for them, the longest answer included
 

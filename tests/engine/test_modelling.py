@@ -108,6 +108,24 @@ def test_an_answer_is_paid_for_once(engine: Engine) -> None:
     assert not charge.estimated
 
 
+def test_a_call_is_on_the_ledger_while_the_model_is_at_work(engine: Engine) -> None:
+    """A program that dies meanwhile has asked all the same: whoever looks finds the call, as one without an answer."""
+    seen: list[list[str]] = []
+    thread = talk(engine)
+    with at_work(engine, Line(fault=Fault(429, "busy"), times=1), GOOD) as (working, _):
+        client = working._opened()
+        complete = client.complete
+
+        def watched(request: Any) -> Any:
+            seen.append(ledger(engine))
+            return complete(request)
+
+        client.complete = watched  # type: ignore[method-assign]
+        working.make(planned(thread), thread.id)
+    assert seen == [["unanswered"], ["failed", "unanswered"]]
+    assert ledger(engine) == ["failed", "summary"]
+
+
 def test_a_reply_in_the_journal_is_not_paid_for_again(engine: Engine, tmp_path: Path) -> None:
     """Where the artefact is gone but the reply is there, folding it costs nothing."""
     thread = talk(engine)

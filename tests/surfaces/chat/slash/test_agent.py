@@ -95,6 +95,16 @@ def test_what_was_spent_before_this_run_is_not_counted_to_it(talk: HandTalk) -> 
     assert rows["since the chat began"][-5] == "0"
 
 
+def test_a_call_without_an_answer_is_told_with_the_cost(talk: HandTalk) -> None:
+    """A run that was killed while it waited: the most that it can have cost is in the sum, and said to be so."""
+    from backscroll.engine.costing import record_asked
+
+    record_asked(talk.engine, model="gpt-5", counted=1234, reserve=1000, thread=talk.thread)
+    said = " ".join(talk.run("/cost").split())
+    assert "1 call without an answer" in said
+    assert "about 1,234 tokens, at most $0.012" in said
+
+
 def test_the_tools(talk: HandTalk) -> None:
     """Names, effects, descriptions, in both languages."""
     said = talk.run("/tools")
