@@ -32,6 +32,7 @@ from backscroll.surfaces.chat.person import TerminalPerson
 from backscroll.surfaces.chat.player import Player
 from backscroll.surfaces.chat.starting import title_from, verdict_given
 from backscroll.surfaces.chat.status import Figures, counted, status_line
+from backscroll.surfaces.chat.suspending import suspendable
 from backscroll.surfaces.chat.tool_lines import Folds, printed, unfolded
 from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.plain import one_line, safe
@@ -256,7 +257,7 @@ class Chat:
 
     def run(self) -> None:
         """Talk until the person leaves."""
-        with quiet_terminal(), ending_orderly():
+        with suspendable(self._region), quiet_terminal(), ending_orderly():
             self._run()
 
     def _run(self) -> None:

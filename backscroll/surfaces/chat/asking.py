@@ -218,7 +218,14 @@ class Chooser:
 def _bindings() -> KeyBindings:
     from prompt_toolkit.key_binding import KeyBindings
 
-    return KeyBindings()
+    bindings = KeyBindings()
+    bindings.add("c-z")(_suspend)
+    return bindings
+
+
+def _suspend(event: KeyPressEvent) -> None:
+    """Ctrl-Z: back to the shell; the question stands there again after `fg`."""
+    event.app.suspend_to_background(suspend_group=False)
 
 
 def _turning_away(bindings: KeyBindings, result: str | None) -> None:

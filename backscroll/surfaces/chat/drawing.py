@@ -110,6 +110,21 @@ class Region:
             if self._clock() - self._last >= max(_SOFT, self._cost * _SHARE):
                 self._draw()
 
+    def leave(self) -> None:
+        """Take the live lines away because the program is suspended; safe in a signal handler."""
+        if self._lines is not None and not self._paused:
+            self._write_past(f"{self._erasing()}{_SHOW}")
+
+    def come_back(self) -> None:
+        """Go on after that: what stands on the screen is somebody else's."""
+        self._drawn = []
+        if self._lines is not None and not self._paused:
+            self._write_past(f"\r\n{_HIDE}")
+
+    def _write_past(self, text: str) -> None:
+        """Past the buffer, in the middle of which the program may be interrupted."""
+        os.write(self.console.file.fileno(), text.encode())
+
     def _tick(self, stop: threading.Event) -> None:
         while not stop.wait(max(_TICK, self._cost * _SHARE)):
             with self.lock:

@@ -19,10 +19,11 @@ from contextlib import contextmanager
 from types import FrameType
 
 from backscroll.surfaces.chat.ahead import Ahead
+from backscroll.surfaces.chat.suspending import suspend
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-CTRL_O = b"\x0f"
+CTRL_O, CTRL_Z = b"\x0f", b"\x1a"
 
 
 class Interrupts:
@@ -99,7 +100,9 @@ class Interrupts:
         self._heard_at = time.monotonic()
         if CTRL_O in data:
             self._on_unfold()
-        self._typed += data.replace(CTRL_O, b"")
+        if CTRL_Z in data:
+            suspend()
+        self._typed += data.replace(CTRL_O, b"").replace(CTRL_Z, b"")
 
 
 @contextmanager
@@ -120,6 +123,9 @@ def quiet_terminal() -> Generator[None]:
     quiet[
         0
     ] &= ~termios.ICRNL  # Enter stays Enter: made a line feed here, the next question would not know it
+    # Ctrl-Z is a key for us: the signal would stop the whole group, a child that is just being made too, for which we would
+    # then wait for good.
+    quiet[6][termios.VSUSP] = bytes([os.fpathconf(handle, "PC_VDISABLE")])
     quiet[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
     termios.tcsetattr(handle, termios.TCSANOW, quiet)
     try:

@@ -53,6 +53,7 @@ def bindings(paste: Callable[[str, str], str], pastes: Pastes) -> KeyBindings:
     keys.add("c-j")(_newline)
     keys.add("c-c")(_interrupt)
     keys.add("c-d")(_end)
+    keys.add("c-z")(_suspend)
 
     def put(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text(paste(event.data, event.current_buffer.text))
@@ -143,6 +144,11 @@ def _interrupt(event: KeyPressEvent) -> None:
     else:
         event.app.erase_when_done = True
         event.app.exit(exception=KeyboardInterrupt)
+
+
+def _suspend(event: KeyPressEvent) -> None:
+    """Back to the shell; this program alone, as `suspending` says why."""
+    event.app.suspend_to_background(suspend_group=False)
 
 
 def _end(event: KeyPressEvent) -> None:

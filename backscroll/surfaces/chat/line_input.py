@@ -58,7 +58,6 @@ class LineInput:
             complete_while_typing=True,
             enable_history_search=False,
             enable_open_in_editor=True,
-            enable_suspend=True,
             tempfile_suffix=".md",
             prompt_continuation=" " * len(PROMPT),
             bottom_toolbar=self._toolbar,

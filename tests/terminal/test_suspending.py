@@ -1,0 +1,75 @@
+"""Ctrl-Z and `fg` in a real shell: a sane terminal in both."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from backscroll.llm.scripted import Line
+from backscroll.llm.scripted.scenario import Called
+from tests.terminal.conftest import READY, Desk
+from tests.terminal.terminal import CTRL_D, ENTER, Terminal
+
+CTRL_Z = "\x1a"
+BASH = shutil.which("bash")
+pytestmark = pytest.mark.skipif(BASH is None, reason="no shell with job control here")
+
+
+def shell(desk: Desk) -> Terminal:
+    """A shell in which the chat runs."""
+    terminal = desk.program(
+        str(BASH), "--norc", "--noprofile", "-i", PS1="SHELL> ", BASH_SILENCE_DEPRECATION_WARNING="1"
+    )
+    terminal.wait_for("SHELL>")
+    terminal.enter(f"{sys.executable} -m backscroll chat")
+    terminal.wait_for(READY)
+    return terminal
+
+
+def sane(terminal: Terminal, number: int) -> None:
+    """The shell has its terminal back: the cursor is seen, what is typed appears, and its modes are the usual ones."""
+    assert not terminal.model.cursor.hidden
+    terminal.enter(f"echo $((10 * {number})) $(stty -a | grep -c -e -echo[^a-z] -e -icrnl)")
+    terminal.wait_for(f"\n{number}0 0\n")
+
+
+def test_at_the_prompt_in_mid_stream_and_at_a_question(desk: Desk, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    desk.model(
+        Line(text="Words that came. Words after.", chunk=17, times=1, wait_for_file=str(go), wait_after=2),
+        Line(calls=(Called("run_command", {"command": "touch made"}),), times=1),
+        Line(text="All of it."),
+    )
+    terminal = shell(desk)
+    terminal.type("a draft")
+    terminal.wait_for("› a draft")
+    terminal.type(CTRL_Z)
+    terminal.wait_for("Stopped", "SHELL>")
+    sane(terminal, 1)
+    terminal.enter("fg")
+    terminal.wait_for("› a draft", READY)
+    terminal.type(ENTER)
+    terminal.wait_for("Words that came.", "Ctrl-C stops")
+    terminal.type(CTRL_Z)
+    terminal.wait_for("Stopped", "SHELL>", gone="Ctrl-C stops")
+    sane(terminal, 2)
+    terminal.enter("fg")
+    terminal.wait_for("Ctrl-C stops")
+    go.touch()
+    terminal.wait_for("Words after.", READY, gone="Ctrl-C stops")
+    terminal.enter("make it")
+    terminal.wait_for("y allow")
+    terminal.type(CTRL_Z)
+    terminal.wait_for("Stopped", "SHELL>", gone="y allow")
+    sane(terminal, 3)
+    terminal.enter("fg")
+    terminal.wait_for("y allow")
+    terminal.type("y")
+    terminal.wait_for("All of it.", READY)
+    assert (desk.folder / "made").exists()
+    terminal.type(CTRL_D)
+    terminal.wait_for("SHELL>", gone=READY)
+    sane(terminal, 4)
