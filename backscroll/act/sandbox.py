@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from backscroll.act import sandbox_entering as kernel
-from backscroll.act.sandbox_leaving import runs_later
+from backscroll.act.sandbox_leaving import left_behind, runs_later
 from backscroll.act.sandbox_walking import around
 from backscroll.config import config_file, default_store, permissions_file
 from backscroll.errors import InvalidInput
@@ -57,7 +57,6 @@ _TOLD: Mapping[tuple[str, str], str] = {
     ("read-only", "allow"): "in the sandbox: writes nothing",
     ("read-only", "deny"): "in the sandbox: writes nothing; no network",
 }
-OUTSIDE = "outside the sandbox: it may do all that you may"
 
 
 # -- what this system can hold -----------------------------------------------------------------------------------
@@ -181,6 +180,20 @@ class Sandbox:
             "hidden": [str(path) for path in hidden],
         }
 
+    def traps(self) -> dict[str, str]:
+        """What git would run for whoever uses the repository of the folder; taken before and after a command."""
+        return runs_later(self.root, _words("git_runs"))
+
+    def left_behind(self, before: Mapping[str, str]) -> list[str]:
+        """Names of what a command left for git to run."""
+        return left_behind(before, self.traps())
+
+    def refused(self, output: str) -> bool:
+        """True where a command that ended badly says that something was refused to it."""
+        words = _words("refused") + (_words("refused_network") if self.network == "deny" else ())
+        told = output.casefold()
+        return any(word in told for word in words)
+
     def _hidden(self, environ: Mapping[str, str]) -> list[Path]:
         """Places to cover: where services listen. (What is only protected is refused instead: that says why.)"""
         named = [environ.get(name, "").removeprefix("unix:path=") for name in _words("leading")]
@@ -233,18 +246,6 @@ def sandboxed_environment(env: Mapping[str, str]) -> dict[str, str]:
     """The variables of a command, without those that lead out of the sandbox."""
     leading = _words("leading")
     return {name: value for name, value in env.items() if name not in leading}
-
-
-def traps(root: Path) -> dict[str, str]:
-    """What git would run for whoever uses the repository of a folder; taken before and after a command in a sandbox."""
-    return runs_later(root, _words("git_runs"))
-
-
-def was_refused(sandbox: Sandbox, output: str) -> bool:
-    """True where a command that ended badly says that something was refused to it."""
-    words = _words("refused") + (_words("refused_network") if sandbox.network == "deny" else ())
-    told = output.casefold()
-    return any(word in told for word in words)
 
 
 def _named(text: str) -> list[Path]:

@@ -15,7 +15,7 @@ import pytest
 from backscroll.act import sandbox as sandboxes
 from backscroll.act import sandbox_entering as kernel
 from backscroll.act.commands import run
-from backscroll.act.sandbox import Holds, Sandbox, checked, sandbox_for, was_refused
+from backscroll.act.sandbox import Holds, Sandbox, checked, sandbox_for
 from backscroll.act.sandbox_walking import around
 from backscroll.config import Settings, load
 from backscroll.errors import InvalidInput
@@ -210,7 +210,7 @@ def test_walking_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_refusals_are_recognised(output: str, network: str, refused: bool, tmp_path: Path) -> None:
     """By what programs say, in both languages."""
-    assert was_refused(Sandbox("workspace", network, tmp_path), output) is refused
+    assert Sandbox("workspace", network, tmp_path).refused(output) is refused
 
 
 def test_places_for_writing_do_not_lie_in_each_other(tmp_path: Path) -> None:

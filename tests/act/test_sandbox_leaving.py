@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act.sandbox import traps
+from backscroll.act.sandbox import Sandbox
 from backscroll.act.sandbox_leaving import left_behind
 from tests.act.sandboxes import needs_landlock
 from tests.act.workbench import bench
+
+
+def traps(root: Path) -> dict[str, str]:
+    return Sandbox("workspace", "allow", root).traps()
 
 
 def _repository(root: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from backscroll.act.person import Preview, Proposal
-from backscroll.act.sandbox import OUTSIDE
 from backscroll.llm.scripted import Line
 from backscroll.surfaces import i18n
 from backscroll.surfaces.chat.person import proposal_lines
@@ -77,7 +76,12 @@ def test_the_question_says_what_holds_the_command(language: str) -> None:
         command="make",
         sandbox="in the sandbox: writes only the working folder and temporary folders; no network",
     )
-    outside = Preview("run: make", command="make", warnings=(OUTSIDE,), outside=True)
+    outside = Preview(
+        "run: make",
+        command="make",
+        warnings=("outside the sandbox: it may do all that you may",),
+        outside=True,
+    )
     i18n.use(language)
     try:
         shown = [

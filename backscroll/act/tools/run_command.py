@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from backscroll.act.command_environment import key_variables
 from backscroll.act.commands import CommandResult, run
 from backscroll.act.person import Preview
-from backscroll.act.sandbox import OUTSIDE, Sandbox, sandbox_for, traps, was_refused
-from backscroll.act.sandbox_leaving import left_behind
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
 from backscroll.act.tools.folder import files_of
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.act.sandbox import Sandbox
 
 _MORE = 10  # times the usual limit is what a call may ask for
 
@@ -32,8 +34,13 @@ def _folder(context: ToolContext, folder: str) -> Path:
 
 
 def _sandbox(context: ToolContext) -> Sandbox | None:
-    """What commands are held in, by the settings."""
-    return sandbox_for(context.thread.engine.settings, files_of(context).root)
+    """What commands are held in, by the settings; who wants no sandbox does not load one."""
+    settings = context.thread.engine.settings
+    if settings.agent_sandbox == "off":
+        return None
+    from backscroll.act.sandbox import sandbox_for
+
+    return sandbox_for(settings, files_of(context).root)
 
 
 def _preview(context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
@@ -51,7 +58,7 @@ def _preview(context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
     sandbox = _sandbox(context)
     outside = sandbox is not None and bool(arguments.get("outside_sandbox"))
     if outside:
-        warnings.append(OUTSIDE)
+        warnings.append("outside the sandbox: it may do all that you may")
     elif sandbox is not None and sandbox.folders:
         warnings.append(f"may also write {', '.join(map(str, sandbox.folders))}")
     return Preview(
@@ -89,7 +96,7 @@ def run_command(
         raise InvalidInput("the command is empty", hint="say what to run")
     kept = context.thread.engine.settings.agent_environment.split()
     sandbox = None if outside_sandbox else _sandbox(context)
-    before = {} if sandbox is None else traps(sandbox.root)
+    before = {} if sandbox is None else sandbox.traps()
     done = run(
         command,
         _folder(context, folder),
@@ -101,7 +108,7 @@ def run_command(
         keys=key_variables(),
         sandbox=sandbox,
     )
-    return told(done, sandbox, () if sandbox is None else left_behind(before, traps(sandbox.root)))
+    return told(done, sandbox, () if sandbox is None else sandbox.left_behind(before))
 
 
 def told(done: CommandResult, sandbox: Sandbox | None = None, left: Sequence[str] = ()) -> ToolOutput:
@@ -117,7 +124,7 @@ def told(done: CommandResult, sandbox: Sandbox | None = None, left: Sequence[str
         facts["runs_outside"] = list(left)
         line = f"{line}; git will run what it wrote, outside of the sandbox: {', '.join(left)}"
         return ToolOutput(done.told, is_error=not done.ok, line=line, facts=facts)
-    if done.ok or not was_refused(sandbox, done.output):
+    if done.ok or not sandbox.refused(done.output):
         return ToolOutput(done.told, is_error=not done.ok, line=f"{line}, in the sandbox", facts=facts)
     facts["refused_by_sandbox"] = True
     offer = (
