@@ -173,18 +173,23 @@ def surroundings(
     world: Sequence[WorldEntry],
     options: Options,
 ) -> Neighbourhood:
-    """Nodes around some, the nearest first; among equally near ones those that more relations lead to, then the newest."""
+    """Nodes around some, the nearest first; among equally near ones those that more relations lead to, then the newest.
+
+    A relation counts by the share that it has of all relations of the node it leads from: of a node that everybody stands in
+    a relation to, each says little, and its neighbours do not push out those of a node that has three.
+    """
     picked: dict[int, Group] = {id(group): group for group in starts}
     links: dict[int, list[tuple[Group, Fact]]] = {}
     ring = list(picked.values())
     left_out = 0
     for _ in range(max(depth, 0)):
-        found: dict[int, tuple[Group, int]] = {}
+        found: dict[int, tuple[Group, float]] = {}
         for group in ring:
             links[id(group)] = around = neighbours(weave, group)
             for other, _fact in around:
                 if id(other) not in picked:
-                    found[id(other)] = (other, found.get(id(other), (other, 0))[1] + 1)
+                    so_far = found.get(id(other), (other, 0.0))[1]
+                    found[id(other)] = (other, so_far + 1 / len(around))
         ranked = sorted(found.values(), key=lambda pair: weave.first(pair[0]))
         ranked.sort(key=lambda pair: (pair[1], weave.newest(pair[0])), reverse=True)
         room = max(limit - len(picked), 0)

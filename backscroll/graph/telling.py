@@ -24,6 +24,7 @@ from backscroll.vocab.ids import Ref
 _WORTH = {Rank.PERSON: 4.0, Rank.SAID: 3.0, Rank.WORLD: 1.6, Rank.DEFAULT: 0.0}
 _EMPTY = {"unknown", "未知", "none", "无", ""}
 _LONGEST = 160  # characters of a value
+_PLENTY, _WEARY = 12, 4  # facts of one node that count in full; so many more, and one is worth half
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff\ufff9-\ufffb]+"
 )
@@ -178,14 +179,19 @@ def _ranked(
     words: Mapping[str, str],
     count: Callable[[str], int],
 ) -> list[_Phrase]:
-    """Best worth for its tokens first; the first of a node carries the node's head."""
+    """Best worth for its tokens first; the first of a node carries the node's head.
+
+    Of a node about which much is known, each further fact is worth less: else one that everybody speaks of would be told
+    alone.
+    """
     heads = [count(_node_line(node, "", words)) for node in nodes]
     costs = {id(phrase): max(count(phrase.words), 1) for phrase in phrases}
-    opened: set[int] = set()
+    taken = [0] * len(nodes)
 
     def value(phrase: _Phrase) -> float:
-        extra = 0 if phrase.node in opened else heads[phrase.node]
-        return phrase.worth / (costs[id(phrase)] + 1 + extra)
+        many = taken[phrase.node]
+        extra = 0 if many else heads[phrase.node]
+        return phrase.worth / (costs[id(phrase)] + 1 + extra) / (1 + max(0, many - _PLENTY) / _WEARY)
 
     by_node: dict[int, list[_Phrase]] = {}
     for phrase in phrases:
@@ -196,7 +202,7 @@ def _ranked(
     while by_node:  # the best head of all queues; as many queues as there are nodes in view
         place = max(by_node, key=lambda n: (value(by_node[n][0]), -n))
         out.append(by_node[place].pop(0))
-        opened.add(place)
+        taken[place] += 1
         if not by_node[place]:
             del by_node[place]
     return out

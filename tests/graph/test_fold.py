@@ -162,6 +162,17 @@ def test_why_a_node_has_another_name() -> None:
     assert [(f.value, f.evidence[0].opening) for f in graph.why("安", "alias")] == [("安", ref(2))]
 
 
+def test_neighbours_of_a_hub_do_not_push_out_those_of_a_node_that_has_few() -> None:
+    """Asked for a node that everybody knows and one with two friends: the two come first, though the others are newer."""
+    graph = Graph([turn(1, is_("Rare", "friend_of", "Una"), is_("Rare", "friend_of", "Uwe"))])
+    for number in range(2, 60):
+        graph.put(turn(number, is_("Hub", "friend_of", f"Guest{number}x")))
+    near = [view.id for view in graph.around(["Hub", "Rare"], limit=6).nodes]
+    assert near[:2] == ["hub", "rare"]
+    assert set(near[2:4]) == {"una", "uwe"}
+    assert near[4:] == ["guest59x", "guest58x"]
+
+
 def test_around_a_node_the_nearest_first_and_what_was_left_out() -> None:
     graph = Graph(
         [

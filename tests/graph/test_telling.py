@@ -163,3 +163,15 @@ def test_long_values_are_cut() -> None:
 
 def test_the_same_graph_gives_the_same_words() -> None:
     assert tell(AROUND, count, 90, number=number) == tell(AROUND, count, 90, number=number)
+
+
+def test_a_node_that_everybody_speaks_of_is_not_told_alone() -> None:
+    """Of a hub with hundreds of facts some are told; those of the others that were named are told too."""
+    many = tuple(fact("hub", "hobby", f"thing {n}") for n in range(300))
+    few = tuple(fact("rare", "hobby", f"craft {n}") for n in range(3))
+    hub = NodeView("hub", "hub", "Hub", "person", (), many, ())
+    rare = NodeView("rare", "rare", "Rare", "person", (), few, ())
+    told = tell(Neighbourhood((hub, rare), ()), count, 200)
+    assert count(told.text) <= 200
+    assert {f.value for f in told.facts if f.node == "rare"} == {"craft 0", "craft 1", "craft 2"}
+    assert sum(f.node == "hub" for f in told.facts) > 12

@@ -82,8 +82,9 @@ class LongRun(RuleBasedStateMachine):
                 self.prompted(WIRES[n % 3], write=True)
 
     def step(self, lines: list[int]) -> None:
-        mark = self.mark()
-        calls = [ToolCall(f"c{mark}_{k}", "Read", {"path": f"src/{mark}_{k}.py"}) for k in range(len(lines))]
+        mark, names = self.mark(), [f"c{self.count}_{k}" for k in range(len(lines))]
+        # An edit leaves calls as they are, so they carry no word of the reply.
+        calls = [ToolCall(name, "Read", {"path": f"src/{name}.py"}) for name in names]
         self.told(self.thread.append("assistant", [Text(f"{mark} I look."), *calls]), mark)
         for call, size in zip(calls, lines, strict=True):
             word = self.mark()
