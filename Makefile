@@ -6,8 +6,8 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 
 PYTHON ?=
-# Twice the two processors of a small machine: a good part of the tests waits for a terminal, a disk or a server.
-JOBS ?= 4
+# One more than the two processors of a small machine: a third of the time the tests wait for a terminal, a disk, a server.
+JOBS ?= 3
 ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin

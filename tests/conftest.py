@@ -7,19 +7,20 @@
 `postgres_url`    one PostgreSQL database that the tests of a process share, for what need not be empty
 
 The server is the one named by BACKSCROLL_TEST_POSTGRES (`postgresql://user:password@host/postgres`, by somebody who may
-create databases), else one that `postgres_server` starts for this run. Where neither can be had, the tests that need it
+create databases), else one that `postgres_server` starts for this process: what a store can take from a server's files
+depends on everybody who writes there, so that processes of tests with one server would disturb each other. Where neither can be had, the tests that need it
 are skipped, with the reason; with CI=true they fail. Locale: C.UTF-8 on our own server, as it is on yours.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import secrets
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import hypothesis
@@ -36,7 +37,6 @@ IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if IN_CI else "dev"))
 
 FOLDER = pytest.StashKey[Path]()
-OWNER = pytest.StashKey[int]()
 POSTGRES_FIXTURES = {"postgres_url", "database_url", "new_database", "prepared_url"}
 
 
@@ -45,26 +45,24 @@ def pytest_configure(config: pytest.Config) -> None:
     # that a test starts in order to interrupt it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    given = getattr(config, "workerinput", None)  # what pytest-xdist hands to its worker processes
-    config.stash[FOLDER] = Path(given["postgres_folder"]) if given else postgres_server.plan_folder()
-    config.stash[OWNER] = given["postgres_owner"] if given else os.getpid()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    node.workerinput["postgres_folder"] = str(node.config.stash[FOLDER])
-    node.workerinput["postgres_owner"] = node.config.stash[OWNER]
+    config.stash[FOLDER] = postgres_server.plan_folder()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if config.stash.get(OWNER, None) == os.getpid():
-        postgres_server.stop_server(config.stash[FOLDER])
+    if folder := config.stash.get(FOLDER, None):
+        postgres_server.stop_server(folder)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if POSTGRES_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.postgres)
+
+
+def pytest_collection_finish() -> None:
+    """Everything that collecting made stays until the end: no need to look through it for garbage in every test."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +86,7 @@ def sqlite_url(tmp_path: Path) -> str:
 def postgres_server_url(pytestconfig: pytest.Config) -> str:
     """The server's maintenance database, from which others are created."""
     try:
-        return _reach_server(pytestconfig.stash[FOLDER], pytestconfig.stash[OWNER])
+        return _reach_server(pytestconfig.stash[FOLDER])
     except (ImportError, postgres_server.ServerUnavailable) as error:
         reason = f"no PostgreSQL for this test: {error}"
     if IN_CI:
@@ -96,10 +94,10 @@ def postgres_server_url(pytestconfig: pytest.Config) -> str:
     pytest.skip(reason)
 
 
-def _reach_server(folder: Path, owner: int) -> str:
+def _reach_server(folder: Path) -> str:
     import psycopg
 
-    url = os.environ.get("BACKSCROLL_TEST_POSTGRES") or postgres_server.ensure_server(folder, owner)
+    url = os.environ.get("BACKSCROLL_TEST_POSTGRES") or postgres_server.ensure_server(folder, os.getpid())
     try:
         psycopg.connect(url, connect_timeout=60).close()
     except psycopg.Error as error:

