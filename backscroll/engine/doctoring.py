@@ -157,9 +157,12 @@ def _rewinds(engine: Engine) -> list[Check]:
 
 
 def _providers() -> list[Check]:
+    from backscroll.llm.providers import providers
+
     out: list[Check] = []
+    idle = "" if providers() else "nothing here needs a key"  # a service that was configured may
     for name, variable in _KEYS.items():
         there = bool(os.environ.get(variable))
         detail = f"{variable} is set" if there else f"{variable} is not set"
-        out.append(Check(name, True if there else None, detail, "" if there else "nothing here needs a key"))
+        out.append(Check(name, True if there else None, detail, "" if there else idle))
     return out

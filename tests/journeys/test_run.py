@@ -476,3 +476,10 @@ def test_nothing_on_standard_input_is_refused(cli: Cli) -> None:
     done = cli("run", text="")
     assert done.code == 2
     assert json.loads(cli("run", "--json", text="").err)["error"]["message"]
+
+
+def test_what_cannot_begin_leaves_no_conversation(cli: Cli) -> None:
+    """A service that there is not, or a person who cannot be asked, is told before a conversation is made for it."""
+    assert cli("run", "hello", "--provider", "nobody").code == 4
+    assert cli("run", "hello", "--ask").code == 2
+    assert cli.ok("threads", "--json").out.strip() == ""

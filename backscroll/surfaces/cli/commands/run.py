@@ -64,6 +64,7 @@ def run_command(session: Session, **given_options: Any) -> None:
     words = None if asked.resume else _words(asked)
     with session.engine(make=True) as engine:
         checked_sandbox(engine)
+        _check(session, engine, asked)
         thread = _thread(engine, asked, root, words)
         with _agent(session, thread, root, asked) as agent:
             session.exit_code = _play(session, agent, words, quiet=asked.quiet)
@@ -155,13 +156,20 @@ def _last_in(engine: Engine, root: Path) -> Thread:
     raise NotFound(t("run.nothing_here", path=root), hint=t("run.nothing_here_hint"))
 
 
+def _check(session: Session, engine: Engine, asked: _Asked) -> None:
+    """Whether somebody can be asked and answer, before a conversation is made for it."""
+    from backscroll.llm.providers import chosen
+
+    if asked.ask and not session.screen.can_ask:
+        raise InvalidInput(t("run.cannot_ask"), hint=t("run.cannot_ask_hint"))
+    chosen(asked.provider if asked.provider is not None else engine.settings.provider)
+
+
 def _agent(session: Session, thread: Thread, root: Path, asked: _Asked) -> Agent:
     from backscroll.act.agent import Agent
     from backscroll.act.approval import Rules
     from backscroll.surfaces.cli.run_person import Attended, Unattended
 
-    if asked.ask and not session.screen.can_ask:
-        raise InvalidInput(t("run.cannot_ask"), hint=t("run.cannot_ask_hint"))
     settings = thread.engine.settings
     person = Attended(session.screen, accepts=asked.accept) if asked.ask else Unattended(accepts=asked.accept)
     known = thread.info.metadata.get("workspace")
