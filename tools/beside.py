@@ -48,6 +48,8 @@ def run(checks: str, tests: Sequence[str]) -> int:
 
 
 def _verdict(code: int) -> str:
+    if code < 0:
+        return f"ended by signal {-code}"
     return f"exit code {code}" if code else "passed"
 
 
