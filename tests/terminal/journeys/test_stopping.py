@@ -6,7 +6,10 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 import backscroll
+from backscroll.surfaces.chat.status import short
 from tests.terminal.journeys.stage import BUSY, READY, Stage, command, wait_until
 from tests.terminal.terminal import CTRL_C, CTRL_D, ENTER
 
@@ -200,21 +203,32 @@ def test_a_busy_service_a_cut_stream_and_the_figures(stage: Stage) -> None:
     terminal.enter("hello")
     shown = terminal.wait_for("The whole answer.", READY, gone=BUSY)
     assert "Half of" not in shown
-    assert "↑12k ↓700" in shown
-    assert "75% cached" in shown
+    first = {group["purpose"]: group for group in stage.json("cost", "last")["groups"]}
+    assert {kind: first["answer"][kind] for kind in usage} == usage
+    # Nobody reports what a cut answer took: it is counted here, and marked; one that was turned away took nothing.
+    failed = first["failed"]
+    assert (failed["calls"], failed["estimated"]) == (2, 1)
+    assert failed["input"] > 0
+    before = (12_000 + failed["input"], 700 + failed["output"])
+    assert f"↑{short(before[0])} ↓{short(before[1])}" in shown
     terminal.enter("go on")
     terminal.wait_for("y allow")
     terminal.type("y")
-    shown = terminal.wait_for("Done.", READY, "↑39k ↓755", "86% cached", gone=BUSY)
+    figures = f"↑{short(39_000 + failed['input'])} ↓{short(755 + failed['output'])}"
+    shown = terminal.wait_for("Done.", READY, figures, gone=BUSY)
     cost = stage.json("cost", "last")
+    (answers,) = [group for group in cost["groups"] if group["purpose"] == "answer"]
     reported = {"input": 39_000, "cached": 33_500, "output": 755}
-    assert {kind: cost["total"][kind] for kind in reported} == reported
+    assert {kind: answers[kind] for kind in reported} == reported
     # gpt-4o-mini: 0.15 and 0.60 dollars for a million tokens, cached ones half of it
     money = (5_500 * 0.15 + 33_500 * 0.075 + 755 * 0.60) / 1e6
-    assert f"${money:.6f}" in shown
+    guessed = (failed["input"] * 0.15 + failed["output"] * 0.60) / 1e6
+    assert answers["usd"] == pytest.approx(money)
+    assert cost["total"]["usd"] == pytest.approx(money + guessed)
+    assert f"${money + guessed:.6f}" in shown
     terminal.enter("/cost")
-    told = terminal.wait_for("39,000", READY)
-    assert f"${money:.6f}" in told
+    told = terminal.wait_for(f"{39_000 + failed['input']:,}", READY)
+    assert f"${money + guessed:.6f}" in told
 
 
 def test_a_prompt_that_is_too_long_is_compacted_and_sent_once_more(stage: Stage) -> None:
