@@ -205,7 +205,7 @@ def test_an_allowed_line_runs_nothing_but_listed_commands(shell: str, line: str,
         cwd=work,
         env={"PATH": str(stage / "bin")},
         capture_output=True,
-        timeout=20,
+        timeout=120,
         check=False,
     )
     names = called.read_text(encoding="utf-8").splitlines() if called.exists() else []

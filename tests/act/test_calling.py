@@ -274,7 +274,7 @@ def test_orders_in_output_stay_data(at: Bench) -> None:
 
 
 def test_what_only_looks_runs_side_by_side_in_the_order_of_the_calls(at: Bench) -> None:
-    together = threading.Barrier(3, timeout=20)
+    together = threading.Barrier(3, timeout=120)
 
     @tool(effect="read")
     def meet(name: str) -> str:

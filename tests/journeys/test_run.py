@@ -20,7 +20,7 @@ from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Called, Fault
 from tests.journeys.conftest import Cli, Done
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class Model:

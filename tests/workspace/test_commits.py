@@ -559,6 +559,6 @@ def test_two_at_once(root: Path) -> None:
         worker.start()
     assert [out.get(timeout=120) for _ in workers] == [5, 5]
     for worker in workers:
-        worker.join(timeout=30)
+        worker.join(timeout=120)
     assert len(git(root, "ls-tree", "--name-only", "HEAD").split()) == 11
     assert len(git(root, "rev-list", "HEAD").split()) == 11

@@ -30,7 +30,7 @@ def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 
 def until(there: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120
     while not there():
         assert time.monotonic() < end
         time.sleep(0.005)
