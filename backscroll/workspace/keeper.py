@@ -311,14 +311,14 @@ class Keeper(ABC, Generic[C]):
 
         A file of the folder that has such a content now is not kept until somebody changes it. Everything else stays.
         """
-        with self._kept.held():
+        with self._kept.held(), self._said():
             tick("journal")
             erasure = begin(self._kept.journal, names, paths)
             return self._erase(erasure, tick)
 
     def _finish_erasing(self) -> None:
         if self._kept.journal.exists():
-            with self._kept.held():
+            with self._kept.held(), self._said():
                 erasure = unfinished(self._kept.journal)
                 if erasure is not None:
                     self._erase(erasure, silent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 import zlib
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from backscroll.errors import StoreError
 from backscroll.workspace.keeping import snapshots_for
 from backscroll.workspace.restoring import execute, plan_restore
 from backscroll.workspace.snapshots import Snapshots
@@ -230,6 +232,27 @@ def test_what_was_put_aside_as_damaged_goes_too(root: Path, tmp_path: Path) -> N
     keeper = snapshots_for(root, tmp_path / "kept", git=True)
     keeper.take()
     keeper.erase(keeper.held(["conf.py"]).names)
+    assert not found_in(tmp_path / "kept", SECRET)
+
+
+def test_a_full_disk_is_told_and_it_is_finished_when_there_is_room(
+    keeping: Open, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal was written, the rest was not: the next start does it."""
+    keeper = keeping()
+    taken = story(keeper, root)
+    held = keeper.held(["deep/er/conf.py"])
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("backscroll.workspace.keeper.write_spared", full)
+        with pytest.raises(StoreError, match="No space left"):
+            keeper.erase(held.names)
+        with pytest.raises(StoreError, match="No space left"):
+            keeping()
+    assert keeping().read(taken[2], "a.py") == b"one\ntwo\n"
     assert not found_in(tmp_path / "kept", SECRET)
 
 
