@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -452,6 +454,43 @@ def test_a_file_that_changes_while_it_is_read(
     data = keeper.read(taken, "busy.txt")
     assert data is not None
     assert keeper.name(data) == keeper.files(taken)["busy.txt"]
+
+
+def test_a_folder_full_of_odd_things(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """A working tree whose `.git` is a file, a bare repository, pipes, sockets, loops, names that differ in case alone, very deep."""
+    (tmp_path / "main").mkdir()
+    git(tmp_path / "main", "init", "-q")
+    write(tmp_path, "main/a", "1")
+    git(tmp_path / "main", "add", ".")
+    git(tmp_path / "main", "commit", "-q", "-m", "x")
+    root.rmdir()
+    git(tmp_path / "main", "worktree", "add", "-q", str(root))
+    git(root, "init", "-q", "--bare", "bare.git")
+    os.mkfifo(root / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening, contextlib.chdir(root):
+        listening.bind("socket")
+    (root / "loop").symlink_to("loop")
+    (root / "up").symlink_to("..")
+    write(root, "Case", "1")
+    write(root, "case", "2")
+    write(root, "n" * 255, "long")
+    write(root, "/".join(["d"] * 60) + "/f", "deep")
+    with (root / "huge").open("wb") as file:
+        file.truncate(300_000_000)
+    keeper = keeping()
+    before = keeper.take()
+    files = {path: entry for path, entry in keeper.entries(before).items() if not path.startswith("bare.git")}
+    assert {"a", "Case", "case", "loop", "up", "huge", "n" * 255} < set(files)
+    assert not {"pipe", "socket", ".git"} & set(files)
+    assert (files["huge"].why, files["loop"].kind) == ("large", "link")
+    assert "bare.git/HEAD" in keeper.files(before)
+    with (root / "huge").open("r+b") as file:
+        file.write(b"x")
+    shutil.rmtree(root / "d")
+    assert told(keeper, before, keeper.take()) == [
+        ("deleted", "/".join(["d"] * 60) + "/f"),
+        ("changed", "huge"),
+    ]
 
 
 def test_a_name_that_is_no_utf8(keeping: Open, root: Path) -> None:
