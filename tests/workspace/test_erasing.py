@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import subprocess
 import sys
 import zlib
@@ -14,6 +16,7 @@ import pytest
 from backscroll.errors import StoreError
 from backscroll.workspace.keeping import snapshots_for
 from backscroll.workspace.restoring import execute, plan_restore
+from backscroll.workspace.shadow_objects import Objects
 from backscroll.workspace.snapshots import Snapshots
 
 Open = Callable[[], Snapshots]
@@ -308,3 +311,30 @@ def test_killed_before_any_operation(root: Path, tmp_path: Path, with_git: bool)
             break
     else:
         pytest.fail("it never came to its end")
+
+
+def test_snapshots_of_earlier_versions_are_read_and_erased_too(root: Path, tmp_path: Path) -> None:
+    """Their names had no seal, in either keeper."""
+    write(root, "a.py", "one\n")
+    write(root, "conf.py", SECRET)
+    shadow = snapshots_for(root, tmp_path / "kept", git=True)
+    hashed = snapshots_for(root, tmp_path / "kept", git=False)
+    shadow.take()
+    hashed.take()
+    home = next((tmp_path / "kept").glob("*/git"))
+    objects = Objects(home)
+    files = {name: (b"100644", objects.name((root / name).read_bytes())) for name in ("a.py", "conf.py")}
+    inner = {"files": (b"40000", objects.put_tree(files)), "unkept": (b"40000", objects.put_tree({}))}
+    old_tree = objects.put_tree(inner)
+    (home / "refs/snapshots" / old_tree).write_text(f"{old_tree}\n")
+    contents = {name: (root / name).read_bytes() for name in ("a.py", "conf.py")}
+    listed = [[name, hashed.name(data), "file", len(data), ""] for name, data in contents.items()]
+    document = json.dumps(listed, separators=(",", ":")).encode()
+    old_list = hashlib.sha256(document).hexdigest()
+    (home.parent / "hashes/snapshots" / old_list).write_bytes(zlib.compress(document))
+    for keeper, name in ((shadow, old_tree), (hashed, old_list)):
+        assert keeper.read(name, "conf.py") == SECRET
+        assert keeper.compare(name, keeper.take()) == []
+        keeper.erase(keeper.held(["conf.py"]).names)
+        assert (keeper.read(name, "conf.py"), keeper.read(name, "a.py")) == (None, b"one\n")
+    assert not found_in(tmp_path / "kept", SECRET)
