@@ -7,6 +7,7 @@ from pathlib import Path
 import backscroll
 from backscroll.llm.scripted import Line
 from tests.terminal.conftest import READY, Desk
+from tests.terminal.journeys.stage import wait_until
 from tests.terminal.terminal import CTRL_D, CTRL_O, ENTER, UP
 
 LONG = "\n".join(f"log line {n} of @somebody" for n in range(240))
@@ -47,6 +48,26 @@ def test_long_pastes_fold_and_are_sent_whole(desk: Desk) -> None:
     again.type(ENTER)
     again.wait_for("I read it.", READY)
     assert recorded(desk) == f"first {LONG} then {CHINESE}"
+
+
+def test_a_paste_while_the_agent_works_is_folded_too(desk: Desk, tmp_path: Path) -> None:
+    """It waits for the next message, as a mark, and is sent whole."""
+    go, paused = tmp_path / "go", tmp_path / "paused"
+    desk.model(
+        Line(text="Wait a bit.", times=1, wait_for_file=str(go), wait_after=1, touch=str(paused)),
+        Line(text="I read it."),
+    )
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("hello")
+    terminal.wait_for("Ctrl-C stops")
+    wait_until(paused.exists)
+    terminal.type(CHINESE.replace("\n", "\r"))
+    go.touch()
+    terminal.wait_for("Wait a bit.", READY, "› [pasted: 30 lines #1]")
+    terminal.type(ENTER)
+    terminal.wait_for("I read it.", READY)
+    assert recorded(desk) == CHINESE
 
 
 def test_a_mark_is_deleted_as_one_and_unfolded_in_place(desk: Desk) -> None:

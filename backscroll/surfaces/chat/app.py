@@ -268,7 +268,9 @@ class Chat:
             text, cursor = "", None
             while not self._left:
                 try:
-                    typed = self._read(text + self._interrupts.typed(), cursor)
+                    # Nobody types so many lines while the agent works: what is long was pasted.
+                    text += self._pastes.fold(self._interrupts.typed(), text)
+                    typed = self._read(text, cursor)
                 except KeyboardInterrupt:
                     text, cursor = "", None
                     if self._primed:
