@@ -118,7 +118,7 @@ def _assigned_to(node: ast.Assign | ast.AnnAssign) -> str:
 
 
 def _strings(node: ast.AST | None) -> Iterator[ast.expr]:
-    if node is None:
+    if node is None or isinstance(node, ast.Compare):  # what is compared with is not said
         return
     if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
         yield node
