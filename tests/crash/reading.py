@@ -17,7 +17,7 @@ from typing import Any
 
 import backscroll
 from backscroll.derive.assertions import rule_key
-from backscroll.engine.costing import calls
+from backscroll.engine.costing import UNANSWERED, calls
 from backscroll.engine.extracting import extract_turn, failed_extractions, found_by_models
 from backscroll.engine.modelling import Modelling
 from backscroll.llm.retrying import Patience
@@ -92,7 +92,8 @@ def main(address: str, server: str, rounds: int, seed: int) -> None:
         "early": early,  # replies before the rest was read
         "replies": len(replies),
         "charged": charged.count("extraction"),
-        "other": sorted({c for c in charged if c != "extraction"}),
+        "unanswered": charged.count(UNANSWERED),  # that were under way when their caller was killed
+        "other": sorted(set(charged) - {"extraction", UNANSWERED}),
     }
     print(json.dumps(told))
 

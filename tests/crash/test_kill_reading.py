@@ -42,6 +42,8 @@ def kill_and_look(address: str, rounds: int, seed: int) -> None:
     assert said["early"] > 1  # else nobody lived long enough
     # Only a call that was under way when its caller was killed is made again: at most one for each killing.
     assert sum(asked.values()) <= said["turns"] + rounds
+    # … and it stands on the ledger as one without an answer: nothing that the service was asked is missing there.
+    assert sum(asked.values()) <= said["charged"] + said["unanswered"] <= said["turns"] + rounds
     assert asked["0"] == 1  # whose caller died between the reply and the reading
 
 
