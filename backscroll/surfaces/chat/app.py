@@ -136,8 +136,8 @@ class Chat:
     def choose(self, title: str, options: Sequence[str], *, initial: int = 0) -> int | None:
         """One of a few, by arrow keys or number; a long list narrows as one types. None where they turned away."""
         with self.asking(bell=False):
-            many = len(options) > 9
-            return asking.choose(title, options, initial=initial, filtering=many, ahead=self.ahead)
+            # A menu that the person has called for: who knows it by heart may type on at once. What matters is confirmed.
+            return asking.choose(title, options, initial=initial, filtering=len(options) > 9)
 
     def confirm(self, question: str, *, usual: bool = False) -> bool:
         """Yes or no; Enter means what is usual, turning away means no."""
