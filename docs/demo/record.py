@@ -39,6 +39,7 @@ COLUMNS, LINES = 84, 26
 TITLES = {"en": "backscroll chat", "zh": "backscroll chat"}
 _LONGEST = 0.35  # seconds: a longer silence of the program is shown as this one
 _TYPING = 0.045  # seconds between two keys
+_PATIENCE = 60.0  # seconds in which a line that was typed is shown
 _LAST = 4.0  # seconds for which the end stays
 _KEYS = {"escape": ESCAPE, "enter": ENTER}
 
@@ -101,6 +102,13 @@ class FilmedTerminal(Terminal):
                 time.sleep(0.005)
             self.film.hold(_TYPING)
 
+    def wait_for_typed(self, line: str) -> None:
+        """Wait until a line that was typed stands on the screen, wherever it was wrapped."""
+        wanted, end = "".join(line.split()), time.monotonic() + _PATIENCE
+        while wanted not in "".join(self.screen().split()):
+            assert time.monotonic() < end, f"never saw {line!r} in:\n{self.screen()}"
+            time.sleep(0.02)
+
 
 def record(language: str, into: Path) -> list[Path]:
     """Play the demonstration in one language; gives the files that were written."""
@@ -145,7 +153,7 @@ def _played(steps: list[Mapping[str, Any]], home: Path, folder: Path, url: str, 
             film.hold(step.get("hold", 0.5))
             if "line" in step:
                 terminal.press(step["line"])
-                terminal.wait_for(step["line"][-12:])
+                terminal.wait_for_typed(step["line"])
                 film.hold(0.4)
                 terminal.type(ENTER)
             elif "key" in step:
