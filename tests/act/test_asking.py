@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from backscroll.llm.scripted import Line
 from backscroll.llm.scripted.scenario import Fault
 from tests.act.scripted_agent import KINDS, Stage, call, stage
 
-BARE = {"standard": False}
+BARE: dict[str, Any] = {"standard": False}
 
 
 def kept(on: Stage) -> list[tuple[str, bool]]:

@@ -120,7 +120,7 @@ def test_a_call_is_on_the_ledger_while_the_model_is_at_work(engine: Engine) -> N
             seen.append(ledger(engine))
             return complete(request)
 
-        client.complete = watched  # type: ignore[method-assign]
+        client.complete = watched
         working.make(planned(thread), thread.id)
     assert seen == [["unanswered"], ["failed", "unanswered"]]
     assert ledger(engine) == ["failed", "summary"]
