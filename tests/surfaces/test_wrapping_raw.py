@@ -62,7 +62,9 @@ def test_a_whole_raw_response_of_each_wire(thread: Thread) -> None:
         assert told(thread) == _SAID
         client.responses.with_raw_response.create(model="gpt-4o", input="again")
         backscroll.wrap(other, thread=thread).messages.with_raw_response.create(
-            model="claude = backscroll.wrap(other, thread=thread, assemble=assemble, budget=9_000, strict=True)", max_tokens=100, messages=[{"role": "user", "content": "once more"}]
+            model="claude = backscroll.wrap(other, thread=thread, assemble=assemble, budget=9_000, strict=True)",
+            max_tokens=100,
+            messages=[{"role": "user", "content": "once more"}],
         )
         assert [text for role, text in told(thread) if role == "assistant"] == ["a raw answer"] * 3
         spent_exactly(thread, 3)
@@ -131,7 +133,10 @@ def test_events_that_are_read_as_lines(thread: Thread, wire: str) -> None:
                 model="gpt-4o", input="go", stream=True
             ),
             "anthropic": lambda: claude.messages.with_streaming_response.create(
-                model="claude = backscroll.wrap(other, thread=thread, assemble=assemble, budget=9_000, strict=True)", max_tokens=100, messages=_ASKED, stream=True
+                model="claude = backscroll.wrap(other, thread=thread, assemble=assemble, budget=9_000, strict=True)",
+                max_tokens=100,
+                messages=_ASKED,
+                stream=True,
             ),
         }[wire]
         with made() as response:
@@ -177,7 +182,9 @@ def test_asynchronous_raw_responses(thread: Thread) -> None:
         async with AsyncAnthropic(base_url=base, api_key="-", max_retries=0) as other:
             claude = backscroll.wrap(other, thread=thread)
             async with claude.messages.with_streaming_response.create(
-                model="claude = backscroll.wrap(other, thread=thread, assemble=assemble, budget=9_000, strict=True)", max_tokens=100, messages=[{"role": "user", "content": "three"}]
+                model="claude = backscroll.wrap(other, thread=thread, assemble=assemble, budget=9_000, strict=True)",
+                max_tokens=100,
+                messages=[{"role": "user", "content": "three"}],
             ) as response:
                 await response.parse()
 
