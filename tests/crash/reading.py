@@ -71,7 +71,7 @@ def main(address: str, server: str, rounds: int, seed: int) -> None:
             thread.append("assistant", "I see. Thank you for telling me.")
         name = thread.id
     read_all(address, server, warm.id)
-    killed_after(lambda _: suicide(address, server, name), 3.0)
+    killed_after(lambda _: suicide(address, server, name), 60.0)
     for _ in range(rounds):
         killed_after(lambda pipe: victim(address, server, name, pipe), chance.uniform(0.05, 0.6))
     with closing(backscroll.open(address, background=False)) as engine:
