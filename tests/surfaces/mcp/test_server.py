@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
-import json
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -17,9 +14,8 @@ from mcp.client.stdio import StdioServerParameters
 
 import backscroll
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.surfaces.mcp.line import Line
 from backscroll.surfaces.mcp.memory_tools import Memory
-from backscroll.surfaces.mcp.server import Server
+from backscroll.surfaces.mcp.server import offers
 
 Talk = Callable[[ClientSession], Awaitable[Any]]
 
@@ -129,75 +125,12 @@ def test_both_generations_of_the_protocol(store: Path, mode: str) -> None:
     assert "words" in told["unfit"][1]
 
 
-def test_the_protocols_own_package_is_not_loaded() -> None:
-    """A client waits for the list of tools at its start: nothing heavy stands before it."""
-    code = (
-        "import sys; from backscroll.surfaces.mcp import line; "
-        "line.Server(line.Memory(None)).answer('tools/list', {}); "
-        "print(sorted({'mcp', 'mcp_types', 'pydantic', 'numpy'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def lines_of(memory: Memory, *messages: Any) -> list[Any]:
-    """What comes back for lines that are sent as they are."""
-    sent = "".join((m if isinstance(m, str) else json.dumps(m)) + "\n" for m in messages)
-    drain = io.BytesIO()
-    Line(Server(memory), io.BytesIO(sent.encode("utf-8", "surrogatepass")), drain).run()
-    return [json.loads(line) for line in drain.getvalue().splitlines()]
-
-
-def test_what_is_no_message_is_answered_and_the_line_goes_on(store: Path) -> None:
-    """Broken JSON, other shapes, unknown methods and versions each get their error; notifications and answers get none."""
-    odd = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2031-01-01"}}
+def test_half_a_character_breaks_nothing(store: Path) -> None:
+    """Text that no line can carry comes and goes as far as it can be read."""
     with backscroll.open(store, background=False) as engine:
-        told = lines_of(
-            Memory(engine),
-            "{broken",
-            "17",
-            "",
-            {"jsonrpc": "2.0", "method": "notifications/initialized"},
-            {"jsonrpc": "2.0", "id": 99, "result": {}},
-            {"jsonrpc": "2.0", "id": 1},
-            {"jsonrpc": "2.0", "id": 2, "method": "sampling/createMessage"},
-            {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {}},
-            {"jsonrpc": "2.0", "id": 4, "method": "tools/list", "params": odd},
-            {"jsonrpc": "2.0", "id": {"a": 1}, "method": "ping"},
-            {"jsonrpc": "2.0", "id": "five", "method": "ping", "params": [1]},
-        )
-    codes = {str(each.get("id")): each.get("error", {}).get("code") for each in told}
-    assert codes == {"None": None, "1": -32600, "2": -32601, "3": -32602, "4": -32022, "five": None}
-    assert sorted(e["error"]["code"] for e in told if e["id"] is None and "error" in e) == [-32700, -32600]
-    assert next(e for e in told if e["id"] == 4)["error"]["data"]["supported"] == ["2026-07-28"]
-
-
-def test_several_messages_in_one_and_lone_surrogates(store: Path) -> None:
-    """A batch is answered as one; half a character in a question breaks nothing."""
-    call = {"name": "search", "arguments": {"words": "gate \ud800"}}
-    batch = [
-        {"jsonrpc": "2.0", "id": 1, "method": "ping"},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
-    ]
-    with backscroll.open(store, background=False) as engine:
-        (told,) = lines_of(Memory(engine), batch)
-        assert lines_of(Memory(engine), []) == [
-            {
-                "jsonrpc": "2.0",
-                "id": None,
-                "error": {"code": -32600, "message": "Invalid request: nothing in it"},
-            }
-        ]
-    assert [each["id"] for each in told] == [1, 2]
-    assert told[1]["result"]["content"]
-
-
-def test_an_unknown_greeting_gets_the_newest_we_know() -> None:
-    """A client of another generation hears which one we speak."""
-    server = Server(Memory(None))  # type: ignore[arg-type] - nothing is asked of the store
-    assert server.answer("initialize", {"protocolVersion": "1999"})["protocolVersion"] == "2025-11-25"
-    assert server.answer("initialize", {"protocolVersion": "2024-11-05"})["protocolVersion"] == "2024-11-05"
+        words, wrong = offers(Memory(engine))["search"].answer({"words": "gate \ud800"})
+    assert not wrong
+    assert words.encode()
 
 
 def test_a_store_that_is_empty_answers_in_words(tmp_path: Path) -> None:

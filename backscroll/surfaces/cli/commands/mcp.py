@@ -10,8 +10,8 @@ from backscroll.surfaces.cli.session import Session
 @command("mcp", option("--thread", metavar="THREAD"), option("--project", metavar="NAME"))
 def mcp_command(session: Session, thread: str | None, project: str | None) -> None:
     """Serve the memory to another agent."""
-    from backscroll.surfaces.mcp.line import serve
     from backscroll.surfaces.mcp.memory_tools import Memory
+    from backscroll.surfaces.mcp.server import serve
 
     with session.engine(make=True) as engine:
         only = thread_named(engine, thread).id if thread else ""
