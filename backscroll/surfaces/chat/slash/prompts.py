@@ -96,7 +96,7 @@ def crop_slash(talk: Talk, rest: str) -> None:
 
 def _rehearsed_crop(talk: Talk, way: str, wanted: int, summary: str | None) -> tuple[int, Crop]:
     """What would go: as many as typed, or the nearest number that parts no call from its result, which is said."""
-    from backscroll.surfaces.chat.slash.rounding import possible_amounts
+    from backscroll.engine.crop_amounts import possible_amounts
 
     try:
         return wanted, talk.thread.crop(way, wanted, summary, dry_run=True)

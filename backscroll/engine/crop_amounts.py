@@ -2,7 +2,7 @@
 
 Owns finding it: who types a number cannot know where the calls stand. Between two amounts that are equally near, fewer messages
 go; more than may go becomes all that may. Refuses: cropping (`engine/cropping`, which refuses every other amount). Before:
-`assemble/units`, `assemble/crop`. After: `prompts`.
+`assemble/units`, `assemble/crop`. After: `surfaces/chat`.
 """
 
 from __future__ import annotations
