@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from backscroll.act.approval import Rules
 from backscroll.act.person import Preview, Proposal
 
 
-def verdict(line: str, tmp_path: Path, mode: str = "ask", **rules: list[str]) -> bool | None:
+def verdict(line: str, tmp_path: Path, mode: str = "ask", **rules: Any) -> bool | None:
     """What is decided on a command without asking; None: the person is asked."""
     made = Rules(mode, root=tmp_path, file=tmp_path / "permissions.toml", **rules)
     preview = Preview(f"run: {line}", command=line, subject=line)

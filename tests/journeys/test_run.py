@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import backscroll
+from backscroll.engine.leaving import how_ended
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Called, Fault
 from tests.journeys.conftest import Cli, Done
@@ -72,6 +73,11 @@ class Model:
         with backscroll.open(self.cli.environment["BACKSCROLL_STORE"], background=False) as store:
             found = store.thread(next(iter(store.threads())).id)
             return [(m.role, m.text) for m in found]
+
+    def ended(self) -> str:
+        """What the next chat will know of how the run in that conversation ended."""
+        with backscroll.open(self.cli.environment["BACKSCROLL_STORE"], background=False) as store:
+            return how_ended(store.thread(next(iter(store.threads())).id))
 
 
 @pytest.fixture
@@ -336,8 +342,10 @@ def test_a_limit_stops_and_resume_goes_on(model: Model) -> None:
     model.plays(call("list_files"), call("list_files"), Line(text="seen"))
     done = model.run("--max-steps", "2", "look around")
     assert (done.code, done.out) == (22, "")
+    assert model.ended() == "limit"
     done = model.run("--resume")
     assert (done.code, done.out) == (0, "seen\n")
+    assert model.ended() == "answered"
     assert [role for role, _ in model.thread() if role == "user"] == ["user"]
 
 
@@ -381,6 +389,8 @@ def test_a_stop_in_mid_answer_keeps_what_was_said(model: Model, number: signal.S
         process.wait()
     assert process.returncode == 128 + number
     assert b"Traceback" not in err
+    # Who presses Ctrl-C means it; a polite end from outside (a machine that goes down) is offered to be gone on with.
+    assert model.ended() == ("stopped" if number == signal.SIGINT else "")
     assert model.run("--resume").out == "twice it goes out.\n"
 
 

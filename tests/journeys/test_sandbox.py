@@ -69,7 +69,7 @@ def test_a_word_that_is_no_sandbox_is_refused(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_question_says_what_holds_the_command(language: str) -> None:
+def test_the_question_says_what_holds_the_command(language: i18n.Language) -> None:
     """In the chat, in both languages: inside, and that it wants out."""
     held = Preview(
         "run: make",

@@ -198,6 +198,7 @@ def _agent(session: Session, thread: Thread, root: Path, asked: _Asked) -> Agent
 
 def _play(session: Session, agent: Agent, words: str | None, *, quiet: bool) -> int:
     from backscroll.act.happening import Finished, Noted
+    from backscroll.engine.leaving import mark_ended
     from backscroll.surfaces.cli.run_telling import Lines, Words, code_of
 
     screen = session.screen
@@ -216,6 +217,11 @@ def _play(session: Session, agent: Agent, words: str | None, *, quiet: bool) -> 
                 finished = happening
     if finished is None:
         raise KeyboardInterrupt
+    if finished.end != "failed" and heard[-1:] in (
+        [],
+        [signal.SIGINT],
+    ):  # else it broke off, whatever it says
+        mark_ended(agent.thread, finished.end)
     if not session.as_json and not quiet:
         _closing_words(session, agent, finished)
     # Whoever ends a program from outside looks for the code that its signal usually gives.

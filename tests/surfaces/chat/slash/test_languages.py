@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from rich.console import Console
 
-from backscroll.act.happening import Asked, Began, Called, Calling, Finished, Happening, Noted, Step
+from backscroll.act.happening import Asked, Began, Called, Calling, End, Finished, Happening, Noted, Step
 from backscroll.surfaces import i18n
 from backscroll.surfaces.chat.drawing import Region
 from backscroll.surfaces.chat.player import Player
@@ -138,7 +138,7 @@ HAPPENINGS: tuple[Happening, ...] = (
 @pytest.mark.parametrize(
     "end", ["answered", "completed", "incomplete", "asked", "stopped", "limit", "silent", "failed"]
 )
-def test_every_happening_is_drawn_in_chinese(end: str) -> None:
+def test_every_happening_is_drawn_in_chinese(end: End) -> None:
     """What happens in a run, and every way in which it can end."""
     console = Console(file=io.StringIO(), width=110, markup=False, color_system=None)
     player = Player(Region(console), Folds(), Figures(model="gpt"))
@@ -151,7 +151,7 @@ def test_every_happening_is_drawn_in_chinese(end: str) -> None:
             error="the disk is full",
             hint="nothing was written and nothing lost; make room and try again",
         )
-    )  # type: ignore[arg-type]
+    )
     file = console.file
     assert isinstance(file, io.StringIO)
     lines = "\n".join(line.plain for line in player.lines())
