@@ -34,8 +34,8 @@ class Tail:
 def operations_block(composer: Composer, room: int) -> Block | None:
     """What tools did lately, as many of the newest as fit; without what was cropped.
 
-    What the history shows, to the letter or as a line, is not told twice: the tail is paid in full at every call. Only the
-    newest one always is, so that there is a list where a system prompt points to one.
+    Once a history has to be condensed, room is dear, and the tail is paid in full at every call: what it shows then, to the
+    letter or as a line, is not told twice. Only the newest one always is, so that there is a list where a system prompt points to one.
     """
     crops, shown = composer.sheet.crops, _shown(composer)
     lately = [d for d in _lately(composer) if not any(c.holds(d.call) for c in crops)]
@@ -49,8 +49,10 @@ def operations_block(composer: Composer, room: int) -> Block | None:
 
 
 def _shown(composer: Composer) -> set[Ref]:
-    """Messages that the history of this prompt shows at any resolution."""
-    levels: Mapping[Ref, Level] = {} if composer.frozen is None else composer.frozen.compaction.levels
+    """Messages that a condensed history shows at any resolution; nothing where there is room for all."""
+    if composer.frozen is None:
+        return set()
+    levels: Mapping[Ref, Level] = composer.frozen.compaction.levels
     units = (u for u in composer.units if levels.get(u.id, Level.VERBATIM) < Level.SUMMARY)
     return {message.id for unit in units for message in unit.messages}
 

@@ -98,13 +98,14 @@ def _talk(engine: Engine) -> Thread:
     return made
 
 
-def test_the_tail_lists_what_the_history_does_not_show(tmp_path: Path) -> None:
-    """Operations in view are not told twice; the newest one always is, so that there is a list."""
+def test_the_tail_of_a_condensed_history_lists_what_that_does_not_show(tmp_path: Path) -> None:
+    """Where there is room for all, the operations of the last rounds are listed; where not, those in view are not told twice."""
     with backscroll.open(tmp_path / "store.db", background=False) as engine:
         made = _talk(engine)
-        whole = made.prompt(200_000, recall=False)
-        listed = whole.receipt.items[-1]
-        assert listed.section == "operations"
-        told = json.dumps(whole.messages[-1], ensure_ascii=False)
-        assert "part_c19_0.py" in told
-        assert "part_c18_0.py" not in told
+        for budget, others in ((200_000, True), (4_000, False)):
+            built = made.prompt(budget, recall=False)
+            assert built.receipt.items[-1].section == "operations"
+            told = json.dumps(built.messages[-1], ensure_ascii=False)
+            assert "part_c19_0.py" in told  # the newest always, so that there is a list
+            assert ("part_c18_0.py" in told) is others
+            assert "part_c18_0.py" in said(built)

@@ -126,7 +126,8 @@ def test_an_edit_shows_in_the_next_prompt_and_the_old_words_nowhere(thread: Thre
 def test_the_placeholder_becomes_a_pointer_and_the_list_stands_at_the_end(thread: Thread) -> None:
     made = thread.prompt(200_000, recall=False)
     assert "{recent_operations}" not in said(made)
-    assert "module39.py" in json.dumps(made.messages[-1])
+    listed = json.dumps(made.messages[-1])
+    assert [n for n in range(40) if f"module{n}.py" in listed] == [35, 36, 37, 38, 39]
     assert made.receipt.items[-1].section == "operations"
     assert "module39" not in json.dumps(made.messages[0])
 
