@@ -26,6 +26,7 @@ import backscroll
 with tempfile.TemporaryDirectory() as place, backscroll.open(place + "/store.db") as engine:
     engine.create("warm").append("user", "one")
     assert engine.search("one").hits and engine.verify().ok
+    engine.create("gone").forget_thread()
 if os.geteuid() == 0:
     os.setgroups([])
     os.setgid(65534)
