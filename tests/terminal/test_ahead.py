@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from backscroll.llm.scripted import Line
 from backscroll.llm.scripted.scenario import Called
 from tests.terminal.conftest import READY, Desk
@@ -112,3 +114,15 @@ def test_a_command_that_asks_is_not_answered_by_what_came_with_it(desk: Desk) ->
     terminal.wait_for("2 messages out of prompts? [")
     terminal.type("n")
     terminal.wait_for("nothing was changed", READY, "› y")
+
+
+def test_a_stop_that_comes_as_a_signal_reaches_a_question(desk: Desk) -> None:
+    """A moment before the question takes the keyboard, Ctrl-C still is a signal; it stops all the same."""
+    desk.model(Line(calls=(command("touch made"),), times=1), Line(text="Fine."))
+    terminal = desk.chat()
+    terminal.wait_for(READY)
+    terminal.enter("go on")
+    terminal.wait_for("y allow")
+    terminal.process.send_signal(signal.SIGINT)
+    terminal.wait_for("Stopped.", READY, gone="y allow")
+    assert not (desk.folder / "made").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from backscroll.llm.scripted import Line
 from backscroll.llm.scripted.scenario import Called
 from tests.terminal.conftest import READY, Desk
-from tests.terminal.terminal import CTRL_D, ENTER, Terminal
+from tests.terminal.terminal import CTRL_D, ENTER, PATIENCE, Terminal
 
 CTRL_Z = "\x1a"
 BASH = shutil.which("bash")
@@ -31,6 +32,10 @@ def shell(desk: Desk) -> Terminal:
 
 def sane(terminal: Terminal, number: int) -> None:
     """The shell has its terminal back: the cursor is seen, what is typed appears, and its modes are the usual ones."""
+    end = time.monotonic() + PATIENCE
+    while not terminal.screen().rstrip().endswith("SHELL>"):  # not one that stands further up
+        assert time.monotonic() < end, terminal.screen()
+        time.sleep(0.02)
     assert not terminal.model.cursor.hidden
     terminal.enter(f"echo $((10 * {number})) $(stty -a | grep -c -e -echo[^a-z] -e -icrnl)")
     terminal.wait_for(f"\n{number}0 0\n")

@@ -36,18 +36,23 @@ class Ahead:
         self._pause = pause
         self._last = 0.0  # when a key went aside
         self._drawn = True
+        self._app: Application[Any] | None = None
+        self._away: str | None = None  # what a question gives whose person turns away
         self.listens = True
+        self.stopped = False
+        """The person wants to stop: whatever is asked from now on is turned away from."""
 
     @property
     def typing(self) -> bool:
         """True where the person was just typing: the question waits until they pause."""
         return self._left() > 0
 
-    def begin(self, app: Application[Any]) -> None:
+    def begin(self, app: Application[Any], away: str | None) -> None:
         """Before an application runs: its first picture is empty, and keys count from the moment in which it asks."""
         from prompt_toolkit.input.typeahead import get_typeahead
 
         self.listens = self._drawn = False
+        self._app, self._away = app, away
         self._aside(get_typeahead(app.input))
         app.after_render += self._stands
 
@@ -69,11 +74,26 @@ class Ahead:
         bindings.add(Keys.CPRResponse, filter=deaf, eager=True)(where)
         bindings.add("c-c", filter=deaf, eager=True)(away)
 
+    def stop(self) -> None:
+        """Ctrl-C came as a signal, a moment before the question took the keyboard; for a handler of signals."""
+        self.stopped = True
+        app = self._app
+        if app is not None and app.is_running and app.loop is not None:
+            app.loop.call_soon_threadsafe(self._leave)
+
+    def _leave(self) -> None:
+        app = self._app
+        if app is not None and app.is_running and not app.is_done:
+            app.exit(result=self._away)
+
     def _stands(self, app: Application[Any]) -> None:
         """The first picture is drawn: what was pressed until now goes aside."""
         if self._drawn:
             return
         self._drawn = True
+        if self.stopped:
+            self._leave()
+            return
         while keys := app.input.read_keys():
             app.key_processor.feed_multiple(keys)
             app.key_processor.process_keys()

@@ -84,7 +84,7 @@ def ask(question: str, *, initial: str = "", lines: bool = False, ahead: Ahead |
     session.app.timeoutlen = 0.5
     session.app.renderer.cpr_not_supported_callback = None  # a slow line is no reason for a warning
     if ahead is not None:
-        ahead.begin(session.app)
+        ahead.begin(session.app, None)
     return session.prompt(default=initial, handle_sigint=False)
 
 
@@ -282,5 +282,5 @@ def _run(
     app.ttimeoutlen = app.timeoutlen = 0.1
     app.renderer.cpr_not_supported_callback = None
     if ahead is not None:
-        ahead.begin(app)
+        ahead.begin(app, away)
     return app.run(handle_sigint=False)

@@ -57,6 +57,7 @@ class Interrupts:
             if self.count > 2:
                 raise KeyboardInterrupt  # whatever it waits for, the person does not
             on_stop()
+            self.ahead.stop()
             # Not from here: whoever is told may take locks that the interrupted code holds.
             threading.Thread(target=stop, name="chat-stop", daemon=True).start()
 
@@ -64,11 +65,13 @@ class Interrupts:
             yield  # signals belong to the main thread; programs that embed us stop by themselves
             return
         before = signal.signal(signal.SIGINT, interrupted)
+        self.ahead.stopped = False
         try:
             with self._listening():
                 yield
         finally:
             signal.signal(signal.SIGINT, before)
+            self.ahead.stopped = False
 
     @contextmanager
     def _listening(self) -> Generator[None]:

@@ -1,0 +1,23 @@
+"""Questions and stops: one that comes after the person wanted to stop is turned away from by itself."""
+
+from __future__ import annotations
+
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from backscroll.surfaces.chat import asking
+from backscroll.surfaces.chat.ahead import Ahead
+
+
+def test_after_a_stop_nothing_is_asked() -> None:
+    """Until the next run begins: then a key is an answer again."""
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        ahead = Ahead(lambda text: None)
+        ahead.stop()
+        assert asking.press("sure?", ["y"], ahead) == ""
+        assert asking.ask("why?", ahead=ahead) is None
+        assert asking.choose("which?", ["one", "two"], ahead=ahead) is None
+        ahead.stopped = False
+        keys.send_text("y")
+        assert asking.press("sure?", ["y"]) == "y"
