@@ -1,7 +1,7 @@
 """A place where the examples of one page run: a folder, a home, a store and a command line of its own.
 
 What an example prints is compared with what the page shows. Ids and times differ from run to run: an id of the page stands
-for one and the same id of this run wherever it occurs, also in later commands; a time for any time.
+for one and the same id of this run wherever it occurs, also in later commands; a time for any time, a day for itself or today.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from backscroll.engine import opening
@@ -26,6 +27,7 @@ ELIDED = {"…", "..."}
 _MOVING = re.compile(
     r"(?P<id>(?<![0-9A-Za-z_])[0-9a-f]{8}(?:[0-9a-f]{2}|[0-9a-f]{24})?(?![0-9A-Za-z_]))"
     r"|(?P<time>(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)"
+    r"|(?P<day>(?<!\d)\d{4}-\d\d-\d\d(?!\d))"
     r"|(?P<size>\d+(?:\.\d+)? (?:bytes|B|kB|MB|GB)(?![a-z]))"
     r"|(?P<gap> {2,})"
 )
@@ -132,6 +134,8 @@ class Workshop:
     def _moving(self, found: re.Match[str], groups: dict[str, str]) -> str:
         if found["time"]:
             return _TIME
+        if found["day"]:  # a day that the page speaks of, or the one on which it was written
+            return f"(?:{found['day']}|{'|'.join(_days())})"
         if found["size"]:
             return _SIZE
         if found["gap"]:
@@ -143,6 +147,12 @@ class Workshop:
             return f"(?P={groups[name]})"
         groups[name] = f"id_{len(groups)}"
         return f"(?P<{groups[name]}>[0-9a-f]{{{len(name)}}})"
+
+
+def _days() -> list[str]:
+    """Today, and the days beside it: somewhere it is one of those, and an example may run over midnight."""
+    today = datetime.now(UTC).date()
+    return [str(today + timedelta(days=n)) for n in (-1, 0, 1)]
 
 
 def left_open() -> list[str]:
