@@ -77,6 +77,11 @@ class Held:
     def __post_init__(self) -> None:
         self.graph = Graph(options=self.options)
 
+    @property
+    def since(self) -> int:
+        """The event up to which everything is in it. Overrides can be ahead of the marks: those wait for the analysis."""
+        return min(self.seen, self.told)
+
     def number(self, opening: Ref) -> int:
         """The number of a turn; -1 where its opening is not in the history any more."""
         if opening.seq == 0:
@@ -179,8 +184,8 @@ def _brought_along(thread: Thread, whose: int) -> Held:
     fresh = kept is None or (kept.rule, kept.options) != (window.rule, options)
     held = Held(options, window.rule) if kept is None or fresh else kept
     with held.lock:
-        told = held.told
-        if kept is held and engine.store.read(lambda reader: _forgot(reader, thread, told)):
+        since = held.since
+        if kept is held and engine.store.read(lambda reader: _forgot(reader, thread, since)):
             let_go()
             held = Held(options, window.rule)  # whatever the other keeps to be quick goes with it
         if not _filled(thread, held, name):  # an artefact that others shared was forgotten with their words
@@ -216,14 +221,14 @@ def _for_prompts(thread: Thread, behind: int) -> Held | None:
     worker = engine.at_work  # a rehearsal starts none
     rule = window_of(engine.settings).rule
     held = _shared(engine, thread.id) if worker is not None else held_graph(engine, thread.id)
-    told = None if held is None or held.rule != rule else held.told
-    state, late, news = engine.store.read(lambda reader: _behind(engine, reader, thread, told))
+    since = None if held is None or held.rule != rule else held.since
+    state, late, news = engine.store.read(lambda reader: _behind(engine, reader, thread, since))
     if late > behind:
         return None
-    if told is None and worker is not None and state.turns > _SMALL:
+    if since is None and worker is not None and state.turns > _SMALL:
         worker.warm(thread.id)
         return None
-    if told is None and state.turns > _COLD and _first_time(engine, state):
+    if since is None and state.turns > _COLD and _first_time(engine, state):
         return None
     if worker is not None and held is not None and all(e.kind in _QUIET for e in news):
         return held
@@ -236,13 +241,13 @@ def _for_prompts(thread: Thread, behind: int) -> Held | None:
 
 
 def _behind(
-    engine: Engine, reader: Reader, thread: Thread, told: int | None
+    engine: Engine, reader: Reader, thread: Thread, since: int | None
 ) -> tuple[ThreadState, int, Sequence[Event]]:
-    """The thread, how many events of it wait to be analysed, and what rare things happened since a graph was told."""
+    """The thread, how many events of it wait to be analysed, and what rare things happened that a graph does not hold."""
     state = reader.thread(thread.id)
     assert state is not None
     late = state.head - reader.progress(thread.id, progress_name(window_of(engine.settings)))
-    return state, late, () if told is None else View(reader, state).others(told)
+    return state, late, () if since is None else View(reader, state).others(since)
 
 
 def _first_time(engine: Engine, state: ThreadState) -> bool:
@@ -308,13 +313,13 @@ def _newest(reader: Reader, thread: Thread, held: Held) -> list[TurnMark] | None
     return found
 
 
-def _forgot(reader: Reader, thread: Thread, told: int) -> bool:
+def _forgot(reader: Reader, thread: Thread, since: int) -> bool:
     """True where words were erased since this event."""
     state = reader.thread(thread.id)
     assert state is not None
-    if state.head == told:
+    if state.head == since:
         return False
-    return any(event.kind is Kind.FORGOTTEN for event in View(reader, state).others(told))
+    return any(event.kind is Kind.FORGOTTEN for event in View(reader, state).others(since))
 
 
 def _tell(reader: Reader, thread: Thread, held: Held) -> None:

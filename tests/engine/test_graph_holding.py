@@ -11,6 +11,7 @@ import backscroll
 from backscroll.config import Settings
 from backscroll.engine import graph_holding
 from backscroll.engine.analysing import catch_up
+from backscroll.engine.background import Worker
 from backscroll.engine.engine import Engine
 from backscroll.engine.graph_holding import at_hand, graph_of, held_graph, warm
 from backscroll.stores.sqlite.store import SqliteStore
@@ -107,6 +108,24 @@ def test_prompts_share_the_graph_that_a_worker_keeps(tmp_path: Path, monkeypatch
         before = graph_dump(thread)
         engine.memo.clear()
         assert before == graph_dump(thread)
+
+
+def test_a_deletion_that_is_not_analysed_yet_reaches_the_next_prompt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Overrides may be read up to an event that the analysis has not reached: the shared graph is not up to date by that."""
+    for name in ("start", "tell", "warm"):  # a worker lives, and is busy elsewhere
+        monkeypatch.setattr(Worker, name, lambda *_: None)
+    monkeypatch.setattr(Worker, "working", True)
+    with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=True)) as engine:
+        thread = _told(engine)
+        engine.worker()
+        warm(thread)
+        thread.delete(thread.turn(5).messages[1].id)
+        warm(thread)  # as a worker does that was in the middle of it
+        with at_hand(thread, 10_000) as held:
+            assert held is not None
+            assert held.graph.node("Anna") == graph_of(thread).node("Anna")
 
 
 def test_what_was_erased_is_not_kept_for_prompts(tmp_path: Path) -> None:
