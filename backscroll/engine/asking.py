@@ -57,7 +57,7 @@ def asked(
     name = settings.model if model is None else model
     tokenizer = tokenizer_for(name)
     whole = _budget(engine, budget, name)
-    kept = _reserve(engine, reserve, whole)
+    kept = _reserve(engine, reserve, whole, name)
     given = tuple(tools)
     spent = tools_tokens(given, tokenizer, way)
     ask = Ask(whole, kept, way, name, tokenizer, given, spent, _prices(engine, name))
@@ -99,9 +99,12 @@ def _window(engine: Engine, model: str) -> int:
     return window.tokens
 
 
-def _reserve(engine: Engine, reserve: Any, budget: int) -> int:
+def _reserve(engine: Engine, reserve: Any, budget: int, model: str) -> int:
     if reserve is None:
-        return min(engine.settings.reserve, budget // 4)
+        from backscroll.engine.answer_limit import reserve_for
+
+        own = engine.settings.reserve
+        return min(own, budget // 4) if own else reserve_for(engine, model, budget)
     if isinstance(reserve, bool) or not isinstance(reserve, int) or reserve < 0:
         raise InvalidInput(f"not a reserve: {reserve!r}", hint="give a whole number of 0 or more tokens")
     return reserve

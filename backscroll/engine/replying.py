@@ -24,7 +24,7 @@ from backscroll.formats.openai_responses_item import messages_from_responses
 from backscroll.record.chain import from_bytes
 from backscroll.record.derived import Charge
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Content, Role
+from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Json, Part, Reasoning, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -138,9 +138,11 @@ def record_reply(
     """
     contents = said_in(reply, wire, f"call_{thread.head}")
     about: dict[str, Json] = {"model": model, **({"provider": provider} if provider else {})}
-    if facts:
-        about["act"] = dict(facts)
-    signed = [checked_content(replace(c, metadata={**c.metadata, **about}), None) for c in contents]
+    halves = _halves(reply, contents)
+    signed = [
+        checked_content(replace(c, metadata={**c.metadata, **about, **_act(reply, c, halves, facts)}), None)
+        for c in contents
+    ]
     written: list[Ref] = []
 
     def also(tx: Writer) -> None:
@@ -158,6 +160,59 @@ def record_reply(
         ref for ref, c in zip(written, signed, strict=True) if any(isinstance(p, ToolCall) for p in c.parts)
     ]
     return Recorded(tuple(written), calls, carriers[-1] if carriers else None, charge)
+
+
+def _halves(reply: Reply, contents: Sequence[Content]) -> set[str]:
+    """Ids of the calls that broke off at the limit of the answer."""
+    calls = [p.id for c in contents for p in c.parts if isinstance(p, ToolCall)]
+    return {calls[n] for n in reply.cut if n < len(calls)}
+
+
+def _act(
+    reply: Reply, content: Content, halves: set[str], facts: Mapping[str, Json] | None
+) -> dict[str, Json]:
+    """What is known about an answer besides its words, as it stands in the metadata."""
+    out: dict[str, Json] = dict(facts or {})
+    if reply.finish in ("length", "endless"):
+        out["cut"] = True
+    own = [p.id for p in content.parts if isinstance(p, ToolCall) and p.id in halves]
+    if own:
+        out["cut_calls"] = own
+    return {"act": out} if out else {}
+
+
+def cut_calls(message: Message) -> frozenset[str]:
+    """Ids of the calls in a message that broke off at the limit of the answer: they are not to be carried out."""
+    named = _about(message).get("cut_calls")
+    return frozenset(map(str, cast("list[Json]", named))) if isinstance(named, list) else frozenset()
+
+
+def is_cut(message: Message) -> bool:
+    """True for an answer that stopped at its limit of tokens."""
+    return message.role == "assistant" and _about(message).get("cut") is True
+
+
+def _about(message: Message) -> Mapping[str, Json]:
+    found = message.content.metadata.get("act")
+    return cast("Mapping[str, Json]", found) if isinstance(found, Mapping) else {}
+
+
+def first_calls(reply: Reply, wire: Wire, most: int) -> Reply:
+    """The answer with no more than so many of its calls."""
+    if len(reply.tool_calls) <= most:
+        return reply
+    raw: Json = reply.raw
+    if wire == "openai-chat":
+        raw = {**raw, "tool_calls": list(raw.get("tool_calls") or [])[:most]}
+    else:
+        kind, seen, kept = ("tool_use" if wire == "anthropic" else "function_call"), 0, list[Json]()
+        for item in cast("list[Mapping[str, Json]]", raw):
+            seen += item.get("type") == kind
+            if item.get("type") != kind or seen <= most:
+                kept.append(item)
+        raw = kept
+    cut = tuple(n for n in reply.cut if n < most)
+    return replace(reply, tool_calls=reply.tool_calls[:most], raw=raw, cut=cut)
 
 
 def _charged(
