@@ -16,11 +16,11 @@ from backscroll.act.asking import Answer, Asker
 from backscroll.act.happening import Began, End, Finished, Happening, Noted, Step
 from backscroll.act.repeats import Repeats
 from backscroll.act.stopping import Stopped
-from backscroll.engine.replying import at_work, cut_calls, is_cut, record_result, unanswered
+from backscroll.engine.replying import at_work, record_result, unanswered
 from backscroll.errors import BackscrollError, BudgetExceeded
 from backscroll.vocab.change import Cause
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import ContentLike, Message
+from backscroll.vocab.message import ContentLike, Message, cut_calls, is_cut
 from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:

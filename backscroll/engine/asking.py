@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from backscroll.assemble.excerpt import shown_bytes
 from backscroll.assemble.marks import Prices
 from backscroll.assemble.view_meter import Meter
 from backscroll.errors import BudgetTooSmall, InvalidInput
@@ -35,6 +36,7 @@ class Ask:
     tools: tuple[Mapping[str, Json], ...]
     tools_tokens: int
     prices: Prices
+    shown: int = 0  # bytes of a tool result that the prompt shows
 
     @property
     def room(self) -> int:
@@ -52,15 +54,20 @@ def asked(
     wire: str | None = None,
 ) -> Ask:
     """Check a request, and look up what depends on its model."""
+    from backscroll.engine.counting import usable
+
     settings = engine.settings
     way = checked_wire(settings.wire if wire is None else wire)
     name = settings.model if model is None else model
     tokenizer = tokenizer_for(name)
-    whole = _budget(engine, budget, name)
+    given_budget = _budget(engine, budget, name)
+    whole = usable(engine, name, given_budget) if name else given_budget
     kept = _reserve(engine, reserve, whole, name)
     given = tuple(tools)
     spent = tools_tokens(given, tokenizer, way)
-    ask = Ask(whole, kept, way, name, tokenizer, given, spent, _prices(engine, name))
+    # By what the caller gave, not by what corrections make of it: a result has to look the same in every prompt.
+    shown = shown_bytes(_smaller(engine, name, given_budget))
+    ask = Ask(whole, kept, way, name, tokenizer, given, spent, _prices(engine, name), shown)
     if ask.room <= 0:
         least = spent + kept + frame_tokens(way) + 1
         raise BudgetTooSmall(
@@ -72,15 +79,21 @@ def asked(
 
 
 def _budget(engine: Engine, budget: Any, model: str) -> int:
-    from backscroll.engine.counting import usable
-
     if budget is None:
         budget = engine.settings.budget or _window(engine, model)
     if isinstance(budget, bool) or not isinstance(budget, int):
         raise InvalidInput(f"not a budget: {budget!r}", hint="give a whole number of tokens")
     if budget <= 0:
         raise InvalidInput(f"cannot build a prompt in {budget} tokens", hint="give a budget of 1 or more")
-    return usable(engine, model, budget) if model else budget
+    return budget
+
+
+def _smaller(engine: Engine, model: str, budget: int) -> int:
+    """The budget, or the window of the model where that is smaller."""
+    from backscroll.engine.costing import window_of
+
+    window = window_of(engine, model) if model else None
+    return budget if window is None or not window.known else min(budget, window.tokens)
 
 
 def _window(engine: Engine, model: str) -> int:

@@ -24,7 +24,7 @@ from backscroll.formats.openai_responses_item import messages_from_responses
 from backscroll.record.chain import from_bytes
 from backscroll.record.derived import Charge
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Content, Message, Role
+from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Part, Reasoning, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def record_reply(
     about: dict[str, Json] = {"model": model, **({"provider": provider} if provider else {})}
     halves = _halves(reply, contents)
     signed = [
-        checked_content(replace(c, metadata={**c.metadata, **about, **_act(reply, c, halves, facts)}), None)
+        checked_content(replace(c, metadata={**c.metadata, **about, **_act(reply, c, halves, facts, c is contents[-1])}), None)
         for c in contents
     ]
     written: list[Ref] = []
@@ -169,32 +169,16 @@ def _halves(reply: Reply, contents: Sequence[Content]) -> set[str]:
 
 
 def _act(
-    reply: Reply, content: Content, halves: set[str], facts: Mapping[str, Json] | None
+    reply: Reply, content: Content, halves: set[str], facts: Mapping[str, Json] | None, last: bool
 ) -> dict[str, Json]:
-    """What is known about an answer besides its words, as it stands in the metadata."""
+    """What is known about an answer besides its words, as it stands in the metadata; of several messages the last one was cut."""
     out: dict[str, Json] = dict(facts or {})
-    if reply.finish in ("length", "endless"):
+    if last and reply.finish in ("length", "endless"):
         out["cut"] = True
     own = [p.id for p in content.parts if isinstance(p, ToolCall) and p.id in halves]
     if own:
         out["cut_calls"] = own
     return {"act": out} if out else {}
-
-
-def cut_calls(message: Message) -> frozenset[str]:
-    """Ids of the calls in a message that broke off at the limit of the answer: they are not to be carried out."""
-    named = _about(message).get("cut_calls")
-    return frozenset(map(str, cast("list[Json]", named))) if isinstance(named, list) else frozenset()
-
-
-def is_cut(message: Message) -> bool:
-    """True for an answer that stopped at its limit of tokens."""
-    return message.role == "assistant" and _about(message).get("cut") is True
-
-
-def _about(message: Message) -> Mapping[str, Json]:
-    found = message.content.metadata.get("act")
-    return cast("Mapping[str, Json]", found) if isinstance(found, Mapping) else {}
 
 
 def first_calls(reply: Reply, wire: Wire, most: int) -> Reply:
