@@ -98,7 +98,10 @@ class Hands:
     results: list[str] = field(default_factory=list[str])  # of the last reply's calls, as they were recorded
     notes: list[Noted] = field(default_factory=list[Noted])  # to be told at the next occasion
     _work: _Work | None = None  # what goes on at this moment
-    _remark: tuple[str, str] = ("", "")  # the call whose result says something about the whole reply, and what
+    _remark: tuple[str, str] = (
+        "",
+        "",
+    )  # the call whose result says something about the whole reply, and what
 
     def context(self, call_id: str, show: Callable[[str], None]) -> ToolContext:
         """What a tool gets to work with."""

@@ -260,9 +260,7 @@ class Asker:
         )
         if not self.offline:
             provider = self.client.provider
-            most = affordable_answer(
-                engine, self.thread, self.model, sent=sent, most=most, provider=provider
-            )
+            most = affordable_answer(engine, self.thread, self.model, sent=sent, most=most, provider=provider)
         return Request(
             prompt.messages,
             system=prompt.system or "",

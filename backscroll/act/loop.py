@@ -125,7 +125,11 @@ class Loop:
                 if silent >= _SILENT:
                     self.said = self._begun_words
                     return "cut" if answer.is_cut else "silent"
-                yield Noted("continued", f"{answer.limit:,}") if answer.is_cut else Noted("silent", answer.finish)
+                yield (
+                    Noted("continued", f"{answer.limit:,}")
+                    if answer.is_cut
+                    else Noted("silent", answer.finish)
+                )
                 continue
             silent = 0
             ended = yield from self._observed(answer)
@@ -137,9 +141,7 @@ class Loop:
         assert answer.recorded is not None
         recorded = answer.recorded
         self.last, self.said = recorded.messages[-1], self._begun_words + answer.text
-        yield Step(
-            self.steps, self.last, answer.text, len(recorded.calls), answer.counted, cut=answer.is_cut
-        )
+        yield Step(self.steps, self.last, answer.text, len(recorded.calls), answer.counted, cut=answer.is_cut)
         if not recorded.calls:
             return (yield from self._spoken(answer))
         self._begun_words = ""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from typing import cast
 
 from backscroll.vocab.part import Json, ToolCall
 
@@ -42,6 +41,6 @@ def _plain(arguments: Json) -> Json:
     if not isinstance(arguments, str):
         return arguments
     try:
-        return cast("Json", json.loads(arguments, strict=False))
+        return json.loads(arguments, strict=False)
     except (ValueError, RecursionError):
         return arguments

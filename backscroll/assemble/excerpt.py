@@ -20,7 +20,10 @@ from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
 
 #: Bytes of a result that are shown in a window of so many tokens; it grows with the root of the window, up to twice as much.
 LARGE, WINDOW, MOST = 30_000, 200_000, 2.0
-HEAD, ERRORS = 0.4, 0.15  # shares of that for the beginning and for lines with errors; the rest is for the end
+HEAD, ERRORS = (
+    0.4,
+    0.15,
+)  # shares of that for the beginning and for lines with errors; the rest is for the end
 _LINE = 300  # characters of a line with an error
 _LOOKED_AT = 2_000  # such lines that are looked at
 _CALL = 300  # characters of a call that broke off
@@ -29,7 +32,9 @@ _TROUBLE = re.compile(
     r"|错误|异常|失败|拒绝|无法|未找到|崩溃",
     re.IGNORECASE,
 )
-_NONE = re.compile(r"(?<![\d.])0 (?:failed|failures?|errors?)|(?:failures?|errors?|失败|错误)\s*[:=：]\s*0\b", re.IGNORECASE)
+_NONE = re.compile(
+    r"(?<![\d.])0 (?:failed|failures?|errors?)|(?:failures?|errors?|失败|错误)\s*[:=：]\s*0\b", re.IGNORECASE
+)
 _WORDS = {
     "en": {
         "gap": "[… {n:,} characters are not shown here …]",
@@ -58,10 +63,11 @@ def is_giant(message: Message, limit: int) -> bool:
     """True where a message holds more than a prompt shows of it."""
     if not limit or message.pinned:
         return False
-    return any(isinstance(p, ToolResult) and _weight(p) > limit for p in message.parts) or any(
-        isinstance(p, ToolCall) and len(spelled(p.arguments)) > _CALL
+    halves = cut_calls(message)
+    return any(
+        (isinstance(p, ToolResult) and _weight(p) > limit)
+        or (isinstance(p, ToolCall) and p.id in halves and len(spelled(p.arguments)) > _CALL)
         for p in message.parts
-        if isinstance(p, ToolCall) and p.id in cut_calls(message)
     )
 
 

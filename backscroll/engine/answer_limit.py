@@ -64,6 +64,23 @@ def longest_answer(
     return max(1, min(output_limit(engine, model), max(left, reserve)))
 
 
+def reserve_within(engine: Engine, model: str, budget: int | None, wanted: object) -> int | None:
+    """What to keep free for an answer that a program limits to `wanted` tokens; None: what is usual.
+
+    A program may ask for longer answers than its budget for prompts holds. Then only so much is kept free as keeps prompt and
+    answer within the window, and never more than half of the budget.
+    """
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted <= 0:
+        return None
+    window = window_of(engine, model) if model else None
+    known = window.tokens if window is not None and window.known else None
+    size = budget or engine.settings.budget or known
+    if not size or wanted <= size // 4:
+        return wanted
+    least = reserve_for(engine, model, size)
+    return min(size // 2, max(least, size - (known - wanted) if known is not None else wanted))
+
+
 def affordable_answer(
     engine: Engine, thread: Thread, model: str, *, sent: int, most: int, provider: str = ""
 ) -> int:

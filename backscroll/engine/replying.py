@@ -140,7 +140,10 @@ def record_reply(
     about: dict[str, Json] = {"model": model, **({"provider": provider} if provider else {})}
     halves = _halves(reply, contents)
     signed = [
-        checked_content(replace(c, metadata={**c.metadata, **about, **_act(reply, c, halves, facts, c is contents[-1])}), None)
+        checked_content(
+            replace(c, metadata={**c.metadata, **about, **_act(reply, c, halves, facts, c is contents[-1])}),
+            None,
+        )
         for c in contents
     ]
     written: list[Ref] = []

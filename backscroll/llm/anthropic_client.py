@@ -45,7 +45,9 @@ def _open_sdk(provider: Provider, key: str, connections: Connections) -> Anthrop
         base_url=provider.address.rstrip("/").removesuffix("/v1"),
         timeout=waits,
         max_retries=0,
-        http_client=DefaultHttpxClient(timeout=waits, event_hooks={"request": [connections.hook], "response": [bounded_body]}),
+        http_client=DefaultHttpxClient(
+            timeout=waits, event_hooks={"request": [connections.hook], "response": [bounded_body]}
+        ),
     )
 
 

@@ -66,9 +66,7 @@ class Reply:
 
 def broken_calls(calls: Sequence[ToolCall]) -> tuple[int, ...]:
     """Places of the calls whose arguments are the beginning of a JSON text; of the last one also where nothing came."""
-    return tuple(
-        n for n, call in enumerate(calls) if _broken(call.arguments, last=n == len(calls) - 1)
-    )
+    return tuple(n for n, call in enumerate(calls) if _broken(call.arguments, last=n == len(calls) - 1))
 
 
 def _broken(arguments: Json, *, last: bool) -> bool:

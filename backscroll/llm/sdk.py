@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
 from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
@@ -162,9 +163,13 @@ def sound(read: Callable[[Mapping[str, Json]], Usage]) -> Callable[[Json], Usage
         if not isinstance(told, Mapping):
             return Usage(known=False, odd="" if told is None else repr(told)[:60])
         try:
-            return read(cast("Mapping[str, Json]", told))
+            usage = read(cast("Mapping[str, Json]", told))
         except OddUsage as odd:
             return Usage(known=False, odd=str(odd))
+        # Parts that are more than the whole are told apart from it by some.
+        output = usage.output if usage.reasoning <= usage.output else usage.output + usage.reasoning
+        cached = min(usage.cached, usage.input)
+        return replace(usage, cached=cached, written=min(usage.written, usage.input - cached), output=output)
 
     return reading
 

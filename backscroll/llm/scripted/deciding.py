@@ -98,7 +98,8 @@ class Service:
         longest = self._longest(asked)
         if longest and asked.limit > longest:
             told = too_long_answer(asked.wire, asked.model, longest, asked.limit)
-            return Decided(Line(), fault=told, flaw=told.message)
+            # What the table says everybody can know; a limit of the service's own has to be tried.
+            return Decided(Line(), fault=told, flaw="" if self.scenario.max_output else told.message)
         counted = self._cache.count(asked)
         most = self.scenario.window
         if most and counted.input + asked.limit > most:

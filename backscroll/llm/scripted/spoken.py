@@ -198,7 +198,9 @@ def fault_event(wire: Wire, fault: Fault) -> str:
 def too_long_answer(wire: Wire, model: str, most: int, asked: int) -> Fault:
     """The fault for a longer answer than the model gives, in the words of the wire's vendor."""
     if wire == "anthropic":
-        words = f"max_tokens: {asked} > {most}, which is the maximum allowed number of output tokens for {model}"
+        words = (
+            f"max_tokens: {asked} > {most}, which is the maximum allowed number of output tokens for {model}"
+        )
         return Fault(400, words)
     if wire == "openai-responses":
         words = (
