@@ -20,10 +20,11 @@ DONE = "[DONE]"
 LONGEST = 32_000_000
 
 
-def too_large(what: str, most: int = LONGEST) -> CutShort:
+def too_large(what: str, most: int | None = None) -> CutShort:
     """The error for something without end; the next try would bring the same."""
     hint = "check base_url of the provider"
-    return CutShort(f"the service sent {what} of more than {most:,} bytes", hint=hint, flooded=True)
+    size = LONGEST if most is None else most
+    return CutShort(f"the service sent {what} of more than {size:,} bytes", hint=hint, flooded=True)
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
