@@ -150,8 +150,7 @@ def test_every_beginning_of_arguments_is_known_as_such(
         ("Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 128000, but got 2", 128_000),
         ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 8192),
         ("Range of max_tokens should be [1, 16384]", 16_384),
-        ("`max_tokens` must be less than or equal to `32768`, the maximum value for `max_tokens` is less than "
-         "the `context_window` for this model", 32_768),
+        ("`max_tokens` must be less than or equal to `32768`, less than the `context_window` for this model", 32_768),
         ("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", None),
         ("This model's maximum context length is 8192 tokens", None),
         ("max_tokens 不能超过 4096", 4096),
