@@ -6,13 +6,13 @@ file's way becomes a fork at the last event they share. What was forgotten here 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from backscroll.engine import forgetting
 from backscroll.engine.files import FileSource
-from backscroll.engine.forking import counted
+from backscroll.engine.forking import begin_fork, counted
 from backscroll.engine.importing import ImportReport
 from backscroll.engine.journal import reply_lines, take_reply
 from backscroll.engine.lineage import View
@@ -152,8 +152,7 @@ def _write_all(engine: Engine, source: FileSource, found: Survey) -> None:
         moved |= intake.finish()
     buried = {message for each in wanted.values() for message in each.buried}
     buried |= {message for each in wanted.values() for message in each.rehearsal.forgotten(each.upto)}
-    if buried:
-        bury(engine, buried)
+    bury(engine, buried)
 
 
 def _passed(_what: str, _line: int) -> None:
@@ -194,7 +193,7 @@ class _Intake:
             event = event_from(row)
         except (ValueError, BackscrollError):
             return
-        if event.thread != self.name or event.seq > self.found.upto:
+        if event.thread != self.name or not self.next <= event.seq <= self.found.upto:
             return
         if event.seq != self.next or event.hash != self.found.hash_at(event.seq):
             raise FormatError(
@@ -212,7 +211,10 @@ class _Intake:
     def finish(self) -> dict[str, tuple[str, int]]:
         """Write the rest; gives where the thread went, if its way became a fork."""
         self.flush()
-        return {} if self.fork is None else {self.name: (self.fork, self.fork_at)}
+        if self.fork is None:
+            return {}
+        bury(self.engine, self.engine.store.read(lambda reader: empty_in(reader, self.fork or "")))
+        return {self.name: (self.fork, self.fork_at)}
 
     def flush(self) -> None:
         """Write what was taken."""
@@ -291,9 +293,8 @@ class _Intake:
         last = tx.event(Ref(self.name, at))
         if state is None or last is None:
             raise FormatError("the file and the store share no event", hint="import it into an empty store")
-        return self.engine.begin_fork(
-            tx, replace(state, head=at, hash=last.hash), None, None, None, "import:native"
-        )
+        shared = replace(state, head=at, hash=last.hash)
+        return begin_fork(tx, self.engine.means, shared, None, None, None, "import:native", as_logged=True)
 
 
 def _honour(tx: Writer, event: Event) -> None:
@@ -309,8 +310,23 @@ def _honour(tx: Writer, event: Event) -> None:
     forgetting.erase(tx, [*said, *told])
 
 
-def bury(engine: Engine, messages: Iterable[Ref], actor: str = "import:native") -> None:
+def empty_in(reader: Reader, thread: str) -> list[Ref]:
+    """The messages of a history whose words are gone although nothing says that they were forgotten."""
+    state = reader.thread(thread)
+    out: list[Ref] = []
+    low: bytes | None = None
+    while state is not None and (found := View(reader, state).page(_BATCH, after=low, gone=True)):
+        out += [
+            entry.message for entry, spoken in found if spoken.body is None and not entry.flags & FORGOTTEN
+        ]
+        low = found[-1][0].position
+    return out
+
+
+def bury(engine: Engine, messages: Collection[Ref], actor: str = "import:native") -> None:
     """Note in every log that still shows messages whose words are gone that they were forgotten."""
+    if not messages:
+        return
 
     def work(tx: Writer) -> None:
         for root in dict.fromkeys(

@@ -46,6 +46,7 @@ class Surveyed:
     report: ImportReport
     rehearsal: Rehearsal
     upto: int  # the last event that is taken in
+    shared: int | None = None  # the last event that the store has too; None: the store has nothing else
     link: bytes = b""  # the hash that its first event builds on
     hashes: bytearray = field(default_factory=bytearray)  # of its events, one after the other
     stopped: bool = False
@@ -382,25 +383,33 @@ def _compare(engine: Engine, found: Surveyed) -> None:
     if not found.sound:
         return
 
-    def look(reader: Reader) -> bool:
-        own = reader.event(Ref(line.id, line.fork_seq + 1))
-        return own is None or own.hash == found.hash_at(line.fork_seq + 1)
-
     try:
-        held = engine.store.read(lambda reader: reader.thread(line.id))
-        same = held is None or (held.parent == line.parent and engine.store.read(look))
+        held, shared = engine.store.read(lambda reader: (reader.thread(line.id), _shared(reader, found)))
     except (*DAMAGE, StoreCorrupt) as error:
-        _cut(
-            found,
-            line.fork_seq,
-            f"the thread is damaged in the store, nothing was added to it: {error}",
-            found.number,
-        )
+        what = f"the thread is damaged in the store, nothing was added to it: {error}"
+        _cut(found, line.fork_seq, what, found.number)
         return
     found.report.new = held is None
-    if not same:
+    if held is None:
+        return
+    if held.parent != line.parent or shared == line.fork_seq:
         what = "the store has another thread under this id, this one was left out"
         _cut(found, line.fork_seq, what, found.number)
+    elif shared < min(held.head, found.upto):
+        found.shared = shared
+
+
+def _shared(reader: Reader, found: Surveyed) -> int:
+    """The last event that file and store have in common: hashes cover everything before them, so halving finds it."""
+    low, high = found.line.fork_seq, found.upto
+    while low < high:
+        middle = (low + high + 1) // 2
+        event = reader.event(Ref(found.line.id, middle))
+        if event is not None and event.hash == found.hash_at(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _cut(found: Surveyed, upto: int, what: str, number: int | None) -> None:
@@ -445,7 +454,8 @@ def _check_parent(engine: Engine, out: Survey, found: Surveyed) -> None:
         return
     whole = parent is not None and parent.upto >= line.fork_seq
     here = engine.store.read(lambda reader: _past_here(reader, line))
-    if here is not None and here[0] != found.link:
+    parted = parent is not None and parent.shared is not None and line.fork_seq > parent.shared
+    if parted or (here is not None and here[0] != found.link):
         what = "the thread it forked from went another way in the store, this one was left out"
     elif here is None and not whole:
         what = "the thread it forked from is damaged before the fork, this one was left out"
