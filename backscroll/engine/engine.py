@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from backscroll.engine.doctoring import Check
     from backscroll.engine.exporting import ExportReport
     from backscroll.engine.importing import ImportReport, Progress
+    from backscroll.engine.repairing import Mended
     from backscroll.engine.searching import Found
     from backscroll.engine.verifying import Verdict
 
@@ -394,6 +395,18 @@ class Engine:
 
         wanted = None if thread is None else self.resolve(thread)
         return self.store.read(lambda reader: verify_store(reader, wanted, progress))
+
+    def repair(self) -> list[Mended]:
+        """Set aside what does not verify and build the rest anew from the log; says what was done."""
+        from backscroll.engine.repairing import repair_store
+
+        return repair_store(self)
+
+    def save_aside(self, target: str | os.PathLike[str]) -> int:
+        """Write what repairs have set aside into a file; gives how many rows."""
+        from backscroll.engine.repairing import save_aside
+
+        return save_aside(self, os.fspath(target))
 
     def stats(self) -> dict[str, int]:
         """How much of what there is."""

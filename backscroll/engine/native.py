@@ -15,7 +15,7 @@ from backscroll.engine.files import FileSource
 from backscroll.engine.forking import begin_fork, counted
 from backscroll.engine.importing import ImportReport
 from backscroll.engine.journal import reply_lines, take_reply
-from backscroll.engine.lineage import View
+from backscroll.engine.lineage import View, kin_of
 from backscroll.engine.native_survey import Survey, Surveyed, blobs_in, rows, survey
 from backscroll.engine.pen import Pen
 from backscroll.errors import BackscrollError, FormatError
@@ -211,10 +211,12 @@ class _Intake:
     def finish(self) -> dict[str, tuple[str, int]]:
         """Write the rest; gives where the thread went, if its way became a fork."""
         self.flush()
-        if self.fork is None:
-            return {}
-        bury(self.engine, self.engine.store.read(lambda reader: empty_in(reader, self.fork or "")))
-        return {self.name: (self.fork, self.fork_at)}
+        grown = self.fork or (
+            self.name if self.state is None and self.found.line.parent is not None else None
+        )
+        if grown is not None:  # it shares a past of which something may have been forgotten here
+            bury(self.engine, self.engine.store.read(lambda reader: empty_in(reader, grown)))
+        return {} if self.fork is None else {self.name: (self.fork, self.fork_at)}
 
     def flush(self) -> None:
         """Write what was taken."""
@@ -304,7 +306,7 @@ def _honour(tx: Writer, event: Event) -> None:
     messages = [parse_ref(hole["message"]) for hole in event.head.get("messages", ())]
     said = [e for message in messages for e in tx.events_about(message) if e.body is not None]
     state = tx.thread(event.thread)
-    family = [] if state is None else tx.family(state.root)
+    family = [] if state is None else kin_of(tx, state.root)
     told = forgetting.condensed(tx, family, messages) if messages else []
     tx.unmake([e.id for e in said], [kin.id for kin in family])
     forgetting.erase(tx, [*said, *told])
@@ -332,7 +334,7 @@ def bury(engine: Engine, messages: Collection[Ref], actor: str = "import:native"
         for root in dict.fromkeys(
             s.root for s in map(tx.thread, {m.thread for m in messages}) if s is not None
         ):
-            for kin in tx.family(root):
+            for kin in kin_of(tx, root):
                 view = View(tx, kin)
                 holes = [_hole(m) for m in sorted(messages) if _stands_empty(tx, view, m)]
                 if holes:

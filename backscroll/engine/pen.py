@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from backscroll.engine.lineage import ERASED, View
+from backscroll.engine.lineage import ERASED, View, kin_of
 from backscroll.engine.means import Means
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.record.about import after
@@ -207,7 +207,7 @@ class Pen:
     def _unindex(self, entry: Entry) -> None:
         """Take a revision out of the index, unless another thread of the family still shows it."""
         if self._kin is None:
-            self._kin = [t for t in self.tx.family(self.state.root) if t.id != self.state.id]
+            self._kin = [t for t in kin_of(self.tx, self.state.root) if t.id != self.state.id]
         if not any(View(self.tx, kin).sees(entry) for kin in self._kin):
             self.tx.unindex(entry.revision)
 

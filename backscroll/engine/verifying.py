@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from backscroll.engine.lineage import View
+from backscroll.engine.lineage import View, kin_of
 from backscroll.engine.pen import index_entry
 from backscroll.errors import BackscrollError
 from backscroll.record.about import About, after
@@ -245,7 +245,7 @@ def _unlike(wanted: Span, held: Span) -> str:
 
 def _check_words(reader: Reader, state: ThreadState, found: list[Flaw]) -> None:
     """Every body still reads, hashes to its content hash, and is in the index exactly while somebody shows it."""
-    views = [View(reader, kin) for kin in reader.family(state.root)]
+    views = [View(reader, kin) for kin in kin_of(reader, state.root)]
     seq = state.fork_seq
     while page := reader.events(state.id, seq + 1, limit=_PAGE):
         seq = page[-1].seq

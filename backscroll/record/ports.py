@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 from backscroll.record.about import About
 from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, Spent, TurnMark
 from backscroll.record.history import Entry, Span
+from backscroll.record.quarantine import Mending
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
 
@@ -117,7 +118,7 @@ class Reader(Protocol):
         after: tuple[str, str] | None = None,
         limit: int = 100,
     ) -> list[ThreadState]:
-        """Newest change first; `after` is (updated_at, id) of the last one seen."""
+        """Newest change first; `after` is (updated_at, id) of the last one seen. Rows that cannot be read are passed over."""
         ...
 
     def threads_like(self, prefix: str, limit: int = 10) -> list[str]:
@@ -125,7 +126,7 @@ class Reader(Protocol):
         ...
 
     def family(self, root: str) -> list[ThreadState]:
-        """Every thread that shares this root, the root included, oldest first."""
+        """Every thread that shares this root, the root included, oldest first; rows that cannot be read are passed over."""
         ...
 
     def entry(self, thread: str, message: Ref, as_of: int | None = None) -> Entry | None:
@@ -297,7 +298,7 @@ class Reader(Protocol):
         ...
 
 
-class Writer(Reader, Protocol):
+class Writer(Reader, Mending, Protocol):
     """Writing, together or not at all."""
 
     def lock_thread(self, thread: str) -> ThreadState | None:

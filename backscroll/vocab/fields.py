@@ -120,9 +120,10 @@ def listed(check: Check) -> Check:
 
 def pair(check: Check) -> Check:
     """Two such values."""
+    every = listed(check)
 
     def both(value: Json) -> bool:
-        return isinstance(value, list) and len(cast("list[Json]", value)) == 2 and all(map(check, value))
+        return isinstance(value, list) and len(cast("list[Json]", value)) == 2 and every(value)
 
     return both
 
@@ -140,7 +141,9 @@ def shape(required: Mapping[str, Check], optional: Mapping[str, Check] | None = 
     """An object with these fields."""
 
     def fits(value: Json) -> bool:
-        return isinstance(value, dict) and wrong_field(value, required, optional or {}) is None
+        if not isinstance(value, dict):
+            return False
+        return wrong_field(cast("dict[str, Json]", value), required, optional or {}) is None
 
     return fits
 

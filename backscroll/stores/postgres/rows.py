@@ -14,7 +14,16 @@ from backscroll.record.ports import Bounds, RawHit, Spoken, ThreadState, Wanted
 from backscroll.stores.columns import plain
 from backscroll.stores.postgres.accounts import AccountReader
 from backscroll.stores.postgres.check import STATS, faults_found
-from backscroll.stores.postgres.columns import ENTRY, EVENT, SPOKEN, THREAD, entry_of, event_of, thread_of
+from backscroll.stores.postgres.columns import (
+    ENTRY,
+    EVENT,
+    SPOKEN,
+    THREAD,
+    entry_of,
+    event_of,
+    readable,
+    thread_of,
+)
 from backscroll.stores.postgres.finding import found
 from backscroll.stores.postgres.names import EACH, KEYS
 from backscroll.stores.postgres.text import hour
@@ -64,8 +73,13 @@ class PostgresReader(AccountReader):
             f"SELECT {THREAD} FROM backscroll_threads WHERE {' AND '.join(where)} "
             "ORDER BY active DESC, updated_us DESC, id DESC LIMIT %s"
         )
-        rows = self._s.ask(sql, *values, max(0, limit))
-        return [thread_of(row) for row in rows]
+        wanted = max(0, limit)
+        while True:
+            rows = self._s.ask(sql, *values, wanted)
+            found = list(readable(rows))
+            if len(found) >= limit or len(rows) < wanted:
+                return found[: max(0, limit)]
+            wanted = 2 * wanted  # some rows are damaged
 
     def threads_like(self, prefix: str, limit: int = 10) -> list[str]:
         if not THREAD_ID.fullmatch(prefix.ljust(32, "0")):
@@ -81,7 +95,7 @@ class PostgresReader(AccountReader):
         if not THREAD_ID.fullmatch(root):
             return []
         sql = f"SELECT {THREAD} FROM backscroll_threads WHERE tenant = %s AND root = %s ORDER BY born, id"
-        return [thread_of(row) for row in self._s.ask(sql, self._tenant, root)]
+        return list(readable(self._s.ask(sql, self._tenant, root)))
 
     # -- entries ---------------------------------------------------------------------------------------------
 
