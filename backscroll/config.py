@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from backscroll.errors import InvalidInput
+from backscroll.regular_files import read_text
 
 #: A table of the file that is no setting: services with models, read by `llm/providers`.
 PROVIDERS = "providers"
@@ -59,6 +60,9 @@ class Settings:
     actor: str = "user"  # who you are in the log
     language: str = ""  # en or zh; empty: by the locale
     patience: float = 60.0  # seconds to wait for other writers
+    longest_line: int = (
+        33_554_432  # characters of one line of a file that is imported; longer ones are left out
+    )
     storage_dir: str = ""  # where dialogues are saved again after every call; empty: they are not
 
     # Prompts: for which model, in which shape, how large.
@@ -269,7 +273,7 @@ def _settings_in(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:

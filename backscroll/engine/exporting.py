@@ -14,6 +14,7 @@ from backscroll.errors import FormatError, InvalidInput, StoreError
 from backscroll.formats.detect import format_named
 from backscroll.formats.shape import Format
 from backscroll.record.chain import from_bytes
+from backscroll.regular_files import is_special
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content, Message
@@ -102,7 +103,11 @@ def _deliver(text: Iterable[str], target: str | None, name: str, report: ExportR
 
 
 def write_file(path: Path, text: Iterable[str]) -> None:
-    """Write a whole file or nothing: a reader never sees half of it."""
+    """Write a whole file or nothing: a reader never sees half of it. A pipe or a device is no file, and stays what it is."""
+    if is_special(path):
+        raise InvalidInput(
+            f"not a regular file: {path}", hint="name a file, or leave the target out to print"
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

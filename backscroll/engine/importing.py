@@ -67,7 +67,7 @@ def import_path(
     project: str | None = None,
 ) -> list[ImportReport]:
     """Bring in a file or folder; the format is recognised by its content unless it is named."""
-    source = FileSource(Path(path).expanduser(), progress)
+    source = FileSource(Path(path).expanduser(), progress, engine.settings.longest_line)
     chosen = format_named(format) if format is not None else detect(source)
     if chosen.name == "native":
         from backscroll.engine.native import import_native

@@ -16,12 +16,13 @@ from backscroll.engine.forking import begin_fork, counted
 from backscroll.engine.importing import ImportReport
 from backscroll.engine.journal import reply_lines, take_reply
 from backscroll.engine.lineage import View, kin_of
-from backscroll.engine.native_survey import Survey, Surveyed, blobs_in, rows, survey
+from backscroll.engine.native_survey import Survey, Surveyed, rows, survey
 from backscroll.engine.pen import Pen
 from backscroll.errors import BackscrollError, FormatError
 from backscroll.formats.json_text import dumps
 from backscroll.formats.native import blob_from, blob_line, event_from, event_line, header
 from backscroll.record.about import About
+from backscroll.record.content import blobs_in
 from backscroll.record.history import FORGOTTEN
 from backscroll.record.order import WIDTH, at_end
 from backscroll.record.ports import Reader, ThreadState, Writer

@@ -19,7 +19,7 @@ from backscroll.errors import BackscrollError, FormatError, StoreCorrupt
 from backscroll.formats.json_text import NotJson, parsed
 from backscroll.formats.native import LINES, ThreadLine, blob_from, checked_header, event_from, thread_from
 from backscroll.record.chain import DAMAGE, flaws, genesis
-from backscroll.record.content import blobs_of, decode
+from backscroll.record.content import blobs_in
 from backscroll.record.history import Entry
 from backscroll.record.ports import Reader
 from backscroll.record.rehearsal import Missing, Past, Rehearsal
@@ -108,7 +108,7 @@ def survey(engine: Engine, source: FileSource, *, dry_run: bool) -> Survey:
 
 def rows(source: FileSource, note: Callable[[str, int], None]) -> Iterator[tuple[int, dict[str, Json]]]:
     """The objects of a file, line by line; the first must be ours, and a damaged one is noted."""
-    for number, line in source.lines():
+    for number, line in source.lines(ample='{"blob":'):
         if not line.strip():
             continue
         data = parsed(line)
@@ -293,13 +293,6 @@ class _Reading:
             what = Problem("attached bytes to which no message refers were left out", number)
             (self.out.problems if found is None else found.report.problems).append(what)
         self._bytes.clear()
-
-
-def blobs_in(event: Event) -> set[str]:
-    """The hashes of the bytes that an event refers to."""
-    if event.kind is Kind.TASKED:  # pictures that came with feedback
-        return {str(name) for name in cast("list[Json]", event.head.get("media", []))}
-    return set(blobs_of(decode(event.body))) if event.kind in SPEAKING and event.body is not None else set()
 
 
 def _misbegun(line: ThreadLine, event: Event) -> str | None:

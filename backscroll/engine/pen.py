@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from backscroll.engine.lineage import ERASED, View, kin_of
 from backscroll.engine.means import Means
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.record.about import after
+from backscroll.record.about import after, last_change
 from backscroll.record.chain import SALT, commitment, linked, sealed, to_bytes
 from backscroll.record.content import blobs_of, decode, digest, searchable, spelled, tools_of
 from backscroll.record.history import Entry, changes
@@ -26,10 +26,6 @@ from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json, Media, Part, ToolResult
 
 _UNDOABLE = DELIBERATE | {Kind.UNDONE, Kind.REDONE}
-#: Events that happened when they say, not when they were logged.
-_TIMED = frozenset(
-    {Kind.CREATED, Kind.APPENDED, Kind.INSERTED, Kind.REGENERATED, Kind.CODE_CHANGED, Kind.NOTED}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +112,7 @@ class Pen:
             head=event.seq,
             hash=event.hash,
             about=about,
-            updated_at=self._moved_on(event),
+            updated_at=last_change(self.state.updated_at, event),
             messages=messages,
             turns=turns,
             forgotten=self.state.forgotten or wiped,
@@ -124,16 +120,6 @@ class Pen:
         if event.kind is Kind.FORGOTTEN:
             self.tx.set_meta(ERASED, "yes")
         return event
-
-    def _moved_on(self, event: Event) -> str:
-        """When the thread last changed: an old conversation that is brought in keeps its own times."""
-        moment: str = event.head.get("said", event.at) if event.kind in _TIMED else event.at
-        before = self.state.updated_at
-        if event.kind is Kind.ASIDE or before == moment:
-            return before
-        if len(before) == len(moment) and before[-6:] == moment[-6:]:  # of one shape and zone: letters tell
-            return max(before, moment)
-        return moment if microseconds(moment) > microseconds(self.state.updated_at) else self.state.updated_at
 
     def save(self) -> ThreadState:
         """Write the row of the thread; the last thing a pen does."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NoReturn, cast
 
+from backscroll.formats.shape import Overlong
 from backscroll.vocab.foreign import Aside, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json
@@ -61,6 +62,8 @@ def under(vendor: str, facts: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def parse(text: str) -> Json:
     """The JSON value of a text; raises ValueError for everything else, numbers that JSON does not have included."""
+    if isinstance(text, Overlong):
+        raise ValueError(text.why)  # noqa: TRY004 - the type is ours, the value was too long
     try:
         return json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except RecursionError as error:

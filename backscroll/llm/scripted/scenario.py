@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from backscroll.errors import FormatError, NotFound
+from backscroll.regular_files import read_text
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import WIRES
 
@@ -105,7 +106,7 @@ def load_scenario(path: str | Path) -> Scenario:
     """A scenario from a TOML or JSON file."""
     place = Path(path)
     try:
-        text = place.read_text(encoding="utf-8")
+        text = read_text(place)
     except FileNotFoundError as error:
         raise NotFound(f"no such scenario: {place}", hint="give a TOML or JSON file") from error
     except (OSError, UnicodeDecodeError) as error:
