@@ -151,7 +151,7 @@ class Connected:
             tools += found
             problems += [offer.problem] if offer.problem else []
             problems += [f"the MCP server {line.server.name}: {left_out}"] if left_out else []
-        told = [one_line(readable(problem), _PROBLEM) for problem in problems]
+        told = [_short(problem) for problem in problems]
         self.tools, self.problems = (*self.tools, *tools), (*self.problems, *told)
         return tools, told
 
@@ -174,7 +174,7 @@ def connect(root: Path, wanted: Sequence[Server] | None = None, patience: float 
     Nothing waits longer than `patience` seconds: a server that needs more time goes on starting, and `gather` takes it in later.
     """
     some, problems = usable_servers() if wanted is None else (list(wanted), [])
-    connected = Connected((), tuple(one_line(readable(each), _PROBLEM) for each in problems))
+    connected = Connected((), tuple(_short(each) for each in problems))
     if not some:
         return connected
     connected.lines = tuple(Line(server, root) for server in some)
@@ -183,6 +183,11 @@ def connect(root: Path, wanted: Sequence[Server] | None = None, patience: float 
     late = [f"the MCP server {line.server.name} is still starting" for line in connected.starting]
     connected.problems = (*connected.problems, *late)
     return connected
+
+
+def _short(problem: str) -> str:
+    """A problem on one line, however many it had."""
+    return one_line(" ".join(readable(problem).split()), _PROBLEM)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Refuses: the protocol (package `mcp`). Before: `act/mcp_client_pipe`. After: `ac
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,7 +15,7 @@ from backscroll.act.mcp_client_servers import Server
 
 
 @asynccontextmanager
-async def open_address(server: Server, output: ServerOutput) -> AsyncIterator[Any]:
+async def open_address(server: Server, output: ServerOutput) -> AsyncGenerator[Any, None]:
     """Reach a server; gives the streams that the protocol's package wants."""
     import anyio
     import httpx2

@@ -178,6 +178,8 @@ class Line:
 
     def _hint(self) -> str:
         """The last words of the program, where there are any."""
+        if self.output.broken:
+            return "look at what it prints to standard output"
         said = readable(self.output.text[-_QUOTED:]).strip()
         return f"it said: {said}" if said else "look at its table [mcp.NAME] in the configuration file"
 

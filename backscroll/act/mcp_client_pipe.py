@@ -13,7 +13,7 @@ import json
 import os
 import signal
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,7 +62,7 @@ class ServerOutput:
 
 
 @asynccontextmanager
-async def open_pipe(server: Server, root: Path, output: ServerOutput) -> AsyncIterator[Any]:
+async def open_pipe(server: Server, root: Path, output: ServerOutput) -> AsyncGenerator[Any, None]:
     """Start a server's program; gives the streams that the protocol's package wants."""
     import anyio
     from mcp.client.stdio import get_default_environment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 MODE = sys.argv[1]
@@ -32,7 +34,10 @@ TOOLS: dict[str, list[Any]] = {
         {"name": "wrong-type", "inputSchema": {"type": "object", "properties": {"a": {"type": "strnig"}}}},
         {"name": "odd-key", "inputSchema": {"type": "object", "properties": {"名字": {"type": "string"}}}},
         {"name": "deep", "inputSchema": deep(300)},
-        {"name": "huge", "inputSchema": {"type": "object", "properties": {"a": {"description": "x" * 100_000}}}},
+        {
+            "name": "huge",
+            "inputSchema": {"type": "object", "properties": {"a": {"description": "x" * 100_000}}},
+        },
         GOOD,
     ],
     "many": [{**GOOD, "name": f"tool{n}"} for n in range(5000)],
@@ -54,7 +59,9 @@ def send(message: Any) -> None:
 def flood() -> None:
     """Print without end, one way or another."""
     piece = b"x" * 65536
-    note = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}})
+    note = json.dumps(
+        {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}
+    )
     while True:
         if MODE == "flood-line":
             os.write(1, piece)
@@ -66,11 +73,27 @@ def flood() -> None:
 
 def garbled(answer: Any, chance: random.Random) -> Any:
     """An answer with one thing in it changed at random."""
-    odd: list[Any] = [None, True, -1, 1e308, "", "x", [], {}, [None], {"a": {}}, "\ud800", "\x1b[31m", "x" * 5000]
+    odd: list[Any] = [
+        None,
+        True,
+        -1,
+        1e308,
+        "",
+        "x",
+        [],
+        {},
+        [None],
+        {"a": {}},
+        "\ud800",
+        "\x1b[31m",
+        "x" * 5000,
+    ]
     places: list[tuple[Any, Any]] = []
 
     def walk(value: Any) -> None:
-        keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
+        keys = (
+            list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
+        )
         for key in keys:
             places.append((value, key))
             walk(value[key])
@@ -101,50 +124,52 @@ def answer(asked: dict[str, Any]) -> Any:
             return {}
 
 
-def main() -> None:
-    """Serve until the input ends, as badly as the mode says."""
-    chance = random.Random(sys.argv[2]) if len(sys.argv) > 2 else None
+def misbehave_first() -> None:
+    """What is wrong before anything was asked."""
     if MODE in ("hang", "stubborn"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        if MODE == "stubborn":  # a child that holds the pipes and does not listen either
-            subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(15, 1); time.sleep(600)"])
+    if MODE == "stubborn":  # a child that holds the pipes and does not listen either
+        subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(15, 1); time.sleep(600)"])
     if MODE == "hang":
         time.sleep(600)
     if MODE == "terminal":
-        try:
-            with open("/dev/tty", "w") as terminal:
-                terminal.write("OVER YOUR SCREEN\n")
-        except OSError:
-            pass
+        with contextlib.suppress(OSError), Path("/dev/tty").open("w") as terminal:
+            terminal.write("OVER YOUR SCREEN\n")
+
+
+def misbehave(method: str) -> bool:
+    """What is wrong with a request; True where it is not answered at all."""
+    if MODE == "noise":
+        os.write(1, b"Starting up... \x1b[31m100%\n\xff\xfe\n\n{\n")
+    if MODE == "noise-stderr":
+        os.write(2, b"warning: " + b"y" * 200_000 + b"\n")
+    if method == "tools/list" and MODE.startswith("flood"):
+        flood()
+    if (method, MODE) in (("tools/list", "die"), ("tools/call", "die-call")):
+        os._exit(3)
+    return (method, MODE) == ("tools/call", "hang-call")
+
+
+def main() -> None:
+    """Serve until the input ends, as badly as the mode says."""
+    chance = random.Random(sys.argv[2]) if len(sys.argv) > 2 else None
+    misbehave_first()
     for line in sys.stdin:
         asked = json.loads(line)
+        method = str(asked.get("method"))
         if "id" not in asked:
             continue
-        method = asked.get("method")
         if method == "server/discover":
-            send({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32601, "message": "Method not found"}})
+            refusal = {"code": -32601, "message": "Method not found"}
+            send({"jsonrpc": "2.0", "id": asked["id"], "error": refusal})
             continue
-        if MODE == "noise":
-            os.write(1, b"Starting up... \x1b[31m100%\n\xff\xfe\n\n{\n")
-        if MODE == "noise-stderr":
-            os.write(2, b"warning: " + b"y" * 200_000 + b"\n")
-        if method == "tools/list":
-            if MODE.startswith("flood"):
-                flood()
-            if MODE == "die":
-                os._exit(3)
-        if method == "tools/call" and MODE == "hang-call":
+        if misbehave(method):
             continue
-        if method == "tools/call" and MODE == "die-call":
-            os._exit(4)
         made = {"jsonrpc": "2.0", "id": asked["id"], "result": answer(asked)}
-        if MODE == "garbled" and chance is not None and method != "initialize":
+        if chance is not None and method != "initialize":
             made = garbled(made, chance)
         if MODE == "wrong-id":
             made["id"] = 999_999
-        if made.get("result", 0) is None and MODE == "lies-null":
-            os.write(1, b'{"jsonrpc": "2.0", "id": %d, "result": null}\n' % asked["id"])
-            continue
         send(made)
 
 

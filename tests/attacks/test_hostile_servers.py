@@ -96,7 +96,17 @@ def test_a_server_that_cannot_be_used_is_one_line(tmp_path: Path, mode: str, sai
 
 
 @pytest.mark.parametrize(
-    "mode", ["lies-list", "lies-content", "lies-flag", "lies-null", "lies-picture", "control", "die-call", "hang-call"]
+    "mode",
+    [
+        "lies-list",
+        "lies-content",
+        "lies-flag",
+        "lies-null",
+        "lies-picture",
+        "control",
+        "die-call",
+        "hang-call",
+    ],
 )
 def test_what_a_server_answers_to_a_call_ends_nothing(tmp_path: Path, mode: str) -> None:
     with (
@@ -106,7 +116,9 @@ def test_what_a_server_answers_to_a_call_ends_nothing(tmp_path: Path, mode: str)
         at.toolbox = Toolbox(found.tools)
         output = at.call(f"{mode}__good")
         assert output.text
-        assert output.is_error == (mode not in ("control", "lies-picture", "lies-flag")) or mode == "lies-flag"
+        assert (
+            output.is_error == (mode not in ("control", "lies-picture", "lies-flag")) or mode == "lies-flag"
+        )
         assert "\x1b" not in output.text
         output.text.encode()
 
@@ -144,9 +156,14 @@ def test_a_run_with_every_bad_server_answers(tmp_path: Path, monkeypatch: pytest
     """The whole agent: wrong tables, bad schemas, death and noise, and one server that works."""
     modes = ["bad-schema", "noise", "die", "flood-lines", "fine"]
     tables = [
-        f"[mcp.{mode}]\ncommand = {json.dumps(sys.executable)}\nargs = {json.dumps([PROGRAM, mode])}\n" for mode in modes
+        f"[mcp.{mode}]\ncommand = {json.dumps(sys.executable)}\nargs = {json.dumps([PROGRAM, mode])}\n"
+        for mode in modes
     ]
-    tables += ["[mcp.typo]\ncomand = 'x'\n", '[mcp.unset]\ncommand = "${NOT_SET_ANYWHERE}"\n', "[mcp.absent]\ncommand = '/no/such/program'\n"]
+    tables += [
+        "[mcp.typo]\ncomand = 'x'\n",
+        '[mcp.unset]\ncommand = "${NOT_SET_ANYWHERE}"\n',
+        "[mcp.absent]\ncommand = '/no/such/program'\n",
+    ]
     config = tmp_path / "config.toml"
     config.write_text("\n".join(tables))
     monkeypatch.setenv("BACKSCROLL_CONFIG", str(config))
