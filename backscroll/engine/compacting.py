@@ -141,7 +141,7 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     whole = {r for u in left if u.id not in pruned.levels for r in u.revisions}
     still = tuple(b for b in bound_of(composer, int(_BOUND * room)) if b.source not in whole)
     far = far_nodes(composer, after, int(settings.share_summaries * room))
-    wanted = Frozen(pruned, far, still, at=composer.thread.engine.means.now())
+    wanted = Frozen(pruned, far, still, at=composer.thread.engine.means.now(), after=after)
     now = weight(composer.blocks(wanted, left, sheet))
     if now >= before:
         return None

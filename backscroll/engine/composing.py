@@ -21,6 +21,7 @@ from backscroll.engine.asking import Ask, meter_of
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.engine.sheet import Row, Sheet, Told
+from backscroll.engine.sheet_compaction import edge_of_compaction
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import from_bytes
 from backscroll.record.content import decode
@@ -71,6 +72,7 @@ class Frozen:
     bound: tuple[Bound, ...] = ()
     event: int | None = None  # None: not written yet
     at: str = ""  # when the far past was told; what a model summed up later is not shown
+    after: bytes | None = None  # position up to which only summaries speak
 
     def to_json(self) -> dict[str, Json]:
         """The sealed body of the event."""
@@ -103,6 +105,7 @@ def frozen_of(event: Event) -> Frozen:
             tuple(Bound(str(k), str(t), parse_ref(s)) for k, t, s in body["bound"]),
             event.seq,
             str(body.get("told") or event.at),
+            edge_of_compaction(event),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreCorrupt(
@@ -262,7 +265,7 @@ class Composer:
             return
         from backscroll.engine.tree import node_summaries
 
-        found = node_summaries(self.thread, frozen.far, frozen.at)
+        found = node_summaries(self.thread, frozen.far, frozen.at, frozen.after)
         if not found:
             return
         text = "\n\n".join(f"{f.handle} {f.text}".strip() for f in found)
