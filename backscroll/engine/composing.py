@@ -36,6 +36,7 @@ from backscroll.vocab.prompt import Block, Level, Section
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
+    from backscroll.engine.tree_reading import FarSummary
 
 _CONTENTS, _LARGE = 4000, 8192  # contents that are remembered, and bytes up to which one is
 #: What stands before text that nobody said in these words, so that it is not taken for the user's own.
@@ -152,6 +153,17 @@ def told_by(engine: Engine, ask: Ask) -> Told:
     return told
 
 
+def _last_reply(now: View, window: Sequence[Message]) -> str:
+    """When the newest reply was logged; empty where the window has none.
+
+    That was about the last time that the provider saw this conversation, and the log knows it: what is kept beside the log, such
+    as receipts, does not come along with a copy.
+    """
+    newest = next((m for m in reversed(window) if m.role == "assistant"), None)
+    event = None if newest is None else now.reader.event(newest.revision)
+    return "" if event is None else event.at
+
+
 class Composer:
     """Puts the stable part of one prompt together."""
 
@@ -177,6 +189,7 @@ class Composer:
             self.frozen = None
         self.edge = sheet.edge
         self._remembered: list[Block] | None = None
+        self.replied = _last_reply(view_now, sheet.window)
         self.dead = self._dead(view_now)
         if self.frozen is not None and self.dead:
             self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their words on
@@ -260,12 +273,16 @@ class Composer:
             tokens,
         )
 
-    def _far(self, frozen: Frozen | None) -> Iterable[Block]:
+    def far_of(self, frozen: Frozen | None) -> list[FarSummary]:
+        """What speaks for the far past under a compaction."""
         if frozen is None or not frozen.far:
-            return
+            return []
         from backscroll.engine.tree import node_summaries
 
-        found = node_summaries(self.thread, frozen.far, frozen.at, frozen.after)
+        return node_summaries(self.thread, frozen.far, frozen.at, frozen.after)
+
+    def _far(self, frozen: Frozen | None) -> Iterable[Block]:
+        found = self.far_of(frozen)
         if not found:
             return
         text = "\n\n".join(f"{f.handle} {f.text}".strip() for f in found)

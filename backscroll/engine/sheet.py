@@ -45,6 +45,8 @@ _NOTES = {
 }
 #: So many crops, the newest, are spoken for in every prompt.
 CROPS_KEPT = 3
+#: Events that can put a message between others.
+ARRIVALS = frozenset({Kind.INSERTED, Kind.MOVED, Kind.RESTORED, Kind.UNDONE, Kind.REDONE})
 #: A run of cropped messages that is skipped in one stride rather than read.
 _STRIDE = 512
 
@@ -62,6 +64,7 @@ class CropMark:
     summary: str | None  # None: erased, or withheld because what it speaks of was changed
     by: str  # person or rules
     disturbed: bool  # a message of it does not stand as it stood when it was cropped
+    written: int  # the event that first wrote it down: a rewind may do so again
 
     @property
     def handle(self) -> str:
@@ -236,7 +239,6 @@ def _numbers(view: View, low: bytes, high: bytes) -> Iterator[int]:
 
 def _mark(event: Event, rare: Sequence[Event], view: View) -> CropMark:
     runs = tuple((int(a), int(b)) for a, b in event.head["runs"])
-    # A rewind may write a crop down again: its summary is as old as the first one.
     written = int(event.head.get("written", event.seq))
     since = rare if written == event.seq else view.others(written)
     changed = {r for r in _touched(e for e in since if e.seq > written) if within(r.seq, runs)}
@@ -253,6 +255,7 @@ def _mark(event: Event, rare: Sequence[Event], view: View) -> CropMark:
         summary if isinstance(summary, str) and not disturbed else None,
         str(event.head.get("by", "rules")),
         disturbed,
+        written,
     )
 
 
@@ -317,7 +320,7 @@ class _Window:
 
     def __init__(self, view: View, crops: Sequence[CropMark], rare: Sequence[Event], told: Told) -> None:
         self.view, self.crops, self.told = view, crops, told
-        self.strides = _strides(crops, rare)
+        self.strides = _strides(crops, rare, view)
 
     def read(
         self, after: bytes | None, room: float, known: int = 0, deep: float = 0.0
@@ -368,12 +371,12 @@ class _Window:
         return None
 
 
-def _strides(crops: Sequence[CropMark], rare: Sequence[Event]) -> list[tuple[bytes, bytes]]:
+def _strides(crops: Sequence[CropMark], rare: Sequence[Event], view: View) -> list[tuple[bytes, bytes]]:
     """Stretches that hold nothing but cropped messages: long ones into which nothing was put since."""
     out: list[tuple[bytes, bytes]] = []
-    arrivals = (Kind.INSERTED, Kind.MOVED, Kind.UNDONE, Kind.REDONE)
     for crop in crops:
-        quiet = not any(e.kind in arrivals and e.seq > crop.event.seq for e in rare)
-        if quiet and crop.count >= _STRIDE:
-            out += crop.places
+        if crop.count >= _STRIDE:
+            since = rare if crop.written == crop.event.seq else view.others(crop.written)
+            if not any(e.kind in ARRIVALS and e.seq > crop.written for e in since):
+                out += crop.places
     return out

@@ -67,6 +67,8 @@ class FarSummary:
     tokens: int  # with its handle in front
     handle: str
     sources: tuple[Ref, ...]
+    first: bytes = b""  # positions of the stretch that it speaks for, both included
+    last: bytes = b""
 
 
 class Loose(NamedTuple):
@@ -283,7 +285,8 @@ class Forest:
             level, opening = part.level, part.opening
         else:
             level = -(end.seq * _LIMIT + min(told.limit, _LIMIT - 1))
-        return FarSummary(level, opening, end, text, _size(handle, text, count), handle, told.gist.sources)
+        size, stretch = _size(handle, text, count), (part.position, told.parts[-1].end)
+        return FarSummary(level, opening, end, text, size, handle, told.gist.sources, *stretch)
 
     def _standing_at(self, position: bytes) -> Ref:
         """The message at a position."""
