@@ -10,6 +10,7 @@ import json
 import random
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from backscroll.stores.sqlite.store import SqliteStore
 from backscroll.vocab.handle import parse_handle
 from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.part import Text, ToolCall, ToolResult
-from backscroll.vocab.prompt import WIRES
+from backscroll.vocab.prompt import WIRES, Block
 
 FILLER = (
     "The quick brown fox reads src/module.py and decides to keep it. ",
@@ -48,6 +49,7 @@ OPERATIONS = (
 )  # fmt: skip
 _MOST = 4  # threads
 _NAMED = re.compile(r"\[bs:[0-9a-f.:-]+\]")
+_SPEAKER = re.compile(r" (user|assistant|tool|system):")
 
 
 class World:
@@ -330,17 +332,23 @@ def became_of(message: Message, made: Prompt, marks: list[Any], live: list[Messa
         line = f"[bs:{crop.event.seq}] user:"
         return "summarised" if named or line in _condensed(made, "history", "recent") else "unseen"
     place = {m.id.seq: n for n, m in enumerate(live)}
-    here = place[message.id.seq]
-    for section, ends in (("history", True), ("recent", True), ("summaries", False)):
-        for line in _condensed(made, section).split("\n"):
-            found = _NAMED.match(line)
-            if found is None or (ends and " assistant:" not in line and " user:" not in line and " tool:" not in line):
-                continue
-            handle = parse_handle(found[0])
-            if handle.first in place and handle.last in place and line[found.end() :].strip():
-                if place[handle.first] <= here <= place[handle.last]:
-                    return "summarised"
+    for block in made.blocks:
+        if block.message is None and block.section.value in ("history", "recent", "summaries"):
+            if any(place[first] <= place[message.id.seq] <= place[last] for first, last in _named(block, place)):
+                return "summarised"
     return "unseen"
+
+
+def _named(block: Block, place: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    """The stretches that a condensed text speaks for: each begins a line with its handle, and has words."""
+    for line in (line for part in block.parts if isinstance(part, Text) for line in part.text.split("\n")):
+        found = _NAMED.match(line)
+        words = "" if found is None else line[found.end() :]
+        if found is None or (block.section.value != "summaries" and not _SPEAKER.match(words)):
+            continue
+        handle = parse_handle(found[0])
+        if handle.first in place and handle.last in place and (words.strip() or block.reason == "cut"):
+            yield handle.first, handle.last
 
 
 def _condensed(made: Prompt, *sections: str) -> str:
