@@ -74,6 +74,12 @@ class Receipt:
     recall: str = ""  # why details were recalled, or not
     repairs: tuple[str, ...] = ()  # rules by which the prompt was mended
     warnings: tuple[str, ...] = ()
+    summarised: int = 0  # of those left out, how many a summary in the prompt speaks for
+
+    @property
+    def unseen(self) -> int:
+        """Live messages that are neither shown nor summed up: hidden ones, and what there was no room for."""
+        return self.left_out - self.summarised
 
     @property
     def total(self) -> int:

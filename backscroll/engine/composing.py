@@ -21,6 +21,7 @@ from backscroll.engine.asking import Ask, meter_of
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.engine.sheet import Row, Sheet, Told
+from backscroll.engine.sheet_compaction import edge_of_compaction
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import from_bytes
 from backscroll.record.content import decode
@@ -35,6 +36,7 @@ from backscroll.vocab.prompt import Block, Level, Section
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
+    from backscroll.engine.tree_reading import FarSummary
 
 _CONTENTS, _LARGE = 4000, 8192  # contents that are remembered, and bytes up to which one is
 #: What stands before text that nobody said in these words, so that it is not taken for the user's own.
@@ -71,6 +73,7 @@ class Frozen:
     bound: tuple[Bound, ...] = ()
     event: int | None = None  # None: not written yet
     at: str = ""  # when the far past was told; what a model summed up later is not shown
+    after: bytes | None = None  # position up to which only summaries speak
 
     def to_json(self) -> dict[str, Json]:
         """The sealed body of the event."""
@@ -103,6 +106,7 @@ def frozen_of(event: Event) -> Frozen:
             tuple(Bound(str(k), str(t), parse_ref(s)) for k, t, s in body["bound"]),
             event.seq,
             str(body.get("told") or event.at),
+            edge_of_compaction(event),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreCorrupt(
@@ -149,6 +153,17 @@ def told_by(engine: Engine, ask: Ask) -> Told:
     return told
 
 
+def _last_reply(now: View, window: Sequence[Message]) -> str:
+    """When the newest reply was logged; empty where the window has none.
+
+    That was about the last time that the provider saw this conversation, and the log knows it: what is kept beside the log, such
+    as receipts, does not come along with a copy.
+    """
+    newest = next((m for m in reversed(window) if m.role == "assistant"), None)
+    event = None if newest is None else now.reader.event(newest.revision)
+    return "" if event is None else event.at
+
+
 class Composer:
     """Puts the stable part of one prompt together."""
 
@@ -174,6 +189,7 @@ class Composer:
             self.frozen = None
         self.edge = sheet.edge
         self._remembered: list[Block] | None = None
+        self.replied = _last_reply(view_now, sheet.window)
         self.dead = self._dead(view_now)
         if self.frozen is not None and self.dead:
             self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their words on
@@ -257,12 +273,16 @@ class Composer:
             tokens,
         )
 
-    def _far(self, frozen: Frozen | None) -> Iterable[Block]:
+    def far_of(self, frozen: Frozen | None) -> list[FarSummary]:
+        """What speaks for the far past under a compaction."""
         if frozen is None or not frozen.far:
-            return
+            return []
         from backscroll.engine.tree import node_summaries
 
-        found = node_summaries(self.thread, frozen.far, frozen.at)
+        return node_summaries(self.thread, frozen.far, frozen.at, frozen.after)
+
+    def _far(self, frozen: Frozen | None) -> Iterable[Block]:
+        found = self.far_of(frozen)
         if not found:
             return
         text = "\n\n".join(f"{f.handle} {f.text}".strip() for f in found)

@@ -15,6 +15,7 @@ from backscroll.engine.files import FileSource
 from backscroll.engine.forking import counted
 from backscroll.engine.importing import ImportReport
 from backscroll.engine.journal import reply_lines, take_reply
+from backscroll.engine.learning_lines import lesson_lines, take_lesson
 from backscroll.engine.pen import Pen
 from backscroll.errors import BackscrollError, FormatError
 from backscroll.formats.json_text import NotJson, dumps, parsed
@@ -64,6 +65,7 @@ def native_lines(engine: Engine, threads: Sequence[str] | None) -> Iterator[str]
                 yield event_line(event)
             seq = page[-1].seq
     yield from reply_lines(engine, [state.id for state in states])
+    yield from lesson_lines(engine, [state.id for state in states])
 
 
 def _blobs(event: Event) -> set[str]:
@@ -130,11 +132,13 @@ def import_native(engine: Engine, source: FileSource, *, dry_run: bool, again: b
     intake: _Intake | None = None
     moved: dict[str, tuple[str, int]] = {}
     for number, row in _rows(source, reports):
-        if intake is not None and ("thread" in row or "reply" in row):
+        if intake is not None and ("thread" in row or "reply" in row or "lesson" in row):
             moved |= intake.finish()
             intake = None
         if "reply" in row and reports:
             take_reply(engine, row, moved, _report_of(reports, row), number, dry_run=dry_run)
+        elif "lesson" in row and reports:
+            take_lesson(engine, row, _report_of(reports, row), number, dry_run=dry_run)
         elif "thread" in row:
             reports.append(ImportReport("native", source.path, thread=row["thread"], dry_run=dry_run))
             intake = _Intake(engine, row, reports[-1], dry_run=dry_run)
@@ -169,7 +173,7 @@ def _rows(source: FileSource, reports: list[ImportReport]) -> Iterator[tuple[int
 
 
 def _report_of(reports: list[ImportReport], row: dict[str, Json]) -> ImportReport:
-    """The report of the thread that a reply belongs to."""
+    """The report of the thread that a reply or a lesson belongs to."""
     return next((report for report in reports if report.thread == row.get("for")), reports[-1])
 
 
