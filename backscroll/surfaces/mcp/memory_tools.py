@@ -113,7 +113,7 @@ class Memory:
         from backscroll.engine.tooling import render_operations
 
         found = self._thread(thread)
-        told = render_operations(found.operations(rounds), found.info.language or "en")
+        told = render_operations(found.operations(rounds), found.legible.info.language or "en")
         return told or "No tool was used in these turns."
 
     def task_status(self, thread: str = "") -> str:
