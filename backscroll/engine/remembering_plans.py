@@ -87,7 +87,7 @@ def _standing(thread: Thread, task: Task, messages: Sequence[Message]) -> PlanIn
         check,
         tuple(preferred[:_PREFERENCES]),
         tuple(m for m in hints(thread, text) if (m.thread, m.task) != (thread.id, task.id)),
-        thread.info.language or language_of(" ".join(m.text[:400] for m in users)),
+        thread.legible.info.language or language_of(" ".join(m.text[:400] for m in users)),
     )
 
 
@@ -205,7 +205,7 @@ def _asking(thread: Thread, task: Task, messages: Sequence[Message]) -> AskInput
     refused = [a for a in task.attempts if a.verdict == "refused"]
     users = [m for m in messages if m.role == "user"]
     if not refused:
-        return AskInput(open=_open(messages), language=thread.info.language)
+        return AskInput(open=_open(messages), language=thread.legible.info.language)
     last = refused[-1]
     said = _feedback(last, users)
     after = [m for m in messages if m.position > last.place and m.revision != said.source]
@@ -213,7 +213,9 @@ def _asking(thread: Thread, task: Task, messages: Sequence[Message]) -> AskInput
     place = next((m.position for m in messages if m.revision == said.source), last.place)
     before = tuple(m for m in messages if m.position <= place)
     after = [m for m in after if m.position > place]
-    return AskInput(said, bool(last.media), before, tuple(after), _open(messages), thread.info.language)
+    return AskInput(
+        said, bool(last.media), before, tuple(after), _open(messages), thread.legible.info.language
+    )
 
 
 def _open(messages: Sequence[Message]) -> tuple[Said, ...]:

@@ -16,7 +16,7 @@ from backscroll.assemble.crop import within
 from backscroll.assemble.marks import cap
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import words_from_bytes
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
 from backscroll.record.ports import Spoken
 from backscroll.record.standing import Standing, fold_standing
@@ -220,7 +220,7 @@ def _mark(event: Event, rare: Sequence[Event]) -> CropMark:
     runs = tuple((int(a), int(b)) for a, b in event.head["runs"])
     changed = _touched(e for e in rare if e.seq > event.seq)
     disturbed = any(within(ref.seq, runs) for ref in changed)
-    body = cast("dict[str, Json]", from_bytes(event.body)) if event.body is not None else {}
+    body = cast("dict[str, Json]", words_from_bytes(event.body)) if event.body is not None else {}
     summary = body.get("summary")
     return CropMark(
         event.id,
