@@ -9,7 +9,7 @@ itself, middle-term the summaries of recent tasks, long-term what is told here. 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -105,6 +105,11 @@ def memories(
     if text.strip():
         return [r.memory for r in _ranked(thread.engine, found, text, some)]
     return sorted(some, key=_order)
+
+
+def ordered(found: Iterable[Memory], kind: MemoryKind) -> list[Memory]:
+    """Memories of a kind as they are listed: pinned first, then by weight."""
+    return sorted((m for m in found if m.kind is kind), key=_order)
 
 
 def _order(memory: Memory) -> tuple[object, ...]:

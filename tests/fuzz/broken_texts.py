@@ -123,9 +123,10 @@ class Talk:
             return work()
         except BackscrollError as error:
             cause: BaseException | None = error
-            while cause is not None:
-                assert not isinstance(cause, UnicodeError), self.told(f"{what}: {error}")
+            while cause is not None and not isinstance(cause, UnicodeError):
                 cause = cause.__cause__
+            if cause is not None:
+                raise AssertionError(self.told(f"{what}: {error}")) from error
             return None
         except Exception as error:
             raise AssertionError(self.told(f"{what}: {type(error).__name__}: {error}")) from error
@@ -151,8 +152,11 @@ class Talk:
                 self.change,
                 self.task,
                 self.task,
+                self.remember,
+                self.draw,
+                self.condense,
+                self.describe,
             ]
-            + [self.remember, self.draw, self.condense, self.describe]
         )
         work()
 
@@ -292,15 +296,14 @@ class Talk:
     def work_in_folder(self, folder: pathlib.Path) -> None:
         """A file whose name is not UTF-8, made and changed."""
         folder.mkdir()
-        path = os.path.join(os.fsencode(folder), b"caf\xe9 \xff.py")
+        name = os.fsdecode(b"caf\xe9 \xff.py")
         room = self.tried("workroom", lambda: self.thread.workroom(folder))
         if isinstance(room, Workroom):
             for content in (b"x = 1\n", b"x = 2\n\xff"):
-                with open(path, "wb") as file:
-                    file.write(content)
+                (folder / name).write_bytes(content)
                 self.tried("look", room.auto_detect_code_changes)
-            self.tried("changes", lambda: room.changes())
-            self.tried("changes of a file", lambda: room.changes(file=os.fsdecode(b"caf\xe9 \xff.py")))
+            self.tried("changes", room.changes)
+            self.tried("changes of a file", lambda: room.changes(file=name))
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -339,12 +342,12 @@ class Talk:
                 thread.graph.questions(),
                 thread.graph.suggestions(),
             ),
-            "world": lambda: thread.graph.world(),
-            "flush": lambda: thread.window.flush(),
+            "world": thread.graph.world,
+            "flush": thread.window.flush,
             "tasks": lambda: [thread.tasks.summary(task) for task in thread.tasks.list(text=text(1))],
             "plans": lambda: [thread.tasks.plan(task) for task in thread.tasks.list()],
             "relevant": lambda: [thread.tasks.relevant_history(task) for task in thread.tasks.list()],
-            "boundaries": lambda: thread.tasks.boundaries(),
+            "boundaries": thread.tasks.boundaries,
             "memories": lambda: thread.memory.list(text=text(2)),
             "preferences": lambda: (thread.memory.preferences(), thread.memory.defaults()),
             "hints": lambda: thread.memory.hints(text()),
@@ -353,7 +356,7 @@ class Talk:
             "mcp recall": lambda: memory.recall(text()),
             "mcp search": lambda: memory.search(text()),
             "mcp tasks": lambda: (memory.task_status(), memory.recent_operations(), memory.threads()),
-            "verify": lambda: self.sound(),
+            "verify": self.sound,
             "sync": lambda: thread.sync([{"role": "user", "content": text()}], dry_run=True),
         }
         for what, work in calls.items():
