@@ -356,7 +356,7 @@ class Agent:
     def _loop(self) -> Loop:
         settings = self.thread.engine.settings
         client = self.client()
-        language = self.thread.info.language or settings.language
+        language = self.thread.legible.info.language or settings.language
         told = self._system
         if told is None:
             told = system_text(settings.agent_prompt, language, self.root)

@@ -92,7 +92,9 @@ class McpTool:
 
 def questions_of(context: ToolContext) -> Questions:
     """How a server may ask the person something during a call."""
-    return Questions(context.person, context.thread.info.language or context.thread.engine.settings.language)
+    return Questions(
+        context.person, context.thread.legible.info.language or context.thread.engine.settings.language
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,6 +18,7 @@ from backscroll.llm.tokens import Tokenizer, tokenizer_for
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json, Part, ToolResult
 from backscroll.vocab.prompt import Wire, checked_wire
+from backscroll.vocab.unicode import valid_json
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
@@ -58,7 +59,7 @@ def asked(
     tokenizer = tokenizer_for(name)
     whole = _budget(engine, budget, name)
     kept = _reserve(engine, reserve, whole)
-    given = tuple(tools)
+    given: tuple[Mapping[str, Json], ...] = tuple(valid_json(tool) for tool in tools)
     spent = tools_tokens(given, tokenizer, way)
     ask = Ask(whole, kept, way, name, tokenizer, given, spent, _prices(engine, name))
     if ask.room <= 0:

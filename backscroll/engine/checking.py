@@ -5,16 +5,20 @@ Owns the question whether something is a content or a time at all; what it means
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, cast, get_args
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast, get_args
 
 from backscroll.engine.means import zoned
 from backscroll.errors import InvalidInput
 from backscroll.vocab.message import Content, ContentLike, content_of
 from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.unicode import valid_text
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _PARTS: tuple[type, ...] = get_args(Part)
 _RESULTS = (Text, Media, Opaque)  # what a tool may answer with
 _WORDS: dict[type, tuple[str, ...]] = {
@@ -100,3 +104,18 @@ def checked_time(value: str | datetime | None) -> str | None:
             f"not a time: {value!r}", hint="use ISO 8601, such as 2026-11-15T09:30:00+08:00"
         ) from error
     return time
+
+
+def in_valid_text(work: Callable[P, T]) -> Callable[P, T]:
+    """A door to the rooms: every text among the arguments (a question, a name, a title) enters without lone surrogates."""
+
+    @wraps(work)
+    def door(*args: P.args, **kwargs: P.kwargs) -> T:
+        named = {valid_text(name): _valid(value) for name, value in kwargs.items()}
+        return cast("Callable[..., T]", work)(*map(_valid, args), **named)
+
+    return door
+
+
+def _valid(value: object) -> object:
+    return valid_text(value) if isinstance(value, str) else value

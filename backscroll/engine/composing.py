@@ -23,7 +23,7 @@ from backscroll.engine.reading import message_of
 from backscroll.engine.sheet import Row, Sheet, Told
 from backscroll.engine.sheet_compaction import edge_of_compaction
 from backscroll.errors import StoreCorrupt
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import words_from_bytes
 from backscroll.record.content import decode
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.ports import Spoken
@@ -32,6 +32,7 @@ from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Json, Text
 from backscroll.vocab.prompt import Block, Level, Section
+from backscroll.vocab.unicode import valid_text
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
@@ -98,7 +99,7 @@ class Frozen:
 def frozen_of(event: Event) -> Frozen:
     """The compaction that an event wrote down."""
     assert event.body is not None
-    body = cast("Mapping[str, Json]", from_bytes(event.body))
+    body = cast("Mapping[str, Json]", words_from_bytes(event.body))
     try:
         return Frozen(
             Compaction.from_json(body["compaction"]),
@@ -180,7 +181,7 @@ class Composer:
         sizes = counts_for(engine, real, ask.tokenizer, ask.wire)
         self.meter = meter_of(ask, sizes)
         shelf = engine.memo.shelf(f"view:{ask.tokenizer.name}:{ask.wire}")
-        self.language = view_now.state.about.language
+        self.language = valid_text(view_now.state.about.language)
         self.lens = Lens(self.meter, memo=shelf, language=self.language)
         self.units: list[Unit] = list(units_of(sheet.window))
         self.frozen = None if sheet.compaction is None else _known_frozen(engine, sheet.compaction)

@@ -22,7 +22,7 @@ from backscroll.formats.json_text import NotJson, dumps, parsed
 from backscroll.formats.native import blob_from, blob_line, checked_header, event_from, event_line, header
 from backscroll.record.about import About
 from backscroll.record.chain import flaws, genesis
-from backscroll.record.content import blobs_of, decode
+from backscroll.record.content import blobs_of, original
 from backscroll.record.order import WIDTH, at_end
 from backscroll.record.ports import Reader, ThreadState, Writer
 from backscroll.vocab.event import SPEAKING, Event, Kind
@@ -72,7 +72,7 @@ def _blobs(event: Event) -> set[str]:
     if event.kind is Kind.TASKED:  # pictures that came with feedback
         media: Json = event.head.get("media", ())
         return {str(name) for name in cast("list[Json]", media)}
-    return set(blobs_of(decode(event.body))) if event.kind in SPEAKING and event.body is not None else set()
+    return set(blobs_of(original(event.body))) if event.kind in SPEAKING and event.body is not None else set()
 
 
 def _wanted(reader: Reader, threads: Sequence[str] | None) -> list[ThreadState]:

@@ -20,7 +20,7 @@ from backscroll.engine.reading import message_of
 from backscroll.engine.remembering_log import Alive, Edge, Rare, acts_of, edge_of, rare_of
 from backscroll.engine.tasking_reading import messages_in, tasks_of
 from backscroll.errors import InvalidInput, StoreError
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import words_from_bytes
 from backscroll.record.derived import Made
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.order import at_end
@@ -315,7 +315,7 @@ def of_task(view: View, task: Task) -> list[Message]:
 
 
 def _changed(event: Event) -> recipe.FileChange:
-    body = cast("Mapping[str, Any]", from_bytes(event.body or b"{}"))
+    body = cast("Mapping[str, Any]", words_from_bytes(event.body or b"{}"))
     return recipe.FileChange(
         str(body.get("file", "")),
         str(body.get("description", "")),

@@ -17,7 +17,7 @@ from backscroll.assemble.marks import cap
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.engine.sheet_compaction import compaction_in_force, edge_of_compaction
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import words_from_bytes
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
 from backscroll.record.ports import Spoken
 from backscroll.record.standing import Standing, fold_standing
@@ -243,7 +243,7 @@ def _mark(event: Event, rare: Sequence[Event], view: View) -> CropMark:
     since = rare if written == event.seq else view.others(written)
     changed = {r for r in _touched(e for e in since if e.seq > written) if within(r.seq, runs)}
     disturbed = bool(changed) and _disturbed(view, written, changed)
-    body = cast("dict[str, Json]", from_bytes(event.body)) if event.body is not None else {}
+    body = cast("dict[str, Json]", words_from_bytes(event.body)) if event.body is not None else {}
     summary = body.get("summary")
     return CropMark(
         event.id,

@@ -15,7 +15,7 @@ from backscroll.engine.pen import index_entry
 from backscroll.errors import BackscrollError
 from backscroll.record.about import About, after
 from backscroll.record.chain import flaws, genesis
-from backscroll.record.content import decode, digest
+from backscroll.record.content import digest, original
 from backscroll.record.history import FORGOTTEN, Entry, Span, changes, replay
 from backscroll.record.ports import Reader, ThreadState
 from backscroll.vocab.event import SPEAKING, Event
@@ -271,7 +271,7 @@ def _check_speech(
     if home is not None and home.flags & FORGOTTEN:
         found.append(Flaw(state.id, event.id, "the message was forgotten but its words are still there"))
     try:
-        content = decode(event.body)
+        content = original(event.body)
         role = entries[0].role if entries else str(event.head.get("role", ""))
         right = digest(role, content)
         words = index_entry(content)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import sha256 as _sha256
 from typing import cast
 
-from backscroll.record.chain import DAMAGE, damaged, from_bytes, to_bytes
+from backscroll.record.chain import DAMAGE, damaged, from_bytes, to_bytes, words_from_bytes
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import (
     Json,
@@ -54,9 +54,18 @@ def _signature(role: str, author: str | None) -> bytes:
     return to_bytes([role, author])
 
 
+def original(body: bytes) -> Content:
+    """The content that `encode` wrote, to the letter: for whoever gives it back (readers, exports, comparisons)."""
+    return _content(from_bytes(body))
+
+
 def decode(body: bytes) -> Content:
-    """The content that `encode` wrote."""
-    data = cast("dict[str, Json]", from_bytes(body))
+    """The content in valid Unicode: what the rooms read."""
+    return _content(words_from_bytes(body))
+
+
+def _content(value: Json) -> Content:
+    data = cast("dict[str, Json]", value)
     try:
         parts = tuple(part_from_json(p) for p in data["parts"])
         return Content(parts, data.get("author"), data.get("meta") or {})

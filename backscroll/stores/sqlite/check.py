@@ -14,7 +14,7 @@ from typing import Any
 
 from backscroll.errors import BackscrollError
 from backscroll.record.chain import DAMAGE, from_bytes
-from backscroll.record.content import decode, tools_of
+from backscroll.record.content import original, tools_of
 from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only
 from backscroll.stores.sqlite.packing import unpacked
@@ -146,7 +146,7 @@ def _columns(connection: sqlite3.Connection) -> Iterator[str]:
 
 def _beside(kind: str, at: str, head: Any, body: bytes | None, role: str) -> tuple[object, ...]:
     said: str = head.get("said", at)
-    tools = tools_of(decode(body)) if kind in _SPEAKING and body is not None else ()
+    tools = tools_of(original(body)) if kind in _SPEAKING and body is not None else ()
     return (
         said,
         microseconds(said),

@@ -117,7 +117,7 @@ class Memory:
         from backscroll.engine.tooling import render_operations
 
         found = self._thread(thread)
-        told = render_operations(found.operations(rounds), found.info.language or "en")
+        told = render_operations(found.operations(rounds), found.legible.info.language or "en")
         if not told:
             return "No tool was used in these turns."
         return f"{_heading(found)}\n{qualify_handles(told, found.id)}"
