@@ -278,7 +278,7 @@ def _read(path: Path) -> dict[str, Any]:
         ) from error
     try:
         data = _parsed(text, path.suffix in YAML)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(
             f"cannot read the configuration {path}: {error}", hint="correct the file, or remove it"
         ) from error

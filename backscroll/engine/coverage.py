@@ -128,7 +128,9 @@ class _Account:
     def _held(self, crop: CropMark, gap: Stretch | None) -> int:
         # Where nothing came to stand between others since, its places hold nothing else.
         if not any(e.kind in ARRIVALS for e in self.view.others(crop.written)):
-            places = [s for low, high in crop.places if (s := _within(gap, just_before(low), high)) is not None]
+            places = [
+                s for low, high in crop.places if (s := _within(gap, just_before(low), high)) is not None
+            ]
             return sum(self._visible(place) for place in places)
         found = [self._entry(seq) for first, last in crop.runs for seq in range(first, last + 1)]
         visible = [e for e in found if e is not None and e.live and not e.flags & HIDDEN]

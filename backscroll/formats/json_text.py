@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from backscroll.formats.rows import parse
+from backscroll.formats.rows import TOO_DEEP, parse
+from backscroll.vocab.nesting import DEEPEST_LINE, is_deeper
 from backscroll.vocab.part import Json
 from backscroll.vocab.unicode import valid_json
 
@@ -99,6 +100,8 @@ def elements(text: str, start: int = 0) -> tuple[list[Element], Cut | None]:
         except (ValueError, RecursionError) as error:
             what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             return out, _cut(text, begin, what)
+        if is_deeper(value, DEEPEST_LINE):
+            return out, _cut(text, begin, TOO_DEEP)
         if end == len(text) and text[end - 1].isdigit():
             return out, _cut(text, begin, "the text ends inside a number")
         out.append(Element(value, text[begin:end], line))
