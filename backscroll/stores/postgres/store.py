@@ -85,8 +85,14 @@ class PostgresStore:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def read(self, work: Callable[[Reader], T]) -> T:
-        """Run `work` on one consistent moment. It is begun again only where the server was gone before it answered."""
+        """Run `work` on one consistent moment. It is begun again only where the server was gone before it answered.
+
+        A read inside a read sees the same moment on the same connection, unless something was written in between.
+        """
         self._check()
+        outer = self._reading()
+        if outer is not None:
+            return work(PostgresReader(outer, self.tenant, self._roots, self._halfvec))
         deadline = time.monotonic() + self.patience
         while True:
             try:
@@ -97,6 +103,7 @@ class PostgresStore:
     def _read_once(self, work: Callable[[Reader], T], deadline: float) -> T:
         with self._lent(deadline) as connection:
             session = Session(connection, BEGIN_READ, self._address.limits)
+            self._busy.reading = (os.getpid(), session)
             try:
                 return work(PostgresReader(session, self.tenant, self._roots, self._halfvec))
             except psycopg.Error as error:
@@ -107,6 +114,13 @@ class PostgresStore:
                 ):
                     raise _Lost from error
                 raise translated(error, self.location) from error
+            finally:
+                self._busy.reading = None
+
+    def _reading(self) -> Session | None:
+        """The session in which this OS thread is reading right now."""
+        pid, session = getattr(self._busy, "reading", None) or (0, None)
+        return session if pid == os.getpid() else None
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -116,6 +130,7 @@ class PostgresStore:
         if getattr(self._busy, "writing", 0) == os.getpid():
             raise RuntimeError("a write inside a write would wait for itself")
         self._busy.writing = os.getpid()
+        self._busy.reading = None  # what is read after this write sees it
         try:
             return self._write(work)
         finally:
