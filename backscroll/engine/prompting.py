@@ -27,6 +27,7 @@ from backscroll.engine.asking import Ask, asked, too_small
 from backscroll.engine.compacting import ACTOR, Made, due, made, trimmed, write_down
 from backscroll.engine.composing import Composer, told_by, weight
 from backscroll.engine.coverage import coverage_of
+from backscroll.engine.counting import flush_if_many
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
@@ -94,6 +95,7 @@ def prompt(
     if not quiet:
         body = done.receipt.to_bytes()
         engine.store.write(lambda tx: tx.keep_receipt(thread.id, done.receipt.at, body, KEPT))
+        flush_if_many(engine)
     return done
 
 
