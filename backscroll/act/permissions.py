@@ -115,7 +115,7 @@ def _broken(path: Path, why: str) -> InvalidInput:
 def _tables_in(text: str, path: Path) -> Tables:
     try:
         data = tomllib.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _broken(path, str(error)) from error
     for table, entries in data.items():
         if table != ALWAYS and not Path(table).is_absolute():

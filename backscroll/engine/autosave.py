@@ -56,7 +56,7 @@ def _same_start(path: Path, text: str) -> bool:
     """True where a file on disk is an earlier state of this very dialogue."""
     try:
         return _started(read_text(path)) == _started(text)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
 
 

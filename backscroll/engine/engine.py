@@ -238,18 +238,28 @@ class Engine:
     def forget(
         self,
         thread: str,
-        messages: Sequence[Ref] | None,
+        messages: Sequence[Ref],
         *,
         actor: str,
         keep_shared: bool = False,
         dry_run: bool = False,
     ) -> forgetting.Erasure:
-        """Erase messages, or (None) a whole thread, for good; then rewrite the file so that no page keeps them."""
-        if messages is not None and not messages:
+        """Erase messages for good; then rewrite the file so that no page keeps them."""
+        if not messages:
             raise InvalidInput(
                 "no message to forget", hint="name at least one; `forget_thread` erases a whole thread"
             )
+        return self._forget(thread, messages, actor, keep_shared=keep_shared, dry_run=dry_run)
 
+    def forget_thread(
+        self, thread: str, *, actor: str, keep_shared: bool = False, dry_run: bool = False
+    ) -> forgetting.Erasure:
+        """Erase a whole thread for good, in the same way."""
+        return self._forget(thread, None, actor, keep_shared=keep_shared, dry_run=dry_run)
+
+    def _forget(
+        self, thread: str, messages: Sequence[Ref] | None, actor: str, *, keep_shared: bool, dry_run: bool
+    ) -> forgetting.Erasure:
         def work(tx: Writer) -> forgetting.Erasure:
             if messages is not None:
                 done = forgetting.forget_messages(

@@ -19,7 +19,7 @@ from backscroll.engine.lineage import View, kin_of
 from backscroll.engine.means import Means
 from backscroll.engine.pen import Pen
 from backscroll.errors import NotFound
-from backscroll.record.content import blobs_of, decode
+from backscroll.record.content import blobs_of, original
 from backscroll.record.history import FORGOTTEN
 from backscroll.record.ports import ThreadState, Writer
 from backscroll.vocab.event import SPEAKING, Event, Kind
@@ -247,7 +247,7 @@ def erase(
     blobs: set[str] = set()
     for event in events:
         if event.kind in SPEAKING and event.body is not None:
-            blobs.update(blobs_of(decode(event.body)))
+            blobs.update(blobs_of(original(event.body)))
         tx.erase_event(event.id)
         erased.add(event.id)
     shared: dict[Ref, None] = {}

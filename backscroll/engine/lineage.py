@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from backscroll.errors import StoreCorrupt
-from backscroll.record.history import Entry
+from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.ports import Bounds, Reader, Spoken, ThreadState
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
@@ -136,15 +136,22 @@ class View:
             bounds = replace(bounds, before=edge) if newest_first else replace(bounds, after=edge)
         return out
 
-    def count(self, *, role: str | None = None, after: bytes | None = None, upto: bytes | None = None) -> int:
-        """How many live messages the view holds after one position and up to another."""
+    def count(
+        self,
+        *,
+        role: str | None = None,
+        after: bytes | None = None,
+        upto: bytes | None = None,
+        hidden: bool = False,
+    ) -> int:
+        """How many live messages the view holds after one position and up to another; with `hidden`, of the hidden ones."""
         if self.as_of < self.state.head and self.reader.meta(ERASED) is not None:
-            return self._count_readable(role, after, upto)
+            return self._count_readable(role, after, upto, hidden=hidden)
         total = 0
         for segment in self._segments:
             limits = [p for p in (upto, segment.upto) if p is not None]
             bounds = Bounds(segment.as_of, after=after, upto=min(limits) if limits else None)
-            total += self.reader.count(segment.thread, bounds, role=role)
+            total += self.reader.count(segment.thread, bounds, role=role, hidden=hidden)
             for message in segment.hidden:
                 entry = self.reader.entry(segment.thread, message, segment.as_of)
                 if (
@@ -152,16 +159,19 @@ class View:
                     and bounds.hold(entry.position)
                     and entry.live
                     and role in (None, entry.role)
+                    and (not hidden or entry.flags & HIDDEN)
                 ):
                     total -= 1
         return total
 
-    def _count_readable(self, role: str | None, after: bytes | None, upto: bytes | None) -> int:
+    def _count_readable(
+        self, role: str | None, after: bytes | None, upto: bytes | None, *, hidden: bool
+    ) -> int:
         """The same for an earlier moment whose words may be forgotten since, which no entry of that time can say."""
         total = 0
         while rows := self.page(_PAGE, after=after):
             inside = [e for e, _ in rows if upto is None or e.position <= upto]
-            total += sum(role in (None, e.role) for e in inside)
+            total += sum(role in (None, e.role) and bool(not hidden or e.flags & HIDDEN) for e in inside)
             if len(inside) < _PAGE:
                 break
             after = rows[-1][0].position

@@ -15,6 +15,7 @@ from backscroll.engine.files import FileSource
 from backscroll.engine.forking import begin_fork, counted
 from backscroll.engine.importing import ImportReport
 from backscroll.engine.journal import reply_lines, take_reply
+from backscroll.engine.learning_lines import lesson_lines, take_lesson
 from backscroll.engine.lineage import View, kin_of
 from backscroll.engine.native_survey import Survey, Surveyed, rows, survey
 from backscroll.engine.pen import Pen
@@ -66,6 +67,7 @@ def native_lines(engine: Engine, threads: Sequence[str] | None) -> Iterator[str]
                 yield event_line(event)
             seq = page[-1].seq
     yield from reply_lines(engine, [state.id for state in states])
+    yield from lesson_lines(engine, [state.id for state in states])
 
 
 def _wanted(reader: Reader, threads: Sequence[str] | None) -> list[ThreadState]:
@@ -142,11 +144,13 @@ def _write_all(engine: Engine, source: FileSource, found: Survey) -> None:
     moved: dict[str, tuple[str, int]] = {}
     wanted = {each.number: each for each in found.threads.values() if each.sound}
     for number, row in rows(source, _passed):
-        if "thread" in row or "reply" in row:
+        if "thread" in row or "reply" in row or "lesson" in row:
             moved |= {} if intake is None else intake.finish()
             intake = _Intake(engine, wanted[number]) if number in wanted else None
         if "reply" in row and found.reports:
             take_reply(engine, row, moved, _report_of(found, row), number)
+        elif "lesson" in row:
+            take_lesson(engine, row)
         elif intake is not None and ("event" in row or "blob" in row):
             intake.take(row, number)
     if intake is not None:

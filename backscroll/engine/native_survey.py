@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from backscroll.engine.files import FileSource
 from backscroll.engine.importing import ImportReport
 from backscroll.engine.journal import reply_from
+from backscroll.engine.learning_lines import lesson_from
 from backscroll.engine.lineage import View, reach
 from backscroll.errors import BackscrollError, FormatError, StoreCorrupt
 from backscroll.formats.json_text import NotJson, parsed
@@ -151,13 +152,18 @@ class _Reading:
             self._take_event(number, row)
         else:
             self.close()
-            self._take_reply(number, row)
+            self._look_beside(number, row)
 
-    def _take_reply(self, number: int, row: dict[str, Json]) -> None:
+    def _look_beside(self, number: int, row: dict[str, Json]) -> None:
+        """Replies of models and lessons come after all logs."""
         try:
-            reply_from(row)
+            if "reply" in row:
+                reply_from(row)
+            else:
+                lesson_from(row)
         except ValueError as error:
-            self.note(f"a reply of a model is damaged and was left out: {error}", number)
+            what = "a reply of a model" if "reply" in row else "something that was learned"
+            self.note(f"{what} is damaged and was left out: {error}", number)
 
     def note(self, what: str, number: int) -> None:
         """Note a problem, with the thread whose lines are being read."""

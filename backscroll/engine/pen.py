@@ -16,7 +16,7 @@ from backscroll.engine.means import Means
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.record.about import after, last_change
 from backscroll.record.chain import SALT, commitment, linked, sealed, to_bytes
-from backscroll.record.content import blobs_of, decode, digest, searchable, spelled, tools_of
+from backscroll.record.content import blobs_of, digest, original, searchable, spelled, tools_of
 from backscroll.record.history import Entry, changes
 from backscroll.record.ports import Logged, ThreadState, Writer
 from backscroll.vocab.event import DELIBERATE, SPEAKING, Event, Kind
@@ -89,7 +89,7 @@ class Pen:
     def adopt(self, event: Event, speech: Speech | None = None, head: bytes | None = None) -> Event:
         """Add an event that is already sealed and linked (written just now, or read from an export)."""
         if speech is None and event.kind in SPEAKING and event.body is not None:
-            speech = Speech("", decode(event.body))
+            speech = Speech("", original(event.body))
         opened = changes(event, self.entry)
         stood = [self._stood(entry, event) for entry in opened]
         for entry, (_, before) in zip(opened, stood, strict=True):
@@ -188,7 +188,7 @@ class Pen:
     def _index(self, revision: Ref) -> None:
         spoken = self.tx.spoken([revision]).get(revision)
         if spoken is not None and spoken.body is not None:
-            self.tx.index(revision, index_entry(decode(spoken.body)))
+            self.tx.index(revision, index_entry(original(spoken.body)))
 
     def _unindex(self, entry: Entry) -> None:
         """Take a revision out of the index, unless another thread of the family still shows it."""

@@ -24,7 +24,7 @@ from backscroll.engine.verifying import DAMAGE, Verdict
 from backscroll.formats.json_text import dumps
 from backscroll.record.about import About
 from backscroll.record.chain import flaws, genesis, link
-from backscroll.record.content import decode
+from backscroll.record.content import original
 from backscroll.record.history import Entry
 from backscroll.record.ports import ThreadState, Writer
 from backscroll.record.rehearsal import Past, Rehearsal
@@ -114,7 +114,7 @@ def _index_event(tx: Writer, views: list[View], event: Event) -> None:
     shown = event.body is not None and any(
         e is not None and e.live and e.revision == event.id for e in entries
     )
-    words = index_entry(decode(event.body or b"")) if shown else ""
+    words = index_entry(original(event.body or b"")) if shown else ""
     if (tx.indexed(event.id) or "") != words:
         tx.unindex(event.id)
         tx.index(event.id, words)
@@ -208,7 +208,7 @@ def _is_spoiled(event: Event, previous: bytes) -> bool:
     try:
         wrong = bool(flaws(event, previous))
         if event.kind in SPEAKING and event.body is not None:
-            decode(event.body)
+            original(event.body)
     except DAMAGE:
         return True
     return wrong and event.body is not None

@@ -16,6 +16,7 @@ from backscroll.record.ports import RawHit, Reader, ThreadState, Wanted
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import checked_role
 from backscroll.vocab.moment import microseconds
+from backscroll.vocab.unicode import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,7 @@ def search(
     width: int = 160,
 ) -> Found:
     """Messages that hold all the words, best first; failing that, messages that hold some."""
-    query = parse_query(text)
+    query = parse_query(valid_text(text))
     start, end = checked_time(since), checked_time(until)
     wanted = Wanted(
         None,

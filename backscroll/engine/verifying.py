@@ -16,7 +16,7 @@ from backscroll.engine.verifying_rows import lost_words, wrong_in_row
 from backscroll.errors import BackscrollError
 from backscroll.record.about import About, after
 from backscroll.record.chain import flaws, genesis
-from backscroll.record.content import blobs_in, blobs_of, decode, digest
+from backscroll.record.content import blobs_in, blobs_of, digest, original
 from backscroll.record.history import FORGOTTEN, Entry, Span, changes, replay
 from backscroll.record.ports import Reader, ThreadState
 from backscroll.vocab.event import SPEAKING, Event
@@ -277,7 +277,7 @@ def _check_speech(
     if home is not None and home.flags & FORGOTTEN:
         found.append(Flaw(state.id, event.id, "the message was forgotten but its words are still there"))
     try:
-        content = decode(event.body)
+        content = original(event.body)
         role = entries[0].role if entries else str(event.head.get("role", ""))
         right = digest(role, content)
         words = index_entry(content)

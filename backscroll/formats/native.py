@@ -37,7 +37,7 @@ from backscroll.vocab.part import Json
 
 VERSION = 1
 #: What a line may be, by the field that only such lines have.
-LINES = ("thread", "event", "blob", "reply")
+LINES = ("thread", "event", "blob", "reply", "lesson")
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ def _read(place: Path, _changed: int, _size: int) -> PriceTable:
         raise InvalidInput(
             f"the price table {place} is not UTF-8: byte {error.start}", hint="save it as UTF-8"
         ) from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidInput(f"the price table {place} is not TOML: {error}", hint=_HINT) from error
     return parsed_table(str(place), text, data)
 

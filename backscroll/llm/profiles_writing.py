@@ -100,7 +100,7 @@ def _read(path: Path) -> tuple[str, dict[str, Json]]:
 
         try:
             data: Json = yaml.safe_load(text) or {}
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, RecursionError) as error:
             told = " ".join(str(error).split())
             raise InvalidInput(
                 f"cannot read the configuration {path}: {told}", hint="correct the file, or remove it"
@@ -114,7 +114,7 @@ def _read(path: Path) -> tuple[str, dict[str, Json]]:
 def _parsed(text: str, path: Path) -> dict[str, Json]:
     try:
         return tomllib.loads(text.replace("\r\n", "\n"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(
             f"cannot read the configuration {path}: {error}", hint="correct the file, or remove it"
         ) from error

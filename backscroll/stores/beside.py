@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from backscroll.record.content import decode, tools_of
+from backscroll.record.content import original, tools_of
 from backscroll.stores.columns import plain
 from backscroll.vocab.event import DELIBERATE, SPEAKING, Kind
 from backscroll.vocab.moment import microseconds
@@ -30,7 +30,7 @@ def beside(kind: str, at: str, head: Json, body: bytes | None, role: str) -> Bes
     """What belongs beside an event; the role of an edit is its message's, so that the one that is there is taken."""
     said: str = head.get("said", at)
     speaks = kind in _SPEAKING
-    tools = tools_of(decode(body)) if speaks and body is not None else ()
+    tools = tools_of(original(body)) if speaks and body is not None else ()
     right = head["role"] if kind in _FIRST and body is not None else role if speaks else ""
     named = tuple(map(plain, tools))
     return Beside(said, microseconds(said), right, named, kind in _UNDOABLE, speaks and body is not None)

@@ -73,7 +73,7 @@ def _task(thread: Thread) -> Task:
     current = thread.tasks.current()
     if current is not None:
         return current
-    asked = next((m for m in reversed(thread.recent(_LOOKED)) if is_spoken_by_user(m)), None)
+    asked = next((m for m in reversed(thread.legible.recent(_LOOKED)) if is_spoken_by_user(m)), None)
     title = one_line(asked.text, _TITLE) if asked is not None and asked.text.strip() else "the request"
     at = None if asked is None else asked.id
     return thread.tasks.start(title, at=at, keep=True, relevant=False, again=True, manual=False)

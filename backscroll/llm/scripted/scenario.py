@@ -118,7 +118,7 @@ def load_scenario(path: str | Path) -> Scenario:
             import tomllib
 
             data = tomllib.loads(text)
-    except ValueError as error:  # both kinds of syntax errors are
+    except (ValueError, RecursionError) as error:  # both kinds of syntax errors are
         raise FormatError(f"cannot read the scenario {place}: {error}") from error
     return scenario_of(data, str(place))
 

@@ -164,6 +164,9 @@ _BROKEN_INDEX = (
 
 def faults_found(session: Session, tenant: str) -> list[str]:
     """What is wrong, in plain words; empty where nothing is."""
+    session.tell(
+        "SELECT set_config('statement_timeout', '0', true)"
+    )  # this reads every row, however many there are
     out = [f"the index {row[0]} is not valid: REINDEX it" for row in session.ask(_BROKEN_INDEX, _TABLES)]
     for what, sql in _WRONG:
         out += [what.format(*row) for row in session.ask(f"{sql} LIMIT {_SHOWN}", tenant)]

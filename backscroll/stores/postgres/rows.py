@@ -158,7 +158,7 @@ class PostgresReader(AccountReader):
         )
         return [(entry_of(row), Spoken(*row[10:])) for row in self._s.ask(sql, *values)]
 
-    def count(self, thread: str, bounds: Bounds, *, role: str | None = None) -> int:
+    def count(self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False) -> int:
         root = self._root(thread)
         if root is None:
             return 0
@@ -166,6 +166,8 @@ class PostgresReader(AccountReader):
         if role is not None:
             where += " AND e.role = %s"
             values.append(plain(role))
+        if hidden:
+            where += " AND e.flags & 2 <> 0"
         sql = f"SELECT count(*) FROM backscroll_entries e WHERE {where} AND e.flags & 9 = 0"
         return self._s.ask(sql, *values)[0][0]
 

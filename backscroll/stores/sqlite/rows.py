@@ -157,7 +157,7 @@ class SqliteReader(AccountReader):
         )
         return [(self._entry(row), _spoken(row[8:])) for row in self._c.execute(sql, values).fetchall()]
 
-    def count(self, thread: str, bounds: Bounds, *, role: str | None = None) -> int:
+    def count(self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False) -> int:
         number = self._number(thread)
         if number is None:
             return 0
@@ -165,6 +165,8 @@ class SqliteReader(AccountReader):
         if role is not None:
             where += " AND e.role = ?"
             values.append(role)
+        if hidden:
+            where += " AND e.flags & 2"
         sql = f"SELECT count(*) FROM entries e WHERE {where} AND NOT e.flags & 9"
         return self._c.execute(sql, values).fetchone()[0]
 

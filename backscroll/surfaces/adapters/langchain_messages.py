@@ -316,6 +316,6 @@ def _object(arguments: Json) -> dict[str, Any]:
     if isinstance(arguments, str):
         try:
             value = json.loads(arguments) if arguments.strip() else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             value = {"arguments": arguments}
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {"arguments": value}

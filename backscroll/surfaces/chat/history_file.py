@@ -66,7 +66,7 @@ def _texts(path: Path) -> list[_Typed]:
     for line in lines[-_KEPT:]:
         try:
             text = _typed(json.loads(line))
-        except ValueError:
+        except (ValueError, RecursionError):
             continue  # a line that was cut by a crash
         if text is not None and (not out or out[-1] != text):
             out.append(text)

@@ -85,14 +85,21 @@ def pin(session: Session, thread: str, node: str, predicate: str) -> None:
     predicate_argument(),
     click.Argument(["value"], metavar="[VALUE]", required=False),
     option("--to", "other", metavar="NODE"),
+    flag("--any", "every"),
 )
 def forbid(
-    session: Session, thread: str, node: str, predicate: str, value: str | None, other: str | None
+    session: Session,
+    thread: str,
+    node: str,
+    predicate: str,
+    value: str | None,
+    other: str | None,
+    every: bool,
 ) -> None:
     """Say that something is not so, whatever the text says."""
-    _changed(
-        session, thread, lambda graph: graph.forbid(node, predicate, value or "", other=other or ""), node
-    )
+    if every == (value is not None or other is not None):
+        raise InvalidInput(t("graph.forbid_what"), hint=t("graph.forbid_what_hint"))
+    _changed(session, thread, lambda graph: graph.forbid(node, predicate, value, other=other), node)
 
 
 @command("graph-rename", thread_argument(), node_argument(), click.Argument(["name"], metavar="NAME"))

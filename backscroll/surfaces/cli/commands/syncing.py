@@ -112,7 +112,7 @@ def _messages(file: str) -> list[Any]:
     text = _text(file)
     try:
         data: Any = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) < 2:
             raise FormatError(t("syncing.no_json", file=file, what=error), hint=t("syncing.hint")) from error
@@ -128,7 +128,7 @@ def _messages(file: str) -> list[Any]:
 def _line(file: str, number: int, line: str) -> Any:
     try:
         return json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(
             t("syncing.bad_line", file=file, number=number, what=error), hint=t("syncing.hint")
         ) from error
