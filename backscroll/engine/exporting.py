@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from backscroll.engine.reading import History
-from backscroll.errors import FormatError, InvalidInput, StoreError
+from backscroll.errors import FormatError, InvalidInput, StoreCorrupt, StoreError
 from backscroll.formats.detect import format_named
 from backscroll.formats.shape import Format
 from backscroll.record.chain import from_bytes
@@ -44,10 +44,10 @@ def export(
     names = None if threads is None else [engine.resolve(name) for name in threads]
     report = ExportReport()
     if chosen.name == "native":
-        from backscroll.engine.native import native_lines
+        from backscroll.engine.native_export import native_lines
 
         _deliver(
-            (line + "\n" for line in native_lines(engine, names)),
+            (line + "\n" for line in native_lines(engine, names, report.problems)),
             target,
             _file_name("backscroll", chosen),
             report,
@@ -64,7 +64,13 @@ def export(
             f"{len(every)} threads do not fit one {chosen.label} file", hint="give a folder, ending in /"
         )
     for name in every:
-        foreign = foreign_thread(engine, name)
+        try:
+            foreign = foreign_thread(engine, name)
+        except StoreCorrupt as error:
+            if names is not None:
+                raise
+            report.problems.append(Problem(f"the thread was left out: {error.message}", where=name[:8]))
+            continue
         written = chosen.write(foreign, engine.blob)
         place = (
             str(Path(target) / _file_name(_stem(foreign, chosen), chosen)) if folder and target else target

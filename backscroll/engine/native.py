@@ -1,4 +1,4 @@
-"""Native export and import: whole logs, exactly. Every seal and link is checked before anything is believed.
+"""Native import: whole logs, exactly. Every line is looked over before anything of the file is written.
 
 A thread that is here already is extended where the file goes on from our last event; where the two went different ways, the
 file's way becomes a fork at the last event they share. What was forgotten here is not brought back by a file.
@@ -6,7 +6,7 @@ file's way becomes a fork at the last event they share. What was forgotten here 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -14,14 +14,14 @@ from backscroll.engine import forgetting
 from backscroll.engine.files import FileSource
 from backscroll.engine.forking import begin_fork, counted
 from backscroll.engine.importing import ImportReport
-from backscroll.engine.journal import reply_lines, take_reply
-from backscroll.engine.learning_lines import lesson_lines, take_lesson
+from backscroll.engine.journal import take_reply
+from backscroll.engine.learning_lines import take_lesson
 from backscroll.engine.lineage import View, kin_of
-from backscroll.engine.native_survey import Survey, Surveyed, rows, survey
+from backscroll.engine.native_survey import rows, survey
+from backscroll.engine.native_trust import Survey, Surveyed
 from backscroll.engine.pen import Pen
 from backscroll.errors import BackscrollError, FormatError
-from backscroll.formats.json_text import dumps
-from backscroll.formats.native import blob_from, blob_line, event_from, event_line, header
+from backscroll.formats.native import blob_from, event_from
 from backscroll.record.about import About
 from backscroll.record.content import blobs_in
 from backscroll.record.history import FORGOTTEN
@@ -43,81 +43,6 @@ _TASKS = frozenset(
     {"task", "other", "follows"}
 )  # … that name a task, by the number of the event that began it
 _PLACES = frozenset({"position", "place", "after"})  # … that are places in the history of their own log
-
-
-# -- out ---------------------------------------------------------------------------------------------------------
-
-
-def native_lines(engine: Engine, threads: Sequence[str] | None) -> Iterator[str]:
-    """The lines of a native file: some threads with the past that they share, or the whole store."""
-    store = engine.store
-    states = store.read(lambda reader: _wanted(reader, threads))
-    yield header("store" if threads is None else "thread", engine.means.now(), len(states))
-    sent: set[str] = set()
-    for state in states:
-        yield thread_line(state)
-        seq = state.fork_seq
-        while page := store.read(lambda r, s=state, q=seq: r.events(s.id, q + 1, s.head, limit=_BATCH)):
-            for event in page:
-                for name in blobs_in(event) - sent:
-                    data = engine.blob(name)
-                    if data is not None:
-                        yield blob_line(name, data)
-                        sent.add(name)
-                yield event_line(event)
-            seq = page[-1].seq
-    yield from reply_lines(engine, [state.id for state in states])
-    yield from lesson_lines(engine, [state.id for state in states])
-
-
-def _wanted(reader: Reader, threads: Sequence[str] | None) -> list[ThreadState]:
-    """Threads in the order of their birth, ancestors first; an ancestor that was not asked for ends where it is shared."""
-    out: dict[str, ThreadState] = {}
-    whole = set(threads or ())
-    names = list(threads) if threads is not None else [s.id for s in _every(reader)]
-    for name in names:
-        line: list[ThreadState] = []
-        state, head = reader.thread(name), None
-        while state is not None:
-            cut = state if head is None or threads is None or state.id in whole else _cut(reader, state, head)
-            line.append(cut)
-            head = state.fork_seq
-            state = reader.thread(state.parent) if state.parent else None
-        for state in reversed(line):
-            if state.id not in out or out[state.id].head < state.head:
-                out[state.id] = state
-    return list(out.values())
-
-
-def _cut(reader: Reader, state: ThreadState, head: int) -> ThreadState:
-    last = reader.event(Ref(state.id, head))
-    return state if last is None else replace(state, head=head, hash=last.hash)
-
-
-def _every(reader: Reader) -> Iterator[ThreadState]:
-    after: tuple[str, str] | None = None
-    while page := reader.threads(after=after, limit=_BATCH):
-        yield from page
-        after = (page[-1].updated_at, page[-1].id)
-
-
-def thread_line(state: ThreadState) -> str:
-    """What a file says about a thread apart from its events."""
-    data: dict[str, Json] = {
-        "thread": state.id,
-        "root": state.root,
-        "parent": state.parent,
-        "fork_seq": state.fork_seq,
-        "fork_position": None if state.fork_position is None else state.fork_position.hex(),
-        "fork_message": None if state.fork_message is None else str(state.fork_message),
-        "created_at": state.created_at,
-        "head": state.head,
-        "hash": state.hash.hex(),
-    }
-    return dumps({k: v for k, v in data.items() if v is not None})
-
-
-# -- in ----------------------------------------------------------------------------------------------------------
 
 
 def import_native(engine: Engine, source: FileSource, *, dry_run: bool, again: bool) -> list[ImportReport]:

@@ -144,7 +144,8 @@ class Pen:
     def _log(self, event: Event, speech: Speech | None, opened: list[Entry], head: bytes | None) -> None:
         said = event.head.get("said", event.at)
         if speech is None:
-            self.tx.log(Logged(event, said, microseconds(said), undoable=event.kind in _UNDOABLE))
+            role = opened[0].role if opened and event.kind in SPEAKING else ""  # said, and forgotten since
+            self.tx.log(Logged(event, said, microseconds(said), role, undoable=event.kind in _UNDOABLE))
             return
         role = speech.role or (opened[0].role if opened else "")
         self.said, self.digest = speech.content, speech.digest or digest(role, speech.content)

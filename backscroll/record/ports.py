@@ -125,6 +125,10 @@ class Reader(Protocol):
         """Ids that begin with these hex digits."""
         ...
 
+    def unreadable(self) -> list[str]:
+        """Threads whose rows cannot be read."""
+        ...
+
     def family(self, root: str) -> list[ThreadState]:
         """Every thread that shares this root, the root included, oldest first; rows that cannot be read are passed over."""
         ...

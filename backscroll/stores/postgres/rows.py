@@ -91,6 +91,12 @@ class PostgresReader(AccountReader):
         rows = self._s.ask(sql, self._tenant, prefix.ljust(32, "0"), prefix.ljust(32, "f"), max(0, limit))
         return [row[0] for row in rows]
 
+    def unreadable(self) -> list[str]:
+        rows = self._s.ask(
+            f"SELECT {THREAD} FROM backscroll_threads WHERE tenant = %s ORDER BY id", self._tenant
+        )
+        return [row[0] for row in rows if not list(readable([row]))]
+
     def family(self, root: str) -> list[ThreadState]:
         if not THREAD_ID.fullmatch(root):
             return []

@@ -84,6 +84,10 @@ class SqliteReader(AccountReader):
         sql = "SELECT id FROM threads WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
         return [row[0] for row in self._c.execute(sql, (prefix, prefix + "g", limit))]
 
+    def unreadable(self) -> list[str]:
+        rows = self._c.execute(f"SELECT {_THREAD} FROM threads ORDER BY no")
+        return [str(row[0]) for row in rows if not list(_readable([row]))]
+
     def family(self, root: str) -> list[ThreadState]:
         rows = self._c.execute(f"SELECT {_THREAD} FROM threads WHERE root = ? ORDER BY no", (root,))
         return list(_readable(rows))
