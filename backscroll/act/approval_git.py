@@ -15,16 +15,13 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from posixpath import join, normpath
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from backscroll.act.approval_options import Told, told_apart
-from backscroll.act.approval_protected import ProtectedPaths
+from backscroll.act.approval_protected import Glance, ProtectedPaths
 from backscroll.errors import BackscrollError
 from backscroll.vocab.part import Json
 from backscroll.workspace.git import run_git
-
-if TYPE_CHECKING:
-    from backscroll.act.approval_looking import Glance
 
 _SECONDS = 5.0
 _QUIET = ("--no-pager", "-P", "--no-optional-locks")
@@ -65,8 +62,6 @@ def glance_at_git(
     words: Sequence[str], opened: frozenset[int], folder: str, protected: ProtectedPaths
 ) -> Glance | None:
     """What a command of git does in a folder; None where that cannot be told."""
-    from backscroll.act.approval_looking import Glance
-
     rest = list(words[1:])
     while rest and rest[0] in _QUIET:
         rest.pop(0)
@@ -94,8 +89,8 @@ def _subcommand(rest: Sequence[str]) -> tuple[Mapping[str, Json] | None, int]:
     """The table of a subcommand, and how many words it takes."""
     for taken in (2, 1):
         found = _tables().get(" ".join(rest[:taken])) if len(rest) >= taken else None
-        if isinstance(found, Mapping):
-            return found, taken
+        if isinstance(found, dict):
+            return cast("Mapping[str, Json]", found), taken
     return None, 0
 
 
