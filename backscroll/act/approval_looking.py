@@ -41,7 +41,7 @@ class Looking:
         """What a simple command does in a folder; None: in one that is not known."""
         words = self._completed(command, folder)
         named = self._named(command, words, folder)
-        if folder is None or words is None or self.protected.root is None:
+        if folder is None or words is None or not self.protected.is_inside(".", folder):
             return Glance(False, named)
         if words[0] == "git":
             found = glance_at_git(words, command.open, folder, self.protected)
@@ -107,7 +107,7 @@ class Looking:
             return None
         kinds: Mapping[str, Callable[[], Glance | None]] = {
             "files": lambda: self._files(told.others, folder, folders=bool(table.get("folders"))),
-            "names": lambda: self._files(told.others, folder, folders=True),
+            "names": lambda: self._files(told.others, folder, folders=True, contents=False),
             "text": lambda: Glance(True),
             "none": lambda: None if told.others else Glance(True),
             "date": lambda: Glance(True) if all(word.startswith("+") for word in told.others) else None,
@@ -117,12 +117,14 @@ class Looking:
         }
         return kinds[what]()
 
-    def _files(self, paths: Sequence[str], folder: str, *, folders: bool) -> Glance | None:
-        """Files that are read, or looked up; all of them inside, and none protected."""
+    def _files(
+        self, paths: Sequence[str], folder: str, *, folders: bool, contents: bool = True
+    ) -> Glance | None:
+        """Files that are read, or only looked up; all of them inside, and none protected."""
         for path in paths:
             if path in ("-", "/dev/null"):
                 continue
-            if why := self.protected.why(path, folder):
+            if why := self.protected.why(path, folder, hidden=not contents):
                 return Glance(False, f"{path}: {why}")
             if not self.protected.is_inside(path, folder):
                 return None
@@ -141,7 +143,7 @@ class Looking:
                 left.pop(0)
             elif word not in tests:
                 return None
-        return self._files(places, folder, folders=True)
+        return self._files(places, folder, folders=True, contents=False)
 
     def _pages(self, told: Told, folder: str) -> Glance | None:
         if not told.has("-n") or not told.others or not _PAGES.fullmatch(told.others[0]):

@@ -54,14 +54,18 @@ class ProtectedPaths:
 
     # -- one path --------------------------------------------------------------------------------------------
 
-    def why(self, path: str, folder: str = ".") -> str:
-        """Why a path, told from a folder, is protected: as it is written, or where it leads; empty where it is not."""
-        reason = self._named(path)
+    def why(self, path: str, folder: str = ".", *, hidden: bool = False) -> str:
+        """Why a path, told from a folder, is protected: as it is written, or where it leads; empty where it is not.
+
+        With `hidden` only where its content may be secret.
+        """
+        reason = self._named(path, hidden=hidden)
         if reason or self.root is None:
             return reason
         whole = real(self.whole(path, folder))
         inside = Path(whole).is_relative_to(self.root)
-        return self._named(os.path.relpath(whole, self.root) if inside else whole) or self._of_ours(whole)
+        told = os.path.relpath(whole, self.root) if inside else whole
+        return self._named(told, hidden=hidden) or self._of_ours(whole)
 
     def whole(self, path: str, folder: str = ".") -> str:
         """The whole path, links not followed."""
@@ -72,9 +76,9 @@ class ProtectedPaths:
         """True where a path leads to something in the working folder."""
         return self.root is not None and Path(real(self.whole(path, folder))).is_relative_to(self.root)
 
-    def _named(self, path: str) -> str:
+    def _named(self, path: str, *, hidden: bool = False) -> str:
         parts = [folded(part) for part in normpath(path).split("/") if part not in ("", ".", "..")]
-        return self._guard.why("/".join(parts)) or _why(parts)
+        return self._guard.why("/".join(parts)) or _why(parts, hidden=hidden)
 
     def _of_ours(self, whole: str) -> str:
         return "it belongs to Backscroll" if any(Path(whole).is_relative_to(p) for p in self._ours) else ""

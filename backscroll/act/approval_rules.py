@@ -149,7 +149,8 @@ class Matter:
     @cached_property
     def commands(self) -> list[PlacedCommand]:
         """Every simple command of a line, with where it may run."""
-        places = folders_of(self.line.inside, self.where.folder, self._root)
+        start = self.where.folder
+        places = folders_of(self.line.inside, None if _outside(start) else start, self._root)
         return [PlacedCommand(c, at) for c, at in zip(self.line.commands, places, strict=True)]
 
     def is_step(self, unit: PlacedCommand) -> bool:

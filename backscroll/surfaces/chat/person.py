@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from backscroll.surfaces.chat.ahead import Ahead
 
 _SPANS: tuple[Span, ...] = ("once", "session", "project", "always")
+_KINDS = {"words": "chat.wider_words", "below": "chat.wider_below", "folder": "chat.wider_folder"}
 _TEXT = 30  # lines of a preview's text that are shown at once
 
 
@@ -308,7 +309,7 @@ def own_rule(proposal: Proposal, pattern: str) -> WiderRule:
 
 def wider_line(rule: WiderRule) -> str:
     """A wider rule on one line of a list."""
-    return t("chat.wider_line", pattern=one_line(rule.pattern), kind=t(f"chat.wider_{rule.kind}"))
+    return t("chat.wider_line", pattern=one_line(rule.pattern), kind=t(_KINDS[rule.kind]))
 
 
 def wider_lines(rule: WiderRule) -> list[Text]:
