@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from backscroll.formats.rows import TOO_DEEP, parse
+from backscroll.formats.rows import TOO_DEEP, as_object, parse
 from backscroll.vocab.nesting import DEEPEST_LINE, is_deeper
 from backscroll.vocab.part import Json
 
@@ -69,6 +69,17 @@ def parsed(text: str) -> Json | NotJson:
         return NotJson(error.msg, error.pos)
     except ValueError as error:  # absurd nesting, numbers that JSON does not have
         return NotJson(str(error), 0)
+
+
+def object_in(text: str) -> dict[str, Json] | None:
+    """The object that a text holds; None where it holds anything else."""
+    return as_object(parsed(text))
+
+
+def value_in(text: str) -> Json:
+    """The value that a text holds; None where it is no JSON."""
+    value = parsed(text)
+    return None if isinstance(value, NotJson) else value
 
 
 def elements(text: str, start: int = 0) -> tuple[list[Element], Cut | None]:
