@@ -40,6 +40,7 @@ def verify_command(session: Session, thread: str | None) -> None:
                 "ok": verdict.ok,
                 "threads": verdict.threads,
                 "events": verdict.events,
+                "scrub_due": verdict.scrub_due,
                 "flaws": [
                     {
                         "thread": f.thread,
@@ -60,6 +61,8 @@ def _verdict(screen: Screen, verdict: Verdict) -> None:
         threads=count("words.threads", verdict.threads),
         events=count("words.events", verdict.events),
     )
+    if verdict.scrub_due:
+        screen.line(screen.style(t("checking.scrub_due"), "warn"))
     if verdict.ok:
         screen.line(f"{screen.style(t('checking.sound'), 'good')}  {seen}")
         return
