@@ -20,7 +20,7 @@ from backscroll.engine.memo import Memo
 from backscroll.engine.pen import Pen, checked_actor
 from backscroll.engine.reading import info_of
 from backscroll.engine.thread import Thread
-from backscroll.errors import Ambiguous, InvalidInput, NotFound
+from backscroll.errors import Ambiguous, InvalidInput, NotFound, StoreError
 from backscroll.record.about import About
 from backscroll.record.chain import genesis
 from backscroll.record.ports import Store, ThreadState, Writer
@@ -288,6 +288,12 @@ class Engine:
 
     def _scrubbed(self, thread: str, actor: str, done: forgetting.Erasure) -> forgetting.Erasure:
         """After an erasure: nothing is left in memory or in free pages either."""
+        self._clear_memory()
+        for name in dict.fromkeys([thread, *done.threads]):
+            self.changed(Thread(self, name, actor))  # first: the note of what is due goes with the last step
+        return replace(done, unreachable=tuple(self.store.scrub()))
+
+    def _clear_memory(self) -> None:
         from backscroll.derive import gist, summary
         from backscroll.graph import fold
 
@@ -295,9 +301,27 @@ class Engine:
         gist.let_go()
         summary.let_go()
         fold.let_go()
-        left = self.store.scrub()
-        self.changed(Thread(self, thread, actor))
-        return replace(done, unreachable=tuple(left))
+
+    def finish_forgetting(self, *, wait: bool = False) -> bool:
+        """Do what a forget that was cut off did not come to; False where it is still due, as `doctor` and `verify` say.
+
+        Dialogue files first: the note in the store goes with the last step. `wait`: for others who use the store.
+        """
+        try:
+            if not self.store.read(lambda reader: reader.scrub_due()):
+                return True
+            self._clear_memory()
+            if self.settings.storage_dir:
+                for info in list(self.threads()):
+                    thread = Thread(self, info.id)
+                    if any(event.kind is Kind.FORGOTTEN for event in thread.events()):
+                        self.changed(thread)
+        except StoreError:
+            return False  # damaged: who reads from it will be told
+        if wait:
+            self.store.scrub()
+            return not self.store.read(lambda reader: reader.scrub_due())
+        return self.store.resume_scrub()
 
     # -- finding ---------------------------------------------------------------------------------------------
 

@@ -77,7 +77,10 @@ def import_path(
     if chosen.name == "native":
         from backscroll.engine.native import import_native
 
-        return import_native(engine, source, dry_run=dry_run, again=again)
+        reports = import_native(engine, source, dry_run=dry_run, again=again)
+        if not dry_run:
+            engine.finish_forgetting(wait=True)  # a file may bring a forget along
+        return reports
     if chosen.read is None:
         raise FormatError(
             f"{chosen.label} can only be written, not read", hint="`backscroll import --help` lists formats"

@@ -41,6 +41,7 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Any) -> Engine
                 from backscroll.engine.autosave import Autosave
 
                 engine.on_change(Autosave(engine, Path(chosen.storage_dir).expanduser()))
+            engine.finish_forgetting()
             _open[key] = engine
         else:
             _check_same(engine.settings, chosen, settings)

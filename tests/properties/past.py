@@ -100,7 +100,11 @@ class World:
 
     def say(self, thread: Thread, one: int, two: int) -> None:
         mark = self.mark()
-        role = ("user", "assistant", "user", "system")[two % 4] if one % 5 == 0 else ("user", "assistant")[two % 2]
+        role = (
+            ("user", "assistant", "user", "system")[two % 4]
+            if one % 5 == 0
+            else ("user", "assistant")[two % 2]
+        )
         self.told(thread.append(role, self.text(one, mark)), mark)
 
     def talk(self, thread: Thread, one: int, two: int) -> None:
@@ -334,7 +338,9 @@ def became_of(message: Message, made: Prompt, marks: list[Any], live: list[Messa
     place = {m.id.seq: n for n, m in enumerate(live)}
     for block in made.blocks:
         if block.message is None and block.section.value in ("history", "recent", "summaries"):
-            if any(place[first] <= place[message.id.seq] <= place[last] for first, last in _named(block, place)):
+            if any(
+                place[first] <= place[message.id.seq] <= place[last] for first, last in _named(block, place)
+            ):
                 return "summarised"
     return "unseen"
 
