@@ -64,7 +64,8 @@ def test_words_that_are_cut_are_continued_and_joined(tmp_path: Path, kind: str) 
         end = told[-1]
         assert isinstance(end, Finished)
         first = [h for h in told if isinstance(h, Step)][0].text
-        assert first and LONG.startswith(first) and len(first) < len(LONG)
+        assert 0 < len(first) < len(LONG)
+        assert LONG.startswith(first)
         assert (end.end, end.text) == ("answered", first + " and the end.")
         assert kinds(told) == ["output_limit", "continued"]
         assert [to_json(h).get("cut") for h in told if isinstance(h, Step)] == [True, None]

@@ -73,7 +73,7 @@ def _message(*parts: Any, pinned: bool = False, metadata: Any = None) -> Message
 
 
 def test_pictures_and_pins_and_small_results_are_left_as_they_are() -> None:
-    picture = Media("image/png", b"x" * 100_000)
+    picture = Media("image/png", data=b"x" * 100_000)
     big = ToolResult("c", (Text("y" * 50_000), picture), False, "t")
     shown = shown_parts(_message(big), 10_000)[0]
     assert isinstance(shown, ToolResult)

@@ -12,7 +12,7 @@ import pytest
 from backscroll.act.acting import cut_off
 from backscroll.act.approval import Rules
 from backscroll.act.asking import MOST_CALLS
-from backscroll.act.commands import _Kept, run  # pyright: ignore[reportPrivateUsage]
+from backscroll.act.commands import _Kept, run
 from backscroll.act.happening import Called as Ran
 from backscroll.act.happening import Finished, Noted, Output
 from backscroll.act.tool import ToolContext
