@@ -152,7 +152,7 @@ def _without_streams(on: Stage) -> None:
     from backscroll.llm.client import Done
 
     client = on.agent.client()
-    client.stream = lambda request: iter([Done(client.complete(request))])  # type: ignore[method-assign]
+    client.stream = lambda request: iter([Done(client.complete(request))])
 
 
 @pytest.mark.parametrize("kind", KINDS)
