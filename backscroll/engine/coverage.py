@@ -7,7 +7,7 @@ what a prompt shows. Before: `engine/composing`. After: `engine/prompting` puts 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from backscroll.derive.tree import just_before
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import ARRIVALS, CropMark
-from backscroll.record.history import HIDDEN
+from backscroll.record.history import HIDDEN, Entry
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -56,7 +56,9 @@ class _Account:
         crop_events = {c.event for c in self.crops}
         self.shown = named - crop_events
         lines = _texts(blocks, Section.HISTORY, Section.RECENT)
-        levels = {} if composer.frozen is None else composer.frozen.compaction.levels
+        levels: Mapping[Ref, Level] = {}
+        if composer.frozen is not None:
+            levels = composer.frozen.compaction.levels
         spoken = [
             u
             for u in composer.units
@@ -128,7 +130,9 @@ class _Account:
     def _held(self, crop: CropMark, gap: Stretch | None) -> int:
         # Where nothing came to stand between others since, its places hold nothing else.
         if not any(e.kind in ARRIVALS for e in self.view.others(crop.written)):
-            places = [s for low, high in crop.places if (s := _within(gap, just_before(low), high)) is not None]
+            places = [
+                s for low, high in crop.places if (s := _within(gap, just_before(low), high)) is not None
+            ]
             return sum(self._visible(place) for place in places)
         found = [self._entry(seq) for first, last in crop.runs for seq in range(first, last + 1)]
         visible = [e for e in found if e is not None and e.live and not e.flags & HIDDEN]
@@ -138,7 +142,7 @@ class _Account:
         after, upto = place
         return self.view.count(after=after, upto=upto) - self.view.count(after=after, upto=upto, hidden=True)
 
-    def _entry(self, seq: int) -> Any:
+    def _entry(self, seq: int) -> Entry | None:
         event = self.view.event(seq)
         message = None if event is None else event.message
         return self.view.entry(message) if message is not None and message.seq == seq else None
@@ -161,7 +165,7 @@ def _within(gap: Stretch | None, low: bytes, high: bytes) -> Stretch | None:
     return (low, high) if low < high else None
 
 
-def _merged(ranges: Any) -> list[Stretch]:
+def _merged(ranges: Iterable[Stretch]) -> list[Stretch]:
     """Stretches in order, both ends included, those that touch as one."""
     out: list[Stretch] = []
     for first, last in sorted(ranges):

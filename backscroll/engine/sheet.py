@@ -146,9 +146,7 @@ def read_sheet(
     )
 
 
-def _beside_window(
-    entry: Entry, begins: bytes | None, edge: bytes | None, crops: Sequence[CropMark]
-) -> bool:
+def _beside_window(entry: Entry, begins: bytes | None, edge: bytes | None, crops: Sequence[CropMark]) -> bool:
     """True for a system message or a pin that the window does not hold: it stands before it, or was pinned after it was cropped."""
     if edge is not None and (begins is None or entry.position < begins):
         return True
@@ -365,7 +363,11 @@ class _Window:
         """The newest message that the user wrote before a position: a long turn may begin far before the window."""
         while rows := self.view.page(_PAGE, before=before, newest_first=True):
             for row in rows:
-                if row[0].role == "user" and self.visible(*row) and is_spoken_by_user(found := message_of(*row)):
+                if (
+                    row[0].role == "user"
+                    and self.visible(*row)
+                    and is_spoken_by_user(found := message_of(*row))
+                ):
                     return found
             before = rows[-1][0].position
         return None

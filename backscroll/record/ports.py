@@ -138,9 +138,7 @@ class Reader(Protocol):
         """Own entries of a thread in order of position, with their words; deleted and forgotten ones only with `gone`."""
         ...
 
-    def count(
-        self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False
-    ) -> int:
+    def count(self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False) -> int:
         """How many own live entries lie in these bounds; with `hidden`, how many of them are hidden from prompts."""
         ...
 

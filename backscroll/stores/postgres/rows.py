@@ -144,9 +144,7 @@ class PostgresReader(AccountReader):
         )
         return [(entry_of(row), Spoken(*row[10:])) for row in self._s.ask(sql, *values)]
 
-    def count(
-        self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False
-    ) -> int:
+    def count(self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False) -> int:
         root = self._root(thread)
         if root is None:
             return 0

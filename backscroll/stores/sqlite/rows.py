@@ -154,9 +154,7 @@ class SqliteReader(AccountReader):
         )
         return [(self._entry(row), _spoken(row[8:])) for row in self._c.execute(sql, values).fetchall()]
 
-    def count(
-        self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False
-    ) -> int:
+    def count(self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False) -> int:
         number = self._number(thread)
         if number is None:
             return 0
