@@ -308,10 +308,13 @@ def compact(
     thread: Thread, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
 ) -> CompactionReport:
     """Condense the past now; see `Thread.compact`."""
-    from backscroll.engine.asking import asked
+    from backscroll.engine.asking import asked, too_small
     from backscroll.engine.prompting import composed
 
     ask = asked(thread.engine, budget, model=model)
+    refused = too_small(thread.engine, ask, 1)
+    if refused is not None:
+        raise refused
     for _ in range(_TRIES):
         composer = composed(thread, ask)
         found = made(composer, "asked", ask.room)

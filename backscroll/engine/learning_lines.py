@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from backscroll.engine.importing import ImportReport
-from backscroll.errors import BackscrollError
 from backscroll.formats.json_text import dumps
 from backscroll.record.derived import Lesson
 from backscroll.record.ports import Writer
-from backscroll.vocab.foreign import Problem
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.fields import Check, is_name, is_thread, is_time, wrong_field
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
@@ -35,35 +32,34 @@ def lesson_lines(engine: Engine, threads: Sequence[str]) -> Iterator[str]:
 
 
 def lesson_from(row: Mapping[str, Json]) -> Lesson:
-    """The lesson that `lesson_lines` wrote; raises ValueError, LookupError, TypeError or OverflowError where the line is damaged."""
-    names = (row["at"], row["for"], row["lesson"])
-    if not all(isinstance(name, str) for name in names):
-        raise TypeError("a name is no text")
-    at, thread, feature = cast("tuple[str, str, str]", names)
-    microseconds(at)
-    amount = row["amount"]
-    if isinstance(amount, bool) or not isinstance(amount, int | float):
-        raise TypeError(f"amount {amount!r}")
-    if not isfinite(amount) or abs(amount) > 1 or not 0 < len(feature) <= _MOST:
-        raise ValueError(f"{feature[:_MOST]!r}, {amount!r}")
-    return Lesson(at, thread, feature, float(amount))
+    """The lesson that `lesson_lines` wrote; raises ValueError where the line is damaged."""
+    wrong = wrong_field(row, _LESSON, {})
+    if wrong is not None:
+        raise ValueError(f"the field {wrong} is missing or not valid")
+    return Lesson(row["at"], row["for"], row["lesson"], float(row["amount"]))
 
 
-def take_lesson(
-    engine: Engine, row: Mapping[str, Json], report: ImportReport, line: int, *, dry_run: bool
-) -> None:
-    """Keep a lesson that came with a file, or say why not."""
+def _is_feature(value: Json) -> bool:
+    return is_name(value) and len(value) <= _MOST
+
+
+def _is_amount(value: Json) -> bool:
+    whole = isinstance(value, int | float) and not isinstance(value, bool)
+    return whole and isfinite(value) and abs(value) <= 1
+
+
+_LESSON: Mapping[str, Check] = {"lesson": _is_feature, "for": is_thread, "amount": _is_amount, "at": is_time}
+
+
+def take_lesson(engine: Engine, row: Mapping[str, Json]) -> None:
+    """Keep a lesson that came with a file, where its thread is here. One whose line is damaged was noted before."""
     try:
         lesson = lesson_from(row)
-    except (ValueError, LookupError, TypeError, OverflowError, BackscrollError) as error:
-        report.problems.append(
-            Problem(f"something that was learned is damaged and was left out: {error}", line)
-        )
+    except ValueError:
         return
 
     def work(tx: Writer) -> None:
         if tx.thread(lesson.thread) is not None:
             tx.learn(lesson)
 
-    if not dry_run:
-        engine.store.write(work)
+    engine.store.write(work)

@@ -6,7 +6,7 @@ An entry of a nearer thread hides the entry of a farther one for the same messag
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from backscroll.errors import StoreCorrupt
@@ -34,6 +34,22 @@ def ancestors(reader: Reader, state: ThreadState) -> Iterator[tuple[ThreadState,
         yield state, parent
         seen.add(parent.id)
         state = parent
+
+
+def kin_of(reader: Reader, root: str) -> list[ThreadState]:
+    """The threads of a family that can be read along their whole line, oldest first: damage in one spares the others."""
+    found = {state.id: state for state in reader.family(root)}
+    return [state for state in found.values() if _is_whole(found, state)]
+
+
+def _is_whole(family: Mapping[str, ThreadState], state: ThreadState) -> bool:
+    """True where every ancestor is in the family; one that cannot be read is not."""
+    seen: set[str] = set()
+    at: ThreadState | None = state
+    while at is not None and at.parent is not None and at.id not in seen:
+        seen.add(at.id)
+        at = family.get(at.parent)
+    return at is not None and at.parent is None
 
 
 def reach(reader: Reader, state: ThreadState) -> list[tuple[str, int]]:

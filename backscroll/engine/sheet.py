@@ -10,14 +10,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, TypeAlias, cast
 
 from backscroll.assemble.crop import within
 from backscroll.assemble.marks import cap
+from backscroll.assemble.units import WaitingReply, answered_in, waiting_replies
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.engine.sheet_compaction import compaction_in_force, edge_of_compaction
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import words_from_bytes
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
 from backscroll.record.ports import Spoken
 from backscroll.record.standing import Standing, fold_standing
@@ -94,6 +96,8 @@ class Sheet:
     touched: frozenset[Ref]  # messages that were changed since the compaction
     messages: int  # live messages of the thread
     asked: Message | None  # what the user last wrote, where that stands before the window
+    kept: tuple[Message, ...]  # all system messages and pins, in the window or not
+    waiting: tuple[WaitingReply, ...]  # of the newest turn, in the window or not; oldest first
 
 
 Row: TypeAlias = tuple[Entry, Spoken]
@@ -143,6 +147,8 @@ def read_sheet(
         frozenset(() if compaction is None else _touched(iter(view.others(since)))),
         view.state.messages if view.as_of >= view.state.head else view.count(),
         _asked(window, messages, edge, standing, memo),
+        tuple(m for m, _ in told(rows)),
+        tuple(_waiting(window, messages, standing, memo)),
     )
 
 
@@ -180,6 +186,24 @@ def _asked(
     if key not in memo:
         memo[key] = window.asked_before(begins)
     return memo[key]
+
+
+def _waiting(
+    window: _Window, messages: Sequence[Message], standing: Standing, memo: MutableMapping[object, Any]
+) -> Iterator[WaitingReply]:
+    """Replies of the newest turn that wait for results, wherever the window begins: the turn may begin far before it."""
+    turn = list(takewhile(lambda m: not is_spoken_by_user(m), reversed(messages)))
+    if len(turn) == len(messages):
+        begins = messages[0].position if messages else None
+        key = ("waiting", window.view.state.id, begins, standing.rare)
+        if key not in memo:
+            memo[key] = waiting_replies(window.turn_before(begins))
+        late = answered_in(turn)
+        for reply in reversed(cast("list[WaitingReply]", memo[key])):
+            told = {call.id: late[call.id] for call in reply.calls if call.id in late}
+            if any(call.id not in told and call.id not in reply.told for call in reply.calls):
+                yield replace(reply, told={**reply.told, **told})
+    yield from reversed(waiting_replies(turn))
 
 
 def _touched(events: Iterator[Event]) -> Iterator[Ref]:
@@ -241,7 +265,7 @@ def _mark(event: Event, rare: Sequence[Event], view: View) -> CropMark:
     since = rare if written == event.seq else view.others(written)
     changed = {r for r in _touched(e for e in since if e.seq > written) if within(r.seq, runs)}
     disturbed = bool(changed) and _disturbed(view, written, changed)
-    body = cast("dict[str, Json]", from_bytes(event.body)) if event.body is not None else {}
+    body = cast("dict[str, Json]", words_from_bytes(event.body)) if event.body is not None else {}
     summary = body.get("summary")
     return CropMark(
         event.id,
@@ -358,6 +382,15 @@ class _Window:
         if entry.flags & (HIDDEN | FORGOTTEN) or spoken.body is None:
             return False
         return not any(crop.holds(entry.message) for crop in self.crops)
+
+    def turn_before(self, before: bytes | None) -> Iterator[Message]:
+        """What is visible before a position, newest first, back to where the user spoke."""
+        while rows := self.view.page(_PAGE, before=before, newest_first=True):
+            for message, _ in self.told([row for row in rows if self.visible(*row)]):
+                if is_spoken_by_user(message):
+                    return
+                yield message
+            before = rows[-1][0].position
 
     def asked_before(self, before: bytes) -> Message | None:
         """The newest message that the user wrote before a position: a long turn may begin far before the window."""
