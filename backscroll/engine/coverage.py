@@ -17,6 +17,7 @@ from backscroll.engine.reading import History
 from backscroll.engine.sheet import ARRIVALS, CropMark
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.vocab.handle import handle_of
+from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
