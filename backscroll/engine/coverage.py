@@ -105,9 +105,14 @@ class _Account:
             return 0
         count -= self.view.count(after=low or None, upto=high, hidden=True)
         count -= sum(self._cropped(crop, gap, shown=True) for crop in self.crops)
-        apart = (*self.sheet.marked, *([self.sheet.asked] if self.sheet.asked else []))
-        inside = {m.id for m in apart if low < m.position <= high and m.id in self.shown}
+        inside = [ref for ref, place in self._apart().items() if low < place <= high]
         return count - sum(not any(c.holds(ref) for c in self.crops) for ref in inside)
+
+    def _apart(self) -> dict[Ref, bytes]:
+        """Messages that are shown although they stand before the window, and where: a few."""
+        window = {m.id for m in self.sheet.window}
+        entries = (self.view.entry(ref) for ref in self.shown - window)
+        return {entry.message: entry.position for entry in entries if entry is not None}
 
     def _hidden(self, edge: bytes | None) -> int:
         """Live messages that are hidden; before the window only a rare event can change how many."""
