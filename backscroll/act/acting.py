@@ -11,11 +11,11 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.act.approval import Rules, decide
+from backscroll.act.approval import LOOK, Rules, decide
 from backscroll.act.calling import Prepared, prepare, run
 from backscroll.act.happening import Called, Calling, End, Happening, Noted, Output
 from backscroll.act.person import Decision, Person, Proposal
@@ -43,6 +43,8 @@ _LOOKING = frozenset({"none", "read"})
 _SECONDS = 0.05  # between two looks at what a tool at work has printed
 _GRACE = 6.0  # seconds that calls at work have to end, once a run is left in the middle
 NOT_RUN = "was not run: the person stopped the run first"
+#: What the command would do was read off the folder, and the folder is another one by now.
+OTHER_NOW = "was not run: what it touches changed while this reply was carried out; call it again, and the person is asked"
 BROKEN_OFF = "stopped by the person before it was done; whether and how far it took effect is not known"
 
 
@@ -52,6 +54,9 @@ class _Due:
 
     prepared: Prepared
     context: ToolContext
+    looked: Proposal | None = (
+        None  # it goes ahead unasked because it only looks: at the folder as it was then
+    )
 
     @property
     def call(self) -> ToolCall:
@@ -121,8 +126,14 @@ class Hands:
         ends: End | None = None
         try:
             due = yield from self._allowed(calls, waiting, heard)
+            touched = False  # something ran that may have changed what the others were judged by
             for batch in _batches(due):
                 self.stop.check()
+                if touched and not self._still_looks(batch[0]):
+                    failed = ToolOutput(f"[{batch[0].call.name}] {OTHER_NOW}", True)
+                    yield self._answered(batch[0].call, failed, waiting)
+                    continue
+                touched = touched or (batch[0].effect in _TOUCHING and batch[0].looked is None)
                 ended = yield from self._batch(batch, waiting, carrier, heard)
                 ends = ends or ended
         except (Stopped, KeyboardInterrupt, GeneratorExit):
@@ -171,12 +182,19 @@ class Hands:
             if not decision.allowed:
                 yield self._refused(by_id[proposal.call_id], proposal, decision, waiting)
                 del due[proposal.call_id]
+            elif decision.by == LOOK:
+                due[proposal.call_id] = replace(due[proposal.call_id], looked=proposal)
         return list(due.values())
+
+    def _still_looks(self, due: _Due) -> bool:
+        """False for a command that was let through because it only looks, and would be asked about now."""
+        decision = Decision(True) if due.looked is None else self.rules.verdict(due.looked)
+        return decision is not None and decision.allowed
 
     def _refused(
         self, call: ToolCall, proposal: Proposal, decision: Decision, waiting: list[ToolCall]
     ) -> Called:
-        language = self.thread.info.language
+        language = self.thread.legible.info.language
         text = refusal_text(
             call.name, decision.reason, proposal.refused_before, language=language, by=decision.by
         )
