@@ -26,6 +26,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "protected": ".env is protected: it holds keys or passwords. This is asked every time.",
         "no": "Why not?",
         "broad": "allow (broad)",
+        "span": "2. for this session",
     },
     "zh": {
         "allow": "y 允许",
@@ -39,6 +40,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "protected": ".env 受保护：含有密钥或密码。每次都会询问。",
         "no": "为什么不",
         "broad": "允许（过宽）",
+        "span": "2. 本次会话内",
     },
 }
 languages = pytest.mark.parametrize("language", ["en", "zh"])
@@ -136,13 +138,13 @@ def test_a_subcommand_is_kept_and_wider_is_a_choice_that_shows_what_it_covers(
     terminal.type("w")
     terminal.wait_for(words["title"], "1. terraform apply *", "2. in **: terraform apply *", "3. ")
     terminal.type("2")
-    terminal.wait_for(words["through"], "cd any/folder && terraform apply", words["still"])
+    terminal.wait_for(words["through"], "cd any/folder && terraform apply", words["still"], words["span"])
     terminal.type(ESCAPE)
     terminal.wait_for(words["wider"], f"{words['covers']}terraform apply -target=a")
     terminal.type("w")
     terminal.wait_for(words["title"])
     terminal.type("1")
-    terminal.wait_for("terraform apply -auto-approve", words["still"], "2. ")
+    terminal.wait_for("“terraform apply *”", words["still"], words["span"], gone=words["title"])
     terminal.type("2")
     terminal.wait_for("$ terraform destroy", words["allow"])
     assert (folder / "calls").read_text() == "ran apply\nran apply -target=a\nran apply -target=b\n"
