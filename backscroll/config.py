@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from backscroll.errors import InvalidInput
+from backscroll.regular_files import read_text
 
 #: A table of the file that is no setting: services with models, read by `llm/providers`.
 PROVIDERS = "providers"
 #: Another one: programs with tools (Model Context Protocol), read by `act`.
 MCP = "mcp"
 #: Tables of the file whose entries are settings.
-TABLES = ("sliding_window", "node_creation", "conflict_resolution", "agent", "workspace")
+TABLES = ("sliding_window", "node_creation", "conflict_resolution", "agent", "workspace", "postgres")
 #: How the names of YAML files end.
 YAML = (".yaml", ".yml")
 #: Settings that take one of a few words.
@@ -37,6 +38,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "agent_sandbox": ("off", "workspace", "read-only"),
     "agent_sandbox_network": ("allow", "deny"),
     "workspace_commit": ("off", "turn", "task"),
+    "postgres_pooler": ("session", "transaction"),
 }
 _SWITCH = {
     "true": True,
@@ -59,6 +61,15 @@ class Settings:
     actor: str = "user"  # who you are in the log
     language: str = ""  # en or zh; empty: by the locale
     patience: float = 60.0  # seconds to wait for other writers
+    longest_line: int = (
+        33_554_432  # characters of one line of a file that is imported; longer ones are left out
+    )
+    # PostgreSQL: one pool per process and database, shared by all tenants.
+    postgres_connections: int = 8  # connections of this process at the most
+    postgres_idle_seconds: float = 30.0  # after which an unused connection is closed
+    postgres_lock_seconds: float = 0.0  # to wait for the lock of another writer; 0: `patience`
+    postgres_statement_seconds: float = 300.0  # one statement may take; 0: no limit
+    postgres_pooler: str = "session"  # or transaction: behind PgBouncer with pool_mode = transaction
     storage_dir: str = ""  # where dialogues are saved again after every call; empty: they are not
 
     # Prompts: for which model, in which shape, how large.
@@ -226,6 +237,11 @@ def _fit_together(found: Mapping[str, Setting]) -> None:
                 f"setting {dotted(name)} ({found[name].source}): {found[name].value!r} is not a choice",
                 hint=f"use one of {', '.join(choices)}",
             )
+    if found["postgres_connections"].value < 1:
+        raise InvalidInput(
+            f"setting postgres.connections ({found['postgres_connections'].source}): a store needs at least one",
+            hint="8 is the default",
+        )
     size, delay = found["sliding_window_size"], found["sliding_window_processing_delay"]
     if size.value < 1:
         raise InvalidInput(
@@ -267,7 +283,7 @@ def _settings_in(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
@@ -276,7 +292,7 @@ def _read(path: Path) -> dict[str, Any]:
         ) from error
     try:
         data = _parsed(text, path.suffix in YAML)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(
             f"cannot read the configuration {path}: {error}", hint="correct the file, or remove it"
         ) from error

@@ -194,7 +194,7 @@ class Hands:
     def _refused(
         self, call: ToolCall, proposal: Proposal, decision: Decision, waiting: list[ToolCall]
     ) -> Called:
-        language = self.thread.info.language
+        language = self.thread.legible.info.language
         text = refusal_text(
             call.name, decision.reason, proposal.refused_before, language=language, by=decision.by
         )

@@ -20,7 +20,7 @@ from backscroll.engine.memo import Memo
 from backscroll.engine.pen import Pen, checked_actor
 from backscroll.engine.reading import info_of
 from backscroll.engine.thread import Thread
-from backscroll.errors import Ambiguous, InvalidInput, NotFound
+from backscroll.errors import Ambiguous, InvalidInput, NotFound, StoreError
 from backscroll.record.about import About
 from backscroll.record.chain import genesis
 from backscroll.record.ports import Store, ThreadState, Writer
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from backscroll.engine.doctoring import Check
     from backscroll.engine.exporting import ExportReport
     from backscroll.engine.importing import ImportReport, Progress
+    from backscroll.engine.repairing import Mended
     from backscroll.engine.searching import Found
     from backscroll.engine.verifying import Verdict
 
@@ -237,18 +238,28 @@ class Engine:
     def forget(
         self,
         thread: str,
-        messages: Sequence[Ref] | None,
+        messages: Sequence[Ref],
         *,
         actor: str,
         keep_shared: bool = False,
         dry_run: bool = False,
     ) -> forgetting.Erasure:
-        """Erase messages, or (None) a whole thread, for good; then rewrite the file so that no page keeps them."""
-        if messages is not None and not messages:
+        """Erase messages for good; then rewrite the file so that no page keeps them."""
+        if not messages:
             raise InvalidInput(
                 "no message to forget", hint="name at least one; `forget_thread` erases a whole thread"
             )
+        return self._forget(thread, messages, actor, keep_shared=keep_shared, dry_run=dry_run)
 
+    def forget_thread(
+        self, thread: str, *, actor: str, keep_shared: bool = False, dry_run: bool = False
+    ) -> forgetting.Erasure:
+        """Erase a whole thread for good, in the same way."""
+        return self._forget(thread, None, actor, keep_shared=keep_shared, dry_run=dry_run)
+
+    def _forget(
+        self, thread: str, messages: Sequence[Ref] | None, actor: str, *, keep_shared: bool, dry_run: bool
+    ) -> forgetting.Erasure:
         def work(tx: Writer) -> forgetting.Erasure:
             if messages is not None:
                 done = forgetting.forget_messages(
@@ -277,6 +288,12 @@ class Engine:
 
     def _scrubbed(self, thread: str, actor: str, done: forgetting.Erasure) -> forgetting.Erasure:
         """After an erasure: nothing is left in memory or in free pages either."""
+        self._clear_memory()
+        for name in dict.fromkeys([thread, *done.threads]):
+            self.changed(Thread(self, name, actor))  # first: the note of what is due goes with the last step
+        return replace(done, unreachable=tuple(self.store.scrub()))
+
+    def _clear_memory(self) -> None:
         from backscroll.derive import gist, summary
         from backscroll.graph import fold
 
@@ -284,9 +301,27 @@ class Engine:
         gist.let_go()
         summary.let_go()
         fold.let_go()
-        left = self.store.scrub()
-        self.changed(Thread(self, thread, actor))
-        return replace(done, unreachable=tuple(left))
+
+    def finish_forgetting(self, *, wait: bool = False) -> bool:
+        """Do what a forget that was cut off did not come to; False where it is still due, as `doctor` and `verify` say.
+
+        Dialogue files first: the note in the store goes with the last step. `wait`: for others who use the store.
+        """
+        try:
+            if not self.store.read(lambda reader: reader.scrub_due()):
+                return True
+            self._clear_memory()
+            if self.settings.storage_dir:
+                for info in list(self.threads()):
+                    thread = Thread(self, info.id)
+                    if any(event.kind is Kind.FORGOTTEN for event in thread.events()):
+                        self.changed(thread)
+        except StoreError:
+            return False  # damaged: who reads from it will be told
+        if wait:
+            self.store.scrub()
+            return not self.store.read(lambda reader: reader.scrub_due())
+        return self.store.resume_scrub()
 
     # -- finding ---------------------------------------------------------------------------------------------
 
@@ -394,6 +429,18 @@ class Engine:
 
         wanted = None if thread is None else self.resolve(thread)
         return self.store.read(lambda reader: verify_store(reader, wanted, progress))
+
+    def repair(self) -> list[Mended]:
+        """Set aside what does not verify and build the rest anew from the log; says what was done."""
+        from backscroll.engine.repairing import repair_store
+
+        return repair_store(self)
+
+    def save_aside(self, target: str | os.PathLike[str]) -> int:
+        """Write what repairs have set aside into a file; gives how many rows."""
+        from backscroll.engine.repairing import save_aside
+
+        return save_aside(self, os.fspath(target))
 
     def stats(self) -> dict[str, int]:
         """How much of what there is."""

@@ -33,7 +33,7 @@ from backscroll.llm.client import Reply as Answer
 from backscroll.llm.providers import Provider, chosen, client_for
 from backscroll.llm.retrying import Patience, with_retries
 from backscroll.llm.tokens import tokenizer_for
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import words_from_bytes
 from backscroll.record.derived import Charge, Made, Reply
 from backscroll.record.ports import Reader, Writer
 from backscroll.vocab.ids import Ref
@@ -121,7 +121,7 @@ def failure_of(reader: Reader, planned: Plan[Gist]) -> Failure | None:
     found = reader.made([key, planned.key])
     if key not in found or planned.key in found:
         return None
-    body = from_bytes(found[key].body)
+    body = words_from_bytes(found[key].body)
     return Failure(body["why"], body["model"], body["passing"])
 
 
@@ -278,7 +278,7 @@ class Modelling:
         """Words, whether they are whole, and whether they had to be paid for."""
         known = self.engine.store.read(lambda reader: reader.reply(key))
         if known is not None:
-            body = from_bytes(known.body)
+            body = words_from_bytes(known.body)
             return body["text"], body["finish"] != "length", False
 
         def journal(tx: Writer, answer: Answer) -> None:
@@ -378,13 +378,13 @@ class Modelling:
 
 
 def _better(made: Made) -> Better:
-    body = from_bytes(made.body)
+    body = words_from_bytes(made.body)
     return Better(body["text"], body["model"], made.sources, made.at)
 
 
 def _used(reader: Reader, name: str) -> list[str]:
     """Which models made artefacts of a kind in this store, newest first."""
-    raw: Json = from_bytes((reader.meta(f"{_MODELS}{name}") or "[]").encode())
+    raw: Json = words_from_bytes((reader.meta(f"{_MODELS}{name}") or "[]").encode())
     return [str(model) for model in raw]
 
 

@@ -41,6 +41,7 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Any) -> Engine
                 from backscroll.engine.autosave import Autosave
 
                 engine.on_change(Autosave(engine, Path(chosen.storage_dir).expanduser()))
+            engine.finish_forgetting()
             _open[key] = engine
         else:
             _check_same(engine.settings, chosen, settings)
@@ -106,7 +107,16 @@ def _store_at(place: str, settings: Settings, *, remote: bool) -> Store:
     if remote:
         from backscroll.stores.postgres.store import PostgresStore
 
-        return PostgresStore(place, tenant=settings.tenant, patience=settings.patience)
+        return PostgresStore(
+            place,
+            tenant=settings.tenant,
+            patience=settings.patience,
+            connections=settings.postgres_connections,
+            idle_seconds=settings.postgres_idle_seconds,
+            lock_seconds=settings.postgres_lock_seconds,
+            statement_seconds=settings.postgres_statement_seconds,
+            pooled=settings.postgres_pooler == "transaction",
+        )
     from backscroll.stores.sqlite.store import SqliteStore
 
     return SqliteStore(Path(place), patience=settings.patience, compress_above=settings.compress_above)

@@ -111,7 +111,7 @@ class Heard:
 def _arguments(text: str) -> Json:
     try:
         return json.loads(text) if text.strip() else {}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CutShort("the arguments of a tool call broke off", hint="try again") from error
 
 

@@ -19,6 +19,7 @@ from typing import Any, cast
 
 from backscroll.errors import InvalidInput
 from backscroll.llm.windows import fitting, plain_name
+from backscroll.regular_files import read_text
 
 #: US dollars for a million tokens.
 PRICES = ("input", "cached", "written", "written_long", "output")
@@ -92,7 +93,7 @@ def price_table(path: str) -> PriceTable:
 @lru_cache(maxsize=8)
 def _read(place: Path, _changed: int, _size: int) -> PriceTable:
     try:
-        text = place.read_text(encoding="utf-8-sig")
+        text = read_text(place, "utf-8-sig")
         data = tomllib.loads(text)
     except OSError as error:
         raise InvalidInput(
@@ -103,7 +104,7 @@ def _read(place: Path, _changed: int, _size: int) -> PriceTable:
         raise InvalidInput(
             f"the price table {place} is not UTF-8: byte {error.start}", hint="save it as UTF-8"
         ) from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidInput(f"the price table {place} is not TOML: {error}", hint=_HINT) from error
     return parsed_table(str(place), text, data)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from backscroll.errors import FormatError, NotFound
+from backscroll.regular_files import read_text
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import WIRES
 
@@ -105,7 +106,7 @@ def load_scenario(path: str | Path) -> Scenario:
     """A scenario from a TOML or JSON file."""
     place = Path(path)
     try:
-        text = place.read_text(encoding="utf-8")
+        text = read_text(place)
     except FileNotFoundError as error:
         raise NotFound(f"no such scenario: {place}", hint="give a TOML or JSON file") from error
     except (OSError, UnicodeDecodeError) as error:
@@ -117,7 +118,7 @@ def load_scenario(path: str | Path) -> Scenario:
             import tomllib
 
             data = tomllib.loads(text)
-    except ValueError as error:  # both kinds of syntax errors are
+    except (ValueError, RecursionError) as error:  # both kinds of syntax errors are
         raise FormatError(f"cannot read the scenario {place}: {error}") from error
     return scenario_of(data, str(place))
 

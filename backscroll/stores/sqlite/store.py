@@ -22,11 +22,13 @@ from backscroll.stores.sqlite.faults import FAULTS, is_busy, translated
 from backscroll.stores.sqlite.opening import connect, prepare
 from backscroll.stores.sqlite.readers import Readers
 from backscroll.stores.sqlite.rows import SqliteReader
+from backscroll.stores.sqlite.scrubbing import OUT_OF_REACH, noted, rewrite
 from backscroll.stores.sqlite.signs import Signs
 from backscroll.stores.sqlite.write import SqliteWriter
 
 T = TypeVar("T")
 _BATCH = 256
+_IN_PASSING = 0.5  # seconds that an opening waits for others before it leaves a rewrite to the next one
 
 
 class _Job(Generic[T]):
@@ -240,26 +242,23 @@ class SqliteStore:
     def scrub(self) -> list[str]:
         """Merge the index, rewrite the file and empty the write-ahead log, so that no page keeps erased words."""
 
-        def work(connection: sqlite3.Connection) -> list[str]:
-            left = ["copies of the store: backups, exports, snapshots of the disk"]
-            try:
-                connection.execute("INSERT INTO words (words) VALUES ('optimize')")
-                connection.execute("VACUUM")
-                busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            except sqlite3.OperationalError as error:
-                # The words are erased all the same; only rewriting the file did not work out.
-                busy = True
-                if not is_busy(error):
-                    left.append(f"freed pages of the file: {translated(error, self.location).message}")
-            if busy:
-                left.append(
-                    "freed pages of the file, while another program uses it: forget anything again later"
-                )
-            return left
-
         self._readers.drop()
         self._signs.clear()
-        return self._alone(work)
+        return [OUT_OF_REACH, *self._alone(lambda connection: rewrite(connection, self.location))]
+
+    def resume_scrub(self) -> bool:
+        """Finish what a forget that was cut off left undone; False where others are in the way, or the file is read-only."""
+        self._check()
+        try:
+            with self._readers.lent() as connection:
+                due = noted(connection) is not None
+            if not due or self.read_only:
+                return not due
+            self._readers.drop()
+            with closing(connect(self.path, _IN_PASSING, read_only=False)) as connection:
+                return not rewrite(connection, self.location)
+        except FAULTS:
+            return False  # it stays due, and who reads what is damaged will be told
 
     def backup(self, target: str) -> None:
         """A consistent copy, made while others go on reading and writing."""
