@@ -51,6 +51,7 @@ OPERATIONS = (
 )  # fmt: skip
 Act: TypeAlias = tuple[str, int, int]
 _MOST = 4  # threads
+_ROOMY = 6_000  # a budget that holds any one message
 _NAMED = re.compile(r"\[bs:[0-9a-f.:-]+\]")
 _TOLD = ("history", "recent", "summaries")
 _SPEAKER = re.compile(r" (user|assistant|tool|system):")
@@ -313,6 +314,12 @@ class World:
         must += [unit.messages[0] for unit in newest if unit.unanswered]
         missing = [self.words[str(m.revision)] for m in must if self.words[str(m.revision)] not in spoken]
         assert missing == [], f"not in the prompt: {missing}"
+        if (
+            visible and made.receipt.budget >= _ROOMY
+        ):  # what was said last is no past: it is shown, not summed up
+            assert visible[-1].id in {block.message for block in made.blocks}, (
+                "the newest message is not shown"
+            )
         own = {self.words[str(m.revision)] for m in live if not m.hidden}
         ghosts = sorted(w for w in set(self.words.values()) - own if w in spoken)
         assert ghosts == [], f"not in the history, but in the prompt: {ghosts}"
@@ -343,7 +350,7 @@ class World:
                 for thread in self.threads:  # what waits to be analysed is said later
                     bring_up_to_date(engine, thread.id)
             for number, thread in enumerate(self.threads):
-                for budget, wire in zip((700, 2_000, 200_000), WIRES, strict=True):
+                for budget, wire in zip(BUDGETS, (*WIRES, WIRES[0]), strict=True):
                     with self.where(f"thread {number}, budget {budget}, {wire}"):
                         first = self.prompted(thread, budget, wire)
                         for engine in (second, copy):
