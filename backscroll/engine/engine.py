@@ -20,7 +20,7 @@ from backscroll.engine.memo import Memo
 from backscroll.engine.pen import Pen, checked_actor
 from backscroll.engine.reading import info_of
 from backscroll.engine.thread import Thread
-from backscroll.errors import Ambiguous, InvalidInput, NotFound, StoreError
+from backscroll.errors import Ambiguous, InvalidInput, NotFound
 from backscroll.record.about import About
 from backscroll.record.chain import genesis
 from backscroll.record.ports import Store, ThreadState, Writer
@@ -51,6 +51,7 @@ class Engine:
         self.means = means or Means()
         self._closing: list[Callable[[], bool]] = []
         self._watchers: list[Callable[[Thread], None]] = []
+        self._rewriters: list[Callable[[], None]] = []
         self._worker: Worker | None = None
         self._lock = threading.Lock()
         self.memo = Memo()
@@ -65,6 +66,15 @@ class Engine:
     def on_change(self, work: Callable[[Thread], None]) -> None:
         """Run something after every write to a thread through this engine."""
         self._watchers.append(work)
+
+    def on_resumed_forget(self, work: Callable[[], None]) -> None:
+        """Run something before a forget that was cut off is finished: who keeps words in files writes them anew."""
+        self._rewriters.append(work)
+
+    def resume_forget(self) -> None:
+        """Tell them."""
+        for work in self._rewriters:
+            work()
 
     def changed(self, thread: Thread) -> None:
         """Tell whoever wants to know that a thread was written to."""
@@ -287,41 +297,9 @@ class Engine:
         return self._scrubbed(thread, actor, done)
 
     def _scrubbed(self, thread: str, actor: str, done: forgetting.Erasure) -> forgetting.Erasure:
-        """After an erasure: nothing is left in memory or in free pages either."""
-        self._clear_memory()
-        for name in dict.fromkeys([thread, *done.threads]):
-            self.changed(Thread(self, name, actor))  # first: the note of what is due goes with the last step
-        return replace(done, unreachable=tuple(self.store.scrub()))
+        from backscroll.engine.scrubbing import scrub
 
-    def _clear_memory(self) -> None:
-        from backscroll.derive import gist, summary
-        from backscroll.graph import fold
-
-        self.memo.clear()
-        gist.let_go()
-        summary.let_go()
-        fold.let_go()
-
-    def finish_forgetting(self, *, wait: bool = False) -> bool:
-        """Do what a forget that was cut off did not come to; False where it is still due, as `doctor` and `verify` say.
-
-        Dialogue files first: the note in the store goes with the last step. `wait`: for others who use the store.
-        """
-        try:
-            if not self.store.read(lambda reader: reader.scrub_due()):
-                return True
-            self._clear_memory()
-            if self.settings.storage_dir:
-                for info in list(self.threads()):
-                    thread = Thread(self, info.id)
-                    if any(event.kind is Kind.FORGOTTEN for event in thread.events()):
-                        self.changed(thread)
-        except StoreError:
-            return False  # damaged: who reads from it will be told
-        if wait:
-            self.store.scrub()
-            return not self.store.read(lambda reader: reader.scrub_due())
-        return self.store.resume_scrub()
+        return replace(done, unreachable=tuple(scrub(self, [thread, *done.threads], actor)))
 
     # -- finding ---------------------------------------------------------------------------------------------
 

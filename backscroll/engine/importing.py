@@ -76,10 +76,11 @@ def import_path(
     chosen = format_named(format) if format is not None else detect(source)
     if chosen.name == "native":
         from backscroll.engine.native import import_native
+        from backscroll.engine.scrubbing import finish_forgetting
 
         reports = import_native(engine, source, dry_run=dry_run, again=again)
         if not dry_run:
-            engine.finish_forgetting(wait=True)  # a file may bring a forget along
+            finish_forgetting(engine, wait=True)  # a file may bring a forget along
         return reports
     if chosen.read is None:
         raise FormatError(
