@@ -18,6 +18,8 @@ from tests.fuzz import acts, surfaces
 from tests.fuzz.talk import Talk
 from tests.fuzz.words import STEM
 
+#: Failed once: plans told words that were deleted in another thread.
+SEEDS = (3, 4, 7)
 OPERATIONS = 32
 SETTINGS = {
     "conflict_resolution_settled_edits": "reconcile",  # else an edit of long ago does not reach the graph, on purpose
