@@ -66,6 +66,10 @@ def _store(engine: Engine) -> list[Check]:
             f"{stats['threads']} threads, {stats['messages']} messages, {stats['events']} events",
         )
     )
+    if engine.store.read(lambda reader: reader.scrub_due()):
+        hint = "open the store again when no other program uses it, as its owner: that finishes it"
+        detail = "a forget was cut off: the words are gone, old pages of the files still hold them"
+        out.append(Check("forgotten", False, detail, hint))
     if not engine.store.location.startswith("postgres"):
         free = shutil.disk_usage(Path(engine.store.location).parent).free
         out.append(

@@ -51,6 +51,7 @@ class Engine:
         self.means = means or Means()
         self._closing: list[Callable[[], bool]] = []
         self._watchers: list[Callable[[Thread], None]] = []
+        self._rewriters: list[Callable[[], None]] = []
         self._worker: Worker | None = None
         self._lock = threading.Lock()
         self.memo = Memo()
@@ -65,6 +66,15 @@ class Engine:
     def on_change(self, work: Callable[[Thread], None]) -> None:
         """Run something after every write to a thread through this engine."""
         self._watchers.append(work)
+
+    def on_resumed_forget(self, work: Callable[[], None]) -> None:
+        """Run something before a forget that was cut off is finished: who keeps words in files writes them anew."""
+        self._rewriters.append(work)
+
+    def resume_forget(self) -> None:
+        """Tell them."""
+        for work in self._rewriters:
+            work()
 
     def changed(self, thread: Thread) -> None:
         """Tell whoever wants to know that a thread was written to."""
@@ -287,17 +297,9 @@ class Engine:
         return self._scrubbed(thread, actor, done)
 
     def _scrubbed(self, thread: str, actor: str, done: forgetting.Erasure) -> forgetting.Erasure:
-        """After an erasure: nothing is left in memory or in free pages either."""
-        from backscroll.derive import gist, summary
-        from backscroll.graph import fold
+        from backscroll.engine.scrubbing import scrub
 
-        self.memo.clear()
-        gist.let_go()
-        summary.let_go()
-        fold.let_go()
-        left = self.store.scrub()
-        self.changed(Thread(self, thread, actor))
-        return replace(done, unreachable=tuple(left))
+        return replace(done, unreachable=tuple(scrub(self, [thread, *done.threads], actor)))
 
     # -- finding ---------------------------------------------------------------------------------------------
 

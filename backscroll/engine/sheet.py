@@ -124,13 +124,12 @@ def read_sheet(
     known = cast("Standing | None", memo.get(view.state.id))
     standing = standing_of(view, known)
     memo[view.state.id] = standing
-    compaction = _in_force(view, standing, memo)
-    since = 0 if compaction is None else compaction.seq
-    oldest = [*standing.crops[:1], *([] if compaction is None else [since])]
-    rare = view.others(min(oldest) - 1 if oldest else view.as_of)
+    rare = view.others(standing.crops[0] - 1) if standing.crops else []
     crops = crop_marks(standing, rare, view)
-    after = None if compaction is None else edge_of_compaction(compaction)
     window = _Window(view, crops, rare, told)
+    compaction = _in_force(window, standing, memo)
+    since = 0 if compaction is None else compaction.seq
+    after = None if compaction is None else edge_of_compaction(compaction)
     messages, edge, reached = window.read(after, PLENTY * room, since, DEEP * room)
     begins = messages[0].position if messages else None
     rows = [r for r in view.marked() if not r[0].flags & HIDDEN and r[1].body is not None]
@@ -145,7 +144,7 @@ def read_sheet(
         tuple(_with_stand_ins(view, messages, crops, edge, summarised)),
         edge,
         reached,
-        frozenset(_touched(e for e in rare if e.seq > since)),
+        frozenset(() if compaction is None else _touched(iter(view.others(since)))),
         view.state.messages if view.as_of >= view.state.head else view.count(),
         _asked(window, messages, edge, standing, memo),
         tuple(m for m, _ in told(rows)),
@@ -160,11 +159,12 @@ def _beside_window(entry: Entry, begins: bytes | None, edge: bytes | None, crops
     return any(crop.holds(entry.message) for crop in crops)
 
 
-def _in_force(view: View, standing: Standing, memo: MutableMapping[object, Any]) -> Event | None:
+def _in_force(window: _Window, standing: Standing, memo: MutableMapping[object, Any]) -> Event | None:
     """The compaction in force; looked for again only after a rare event, because new messages change nothing about it."""
+    view = window.view
     key = ("compaction", view.state.id, standing.rare)
     if key not in memo:
-        found = compaction_in_force(view, standing)
+        found = compaction_in_force(view, standing, window.visible)
         memo[key] = None if found is None else found.seq
         return found
     return None if memo[key] is None else view.event(memo[key])

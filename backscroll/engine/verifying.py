@@ -44,6 +44,7 @@ class Verdict:
     threads: int
     events: int
     flaws: list[Flaw]
+    scrub_due: bool = False  # words were forgotten, and old pages still hold them: nothing is wrong, something is unfinished
 
     @property
     def ok(self) -> bool:
@@ -70,7 +71,14 @@ def verify_store(
             progress(number + 1, len(names))
     if not wanted:
         found += _verify_blobs(reader)
-    return Verdict(len(names), events, found)
+    return Verdict(len(names), events, found, _scrub_due(reader))
+
+
+def _scrub_due(reader: Reader) -> bool:
+    try:
+        return reader.scrub_due()
+    except DAMAGE:
+        return False  # what is wrong with the table is among the flaws
 
 
 def _say(error: BaseException) -> str:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from backscroll.formats.rows import TOO_DEEP, parse
+from backscroll.formats.rows import TOO_DEEP, as_object, parse
 from backscroll.vocab.nesting import DEEPEST_LINE, is_deeper
 from backscroll.vocab.part import Json
 from backscroll.vocab.unicode import valid_json
@@ -76,6 +76,17 @@ def words_parsed(text: str) -> Json | NotJson:
     """The same in valid Unicode, for whoever reads words inside JSON: an escape can spell half of a character."""
     value = parsed(text)
     return value if isinstance(value, NotJson) or "\\u" not in text else valid_json(value)
+
+
+def object_in(text: str) -> dict[str, Json] | None:
+    """The object that a text holds; None where it holds anything else."""
+    return as_object(parsed(text))
+
+
+def value_in(text: str) -> Json:
+    """The value that a text holds; None where it is no JSON."""
+    value = parsed(text)
+    return None if isinstance(value, NotJson) else value
 
 
 def elements(text: str, start: int = 0) -> tuple[list[Element], Cut | None]:

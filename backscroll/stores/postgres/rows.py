@@ -26,6 +26,7 @@ from backscroll.stores.postgres.columns import (
 )
 from backscroll.stores.postgres.finding import found
 from backscroll.stores.postgres.names import EACH, KEYS
+from backscroll.stores.postgres.schema import SCRUB_BYTES, SCRUB_WORDS
 from backscroll.stores.postgres.text import hour
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import THREAD_ID, Ref
@@ -343,6 +344,10 @@ class PostgresReader(AccountReader):
         sql = "SELECT value FROM backscroll_meta WHERE tenant = %s AND key = %s"
         row = self._s.ask_one(sql, self._tenant, key)
         return None if row is None else row[0]
+
+    def scrub_due(self) -> bool:
+        sql = "SELECT count(*) FROM backscroll_meta WHERE key = ANY(%s::text[])"
+        return bool(self._s.ask(sql, [SCRUB_WORDS, SCRUB_BYTES])[0][0])
 
     def stats(self) -> Mapping[str, int]:
         return {

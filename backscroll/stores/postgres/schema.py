@@ -338,6 +338,9 @@ MIGRATIONS: tuple[str, ...] = (
 
 VERSION = len(MIGRATIONS)
 
+#: Keys of `meta` by which a transaction notes that words were erased but their pages not yet rewritten; `scrub` takes them away.
+SCRUB_WORDS, SCRUB_BYTES = "scrub: words", "scrub: bytes"
+
 #: The column on which a sharded PostgreSQL may distribute each table. What is on `root` belongs together (colocated).
 DISTRIBUTED_BY: dict[str, str] = {
     "backscroll_threads": "root",

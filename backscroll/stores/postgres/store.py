@@ -28,7 +28,7 @@ from backscroll.stores.postgres.opening import Connection, address, prepare, rea
 from backscroll.stores.postgres.pool import let_go, shared_pool
 from backscroll.stores.postgres.rows import PostgresReader
 from backscroll.stores.postgres.session import BEGIN_READ, BEGIN_WRITE, Session
-from backscroll.stores.postgres.upkeep import facts_of, scrubbed
+from backscroll.stores.postgres.upkeep import facts_of, resumed, scrubbed
 from backscroll.stores.postgres.write import Crowded, PostgresWriter
 
 T = TypeVar("T")
@@ -219,6 +219,19 @@ class PostgresStore:
             return scrubbed(connection, self.patience, pooled=self._address.pooled)
         except psycopg.Error as error:
             raise translated(error, self.location) from error
+        finally:
+            connection.close()
+
+    def resume_scrub(self) -> bool:
+        """Finish what a forget that was cut off left undone; False where others are in the way."""
+        self._check()
+        if not self.read(lambda reader: reader.scrub_due()):
+            return True
+        connection = reach(self._address, time.monotonic() + self.patience, known=True)
+        try:
+            return resumed(connection, pooled=self._address.pooled)
+        except psycopg.Error:
+            return False  # a standby, or a login that may not: it stays due
         finally:
             connection.close()
 

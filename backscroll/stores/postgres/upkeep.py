@@ -21,9 +21,8 @@ from enum import Enum
 import psycopg
 from psycopg import sql
 
-from backscroll.stores.postgres.making import SCRUB_BYTES, SCRUB_WORDS
 from backscroll.stores.postgres.opening import Connection
-from backscroll.stores.postgres.schema import DISTRIBUTED_BY
+from backscroll.stores.postgres.schema import DISTRIBUTED_BY, SCRUB_BYTES, SCRUB_WORDS
 
 _HOLD_WORDS: dict[str, tuple[str, ...]] = {
     SCRUB_WORDS: (
@@ -65,9 +64,13 @@ def scrubbed(connection: Connection, patience: float, *, pooled: bool) -> list[s
     marks = _marks(connection)
     if not marks:
         return left
+    if not pooled:  # whether or not it is ours: who resumes leaves it to us
+        connection.execute(_ALONE, (_SCRUBBING,))
     others = _wait_for_older(connection, min(deadline, time.monotonic() + 5 * _TRY_SECONDS))
     if others:
-        left.append(f"what {others} other sessions or standbys still see: end them, then forget once more")
+        left.append(
+            f"what {others} other sessions or standbys still see: end them, then open the store again"
+        )
     done: dict[str, _How] = {}
     watch = _Watch(in_vain=others > 0)
     connection.add_notice_handler(watch)
@@ -93,12 +96,36 @@ def scrubbed(connection: Connection, patience: float, *, pooled: bool) -> list[s
     return left
 
 
+def resumed(connection: Connection, *, pooled: bool) -> bool:
+    """Do what a client that was cut off after its forget did not come to; False where it is still due.
+
+    Nobody asked for it now, so nobody is kept waiting: it is left to the next one where a transaction still sees the words,
+    or another client is at it.
+    """
+    if not _marks(connection):
+        return True
+    if not pooled and not _says_yes(connection.execute(_ALONE, (_SCRUBBING,)).fetchone()):
+        return False
+    if _wait_for_older(connection, 0.0):
+        return False
+    scrubbed(connection, _TRY_SECONDS, pooled=pooled)
+    return not _marks(connection)
+
+
+def _says_yes(row: tuple[object, ...] | None) -> bool:
+    return row is not None and bool(row[0])
+
+
+_SCRUBBING = 0x42534353  # the advisory lock of whoever rewrites tables; it goes with the session
+_ALONE = "SELECT pg_try_advisory_lock(%s)"
+
+
 class _How(Enum):
     """What became of a table, and what that leaves."""
 
     REWRITTEN = ""
     SWEPT = "unused space in {}, too large to rewrite while others work: VACUUM FULL when the store may stand still"
-    BUSY = "old pages of {}, which others kept in use: forget once more later"
+    BUSY = "old pages of {}, which others kept in use: the next opening of the store rewrites them"
 
 
 class _Watch:

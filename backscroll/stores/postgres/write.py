@@ -20,9 +20,9 @@ from backscroll.record.order import at_end
 from backscroll.record.ports import Logged, ThreadState
 from backscroll.stores.columns import plain
 from backscroll.stores.postgres.columns import THREAD, readable, thread_of
-from backscroll.stores.postgres.making import SCRUB_BYTES, SCRUB_WORDS
 from backscroll.stores.postgres.mending import MendingWriter
 from backscroll.stores.postgres.names import Roots
+from backscroll.stores.postgres.schema import SCRUB_BYTES, SCRUB_WORDS
 from backscroll.stores.postgres.session import Session
 from backscroll.stores.postgres.text import hour, indexable, tenant_mark
 from backscroll.vocab.event import Event

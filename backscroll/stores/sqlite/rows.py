@@ -18,6 +18,7 @@ from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.accounts import AccountReader
 from backscroll.stores.sqlite.check import faults_found
 from backscroll.stores.sqlite.packing import unpacked
+from backscroll.stores.sqlite.scrubbing import noted
 from backscroll.stores.sqlite.signs import Signs
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.fields import is_thread
@@ -314,6 +315,9 @@ class SqliteReader(AccountReader):
     def meta(self, key: str) -> str | None:
         row = self._c.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else row[0]
+
+    def scrub_due(self) -> bool:
+        return noted(self._c) is not None
 
     def stats(self) -> Mapping[str, int]:
         out: dict[str, int] = {}

@@ -13,6 +13,7 @@ from backscroll.record.ports import Logged, ThreadState
 from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.mending import MendingWriter
 from backscroll.stores.sqlite.packing import packed
+from backscroll.stores.sqlite.scrubbing import note_scrub
 from backscroll.stores.sqlite.signs import Signs
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.moment import microseconds
@@ -228,7 +229,9 @@ class SqliteWriter(MendingWriter):
             "WHERE key = ?"
         )
         self._c.execute(sql, (key,))
+        note_scrub(self._c)
 
     def erase_blob(self, digest: str) -> None:
+        note_scrub(self._c)
         self._c.execute("DELETE FROM blobs WHERE digest = ?", (digest,))
         self._c.execute("DELETE FROM blob_users WHERE digest = ?", (digest,))

@@ -51,6 +51,7 @@ def verify_command(session: Session, thread: str | None, repair: bool, set_aside
                 "threads": verdict.threads,
                 "events": verdict.events,
                 **({"repaired": [_mended_shape(m) for m in mended]} if repair else {}),
+                "scrub_due": verdict.scrub_due,
                 "flaws": [
                     {
                         "thread": f.thread,
@@ -103,6 +104,8 @@ def _verdict(screen: Screen, verdict: Verdict) -> None:
         threads=count("words.threads", verdict.threads),
         events=count("words.events", verdict.events),
     )
+    if verdict.scrub_due:
+        screen.line(screen.style(t("checking.scrub_due"), "warn"))
     if verdict.ok:
         screen.line(f"{screen.style(t('checking.sound'), 'good')}  {seen}")
         return
