@@ -63,7 +63,7 @@ def test_words_that_are_cut_are_continued_and_joined(tmp_path: Path, kind: str) 
         told = on.say("tell")
         end = told[-1]
         assert isinstance(end, Finished)
-        first = [h for h in told if isinstance(h, Step)][0].text
+        first = next(h for h in told if isinstance(h, Step)).text
         assert 0 < len(first) < len(LONG)
         assert LONG.startswith(first)
         assert (end.end, end.text) == ("answered", first + " and the end.")
