@@ -163,7 +163,7 @@ def test_looking_around_is_not_asked_but_in_the_strictest_mode(stage: Stage, lan
         "git status --short",
         "ls -la | head -3",
         "cat README.md",
-        "git log -p",
+        "git diff",
     )
     stage.plays(*lines(*looking), *lines("cat README.md"))
     terminal = stage.ready("--lang", language)
