@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from backscroll.engine.checking import checked_path
 from backscroll.engine.reading import History
 from backscroll.errors import FormatError, InvalidInput, StoreError
 from backscroll.formats.detect import format_named
@@ -103,6 +104,7 @@ def _deliver(text: Iterable[str], target: str | None, name: str, report: ExportR
 
 def write_file(path: Path, text: Iterable[str]) -> None:
     """Write a whole file or nothing: a reader never sees half of it."""
+    checked_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

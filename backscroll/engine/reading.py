@@ -11,6 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
+from backscroll.engine.doors import doors
 from backscroll.engine.lineage import View, ancestors
 from backscroll.engine.operations import visible_revisions
 from backscroll.errors import Forgotten, InvalidInput, NotFound
@@ -39,6 +40,7 @@ class Change:
     at: str
 
 
+@doors
 class History:
     """One thread, now (`as_of` None) or as of an event."""
 
