@@ -27,6 +27,7 @@ from typing import cast
 from backscroll.act.approval_rules import VERDICTS, Rule, Verdict, rule_of
 from backscroll.config import permissions_file
 from backscroll.errors import InvalidInput, NotFound, StoreError
+from backscroll.regular_files import read_text
 from backscroll.vocab.part import Json
 
 ALWAYS = "always"
@@ -97,7 +98,7 @@ def remove(text: str, root: Path | None, path: Path | None = None) -> None:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path)
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except (OSError, UnicodeDecodeError) as error:

@@ -6,10 +6,11 @@ Owns the question whether something is a content or a time at all; what it means
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import wraps
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, ParamSpec, TypeVar, cast, get_args
 
 from backscroll.engine.means import zoned
 from backscroll.errors import InvalidInput
@@ -17,7 +18,10 @@ from backscroll.formats.json_text import dumps, printable
 from backscroll.vocab.message import Content, ContentLike, content_of
 from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.unicode import valid_text
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _PARTS: tuple[type, ...] = get_args(Part)
 _RESULTS = (Text, Media, Opaque)  # what a tool may answer with
 _WORDS: dict[type, tuple[str, ...]] = {
@@ -126,6 +130,21 @@ def checked_label(text: str) -> str:
             hint="it contains a lone surrogate and cannot be encoded",
         )
     return text
+
+
+def in_valid_text(work: Callable[P, T]) -> Callable[P, T]:
+    """A door to the rooms: every text among the arguments (a question, a name, a title) enters without lone surrogates."""
+
+    @wraps(work)
+    def door(*args: P.args, **kwargs: P.kwargs) -> T:
+        named = {valid_text(name): _valid(value) for name, value in kwargs.items()}
+        return cast("Callable[..., T]", work)(*map(_valid, args), **named)
+
+    return door
+
+
+def _valid(value: object) -> object:
+    return valid_text(value) if isinstance(value, str) else value
 
 
 def checked_tools(tools: Any) -> tuple[Mapping[str, Json], ...]:

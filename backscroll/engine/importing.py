@@ -71,12 +71,16 @@ def import_path(
     project: str | None = None,
 ) -> list[ImportReport]:
     """Bring in a file or folder; the format is recognised by its content unless it is named."""
-    source = FileSource(Path(path).expanduser(), progress)
+    source = FileSource(Path(path).expanduser(), progress, engine.settings.longest_line)
     chosen = format_named(format) if format is not None else detect(source)
     if chosen.name == "native":
         from backscroll.engine.native import import_native
+        from backscroll.engine.scrubbing import finish_forgetting
 
-        return import_native(engine, source, dry_run=dry_run, again=again)
+        reports = import_native(engine, source, dry_run=dry_run, again=again)
+        if not dry_run:
+            finish_forgetting(engine, wait=True)  # a file may bring a forget along
+        return reports
     if chosen.read is None:
         raise FormatError(
             f"{chosen.label} can only be written, not read", hint="`backscroll import --help` lists formats"

@@ -26,6 +26,8 @@ from backscroll.assemble.wires import Rendered, render
 from backscroll.engine.asking import Ask, asked, too_small
 from backscroll.engine.compacting import ACTOR, Made, due, made, trimmed, write_down
 from backscroll.engine.composing import Composer, told_by, weight
+from backscroll.engine.counting import flush_if_many
+from backscroll.engine.coverage import coverage_of
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
@@ -93,6 +95,7 @@ def prompt(
     if not quiet:
         body = done.receipt.to_bytes()
         engine.store.write(lambda tx: tx.keep_receipt(thread.id, done.receipt.at, body, KEPT))
+        flush_if_many(engine)
     return done
 
 
@@ -133,7 +136,7 @@ class _Job:
         tail = self._tail(stable)
         tokens = weight(stable)
         room = self.ask.room - weight(tail.blocks)
-        reason = due(self.composer, tokens, self.last, room)
+        reason = due(self.composer, tokens, room)
         if reason is not None:
             found = made(self.composer, reason, self.ask.room)
             if found is not None:
@@ -228,8 +231,7 @@ class _Job:
         ask, composer = self.ask, self.composer
         items, cached = with_cached([item_of(b) for b in blocks], self.last)
         tokens = counted(blocks, rendered)
-        # What stands for a crop is named by the crop's event, which is no message.
-        shown = {b.message for b in blocks if b.message is not None} - {c.event for c in composer.sheet.crops}
+        coverage = coverage_of(composer, blocks)
         receipt = Receipt(
             thread=composer.thread.id,
             event=composer.sheet.head,
@@ -244,7 +246,8 @@ class _Job:
             tokens=tokens,
             items=items,
             messages=composer.sheet.messages,
-            left_out=max(0, composer.sheet.messages - len(shown)),
+            left_out=coverage.summarised + coverage.unseen,
+            summarised=coverage.summarised,
             compaction=self.compaction,
             cached=cached,
             money=_money(composer, tokens + ask.tools_tokens, cached),

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from backscroll.formats.rows import TOO_DEEP, as_object, parse
 from backscroll.vocab.nesting import DEEPEST_LINE, is_deeper
 from backscroll.vocab.part import Json
+from backscroll.vocab.unicode import valid_json
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -69,6 +70,12 @@ def parsed(text: str) -> Json | NotJson:
         return NotJson(error.msg, error.pos)
     except ValueError as error:  # absurd nesting, numbers that JSON does not have
         return NotJson(str(error), 0)
+
+
+def words_parsed(text: str) -> Json | NotJson:
+    """The same in valid Unicode, for whoever reads words inside JSON: an escape can spell half of a character."""
+    value = parsed(text)
+    return value if isinstance(value, NotJson) or "\\u" not in text else valid_json(value)
 
 
 def object_in(text: str) -> dict[str, Json] | None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NoReturn, cast
 
+from backscroll.formats.shape import Overlong
 from backscroll.vocab.foreign import Aside, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.nesting import DEEPEST_LINE, is_deeper, may_be_deeper
@@ -67,6 +68,8 @@ def parse(text: str) -> Json:
 
     What is nested deeper than anything here could walk through is refused as well.
     """
+    if isinstance(text, Overlong):
+        raise ValueError(text.why)  # noqa: TRY004 - the type is ours, the value was too long
     try:
         value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except RecursionError as error:

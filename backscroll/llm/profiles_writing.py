@@ -22,6 +22,7 @@ from typing import cast
 from backscroll.config import PROVIDERS, YAML, config_file
 from backscroll.errors import Conflict, InvalidInput, NotFound, StoreError
 from backscroll.llm.providers import NONE, providers
+from backscroll.regular_files import read_text
 from backscroll.vocab.part import Json
 
 _HEADER = re.compile(r"\s*\[.*\]\s*(#.*)?$")
@@ -87,8 +88,7 @@ def remove_provider(name: str, path: Path | None = None) -> Path:
 def _read(path: Path) -> tuple[str, dict[str, Json]]:
     """The text of the file, and the services in it."""
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            text = file.read()
+        text = read_text(path, newline="")
     except FileNotFoundError:
         return "", {}
     except (OSError, UnicodeDecodeError) as error:

@@ -15,6 +15,7 @@ from backscroll.errors import BackscrollError, InvalidInput, StoreCorrupt
 from backscroll.vocab.event import Event
 from backscroll.vocab.nesting import DEEPEST, is_deeper
 from backscroll.vocab.part import Json
+from backscroll.vocab.unicode import valid_json
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _encode_in_order = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
@@ -54,6 +55,18 @@ def from_bytes(data: bytes) -> Json:
         return json.loads(data.decode("utf-8", "surrogatepass"))
     except DAMAGE as error:
         raise damaged("a part of the log", error) from error
+
+
+def words_from_bytes(data: bytes) -> Json:
+    """The same in valid Unicode: what the rooms read. Lone surrogates are left out; the log keeps them."""
+    value = from_bytes(data)
+    if data.isascii() and b"\\u" not in data:
+        return value
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return valid_json(value)
+    return valid_json(value) if b"\\u" in data else value
 
 
 def genesis(thread: str) -> bytes:

@@ -20,7 +20,7 @@ from backscroll.assemble.wires.parts import (
     opaque_words,
 )
 from backscroll.assemble.wires.shape import Breakpoint, Speller, block_kinds
-from backscroll.formats.json_text import parsed
+from backscroll.formats.json_text import words_parsed
 from backscroll.formats.media import to_base64
 from backscroll.formats.rows import as_array, as_object
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -76,7 +76,9 @@ def _block(part: Part, block: Block, role: str, how: Speller) -> dict[str, Json]
             return _media(part, role, how)
         case Opaque():
             if part.vendor == VENDOR and part.kind in _KEPT:
-                return as_object(parsed(part.raw)) if role == "assistant" and how.proves(block) else None
+                return (
+                    as_object(words_parsed(part.raw)) if role == "assistant" and how.proves(block) else None
+                )
             return _text(opaque_words(part))
 
 

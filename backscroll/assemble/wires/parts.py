@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from backscroll.formats.json_text import dumps, parsed
+from backscroll.formats.json_text import dumps, words_parsed
 from backscroll.formats.media import bytes_of, from_data_url
 from backscroll.formats.media_type import media_type
 from backscroll.formats.readable import label_of, readable_part
@@ -63,7 +63,7 @@ def opaque_words(part: Opaque) -> str:
 def arguments_object(call: ToolCall) -> dict[str, Json]:
     """The arguments of a call as a JSON object."""
     given = call.arguments
-    value = as_object(parsed(given)) if isinstance(given, str) else as_object(given)
+    value = as_object(words_parsed(given)) if isinstance(given, str) else as_object(given)
     if value is not None:
         return value
     return {} if given in (None, "") else {"arguments": given}
@@ -71,7 +71,7 @@ def arguments_object(call: ToolCall) -> dict[str, Json]:
 
 def arguments_text(call: ToolCall) -> str:
     """The arguments of a call as the text of a JSON object; as they came where they are one."""
-    if isinstance(call.arguments, str) and as_object(parsed(call.arguments)) is not None:
+    if isinstance(call.arguments, str) and as_object(words_parsed(call.arguments)) is not None:
         return call.arguments
     return dumps(arguments_object(call))
 

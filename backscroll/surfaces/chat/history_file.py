@@ -15,6 +15,7 @@ from typing import TypeAlias, cast
 
 from prompt_toolkit.history import History
 
+from backscroll.regular_files import read_text
 from backscroll.surfaces.chat.pastes import Pastes
 
 _KEPT = 2000  # lines
@@ -58,7 +59,7 @@ def history_path(root: Path) -> Path:
 
 def _texts(path: Path) -> list[_Typed]:
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = read_text(path, errors="replace").splitlines()
     except OSError:
         return []
     out: list[_Typed] = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from backscroll.errors import FormatError, NotFound, StoreError
+from backscroll.regular_files import read_text
 from backscroll.surfaces.cli import arrivals
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
@@ -138,7 +139,7 @@ def _text(file: str) -> str:
         return from_stdin()
     path = Path(file).expanduser()
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path, "utf-8-sig")
     except FileNotFoundError as error:
         raise NotFound(t("syncing.no_file", file=file)) from error
     except UnicodeDecodeError as error:
