@@ -7,12 +7,12 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from backscroll.config import Settings
 from backscroll.engine import forgetting
+from backscroll.engine.doors import doors
 from backscroll.engine.forking import begin_fork
 from backscroll.engine.lineage import View
 from backscroll.engine.means import Means
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from backscroll.engine.verifying import Verdict
 
 
+@doors
 class Engine:
     """Everything in one store."""
 
@@ -160,7 +161,7 @@ class Engine:
         """A thread that shares another one's past up to and including a message; gives its id."""
 
         def work(tx: Writer) -> str:
-            state = tx.lock_thread(parent)
+            state = tx.lock_thread(parent) if THREAD_ID.fullmatch(parent) else None
             if state is None:
                 raise NotFound(f"no thread {parent}")
             view = View(tx, state)
@@ -293,6 +294,8 @@ class Engine:
 
     def forget_acts(self, thread: str, seqs: Sequence[int], *, actor: str) -> forgetting.Erasure:
         """Erase the words of what was done beside the conversation, by the numbers of its events."""
+        if not THREAD_ID.fullmatch(thread):
+            raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
         done = self.store.write(lambda tx: forgetting.forget_acts(tx, self.means, thread, seqs, actor))
         return self._scrubbed(thread, actor, done)
 
@@ -433,8 +436,9 @@ class Engine:
     def backup(self, target: str | os.PathLike[str]) -> None:
         """A consistent copy of the store, made while others go on working."""
         from backscroll.engine.backups import backup
+        from backscroll.engine.checking import checked_path
 
-        backup(self.store, Path(target))
+        backup(self.store, checked_path(target))
 
     # -- slots for what is counted once ----------------------------------------------------------------------
 

@@ -18,7 +18,6 @@ from backscroll.engine.files import FileSource
 from backscroll.engine.lines import Router
 from backscroll.errors import Conflict, FormatError, InvalidInput
 from backscroll.formats.detect import detect, format_named
-from backscroll.formats.rows import TOO_DEEP
 from backscroll.formats.secrets import find_secrets
 from backscroll.record.content import encode, searchable
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
@@ -101,7 +100,9 @@ def _taken_in(
 ) -> ImportReport:
     report = ImportReport(thread.format, source.path, thread.title, dry_run=dry_run)
     if is_deeper(dict(thread.metadata), DEEPEST - _AROUND):
-        report.problems.append(Problem(f"what the file says about the conversation is {TOO_DEEP}: left out"))
+        report.problems.append(
+            Problem("what the file says about the conversation is nested too deeply: left out")
+        )
         thread = replace(thread, metadata={})
     arrival = Arrival(
         engine, thread, report.counts, report.notes, again=again, project=project, dry_run=dry_run
