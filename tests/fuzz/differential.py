@@ -18,6 +18,7 @@ from tests.fuzz.acts import ACTS, act, ask
 from tests.fuzz.second import Second
 from tests.fuzz.talk import Talk
 
+SEEDS = (1, 2)
 OPERATIONS = 20
 EVERY = 10
 #: What was asked for is noted beside the log and makes its like fade later; no copy can have it.
