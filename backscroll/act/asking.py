@@ -51,7 +51,7 @@ _SAFE = 0.95  # … and so much of a window that it names: others count tokens i
 _LEAST = 2_000  # tokens under which no smaller budget is tried
 _FORMING = 4_000  # characters of a call that are shown while it is being written
 #: Calls of one reply that are taken; the model is told about the others.
-MOST_CALLS = 128
+MOST_CALLS = 64
 #: A usage that is so many times what we counted, and then some, is no usage.
 _TIMES, _BEYOND = 20, 2_000_000
 
