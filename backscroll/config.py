@@ -79,7 +79,9 @@ class Settings:
     model: str = ""  # whose tokens are counted and whose prices are paid; empty: o200k tokens, no prices
     wire: str = "openai-chat"  # openai-chat, openai-responses or anthropic
     budget: int = 0  # tokens of a prompt with everything; 0: the window of the model
-    reserve: int = 4096  # of these, kept free for the answer
+    reserve: int = (
+        0  # of these, kept free for the answer; 0: an eighth, as far as the model can answer so much
+    )
     # Tiers: hot (summaries and digests), warm (the last turns in full), cold (the store).
     warm_turns: int = 3  # turns that stay in full as long as they fit
     high: float = 0.0  # compact when the prompt passes this share of the budget; 0: where the prices say

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from backscroll.assemble.compaction import Compaction, Note
+from backscroll.assemble.excerpt import shown_parts
 from backscroll.assemble.units import Unit, newest_turn, waiting_replies
 from backscroll.assemble.view_digest import call_lines
 from backscroll.assemble.view_meter import Meter
@@ -81,6 +82,7 @@ class Lens:
     memo: Memo | None = None
     slots: Slots = field(default_factory=Slots)
     language: str = ""  # of the thread, as it says of itself
+    limit: int = 0  # bytes of a tool result that are shown; 0: all of it
 
     def title(self, english: str) -> str:
         """A line of ours in the language of the thread."""
@@ -129,16 +131,18 @@ class Lens:
         reason = reason.removeprefix("recent:")
         if message.role == "system":
             section, reason = Section.SYSTEM, "system"
+        parts = shown_parts(message, self.limit, self.language)
+        whole = parts is message.parts
         return Block(
             message.role,
-            message.parts,
+            parts,
             section,
-            Level.VERBATIM,
+            Level.VERBATIM if whole else Level.DIGEST,
             (message.revision,),
             message.id,
             message.author,
-            reason,
-            self.meter.message(message),
+            reason if whole else "shown in part",
+            self.meter.message(message) if whole else self.meter.parts(parts),
         )
 
     def _digest(self, message: Message, lines: Mapping[str, str], ranges: tuple[Range, ...] | None) -> Block:

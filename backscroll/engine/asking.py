@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from backscroll.assemble.excerpt import shown_bytes
 from backscroll.assemble.marks import Prices
 from backscroll.assemble.view_meter import Meter
-from backscroll.engine.checking import checked_text, checked_tools
+from backscroll.engine.checking import checked_tools
 from backscroll.engine.counting import correction, usable
 from backscroll.errors import BudgetTooSmall, InvalidInput
 from backscroll.llm.overhead import frame_tokens, message_tokens, tools_tokens
@@ -40,6 +41,7 @@ class Ask:
     prices: Prices
     given: int = 0  # the budget in the vendor's tokens, as the caller gave it
     shared: bool = False  # the reserve is a share of the budget, and grows with it
+    shown: int = 0  # bytes of a tool result that the prompt shows
 
     @property
     def room(self) -> int:
@@ -59,14 +61,17 @@ def asked(
     """Check a request, and look up what depends on its model. Whether there is room in it is asked by `too_small`."""
     settings = engine.settings
     way = checked_wire(settings.wire if wire is None else wire)
-    name = checked_text(settings.model if model is None else model, "a model")
+    name = settings.model if model is None else model
     tokenizer = tokenizer_for(name)
     whole = _budget(engine, budget, name)
-    kept = _reserve(engine, reserve, _usable(engine, name, whole))
+    kept = _reserve(engine, reserve, _usable(engine, name, whole), name)
     given: tuple[Mapping[str, Json], ...] = tuple(valid_json(tool) for tool in checked_tools(tools))
     spent = tools_tokens(given, tokenizer, way)
     prices, shared = _prices(engine, name), reserve is None
-    return Ask(_usable(engine, name, whole), kept, way, name, tokenizer, given, spent, prices, whole, shared)
+    # By what the caller gave, not by what corrections make of it: a result has to look the same in every prompt.
+    shown = shown_bytes(_smaller(engine, name, whole))
+    size = _usable(engine, name, whole)
+    return Ask(size, kept, way, name, tokenizer, given, spent, prices, whole, shared, shown)
 
 
 def too_small(engine: Engine, ask: Ask, need: int, waiting: int = 0) -> BudgetTooSmall | None:
@@ -99,7 +104,7 @@ def too_small(engine: Engine, ask: Ask, need: int, waiting: int = 0) -> BudgetTo
 def _room(engine: Engine, ask: Ask, budget: int) -> int:
     """What the same request would leave for messages in another budget."""
     whole = _usable(engine, ask.model, budget)
-    kept = _reserve(engine, None, whole) if ask.shared else ask.reserve
+    kept = _reserve(engine, None, whole, ask.model) if ask.shared else ask.reserve
     return replace(ask, budget=whole, reserve=kept).room
 
 
@@ -115,6 +120,14 @@ def _budget(engine: Engine, budget: Any, model: str) -> int:
     if budget <= 0:
         raise InvalidInput(f"cannot build a prompt in {budget} tokens", hint="give a budget of 1 or more")
     return budget
+
+
+def _smaller(engine: Engine, model: str, budget: int) -> int:
+    """The budget, or the window of the model where that is smaller."""
+    from backscroll.engine.costing import window_of
+
+    window = window_of(engine, model) if model else None
+    return budget if window is None or not window.known else min(budget, window.tokens)
 
 
 def _window(engine: Engine, model: str) -> int:
@@ -133,9 +146,12 @@ def _window(engine: Engine, model: str) -> int:
     return window.tokens
 
 
-def _reserve(engine: Engine, reserve: Any, budget: int) -> int:
+def _reserve(engine: Engine, reserve: Any, budget: int, model: str) -> int:
     if reserve is None:
-        return min(engine.settings.reserve, budget // 4)
+        from backscroll.engine.answer_limit import reserve_for
+
+        own = engine.settings.reserve
+        return min(own, budget // 4) if own else reserve_for(engine, model, budget)
     if isinstance(reserve, bool) or not isinstance(reserve, int) or reserve < 0:
         raise InvalidInput(f"not a reserve: {reserve!r}", hint="give a whole number of 0 or more tokens")
     return reserve

@@ -14,6 +14,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, cast
 
 from backscroll.assemble.compaction import Compaction
+from backscroll.assemble.continuation import with_continuations
+from backscroll.assemble.excerpt import is_giant, shown_parts
 from backscroll.assemble.policy_fit import fit_last
 from backscroll.assemble.units import Unit, WaitingReply, units_of
 from backscroll.assemble.view import Lens, held, view
@@ -32,8 +34,8 @@ from backscroll.record.ports import Spoken
 from backscroll.vocab.event import Event
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref, parse_ref
-from backscroll.vocab.message import Content, Message, is_spoken_by_user
-from backscroll.vocab.part import Json, Text
+from backscroll.vocab.message import Content, Message, is_cut, is_spoken_by_user
+from backscroll.vocab.part import Json, Text, ToolCall
 from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.unicode import valid_text
 
@@ -136,8 +138,6 @@ def _opening(name: str) -> Ref:
 
 def told_by(engine: Engine, ask: Ask) -> Told:
     """Rows as messages with their tokens; words that were read before are not taken apart again."""
-    from backscroll.engine.counting import counts_for
-
     shelf = engine.memo.shelf("contents", _CONTENTS)
 
     def content(entry: Entry, spoken: Spoken) -> Content:
@@ -151,10 +151,28 @@ def told_by(engine: Engine, ask: Ask) -> Told:
 
     def told(rows: Sequence[Row]) -> list[tuple[Message, int]]:
         messages = [message_of(entry, spoken, content(entry, spoken)) for entry, spoken in rows]
-        sizes = counts_for(engine, messages, ask.tokenizer, ask.wire)
+        sizes = shown_sizes(engine, messages, ask)
         return [(m, sizes[m.revision]) for m in messages]
 
     return told
+
+
+def shown_sizes(engine: Engine, messages: Sequence[Message], ask: Ask) -> dict[Ref, int]:
+    """Tokens of messages as a prompt shows them in full: of giant results that is an excerpt, and the rest is not even counted."""
+    from backscroll.engine.counting import counts_for
+    from backscroll.llm.overhead import message_tokens
+
+    giants = [m for m in messages if is_giant(m, ask.shown)]
+    named = {m.revision for m in giants}
+    out = counts_for(engine, [m for m in messages if m.revision not in named], ask.tokenizer, ask.wire)
+    shelf = engine.memo.shelf(f"excerpts:{ask.tokenizer.name}:{ask.wire}:{ask.shown}")
+    for message in giants:
+        known: int | None = shelf.get(message.revision)
+        if known is None:
+            parts = shown_parts(message, ask.shown)
+            known = shelf[message.revision] = message_tokens(parts, message.role, ask.tokenizer, ask.wire)
+        out[message.revision] = known
+    return out
 
 
 def _last_reply(now: View, window: Sequence[Message]) -> str:
@@ -174,18 +192,17 @@ class Composer:
     def __init__(
         self, thread: Thread, ask: Ask, sheet: Sheet, view_now: View, as_of: int | None = None
     ) -> None:
-        from backscroll.engine.counting import counts_for
-
         self.as_of = as_of  # None: now
         self.thread, self.ask, self.sheet = thread, ask, sheet
         engine = thread.engine
         apart = (*sheet.kept, *([sheet.asked] if sheet.asked else []), *(w.message for w in sheet.waiting))
         real = [m for m in (*apart, *sheet.window) if "backscroll" not in m.content.metadata]
-        sizes = counts_for(engine, real, ask.tokenizer, ask.wire)
+        sizes = shown_sizes(engine, real, ask)
         self.meter = meter_of(ask, sizes)
-        shelf = engine.memo.shelf(f"view:{ask.tokenizer.name}:{ask.wire}")
         self.language = valid_text(view_now.state.about.language)
-        self.lens = Lens(self.meter, memo=shelf, language=self.language)
+        about = f"{ask.tokenizer.name}:{ask.wire}:{ask.shown}:{self.language}"
+        shelf = engine.memo.shelf(f"view:{about}")
+        self.lens = Lens(self.meter, memo=shelf, language=self.language, limit=ask.shown)
         self.units: list[Unit] = list(units_of(sheet.window))
         self.frozen = None if sheet.compaction is None else _known_frozen(engine, sheet.compaction)
         if self.frozen is not None and not sheet.reached:
@@ -229,6 +246,7 @@ class Composer:
         shown = self.units if units is None else units
         compaction = None if frozen is None else frozen.compaction
         history = view(shown, compaction, self.lens, dead=self.dead)
+        history = with_continuations(history, _cut_answers(shown), self.meter, self.language)
         asked = [] if sheet.asked is None else [self._whole(sheet.asked, Section.HISTORY, "latest")]
         seen = {m.id for unit in shown for m in unit.messages}
         asked += [b for w in sheet.waiting if w.message.id not in seen for b in self._waiting(w)]
@@ -385,6 +403,12 @@ class Composer:
 def _stands(message: Message) -> bool:
     """True for the summary of a crop that every prompt shows."""
     return message.pinned and "backscroll" in message.content.metadata
+
+
+def _cut_answers(units: Sequence[Unit]) -> set[Ref]:
+    """Answers of words alone that stopped at the output limit."""
+    cut = [m for u in units if u.role == "assistant" for m in u.messages if is_cut(m)]
+    return {m.id for m in cut if not any(isinstance(p, ToolCall) for p in m.parts)}
 
 
 def weight(blocks: Iterable[Block]) -> int:

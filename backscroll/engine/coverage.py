@@ -7,7 +7,7 @@ what a prompt shows. Before: `engine/composing`. After: `engine/prompting` puts 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,9 @@ from backscroll.derive.tree import just_before
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import ARRIVALS, CropMark
-from backscroll.record.history import HIDDEN
+from backscroll.record.history import HIDDEN, Entry
 from backscroll.vocab.handle import handle_of
+from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
@@ -55,7 +56,9 @@ class _Account:
         crop_events = {c.event for c in self.crops}
         self.shown = named - crop_events
         lines = _texts(blocks, Section.HISTORY, Section.RECENT)
-        levels = {} if composer.frozen is None else composer.frozen.compaction.levels
+        levels: Mapping[Ref, Level] = {}
+        if composer.frozen is not None:
+            levels = composer.frozen.compaction.levels
         spoken = [
             u
             for u in composer.units
@@ -139,7 +142,7 @@ class _Account:
         after, upto = place
         return self.view.count(after=after, upto=upto) - self.view.count(after=after, upto=upto, hidden=True)
 
-    def _entry(self, seq: int) -> Any:
+    def _entry(self, seq: int) -> Entry | None:
         event = self.view.event(seq)
         message = None if event is None else event.message
         return self.view.entry(message) if message is not None and message.seq == seq else None
@@ -162,7 +165,7 @@ def _within(gap: Stretch | None, low: bytes, high: bytes) -> Stretch | None:
     return (low, high) if low < high else None
 
 
-def _merged(ranges: Any) -> list[Stretch]:
+def _merged(ranges: Iterable[Stretch]) -> list[Stretch]:
     """Stretches in order, both ends included, those that touch as one."""
     out: list[Stretch] = []
     for first, last in sorted(ranges):

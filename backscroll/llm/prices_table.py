@@ -74,6 +74,10 @@ class PriceTable:
         """The row with the window of a model."""
         return next((r for r in self.rows if r.window and r.about(model, provider)), None)
 
+    def limited(self, model: str, provider: str = "") -> Row | None:
+        """The row with the longest answer of a model."""
+        return next((r for r in self.rows if r.max_output and r.about(model, provider)), None)
+
 
 def price_table(path: str) -> PriceTable:
     """The table in a file; an empty path is an empty table. Read again only when the file has changed."""
@@ -158,7 +162,7 @@ class _Reader:
             if name not in _KNOWN:
                 raise self.wrong(n, name, "an unknown field")
         prices = self.prices(n, given)
-        if not prices and "window" not in given:
+        if not prices and not any(name in given for name in _NUMBERS):
             raise self.wrong(n, "match", "the row says neither prices nor a window")
         for name in ("input", "output"):
             if prices and name not in prices:

@@ -366,6 +366,45 @@ def test_a_model_that_says_nothing_has_a_code_of_its_own(model: Model) -> None:
     assert model.run("--resume").out == "Here I am.\n"
 
 
+LONG = " ".join(f"word{n}" for n in range(900))
+
+
+def test_an_answer_at_the_output_limit_is_one_answer_in_a_pipe(model: Model) -> None:
+    """Told on standard error, joined on standard output; programs see the cut."""
+    model.plays(Line(text=LONG, times=1), Line(text=" the end.", times=1), max_output=400)
+    done = model.run("tell")
+    assert done.code == 0
+    assert done.out.startswith("word0 word1")
+    assert done.out.endswith(" the end.\n")
+    assert done.out.count("\n") == 1
+    assert "stopped at the output limit (400 tokens); continuing" in done.err
+
+
+@pytest.mark.parametrize(
+    ("language", "told"), [("en", "Stopped at the output limit"), ("zh", "输出上限处停下")]
+)
+def test_the_output_limit_has_a_code_of_its_own(model: Model, language: str, told: str) -> None:
+    model.plays(*[Line(text=LONG)] * 12, max_output=100)
+    done = model.run("--lang", language, "tell")
+    assert done.code == 24
+    assert done.out.startswith("word0 word1")
+    assert told in done.err
+    lines = [json.loads(line) for line in model.run("--resume", "--json").out.splitlines()]
+    assert lines[-1]["end"] == "cut"
+    assert [line["cut"] for line in lines if line["type"] == "step"] == [True] * 5
+    assert [line["kind"] for line in lines if line["type"] == "noted"].count("continued") == 4
+
+
+@pytest.mark.parametrize(
+    ("language", "told"), [("en", "same call with the same result"), ("zh", "同样的调用")]
+)
+def test_a_run_in_a_circle_has_a_code_of_its_own(model: Model, language: str, told: str) -> None:
+    model.plays(*[call("list_files")] * 9)
+    done = model.run("--lang", language, "look around")
+    assert (done.code, model.ended()) == (25, "repeated")
+    assert told in done.err
+
+
 def test_a_limit_stops_and_resume_goes_on(model: Model) -> None:
     model.plays(call("list_files"), call("list_files"), Line(text="seen"))
     done = model.run("--max-steps", "2", "look around")

@@ -76,6 +76,7 @@ class Line:
     wait_for_file: str = ""  # a file; the answer pauses until it exists
     wait_after: int = 0  # pieces of the stream before that pause; whole answers pause before anything is sent
     touch: str = ""  # a file that is made when the pause begins, so that others know
+    endless: bool = False  # a streamed text is said again and again, whatever limit was asked for, until the other side hangs up
     raw: tuple[str, ...] = ()  # a stream as it is sent, to the letter, instead of all of the above
 
 
@@ -87,6 +88,7 @@ class Scenario:
     models: tuple[str, ...] = ()  # which there are; empty: any
     key: str = ""  # the key that is wanted; empty: any, or none
     window: int = 0  # tokens of prompt and answer together; 0: no limit
+    max_output: int = 0  # tokens that an answer may be asked for; 0: what the table says of the model
     rate: int = 0  # requests in `period` seconds; 0: no limit
     period: float = 60.0
     cache: bool = True
