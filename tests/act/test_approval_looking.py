@@ -144,6 +144,10 @@ cat outside/elsewhere.txt
 cat ~/x
 ls ..
 ls /
+echo /etc/*
+echo ../*
+printf %s outside/*
+echo ~/*
 cat $HOME/x
 cat $(echo README.md)
 cat README.{md,txt}

@@ -79,6 +79,16 @@ def test_what_is_forbidden_never_runs_unasked_however_it_is_written(line: str, t
     assert verdict(line, tmp_path, "all", deny=["run_command(rm *)"]) is not True
 
 
+def test_what_is_run_is_what_is_read(tmp_path: Path) -> None:
+    """A line is judged as it is, not as it is spelt out for people: a control character is not its escape."""
+    (tmp_path / ".env").write_text("TOKEN=1\n", encoding="utf-8")
+    (tmp_path / "a\x07b").symlink_to(".env")
+    line = "cat 'a\x07b'"
+    rules = Rules("ask", root=tmp_path, file=tmp_path / "permissions.toml")
+    preview = Preview("run", command="cat 'a\\x07b'", subject=line)
+    assert rules.verdict(Proposal("c", "run_command", "command", {"command": line}, preview)) is None
+
+
 # -- what one key must not open ----------------------------------------------------------------------------------
 
 

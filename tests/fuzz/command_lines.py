@@ -20,7 +20,7 @@ from backscroll.act.approval import Rules
 from backscroll.act.command_environment import clean_environment
 from tests.act.approving import HIDING, SECRET, command, git, project, rules_in
 
-SEEDS = (1, 2, 3, 4)
+SEEDS = (3,)
 LINES = 60  # of each run
 _STUBS = ("make", "terraform", "npm", "evil", "curl")
 _SHELLS = [shell for shell in ("/bin/bash", "/bin/sh") if shutil.which(shell)]
