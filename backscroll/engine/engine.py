@@ -164,16 +164,11 @@ class Engine:
             state = tx.lock_thread(parent) if THREAD_ID.fullmatch(parent) else None
             if state is None:
                 raise NotFound(f"no thread {parent}")
-            view = View(tx, state)
-            position: bytes | None = None
-            if at is not None:
-                entry = view.entry(at)
-                if entry is None or not entry.live:
-                    raise NotFound(
-                        f"message {at.short} does not stand in thread {parent[:8]}",
-                        hint="fork at a live message",
-                    )
-                position = entry.position
+            entry = None if at is None else View(tx, state).entry(at)
+            if at is not None and (entry is None or not entry.live):
+                where = f"message {at.short} does not stand in thread {parent[:8]}"
+                raise NotFound(where, hint="fork at a live message")
+            position = None if entry is None else entry.position
             return self.begin_fork(tx, state, position, at, title, actor).state.id
 
         made = self.store.write(work)
@@ -276,7 +271,7 @@ class Engine:
         if not THREAD_ID.fullmatch(thread):
             raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
         kept = self.store.read(lambda reader: snapshots_left(reader, thread, messages))
-        done = forgetting.erase(
+        done = forgetting.erase_in(
             self.store, self.means, thread, messages, actor, keep_shared=keep_shared, dry_run=dry_run
         )
         if dry_run:

@@ -64,7 +64,7 @@ def mark(salt: bytes, digest: bytes) -> str:
     return slow.hex()[:3]
 
 
-def erase(
+def erase_in(
     store: Store,
     means: Means,
     thread: str,
