@@ -164,16 +164,11 @@ class Engine:
             state = tx.lock_thread(parent) if THREAD_ID.fullmatch(parent) else None
             if state is None:
                 raise NotFound(f"no thread {parent}")
-            view = View(tx, state)
-            position: bytes | None = None
-            if at is not None:
-                entry = view.entry(at)
-                if entry is None or not entry.live:
-                    raise NotFound(
-                        f"message {at.short} does not stand in thread {parent[:8]}",
-                        hint="fork at a live message",
-                    )
-                position = entry.position
+            entry = None if at is None else View(tx, state).entry(at)
+            if at is not None and (entry is None or not entry.live):
+                where = f"message {at.short} does not stand in thread {parent[:8]}"
+                raise NotFound(where, hint="fork at a live message")
+            position = None if entry is None else entry.position
             return self.begin_fork(tx, state, position, at, title, actor).state.id
 
         made = self.store.write(work)
@@ -271,31 +266,22 @@ class Engine:
     def _forget(
         self, thread: str, messages: Sequence[Ref] | None, actor: str, *, keep_shared: bool, dry_run: bool
     ) -> forgetting.Erasure:
-        def work(tx: Writer) -> forgetting.Erasure:
-            if messages is not None:
-                done = forgetting.forget_messages(
-                    tx, self.means, thread, messages, actor, keep_shared=keep_shared
-                )
-            else:
-                done = forgetting.forget_thread(tx, self.means, thread, actor, keep_shared=keep_shared)
-            if dry_run:
-                raise forgetting.OnlyAsked(done)
-            return done
-
         from backscroll.engine.changing_forgetting import snapshots_left
 
+        if not THREAD_ID.fullmatch(thread):
+            raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
         kept = self.store.read(lambda reader: snapshots_left(reader, thread, messages))
-        try:
-            done = self.store.write(work)
-        except forgetting.OnlyAsked as answer:
-            return replace(answer.erasure, unreachable=kept)
+        done = forgetting.erase_in(
+            self.store, self.means, thread, messages, actor, keep_shared=keep_shared, dry_run=dry_run
+        )
+        if dry_run:
+            return replace(done, unreachable=kept)
         done = self._scrubbed(thread, actor, done)
         return replace(done, unreachable=(*done.unreachable, *kept))
 
     def forget_acts(self, thread: str, seqs: Sequence[int], *, actor: str) -> forgetting.Erasure:
         """Erase the words of what was done beside the conversation, by the numbers of its events."""
-        if not THREAD_ID.fullmatch(thread):
-            raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
+        thread = self.resolve(thread)
         done = self.store.write(lambda tx: forgetting.forget_acts(tx, self.means, thread, seqs, actor))
         return self._scrubbed(thread, actor, done)
 
