@@ -12,7 +12,7 @@ import backscroll
 from backscroll.recall.words import index_words
 from backscroll.record.about import About, fold_about
 from backscroll.record.chain import flaws, genesis
-from backscroll.record.content import blobs_of, decode, digest, searchable
+from backscroll.record.content import blobs_of, digest, original, searchable
 from backscroll.record.history import FORGOTTEN, Entry, Span, replay
 from backscroll.record.ports import Reader, ThreadState
 from backscroll.vocab.event import SPEAKING, Event
@@ -170,7 +170,7 @@ def _speech(reader: Reader, event: Event, entries: list[Entry | None]) -> Iterat
         if shown or indexed is not None or spoken.digest is not None or spoken.body is not None:
             yield f"{event.id}: forgotten, and yet shown, indexed or hashed"
         return
-    content = decode(event.body)
+    content = original(event.body)
     roles = {entry.role for entry in standing}
     if spoken.body != event.body or {spoken.digest} != {digest(role, content) for role in roles}:
         yield f"{event.id}: its words do not have the hash that is stored"

@@ -115,7 +115,7 @@ class Companion:
 
     def _situation(self) -> _Situation:
         results: list[Message] = []
-        for message in self._thread.messages(0, _LOOK_BACK, newest_first=True):
+        for message in self._thread.legible.messages(0, _LOOK_BACK, newest_first=True):
             if message.role == "tool":
                 results.append(message)
             elif message.role == "user":
@@ -129,14 +129,14 @@ class Companion:
         known = language_of(text) or ("zh" if _HAN.search(text) else "")
         if not known and len(_LATIN.findall(text)) > 2 and order_of(text) is None:
             known = "en"
-        known = known or self._thread.info.language or self._thread.engine.settings.language
+        known = known or self._thread.legible.info.language or self._thread.engine.settings.language
         if not known:
-            spoken = (m.text for m in reversed(self._thread.recent(6)) if m.role == "user")
+            spoken = (m.text for m in reversed(self._thread.legible.recent(6)) if m.role == "user")
             known = next((found for each in spoken if (found := language_of(each))), "")
         return "zh" if known.startswith("zh") else "en"
 
     def _with_notice(self, text: str, language: str) -> str:
-        earlier = self._thread.messages(0, _LOOK_BACK, newest_first=True)
+        earlier = self._thread.legible.messages(0, _LOOK_BACK, newest_first=True)
         told = any(m.text and m.content.metadata.get("provider") == OFFLINE for m in earlier)
         return f"{text}\n\n{says(language, 'no_model_short' if told else 'no_model')}"
 

@@ -78,7 +78,7 @@ def answer(thread: Thread, question: Message | None, text: str, language: str) -
         return _told(says(language, "found_words"), quotes)
     if question is not None and not text.rstrip().endswith(("?", "？")) and language_of(text):
         return says(language, "kept")  # a statement, as far as can be told
-    anything = any(m.revision not in own and m.role != "system" for m in thread.messages(0, 3))
+    anything = any(m.revision not in own and m.role != "system" for m in thread.legible.messages(0, 3))
     return says(language, "nothing" if anything or thread.info.project else "empty")
 
 
@@ -148,7 +148,7 @@ def _own_talk(thread: Thread, question: Message | None) -> set[Ref]:
     """
     out = {question.revision} if question is not None else set[Ref]()
     answered = False
-    for message in thread.messages(0, _LOOK_BACK, newest_first=True):
+    for message in thread.legible.messages(0, _LOOK_BACK, newest_first=True):
         if message.role == "assistant":
             answered = message.content.metadata.get("provider") == OFFLINE
             out |= {message.revision} if answered else set[Ref]()
@@ -170,7 +170,7 @@ def _wants_something(text: str) -> bool:
 
 def _standing(thread: Thread, where: str, message: Ref) -> Message | None:
     try:
-        found = (thread if where == thread.id else thread.engine.thread(where)).message(message)
+        found = (thread if where == thread.id else thread.engine.thread(where)).legible.message(message)
     except BackscrollError:
         return None  # deleted or forgotten since it was found
     return None if found.deleted or found.hidden else found
@@ -250,7 +250,7 @@ def _block(lines: Sequence[str], message: Ref, language: str) -> str:
 
 def todos_of(thread: Thread) -> list[Todo]:
     """The list of to-dos as it was last written."""
-    for message in thread.messages(0, 400, newest_first=True):
+    for message in thread.legible.messages(0, 400, newest_first=True):
         for part in reversed(message.parts):
             if isinstance(part, ToolCall) and part.name == "update_todos":
                 return _todos(part.arguments)
@@ -261,7 +261,7 @@ def _todos(arguments: Json) -> list[Todo]:
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
-        except ValueError:
+        except (ValueError, RecursionError):
             return []
     told: Json = cast("Mapping[str, Json]", arguments).get("todos") if isinstance(arguments, dict) else None
     out: list[Todo] = []

@@ -86,5 +86,5 @@ class Warming:
     def _chinese(self) -> bool:
         """True where Chinese is to be expected, for which a dictionary is read."""
         thread = self._agent.thread
-        named = thread.info.language or thread.engine.settings.language
+        named = thread.legible.info.language or thread.engine.settings.language
         return named.lower().startswith("zh")

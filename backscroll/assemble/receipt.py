@@ -13,7 +13,7 @@ from typing import cast
 
 from backscroll.errors import StoreCorrupt
 from backscroll.formats.json_text import dumps
-from backscroll.record.chain import from_bytes, to_bytes
+from backscroll.record.chain import to_bytes, words_from_bytes
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.part import Json, part_to_json
 from backscroll.vocab.prompt import TAIL, Block, Level, Section
@@ -74,6 +74,12 @@ class Receipt:
     recall: str = ""  # why details were recalled, or not
     repairs: tuple[str, ...] = ()  # rules by which the prompt was mended
     warnings: tuple[str, ...] = ()
+    summarised: int = 0  # of those left out, how many a summary in the prompt speaks for
+
+    @property
+    def unseen(self) -> int:
+        """Live messages that are neither shown nor summed up: hidden ones, and what there was no room for."""
+        return self.left_out - self.summarised
 
     @property
     def total(self) -> int:
@@ -103,7 +109,12 @@ class Receipt:
 
     def to_json(self) -> dict[str, Json]:
         """As plain data."""
-        return {**self._plain(), "total": self.total, "sections": self.sections()}
+        return {
+            **self._plain(),
+            "unseen": self.unseen,
+            "total": self.total,
+            "sections": self.sections(),
+        }
 
     def to_bytes(self) -> bytes:
         """As it is kept."""
@@ -120,7 +131,7 @@ class Receipt:
 
 def receipt_from_bytes(data: bytes) -> Receipt:
     """The receipt that was kept; a damaged one is said to be so."""
-    raw = cast("dict[str, Json]", from_bytes(data))
+    raw = cast("dict[str, Json]", words_from_bytes(data))
     try:
         known = {f.name for f in fields(Receipt)}
         kept = {name: value for name, value in raw.items() if name in known}

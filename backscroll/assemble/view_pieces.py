@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias, cast
 
-from backscroll.formats.json_text import NotJson, dumps, parsed
+from backscroll.formats.json_text import NotJson, dumps, words_parsed
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
@@ -53,7 +53,7 @@ def arguments_of(call: ToolCall) -> Json:
     """The arguments as a value; text that is no JSON stays text."""
     if not isinstance(call.arguments, str):
         return call.arguments
-    value = parsed(call.arguments)
+    value = words_parsed(call.arguments)
     return call.arguments if isinstance(value, NotJson) else value
 
 

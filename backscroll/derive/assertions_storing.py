@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import cast
 
 from backscroll.formats.json_text import dumps
-from backscroll.record.chain import DAMAGE, damaged, from_bytes
+from backscroll.record.chain import DAMAGE, damaged, words_from_bytes
 from backscroll.vocab.assertion import Assertion, assertion_from_json
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -25,7 +25,7 @@ def to_body(assertions: Iterable[Assertion], messages: Sequence[Message]) -> byt
 
 def from_body(body: bytes, revisions: Sequence[Ref]) -> tuple[Assertion, ...]:
     """The assertions of a turn whose messages stand in these revisions, in the same order as when they were stored."""
-    return from_rows(cast("list[Mapping[str, Json]]", from_bytes(body)), revisions)
+    return from_rows(cast("list[Mapping[str, Json]]", words_from_bytes(body)), revisions)
 
 
 def rows_of(assertions: Iterable[Assertion], messages: Sequence[Message]) -> list[dict[str, Json]]:

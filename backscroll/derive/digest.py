@@ -17,7 +17,7 @@ from backscroll.derive.digests.cleaning import cut_middle, one_line, plain, widt
 from backscroll.derive.digests.outcome import outcome
 from backscroll.derive.digests.telling import Told, told
 from backscroll.derive.recipe import Recipe
-from backscroll.formats.json_text import NotJson, dumps, parsed
+from backscroll.formats.json_text import NotJson, dumps, words_parsed
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -233,7 +233,7 @@ def short_arguments(call: ToolCall, limit: int = LIMIT) -> Json:
         return _shortened(arguments, limit, 0)
     if width(arguments) <= limit:
         return arguments
-    value = parsed(arguments) if arguments.lstrip()[:1] in ("{", "[", '"') else NotJson("", 0)
+    value = words_parsed(arguments) if arguments.lstrip()[:1] in ("{", "[", '"') else NotJson("", 0)
     if isinstance(value, NotJson):
         return _cut_value(arguments, limit)
     short = _shortened(value, limit, 0)

@@ -13,7 +13,7 @@ from backscroll.derive.essentials import from_json, to_json
 from backscroll.derive.gist import Gist, Line
 from backscroll.derive.summary import Summary
 from backscroll.formats.json_text import dumps
-from backscroll.record.chain import DAMAGE, damaged, from_bytes
+from backscroll.record.chain import DAMAGE, damaged, words_from_bytes
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
@@ -60,7 +60,7 @@ def stored(made: Gist) -> bytes:
 
 def restored(body: bytes) -> Gist:
     """What `stored` wrote."""
-    data = cast("Mapping[str, Json]", from_bytes(body))
+    data = cast("Mapping[str, Json]", words_from_bytes(body))
     try:
         ref = _Names(list(data["threads"])).unpacked
         found = from_json(data["found"], ref)

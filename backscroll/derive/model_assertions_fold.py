@@ -25,6 +25,7 @@ from backscroll.vocab.assertion import PRONOUN, Assertion, Claim
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
+from backscroll.vocab.unicode import valid_json
 
 _FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)\n?```", re.DOTALL)
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL)
@@ -88,7 +89,7 @@ def to_text(claimed: Claimed, messages: Sequence[Message]) -> str:
 def from_text(text: str, revisions: Sequence[Ref]) -> Claimed:
     """A kept reading, for a turn whose messages stand in these revisions."""
     try:
-        told = cast("Mapping[str, Json]", json.loads(text))
+        told = cast("Mapping[str, Json]", valid_json(json.loads(text)))
         return Claimed(from_rows(told["claims"], revisions), int(told["dropped"]))
     except DAMAGE as error:
         raise damaged("what a model read in a turn", error) from error
@@ -105,7 +106,7 @@ def _items(answer: str) -> list[Json]:
     if not bare:
         raise FormatError("the answer is empty")
     try:
-        told: Json = json.loads(_unwrapped(bare), strict=False)
+        told: Json = valid_json(json.loads(_unwrapped(bare), strict=False))
     except (ValueError, RecursionError) as error:
         raise FormatError("the answer is no valid JSON") from error
     items: Json = cast("dict[str, Json]", told).get("assertions") if isinstance(told, dict) else told

@@ -20,6 +20,7 @@ from backscroll.derive.summary import told_by
 from backscroll.errors import FormatError
 from backscroll.vocab.handle import IN_TEXT
 from backscroll.vocab.part import Json
+from backscroll.vocab.unicode import valid_text
 
 _FENCE = re.compile(r"\A```[a-zA-Z]*\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL)
@@ -63,7 +64,7 @@ def _from_json(text: str) -> str:
     words = cast("dict[str, Json]", told).get("text")
     if not isinstance(words, str):
         raise FormatError("the answer has no field text that is a string")
-    return words
+    return valid_text(words)  # an escape can spell half of a character
 
 
 def _known_marks(words: str, planned: Plan[G]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from backscroll.engine.exporting import foreign_thread, write_file
 from backscroll.formats.detect import format_named
 from backscroll.formats.dialogue import file_name
+from backscroll.regular_files import read_text
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ class Autosave:
 def _same_start(path: Path, text: str) -> bool:
     """True where a file on disk is an earlier state of this very dialogue."""
     try:
-        return _started(path.read_text(encoding="utf-8")) == _started(text)
-    except (OSError, ValueError):
+        return _started(read_text(path)) == _started(text)
+    except (OSError, ValueError, RecursionError):
         return False
 
 

@@ -253,9 +253,9 @@ class Workroom:
 
     def _language(self) -> str:
         """That of the thread or of the settings, else the one in which the person asked."""
-        named = self.thread.info.language or self.thread.engine.settings.language
+        named = self.thread.legible.info.language or self.thread.engine.settings.language
         if not named:
-            asked = (m.text for m in reversed(self.thread.recent(_ASKED)) if m.role == "user")
+            asked = (m.text for m in reversed(self.thread.legible.recent(_ASKED)) if m.role == "user")
             named = language_of(next(asked, "")[:2000])
         return "zh" if named.lower().startswith("zh") else "en"
 
@@ -344,7 +344,10 @@ class Workroom:
         """
         from backscroll.engine.changing_forgetting import forget_file
 
-        return forget_file(self, self.inside(path) or "", dry_run=dry_run)
+        name = self.inside(path) or ""
+        if name in ("", "."):
+            raise InvalidInput(f"not a file of the folder: {os.fspath(path)!r}", hint="name one file")
+        return forget_file(self, name, dry_run=dry_run)
 
     def forget_snapshots(self) -> None:
         """Drop every snapshot of the folder for good: rewind and blame begin anew. The log keeps what it says of changes."""

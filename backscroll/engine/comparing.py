@@ -15,7 +15,7 @@ from backscroll.engine.echoes import tag
 from backscroll.engine.forgetting import mark
 from backscroll.engine.lineage import View, reach
 from backscroll.engine.operations import visible_revisions
-from backscroll.record.content import decode, digest
+from backscroll.record.content import digest, original
 from backscroll.record.history import DELETED, FORGOTTEN, HIDDEN, Entry, replay
 from backscroll.record.operations import Known, Ours
 from backscroll.record.ports import Reader, Spoken, ThreadState
@@ -122,7 +122,7 @@ def ours_of(
     first = about[0] if about and about[0].id == entry.message else None
     source: Json = first.head.get("src") if first is not None else None
     known = [
-        Known(e.id, decode(e.body))
+        Known(e.id, original(e.body))
         for e in visible_revisions(about, lineage)
         if e.id != entry.revision and e.body is not None
     ]
@@ -130,7 +130,7 @@ def ours_of(
     return Ours(
         entry.message,
         entry.role,
-        _NOTHING if spoken.body is None or gone else decode(spoken.body),
+        _NOTHING if spoken.body is None or gone else original(spoken.body),
         spoken.said,
         () if source is None else (source,),
         () if gone else tuple(known),

@@ -41,7 +41,7 @@ def _name(role: str, content: Content) -> tuple[str, str]:
 def _newest(thread: Thread, most: int) -> list[tuple[str, Content]]:
     """What a thread ends with, without the system prompt that is kept up to date; oldest first."""
     out: list[tuple[str, Content]] = []
-    for message in thread.messages(newest_first=True):
+    for message in thread.legible.messages(newest_first=True):
         about = cast("Mapping[str, Json]", message.content.metadata.get("act") or {})
         if message.role == "system" and about.get("system"):
             continue

@@ -136,7 +136,7 @@ def _relevance(thread: Thread, cut: Cut) -> float:
 def _at_hand(thread: Thread, cut: Cut) -> str:
     """What is being worked on, in the words that stay: what the user last asked for, and what was said since."""
     gone = {m.id for m in cut.messages}
-    recent = [m for m in thread.recent(40) if m.id not in gone and not m.hidden]
+    recent = [m for m in thread.legible.recent(40) if m.id not in gone and not m.hidden]
     asked = next((n for n in range(len(recent) - 1, -1, -1) if is_spoken_by_user(recent[n])), None)
     since = recent[-3:] if asked is None else [recent[asked], *recent[asked + 1 :][-2:]]
     return " ".join(m.text for m in since)

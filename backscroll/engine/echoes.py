@@ -18,11 +18,12 @@ from typing import cast
 from backscroll.engine.means import Means
 from backscroll.engine.pen import Pen
 from backscroll.record.about import TELLING, About
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import words_from_bytes
 from backscroll.record.content import decode
 from backscroll.record.ports import Writer
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.part import Json, Opaque, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.unicode import valid_text
 
 _BESIDE = frozenset(
     {Kind.ASIDE, Kind.CODE_CHANGED, Kind.CROPPED, Kind.COMPACTED, Kind.TASKED, Kind.REMEMBERED}
@@ -56,7 +57,7 @@ def beside(tx: Writer, threads: Sequence[str], words: Sequence[str]) -> list[Eve
         event
         for thread in threads
         for event in (tx.events(thread) if long else ())
-        if event.kind in _BESIDE and event.body is not None and _repeats(from_bytes(event.body), long)
+        if event.kind in _BESIDE and event.body is not None and _repeats(words_from_bytes(event.body), long)
     ]
 
 
@@ -68,7 +69,9 @@ def unnamed(
         pen = Pen(tx, thread, means, actor)
         said = [e for e in tx.events(thread) if e.body is not None and e.kind in TELLING]
         left = _without(pen.state.about, words)
-        if left == pen.state.about and not any(_repeats(from_bytes(e.body or b"{}"), words) for e in said):
+        if left == pen.state.about and not any(
+            _repeats(words_from_bytes(e.body or b"{}"), words) for e in said
+        ):
             continue
         pen.write(Kind.FORGOTTEN, head={"messages": []}, body={"about": left.to_json()})
         pen.save()
@@ -124,7 +127,7 @@ def _leaves(value: Json) -> list[str]:
 
 
 def _folded(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(valid_text(text).split())
 
 
 def _weight(text: str) -> int:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from backscroll.engine.doctoring import Check
     from backscroll.engine.exporting import ExportReport
     from backscroll.engine.importing import ImportReport, Progress
+    from backscroll.engine.repairing import Mended
     from backscroll.engine.searching import Found
     from backscroll.engine.verifying import Verdict
 
@@ -247,18 +248,28 @@ class Engine:
     def forget(
         self,
         thread: str,
-        messages: Sequence[Ref] | None,
+        messages: Sequence[Ref],
         *,
         actor: str,
         keep_shared: bool = False,
         dry_run: bool = False,
     ) -> forgetting.Erasure:
-        """Erase messages, or (None) a whole thread, for good; then rewrite the file so that no page keeps them."""
-        if messages is not None and not messages:
+        """Erase messages for good; then rewrite the file so that no page keeps them."""
+        if not messages:
             raise InvalidInput(
                 "no message to forget", hint="name at least one; `forget_thread` erases a whole thread"
             )
+        return self._forget(thread, messages, actor, keep_shared=keep_shared, dry_run=dry_run)
 
+    def forget_thread(
+        self, thread: str, *, actor: str, keep_shared: bool = False, dry_run: bool = False
+    ) -> forgetting.Erasure:
+        """Erase a whole thread for good, in the same way."""
+        return self._forget(thread, None, actor, keep_shared=keep_shared, dry_run=dry_run)
+
+    def _forget(
+        self, thread: str, messages: Sequence[Ref] | None, actor: str, *, keep_shared: bool, dry_run: bool
+    ) -> forgetting.Erasure:
         def work(tx: Writer) -> forgetting.Erasure:
             if messages is not None:
                 done = forgetting.forget_messages(
@@ -396,6 +407,18 @@ class Engine:
 
         wanted = None if thread is None else self.resolve(thread)
         return self.store.read(lambda reader: verify_store(reader, wanted, progress))
+
+    def repair(self) -> list[Mended]:
+        """Set aside what does not verify and build the rest anew from the log; says what was done."""
+        from backscroll.engine.repairing import repair_store
+
+        return repair_store(self)
+
+    def save_aside(self, target: str | os.PathLike[str]) -> int:
+        """Write what repairs have set aside into a file; gives how many rows."""
+        from backscroll.engine.repairing import save_aside
+
+        return save_aside(self, os.fspath(target))
 
     def stats(self) -> dict[str, int]:
         """How much of what there is."""

@@ -9,7 +9,9 @@ from backscroll.engine.cropping import crops_of
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.errors import Forgotten, NotFound
+from backscroll.record.content import original
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
+from backscroll.record.ports import Spoken
 from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import Handle, parse_handle
 from backscroll.vocab.message import Message
@@ -59,7 +61,7 @@ def _numbered(view: View, wanted: Handle, runs: Sequence[tuple[int, int]]) -> li
     entries = [e for seq in numbers if (e := _entry(view, seq)) is not None and e.message.seq == seq]
     ordered = sorted((e for e in entries if e.live and not e.flags & HIDDEN), key=lambda e: e.position)
     spoken = view.reader.spoken([e.revision for e in ordered])
-    out = [message_of(e, spoken[e.revision]) for e in ordered if spoken[e.revision].body is not None]
+    out = [_whole(e, spoken[e.revision]) for e in ordered if spoken[e.revision].body is not None]
     if not out:
         raise NotFound(f"nothing is behind the handle {wanted}", hint="`backscroll show` lists what there is")
     return out
@@ -76,7 +78,7 @@ def _range(view: View, wanted: Handle) -> list[Message]:
     after = first[0][0].position if first else None
     while rows := view.page(_PAGE, after=after):
         inside = [row for row in rows if row[0].position <= high]
-        out += [message_of(*row) for row in inside if row[1].body is not None and not row[0].flags & HIDDEN]
+        out += [_whole(*row) for row in inside if row[1].body is not None and not row[0].flags & HIDDEN]
         if len(inside) < _PAGE:
             break
         after = rows[-1][0].position
@@ -108,4 +110,9 @@ def _one(view: View, wanted: Handle) -> Message:
             f"what is behind {wanted} is hidden from prompts",
             hint="`backscroll unhide` lets the message in again; `backscroll show` shows it",
         )
-    return message_of(entry, spoken)
+    return _whole(entry, spoken)
+
+
+def _whole(entry: Entry, spoken: Spoken) -> Message:
+    """The message to the letter: a handle leads to the original."""
+    return message_of(entry, spoken, None if spoken.body is None else original(spoken.body))

@@ -24,7 +24,7 @@ from backscroll.formats.json_text import dumps
 from backscroll.llm.providers import chosen
 from backscroll.llm.retrying import Patience
 from backscroll.llm.tokens import tokenizer_for
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import words_from_bytes
 from backscroll.record.derived import Made
 from backscroll.record.ports import Reader, Writer
 from backscroll.vocab.assertion import Assertion
@@ -197,7 +197,7 @@ def _failure_key(key: bytes, time: int) -> bytes:
 
 
 def _failed(made: Sequence[Made]) -> Failed:
-    told = [from_bytes(m.body) for m in made]
+    told = [words_from_bytes(m.body) for m in made]
     last = told[-1]
     tries = sum(int(t["calls"]) for t in told)
     return Failed(last["why"], last["model"], bool(last["passing"]), tries, len(made), made[-1].at)
@@ -266,7 +266,7 @@ def estimate_extraction(
             continue
         number += 1
         told += count(planned.ask.system) + sum(count(m["content"]) for m in planned.ask.messages)
-        most += planned.ask.max_tokens
+        most += working.longest(planned.ask)
     dollars = expected_cost(
         working.engine, working.model, input=told, output=most, provider=working.provider.name
     )

@@ -9,7 +9,7 @@ from backscroll.engine.lineage import View
 from backscroll.engine.means import Means
 from backscroll.engine.pen import Pen, index_entry
 from backscroll.record.about import About
-from backscroll.record.content import decode
+from backscroll.record.content import original
 from backscroll.record.ports import ThreadState, Writer
 from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import Ref
@@ -23,8 +23,10 @@ def begin_fork(
     at: Ref | None,
     title: str | None,
     actor: str,
+    *,
+    as_logged: bool = False,
 ) -> Pen:
-    """A fork inside a transaction; gives the pen that holds it."""
+    """A fork inside a transaction; gives the pen that holds it. `as_logged`: see `counted`."""
     name, now = means.new_thread(), means.now()
     state = ThreadState(
         name,
@@ -39,7 +41,7 @@ def begin_fork(
         fork_position=position,
         fork_message=at,
     )
-    state = counted(tx, state)
+    state = counted(tx, state, as_logged=as_logged)
     tx.add_thread(state)
     pen = Pen(tx, name, means, actor)
     about = {**parent.about.to_json(), **({} if title is None else {"title": title})}
@@ -92,5 +94,5 @@ def _index_past(tx: Writer, view: View, upto: bytes | None) -> None:
             if upto is not None and entry.position > upto:
                 return  # the fork does not have it
             if spoken.body is not None and tx.indexed(entry.revision) is None:
-                tx.index(entry.revision, index_entry(decode(spoken.body)))
+                tx.index(entry.revision, index_entry(original(spoken.body)))
         low = rows[-1][0].position

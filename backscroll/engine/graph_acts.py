@@ -16,7 +16,7 @@ from backscroll.errors import InvalidInput
 from backscroll.graph.predicates import named
 from backscroll.graph.view import Fact, WorldEntry
 from backscroll.record.acts import acts_in_force
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import words_from_bytes
 from backscroll.record.ports import Reader
 from backscroll.vocab.assertion import Change, Override
 from backscroll.vocab.event import Event, Kind
@@ -77,7 +77,7 @@ def told_as(events: Iterable[Event], name: str) -> list[int]:
 
 
 def _body(event: Event) -> Mapping[str, Json]:
-    return cast("Mapping[str, Json]", from_bytes(event.body or b"{}"))
+    return cast("Mapping[str, Json]", words_from_bytes(event.body or b"{}"))
 
 
 def revisions_of(fact: Fact) -> list[Ref]:

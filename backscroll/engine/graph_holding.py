@@ -262,7 +262,7 @@ def warm(thread: Thread) -> None:
     For a worker, after it has analysed the turns.
     """
     held = _brought_along(thread, _SHARED)
-    words = "\n".join(message.text[:_SAID] for message in thread.recent(4))
+    words = "\n".join(message.text[:_SAID] for message in thread.legible.recent(4))
     with held.lock:
         if names := held.graph.mentioned(words)[:NAMED]:
             held.graph.around(names, depth=1, limit=SEEN)
@@ -349,5 +349,5 @@ def options_of(thread: Thread) -> Options:
         auto_infer=settings.node_creation_auto_infer_attributes,
         use_world=settings.node_creation_use_world_context,
         min_attributes=settings.node_creation_min_attributes,
-        language="zh" if thread.info.language.startswith("zh") else "en",
+        language="zh" if thread.legible.info.language.startswith("zh") else "en",
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from backscroll.engine.checking import in_valid_text
 from backscroll.engine.graph_acts import (
     known_type,
     messages_behind,
@@ -60,29 +61,34 @@ class ThreadGraph:
 
     # -- reading ---------------------------------------------------------------------------------------------
 
+    @in_valid_text
     def node(self, name: str) -> NodeView:
         """One node: by id, readable id, name or alias."""
         return self.view.node(name)
 
+    @in_valid_text
     def nodes(self, *, type: str = "", text: str = "", limit: int | None = None) -> list[NodeView]:
         """Nodes in order of first appearance; of a type, or with a text in name, alias or attribute."""
         return self.view.nodes(type=known_type(type) or type, text=text, limit=limit)
 
+    @in_valid_text
     def around(self, *names: str, depth: int = 1, limit: int = 40) -> Neighbourhood:
         """What stands around some nodes."""
         return self.view.around(names, depth=depth, limit=limit)
 
+    @in_valid_text
     def history(self, name: str, predicate: str = "") -> list[Fact]:
         """Every value that was ever held, with the turns from and until which it was."""
         return self.view.history(name, predicate_meant(predicate))
 
+    @in_valid_text
     def why(self, name: str, predicate: str = "", other: str = "") -> list[Fact]:
         """Why something is believed: facts with the sentences they rest on."""
         return self.view.why(name, predicate_meant(predicate), other)
 
     def at(self, turn: int) -> Graph:
         """The graph as it was when a turn had been said."""
-        found = self.thread.turn(turn)
+        found = self.thread.legible.turn(turn)
         position = found.messages[0].position if turn else b""
         return self.view.at(position)
 
@@ -111,6 +117,7 @@ class ThreadGraph:
 
     # -- the person's own changes ----------------------------------------------------------------------------
 
+    @in_valid_text
     def set(self, node: str, predicate: str, value: str = "", *, other: str = "", type: str = "") -> Override:
         """An attribute has this value, or a relation this other end, whatever the text says."""
         if bool(value.strip()) == bool(other.strip()):
@@ -123,6 +130,7 @@ class ThreadGraph:
             raise InvalidInput(f"{node} and {other} are one node already", hint="name another one")
         return self._write(Change.SET, node, predicate, value, other=other, type=type_meant(type))
 
+    @in_valid_text
     def pin(self, node: str, predicate: str) -> Override:
         """What is held now stays, whatever the text says later."""
         predicate = self._predicate(predicate)
@@ -135,16 +143,26 @@ class ThreadGraph:
         bodies = [self._body(Change.PIN, node, predicate, f.value, other=f.object) for f in facts]
         return self._stroke(bodies, [revisions_of(f) for f in facts])[0]
 
-    def forbid(self, node: str, predicate: str, value: str = "", *, other: str = "") -> Override:
-        """This is not so, whatever the text says; without value and other node, nothing of that predicate is."""
-        return self._write(Change.FORBID, node, self._predicate(predicate), value, other=other)
+    @in_valid_text
+    def forbid(
+        self, node: str, predicate: str, value: str | None = None, *, other: str | None = None
+    ) -> Override:
+        """This is not so, whatever the text says; with neither (None), nothing of that predicate is."""
+        if any(given is not None and not given.strip() for given in (value, other)):
+            raise InvalidInput(
+                "an empty value forbids nothing",
+                hint="name the value or the node; leave both out to forbid every value of this kind",
+            )
+        return self._write(Change.FORBID, node, self._predicate(predicate), value or "", other=other or "")
 
+    @in_valid_text
     def rename(self, node: str, name: str) -> Override:
         """Call a node by another name."""
         if not name.strip():
             raise InvalidInput("a node needs a name", hint="use a word or two")
         return self._write(Change.RENAME, node, value=name.strip())
 
+    @in_valid_text
     def merge(self, first: str, second: str) -> Override:
         """Two nodes are one; the first one's name stays."""
         one, other = self.view.node(first).id, self.view.node(second).id
@@ -152,6 +170,7 @@ class ThreadGraph:
             raise InvalidInput(f"{first} and {second} are one node already", hint="nothing to merge")
         return self._write(Change.MERGE, one, other=other)
 
+    @in_valid_text
     def split(self, node: str, turns: Sequence[int], name: str = "") -> Override:
         """One name stands for two: what these turns say is about another one."""
         if not turns:
@@ -169,10 +188,12 @@ class ThreadGraph:
         body |= {"turns": [str(o) for o in openings], "names": list(self.view.members(node)), "copy": copy}
         return self._stroke([body])[0]
 
+    @in_valid_text
     def delete(self, node: str) -> Override:
         """There is no such node."""
         return self._write(Change.DELETE, node)
 
+    @in_valid_text
     def add(self, name: str, type: str = "", **attributes: str) -> Override:
         """There is such a node; attributes can be given at once."""
         from backscroll.graph.names import key_of
@@ -205,7 +226,7 @@ class ThreadGraph:
         raise InvalidInput("name an attribute or a relation", hint="like mood or lives_in")
 
     def _opening(self, turn: int) -> Ref:
-        found = self.thread.turn(turn)
+        found = self.thread.legible.turn(turn)
         return found.messages[0].id if turn else Ref(self.thread.id, 0)
 
     def _write(
@@ -254,6 +275,7 @@ class ThreadGraph:
 
     # -- the world -------------------------------------------------------------------------------------------
 
+    @in_valid_text
     def tell_world(self, name: str, text: str) -> list[WorldEntry]:
         """Describe the world: a lorebook (SillyTavern, character card, NovelAI), Markdown, or plain text."""
         from backscroll.formats.lorebook import read_lorebook
@@ -272,6 +294,7 @@ class ThreadGraph:
         """The entries of the world descriptions in force."""
         return world_in(self.thread.reading(lambda view: view.others()))
 
+    @in_valid_text
     def drop_world(self, name: str) -> None:
         """A world description holds no longer."""
         events = self.thread.reading(lambda view: view.others())

@@ -35,7 +35,7 @@ def instruct(thread: Thread, said: ContentLike, actor: str = AGENT) -> None:
 
 
 def _ours(thread: Thread) -> Message | None:
-    for message in thread.messages(0, _FIRST):
+    for message in thread.legible.messages(0, _FIRST):
         about = cast("dict[str, Json]", message.content.metadata.get("act") or {})
         if message.role == "system" and about.get("system"):
             return message

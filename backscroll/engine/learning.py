@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from backscroll.derive.learning import features_of, weights
+from backscroll.engine.reading import legible_message
 from backscroll.record.derived import Lesson
 from backscroll.record.ports import Writer
 from backscroll.vocab.message import Message
@@ -41,7 +42,7 @@ def note_all(engine: Engine, thread: str, messages: Sequence[Message], amount: f
     """Learn from several messages at once, which share the amount; gives how many lessons were written."""
     sums: dict[str, float] = {}
     for message in messages:
-        for feature in features_of(message):
+        for feature in features_of(legible_message(message)):
             sums[feature] = sums.get(feature, 0.0) + amount / len(messages)
     lessons = {f: max(-1.0, min(1.0, a)) for f, a in sorted(sums.items()) if abs(a) >= _LEAST}
     if not lessons:
@@ -71,6 +72,6 @@ def learned(engine: Engine, thread: str | None = None) -> list[Learned]:
     return sorted(rows, key=lambda row: (-abs(row.weight - 1), row.feature))
 
 
-def reset(engine: Engine, thread: str | None = None) -> int:
-    """Drop what was learned; gives how many lessons went."""
+def reset(engine: Engine, thread: str | None) -> int:
+    """Drop what was learned in a thread, or (None) in all of them; gives how many lessons went."""
     return engine.store.write(lambda tx: tx.unlearn(thread))

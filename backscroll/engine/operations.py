@@ -14,7 +14,7 @@ from backscroll.engine.lineage import reach
 from backscroll.engine.pen import Pen, Speech
 from backscroll.errors import Conflict, Forgotten, InvalidInput, NotFound
 from backscroll.record.about import about_from_json
-from backscroll.record.content import decode
+from backscroll.record.content import original
 from backscroll.record.history import DELETED, FORGOTTEN, HIDDEN, PINNED, Entry
 from backscroll.record.order import at_end, between
 from backscroll.vocab.event import SPEAKING, Event, Kind
@@ -139,7 +139,7 @@ def edit(
     entry = standing(pen, message, deleted=deleted)
     unchanged_since(entry, seen)
     spoken = pen.tx.spoken([entry.revision]).get(entry.revision)
-    now = None if spoken is None or spoken.body is None else decode(spoken.body)
+    now = None if spoken is None or spoken.body is None else original(spoken.body)
     wanted = signed(content, now, metadata=True)
     if wanted == now:
         return None
@@ -307,4 +307,4 @@ def unchanged_since(entry: Entry, seen: Ref | None) -> None:
 def _words_of(pen: Pen, entry: Entry) -> Content | None:
     """The live words of a message; None once forgotten."""
     spoken = pen.tx.spoken([entry.revision]).get(entry.revision)
-    return None if spoken is None or spoken.body is None else decode(spoken.body)
+    return None if spoken is None or spoken.body is None else original(spoken.body)

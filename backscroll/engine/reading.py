@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 from backscroll.engine.lineage import View, ancestors
 from backscroll.engine.operations import visible_revisions
 from backscroll.errors import Forgotten, InvalidInput, NotFound
 from backscroll.record.chain import DAMAGE, damaged, from_bytes
-from backscroll.record.content import decode
+from backscroll.record.content import decode, encode, original
 from backscroll.record.history import DELETED, FORGOTTEN, HIDDEN, PINNED, Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Reader, Spoken, Store, ThreadState
@@ -24,8 +24,10 @@ from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref, turn_uuid
 from backscroll.vocab.message import Content, Message, Revision
 from backscroll.vocab.thread import ThreadInfo, Turn
+from backscroll.vocab.unicode import valid_text
 
 T = TypeVar("T")
+Read: TypeAlias = Callable[[bytes], Content]
 _PAGE = 256
 
 
@@ -40,12 +42,21 @@ class Change:
 
 
 class History:
-    """One thread, now (`as_of` None) or as of an event."""
+    """One thread, now (`as_of` None) or as of an event: to the letter, or (`legible`) in valid Unicode."""
 
-    def __init__(self, store: Store, thread: str, as_of: int | None = None) -> None:
+    def __init__(self, store: Store, thread: str, as_of: int | None = None, *, read: Read = original) -> None:
         self.store = store
         self.id = thread
         self.as_of = as_of
+        self._read = read
+
+    @property
+    def legible(self) -> History:
+        """The same history in valid Unicode: what the rooms read. Readers and exports get every letter instead."""
+        return History(self.store, self.id, self.as_of, read=decode)
+
+    def _message(self, entry: Entry, spoken: Spoken) -> Message:
+        return message_of(entry, spoken, None if spoken.body is None else self._read(spoken.body))
 
     # -- facts -----------------------------------------------------------------------------------------------
 
@@ -66,7 +77,10 @@ class History:
     @property
     def info(self) -> ThreadInfo:
         """What is known about the thread without reading its messages."""
-        return info_of(self.store.read(self._state))
+        info = info_of(self.store.read(self._state))
+        if self._read is original:
+            return info
+        return replace(info, title=valid_text(info.title), language=valid_text(info.language))
 
     @property
     def head(self) -> int:
@@ -87,7 +101,7 @@ class History:
             raise InvalidInput(f"cannot read {n} messages", hint="give a number of 0 or more")
         # A thread has fewer messages than events; more than that is no number for a database.
         rows = self._view(lambda view: view.page(min(n, view.as_of), newest_first=True))
-        return [message_of(*row) for row in reversed(rows)]
+        return [self._message(*row) for row in reversed(rows)]
 
     def messages(
         self,
@@ -127,7 +141,7 @@ class History:
                 if skip:
                     skip -= 1
                     continue
-                yield message_of(entry, spoken)
+                yield self._message(entry, spoken)
                 if left is not None:
                     left -= 1
             if len(rows) < page:
@@ -181,7 +195,7 @@ class History:
             spoken = view.reader.spoken([entry.revision])[entry.revision]
             if spoken.body is None or entry.flags & FORGOTTEN:
                 raise Forgotten(f"message {ref.short} was forgotten", hint="its words cannot be brought back")
-            return message_of(entry, spoken)
+            return self._message(entry, spoken)
 
         return self._view(look)
 
@@ -223,7 +237,7 @@ class History:
             low, skip = self._locate(first - 1, moment, role="user")
             opened = first - 1 - skip
             # The grid may lie inside an earlier turn: what comes before the wanted turn is dropped below.
-        history = History(self.store, self.id, moment)
+        history = History(self.store, self.id, moment, read=self._read)
         walk = history.messages_from(low)
         for turn in into_turns(self.id, walk, opened):
             if turn.sequence < first:
@@ -237,7 +251,7 @@ class History:
         moment = self.head
         while True:
             rows = self._view(lambda view, low=low: view.page(_PAGE, after=low), moment)
-            yield from (message_of(*row) for row in rows)
+            yield from (self._message(*row) for row in rows)
             if len(rows) < _PAGE:
                 return
             low = rows[-1][0].position
@@ -254,7 +268,7 @@ class History:
         """The last `n` turns, oldest of them first."""
         moment = self.head
         total = self._view(lambda view: view.count(role="user"), moment)
-        return list(History(self.store, self.id, moment).turns(max(0, total - n + 1)))
+        return list(History(self.store, self.id, moment, read=self._read).turns(max(0, total - n + 1)))
 
     def _with_state(self, turn: Turn) -> Turn:
         opening = turn.messages[0].id if turn.sequence else Ref(self.id, 0)
@@ -328,7 +342,7 @@ def _turn_number(view: View, uuid: str) -> int | None:
 
 
 def message_of(entry: Entry, spoken: Spoken, content: Content | None = None) -> Message:
-    """The message that an entry and its words make; `content` where somebody has already taken them apart."""
+    """The message that an entry and its words make, as the rooms read it; `content` where it was read before."""
     if spoken.body is None:
         raise Forgotten(f"message {entry.message.short} was forgotten")
     return Message(
@@ -347,8 +361,13 @@ def message_of(entry: Entry, spoken: Spoken, content: Content | None = None) -> 
     )
 
 
+def legible_message(message: Message) -> Message:
+    """A message that somebody read to the letter, as the rooms read it."""
+    return replace(message, content=decode(encode(message.content)))
+
+
 def _revision(event: Event, message: Ref, spoken: Spoken) -> Revision:
-    content = None if event.body is None else decode(event.body)
+    content = None if event.body is None else original(event.body)
     number: int = event.head.get("alternative", 0)
     return Revision(
         event.id,

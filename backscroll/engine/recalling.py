@@ -29,6 +29,7 @@ from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.moment import microseconds
+from backscroll.vocab.unicode import valid_text
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -96,7 +97,8 @@ def checked_scope(scope: str) -> str:
     return scope
 
 
-def _checked(query: str, budget: int, limit: int | None) -> None:
+def _checked(query: str, budget: int, limit: int | None) -> str:
+    """The question in valid Unicode, or what is wrong with the request."""
     if not query.strip():
         raise InvalidInput(
             "there is nothing to recall: the question is empty", hint="say what you are looking for"
@@ -107,6 +109,7 @@ def _checked(query: str, budget: int, limit: int | None) -> None:
         )
     if limit is not None and limit < 1:
         raise InvalidInput(f"cannot recall {limit} messages", hint="give a number above 0")
+    return valid_text(query)
 
 
 def recall(
@@ -120,7 +123,7 @@ def recall(
 ) -> Recalled:
     """What of the past answers a question, within `budget` tokens; `scope` is thread, project or all. `exclude` are revisions."""
     checked_scope(scope)
-    _checked(query, budget, limit)
+    query = _checked(query, budget, limit)
     engine = thread.engine
     project = thread.info.project if scope == "project" else ""
     if scope == "all" or project:
@@ -147,7 +150,10 @@ def _learn(thread: Thread, found: Recalled) -> None:
 
     try:
         note_all(
-            thread.engine, thread.id, [thread.message(item.message) for item in found.items[:_TELLING]], 0.5
+            thread.engine,
+            thread.id,
+            [thread.legible.message(item.message) for item in found.items[:_TELLING]],
+            0.5,
         )
     except (StoreError, NotFound):
         return  # cannot be written to, or gone since: nobody asked for this lesson
@@ -164,7 +170,7 @@ def recall_across(
     exclude: Collection[Ref] = (),
 ) -> Recalled:
     """The same over all threads of a project, or (without one) over all there are."""
-    _checked(query, budget, limit)
+    query = _checked(query, budget, limit)
     asked = understand(query, _today(engine))
     states = engine.store.read(lambda reader: reader.threads(project=project, limit=64))
     embed_some(engine, tuple(state.id for state in states))
@@ -226,7 +232,7 @@ def preload(thread: Thread) -> int:
 
 def _likely(thread: Thread) -> str:
     """What the next question may be about: the last things said, the files and errors in them."""
-    return "\n".join(message.text[-500:] for message in thread.recent(4)) or "?"
+    return "\n".join(message.text[-500:] for message in thread.legible.recent(4)) or "?"
 
 
 # -- from texts to what is handed out ----------------------------------------------------------------------------

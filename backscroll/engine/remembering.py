@@ -9,12 +9,13 @@ itself, middle-term the summaries of recent tasks, long-term what is told here. 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from backscroll.derive.recipe import Count
 from backscroll.derive.sentences import rough_count
+from backscroll.engine.checking import in_valid_text
 from backscroll.engine.lineage import View
 from backscroll.engine.modelling import better
 from backscroll.engine.reading import message_of
@@ -87,6 +88,7 @@ class Why:
 # -- lists -------------------------------------------------------------------------------------------------------
 
 
+@in_valid_text
 def memories(
     thread: Thread,
     *,
@@ -103,6 +105,11 @@ def memories(
     if text.strip():
         return [r.memory for r in _ranked(thread.engine, found, text, some)]
     return sorted(some, key=_order)
+
+
+def ordered(found: Iterable[Memory], kind: MemoryKind) -> list[Memory]:
+    """Memories of a kind as they are listed: pinned first, then by weight."""
+    return sorted((m for m in found if m.kind is kind), key=_order)
 
 
 def _order(memory: Memory) -> tuple[object, ...]:
@@ -184,9 +191,9 @@ def _said(event: Event) -> str:
         return quoted(words_in(event), _QUOTE)
     if event.body is None:
         return ""
-    from backscroll.record.chain import from_bytes
+    from backscroll.record.chain import words_from_bytes
 
-    body = cast("dict[str, Json]", from_bytes(event.body))
+    body = cast("dict[str, Json]", words_from_bytes(event.body))
     texts = [value for value in body.values() if isinstance(value, str)]
     return quoted(" · ".join(texts), _QUOTE)
 
@@ -221,6 +228,7 @@ def task_summary(thread: Thread, task: Task | str) -> tuple[str, tuple[Ref, ...]
     return thread.reading(read)
 
 
+@in_valid_text
 def load_relevant_history(
     thread: Thread,
     task: Task | str,
@@ -235,7 +243,7 @@ def load_relevant_history(
     """
     query, own = _query(thread, task)
     found = collect(thread, checked_scope(scope))
-    language = thread.info.language
+    language = thread.legible.info.language
     some = [
         m
         for m in found.memories
@@ -271,6 +279,7 @@ def _query(thread: Thread, task: Task | str) -> tuple[str, str]:
     return "\n".join([one.title, *asked, *one.feedback[-1:]]), one.id
 
 
+@in_valid_text
 def hints(
     thread: Thread,
     text: str,
@@ -292,7 +301,7 @@ def hints(
 
 def hint_lines(thread: Thread, text: str, *, scope: str = "project", limit: int = _HINTS) -> list[str]:
     """The same as lines for a prompt or a receipt: "Last time …", with handles."""
-    language = thread.info.language
+    language = thread.legible.info.language
     return [reminder(m, thread.id, language) for m in hints(thread, text, scope=scope, limit=limit)]
 
 
@@ -371,7 +380,7 @@ def memory_block(
     thread: Thread, room: int, count: Count = rough_count, *, scope: str = "project"
 ) -> Block | None:
     """Long-term memory and what is pinned, within `room` tokens; None where there is nothing to tell or no room."""
-    language = thread.info.language
+    language = thread.legible.info.language
     free = room - count(words_of(language)["title_memory"]) - 4
     chosen: list[Memory] = []
     for memory in block_memories(thread, scope=scope):

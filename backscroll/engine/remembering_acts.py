@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from backscroll.engine.checking import in_valid_text
 from backscroll.engine.forgetting import erase as erase_events
 from backscroll.engine.pen import Pen
 from backscroll.engine.remembering import memory_of
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 LONGEST = 4_000  # characters that one memory may have
 
 
+@in_valid_text
 def add(
     thread: Thread, text: str, *, kind: MemoryKind | str = MemoryKind.FACT, sources: Sequence[Ref | str] = ()
 ) -> Memory:
@@ -44,6 +46,7 @@ def add(
     return memory_of(thread, added_id(thread.stroke(work)))
 
 
+@in_valid_text
 def edit(thread: Thread, name: str, text: str) -> Memory:
     """Put a memory into other words; they stand as long as what it rests on does."""
     words = _checked(text)

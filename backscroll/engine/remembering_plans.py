@@ -19,9 +19,9 @@ from backscroll.derive.model_ask import Plan as Planned
 from backscroll.derive.sentences import rough_count
 from backscroll.engine.lineage import View
 from backscroll.engine.modelling import Outcome, better, modelling_for
-from backscroll.engine.remembering import hints, memories
+from backscroll.engine.remembering import hints, ordered
 from backscroll.engine.remembering_log import rare_of
-from backscroll.engine.remembering_reading import of_task
+from backscroll.engine.remembering_reading import Collected, collect, of_task
 from backscroll.engine.tasking_reading import all_tasks, messages_in, named
 from backscroll.formats.json_text import dumps
 from backscroll.formats.language import language_of
@@ -54,10 +54,10 @@ def standing(thread: Thread, task: Task | str) -> PlanInput:
     """Where a task stands: all that a plan is made of."""
     one = _task(thread, task)
     messages = thread.reading(lambda view: messages_in(view, one))
-    return _standing(thread, one, messages)
+    return _standing(thread, one, messages, collect(thread))
 
 
-def _standing(thread: Thread, task: Task, messages: Sequence[Message]) -> PlanInput:
+def _standing(thread: Thread, task: Task, messages: Sequence[Message], among: Collected) -> PlanInput:
     said = shown(_upto(messages, task))
     digests = digests_of(said)
     opened = findings(said, digests).open
@@ -74,7 +74,7 @@ def _standing(thread: Thread, task: Task, messages: Sequence[Message]) -> PlanIn
     checks = [d for d in digests if is_check(d) and (worked(d) or failed(d))]
     check = Said(checks[-1].target, revisions.get(checks[-1].call, checks[-1].call)) if checks else None
     text = f"{task.title}\n{task.feedback[-1] if task.feedback else ''}"
-    preferred = [m for m in memories(thread, kinds=[MemoryKind.PREFERENCE]) if guides(m)]
+    preferred = [m for m in ordered(among.memories, MemoryKind.PREFERENCE) if guides(m)]
     return PlanInput(
         task.title,
         Said(users[-1].text, users[-1].revision, users[-1].at) if users else None,
@@ -86,8 +86,8 @@ def _standing(thread: Thread, task: Task, messages: Sequence[Message]) -> PlanIn
         (*refused, *bad[-_TRIED:]),
         check,
         tuple(preferred[:_PREFERENCES]),
-        tuple(m for m in hints(thread, text) if (m.thread, m.task) != (thread.id, task.id)),
-        thread.info.language or language_of(" ".join(m.text[:400] for m in users)),
+        tuple(m for m in hints(thread, text, among=among) if (m.thread, m.task) != (thread.id, task.id)),
+        thread.legible.info.language or language_of(" ".join(m.text[:400] for m in users)),
     )
 
 
@@ -146,16 +146,20 @@ def plan_for(thread: Thread, task: Task | str, *, ask: bool = False) -> Plan:
 
 
 def _remembered_standing(thread: Thread, task: Task, messages: Sequence[Message]) -> PlanInput:
-    """Where a task stands; read once between two things that the user says or does, for every prompt asks for it."""
+    """Where a task stands; read once between two things that the user says or does, for every prompt asks for it.
+
+    Preferences and lessons come from other threads too: what was read holds as long as the very same is remembered.
+    """
     engine = thread.engine
+    among = collect(thread)
     shelf = engine.memo.shelf("plans", 64)
     newest = max((m.revision for m in messages if m.role == "user"), default=None)
     changed = thread.reading(lambda view: rare_of(engine, view).last)
-    key = (thread.id, task.id, changed, newest, engine.means.now()[:10])
-    found = cast("PlanInput | None", shelf.get(key))
-    if found is None:
-        found = shelf[key] = _standing(thread, task, messages)
-    return found
+    key = (thread.id, task.id, changed, newest, thread.info.language)
+    kept = cast("tuple[Collected, PlanInput] | None", shelf.get(key))
+    if kept is None or kept[0] is not among:
+        kept = shelf[key] = (among, _standing(thread, task, messages, among))
+    return kept[1]
 
 
 def _facts(state: PlanInput) -> list[object]:
@@ -205,7 +209,7 @@ def _asking(thread: Thread, task: Task, messages: Sequence[Message]) -> AskInput
     refused = [a for a in task.attempts if a.verdict == "refused"]
     users = [m for m in messages if m.role == "user"]
     if not refused:
-        return AskInput(open=_open(messages), language=thread.info.language)
+        return AskInput(open=_open(messages), language=thread.legible.info.language)
     last = refused[-1]
     said = _feedback(last, users)
     after = [m for m in messages if m.position > last.place and m.revision != said.source]
@@ -213,7 +217,9 @@ def _asking(thread: Thread, task: Task, messages: Sequence[Message]) -> AskInput
     place = next((m.position for m in messages if m.revision == said.source), last.place)
     before = tuple(m for m in messages if m.position <= place)
     after = [m for m in after if m.position > place]
-    return AskInput(said, bool(last.media), before, tuple(after), _open(messages), thread.info.language)
+    return AskInput(
+        said, bool(last.media), before, tuple(after), _open(messages), thread.legible.info.language
+    )
 
 
 def _open(messages: Sequence[Message]) -> tuple[Said, ...]:

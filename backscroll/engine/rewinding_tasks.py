@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.sheet import in_past_of
 from backscroll.record.acts import acts_in_force
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import words_from_bytes
 from backscroll.record.standing import fold_standing
 from backscroll.tasks.lifecycle import place_of
 from backscroll.vocab.event import Event, Kind
@@ -80,10 +80,11 @@ def _seen(view: View) -> list[Event]:
 
 
 def _clear_again(pen: Pen, crops: Sequence[Event], group: int) -> None:
-    """The same crops once more, under new numbers."""
+    """The same crops once more, under new numbers; `written` says over which state of the messages they were summed up."""
     for crop in crops:
-        body = None if crop.body is None else from_bytes(crop.body)
-        pen.write(Kind.CROPPED, head={**crop.head, "group": group}, body=body)
+        body = None if crop.body is None else words_from_bytes(crop.body)
+        written = crop.head.get("written", crop.seq)
+        pen.write(Kind.CROPPED, head={**crop.head, "group": group, "written": written}, body=body)
 
 
 def _uncrop(pen: Pen, crops: Collection[int], group: int) -> None:

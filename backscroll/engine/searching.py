@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.engine.lineage import View, ancestors
+from backscroll.engine.lineage import View, ancestors, kin_of
 from backscroll.engine.thread import checked_time
+from backscroll.errors import StoreCorrupt
 from backscroll.recall.query import Query, parse_query
 from backscroll.recall.snippet import snippet
 from backscroll.record.content import decode, searchable
@@ -15,6 +16,7 @@ from backscroll.record.ports import RawHit, Reader, ThreadState, Wanted
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import checked_role
 from backscroll.vocab.moment import microseconds
+from backscroll.vocab.unicode import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +67,7 @@ def search(
     width: int = 160,
 ) -> Found:
     """Messages that hold all the words, best first; failing that, messages that hold some."""
-    query = parse_query(text)
+    query = parse_query(valid_text(text))
     start, end = checked_time(since), checked_time(until)
     wanted = Wanted(
         None,
@@ -123,13 +125,16 @@ def _shown_in(reader: Reader, hit: RawHit, scope: ThreadState | None) -> ThreadS
     entry = Entry(hit.message, b"", checked_role(hit.role), hit.revision)
     if scope is not None:
         return scope if View(reader, scope).sees(entry) else None
-    home = reader.thread(hit.revision.thread)
+    try:
+        home = reader.thread(hit.revision.thread)
+    except StoreCorrupt:  # what is damaged in one thread must not keep the others from being found
+        return None
     if home is None:
         return None
     found = reader.entry(home.id, hit.message)
     if found is not None and found.live and found.revision == hit.revision:
         return home
-    return next((kin for kin in reader.family(home.root) if View(reader, kin).sees(entry)), None)
+    return next((kin for kin in kin_of(reader, home.root) if View(reader, kin).sees(entry)), None)
 
 
 def _hit(reader: Reader, hit: RawHit, state: ThreadState, query: Query, width: int) -> Hit:

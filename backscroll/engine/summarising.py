@@ -36,7 +36,7 @@ def context_summary(thread: Thread, budget: int = 800) -> str:
     from backscroll.llm.tokens import tokenizer_for
 
     catch_up(thread.engine, thread.id, _AT_ONCE)
-    info = thread.info
+    info = thread.legible.info
     gists, last, behind = thread.reading(_read)
     language = info.language if info.language in ("en", "zh") else _language(gists, last)
     return account(

@@ -8,11 +8,12 @@ the summary of a compaction or a crop). Names its sources. Before: `tasks/lifecy
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from backscroll.assemble.units import units_of
 from backscroll.derive.essentials import Essential, Findings, Kind, join
 from backscroll.derive.essentials_reading import findings
+from backscroll.engine.remembering_reading import Collected, collect
 from backscroll.engine.tasking_boundaries import suggestion
 from backscroll.engine.tasking_memory import Planned, plan_shown, reminders
 from backscroll.engine.tasking_reading import tasks_of
@@ -88,14 +89,17 @@ def _standing(composer: Composer, tasks: Sequence[Task], task: Task) -> tuple[St
 
 
 def _plan(composer: Composer, task: Task) -> Planned:
-    """The plan; made again when the user says something, or something rare happens to the thread."""
+    """The plan; made again when the user says something, something rare happens to the thread, or other things are remembered."""
+    if not task.feedback:
+        return Planned()
+    among = collect(composer.thread)
     asked = next((m.revision for m in reversed(composer.sheet.window) if m.role == "user"), None)
     shelf = composer.thread.engine.memo.shelf("plans shown", 200)
-    key = (composer.thread.id, task.id, asked, composer.sheet.standing.rare)
-    found: Planned | None = shelf.get(key)
-    if found is None:
-        found = shelf[key] = plan_shown(composer.thread, task)
-    return found
+    key = (composer.thread.id, task.id, asked, composer.sheet.standing.rare, composer.language)
+    kept = cast("tuple[Collected, Planned] | None", shelf.get(key))
+    if kept is None or kept[0] is not among:
+        kept = shelf[key] = (among, plan_shown(composer.thread, task))
+    return kept[1]
 
 
 def _todos(composer: Composer, shown: Sequence[Message]) -> tuple[Essential, ...]:

@@ -52,7 +52,7 @@ def boundaries(
         return []
     from backscroll.tasks.boundary import THRESHOLD, suggest
 
-    messages = list(thread.messages()) if last is None else thread.recent(last)
+    messages = list(thread.legible.messages()) if last is None else thread.legible.recent(last)
     begun = {task.first for task in all_tasks(thread)}
     found = suggest(messages, threshold=THRESHOLD if threshold is None else threshold)
     return [b for b in found if b.message not in begun]

@@ -148,7 +148,7 @@ def _words(
     from backscroll.llm.tokens import tokenizer_for
 
     count = tokenizer_for(thread.engine.settings.model).count
-    head = headline(found.task, thread.info.language, state)
+    head = headline(found.task, thread.legible.info.language, state)
     room = max(0, tokens - count(head) - 2)
     text, by = ("", "rules") if told is None else told(found.cut.messages)
     if not text or count(text) > min(room, 2 * SUMMARY_TOKENS):

@@ -39,7 +39,7 @@ def summary_told(thread: Thread, task: Task) -> Told:
 
 def essentials_told(thread: Thread) -> Told:
     """How the middle of a task that goes on is summed up: what is open or binding, in its own words, with handles."""
-    language = thread.info.language
+    language = thread.legible.info.language
 
     def told(messages: Sequence[Message]) -> tuple[str, str]:
         lines = essential_lines(essentials(messages), language)[-_ESSENTIAL:]
@@ -98,7 +98,7 @@ def reminders(thread: Thread, task: Task) -> tuple[tuple[str, ...], tuple[Ref, .
 
     found = collect(thread)
     shelf = thread.engine.memo.shelf("reminders", 200)
-    language = thread.info.language
+    language = thread.legible.info.language
     key = (thread.id, task.id, task.title, task.feedback[-1:], task.relevant, language)
     kept = cast("_Reminded | None", shelf.get(key))
     if kept is not None and kept.among is found:

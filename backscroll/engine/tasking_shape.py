@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from backscroll.engine.checking import in_valid_text
 from backscroll.engine.pen import Pen
 from backscroll.engine.tasking_context import bring_back
 from backscroll.engine.tasking_reading import all_tasks, messages_in, named, place_before
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 
+@in_valid_text
 def title_task(thread: Thread, title: str, *, task: str | Task | None = None) -> Step:
     """Give a task another title; an empty one lets it be named after its first message again."""
     words = checked_title(title)
@@ -58,6 +60,7 @@ def link_tasks(thread: Thread, first: str | Task, second: str | Task, how: str =
     return Step(TaskAct.LINK, named(all_tasks(thread), one.id))
 
 
+@in_valid_text
 def split_task(thread: Thread, message: Ref, title: str = "", *, manual: bool = True) -> Step:
     """From a message on, it was another task. What was cleared of the old one comes back; nothing else changes."""
     words = checked_title(title)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from backscroll.engine.checking import in_valid_text
 from backscroll.engine.lineage import View
 from backscroll.engine.pen import Pen
 from backscroll.engine.tasking_context import (
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 
+@in_valid_text
 def plan_task(thread: Thread, title: str) -> Step:
     """Note a task for later; nothing else happens."""
     words = checked_title(title)
@@ -63,6 +65,7 @@ def plan_task(thread: Thread, title: str) -> Step:
     return Step(TaskAct.PLAN, named(all_tasks(thread), name))
 
 
+@in_valid_text
 def start_task(
     thread: Thread,
     title: str = "",
@@ -127,6 +130,7 @@ def start_task(
     return Step(TaskAct.START, made, tuple(releases), 0, before, shadow, loaded)
 
 
+@in_valid_text
 def resume_task(thread: Thread, task: str | Task, *, keep: bool = False, manual: bool = True) -> Step:
     """Work on a task goes on: its own messages come back into prompts, what was worked on meanwhile leaves them."""
     tasks = all_tasks(thread)
@@ -203,7 +207,7 @@ def _summed(thread: Thread, leaving: Sequence[Going]) -> list[Release]:
 
 
 def _words_at(thread: Thread, at: Ref | None) -> str:
-    return "" if at is None else thread.message(at).text
+    return "" if at is None else thread.legible.message(at).text
 
 
 def _last(tasks: Sequence[Task]) -> Task | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from backscroll.engine import operations
+from backscroll.engine.checking import in_valid_text
 from backscroll.engine.pen import Pen
 from backscroll.engine.tasking_context import clear, compress, going
 from backscroll.engine.tasking_memory import essentials_told, summary_told
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 Ask = Callable[[Task], bool | str]
 
 
+@in_valid_text
 def attempt_task(
     thread: Thread, result: str, *, task: str | Task | None = None, manual: bool = False
 ) -> Step:
@@ -71,6 +73,7 @@ def attempt_task(
     return Step(TaskAct.ATTEMPT, named(all_tasks(thread), found.id))
 
 
+@in_valid_text
 def complete_task(
     thread: Thread, task: str | Task | None = None, *, manual: bool = True, note: str = "", keep: bool = False
 ) -> Step:
@@ -78,6 +81,7 @@ def complete_task(
     return _end(thread, task, TaskAct.COMPLETE, {"note": note.strip()}, manual=manual, keep=keep)
 
 
+@in_valid_text
 def cancel_task(
     thread: Thread,
     task: str | Task | None = None,
@@ -115,6 +119,7 @@ def _end(
     return Step(act, named(all_tasks(thread), found.id), released)
 
 
+@in_valid_text
 def refuse_task(
     thread: Thread,
     feedback: str,

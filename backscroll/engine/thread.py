@@ -15,7 +15,7 @@ from backscroll.engine import forgetting, operations, undoing
 from backscroll.engine.checking import checked_content, checked_time
 from backscroll.engine.living import Living
 from backscroll.engine.pen import Pen
-from backscroll.engine.reading import Change, History, message_of
+from backscroll.engine.reading import Change, History
 from backscroll.errors import InvalidInput
 from backscroll.record.history import HIDDEN, PINNED
 from backscroll.record.order import at_end
@@ -81,7 +81,7 @@ class Thread(Living, History):
         def both(pen: Pen) -> Message:
             work(pen)
             entry = operations.standing(pen, message, deleted=True)
-            return message_of(entry, pen.tx.spoken([entry.revision])[entry.revision])
+            return self._message(entry, pen.tx.spoken([entry.revision])[entry.revision])
 
         return self.stroke(both)
 
@@ -268,7 +268,7 @@ class Thread(Living, History):
 
     def forget_thread(self, *, keep_shared: bool = False, dry_run: bool = False) -> forgetting.Erasure:
         """Erase the whole thread for good: every word of its log, and what forks share of it."""
-        return self.engine.forget(self.id, None, actor=self.actor, keep_shared=keep_shared, dry_run=dry_run)
+        return self.engine.forget_thread(self.id, actor=self.actor, keep_shared=keep_shared, dry_run=dry_run)
 
     def sync(
         self,

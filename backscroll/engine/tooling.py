@@ -229,7 +229,7 @@ def tool_history(
     asked = _Asked(_given(tool), _query(target), _query(text))
     if limit == 0:
         return []
-    within = None if turn is None else thread.turn(turn).messages
+    within = None if turn is None else thread.legible.turn(turn).messages
 
     def work(reader: Reader) -> list[ToolUse]:
         view = _view(thread, reader)

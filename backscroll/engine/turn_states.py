@@ -90,7 +90,7 @@ class ThreadWindow:
         newest = self.thread.info.turns
         if last_turns is not None:
             first = max(first, newest - last_turns + 1, 0)
-        turns = list(self.thread.turns(first, last))
+        turns = list(self.thread.legible.turns(first, last))
         if not turns:
             return []
         engine = self.thread.engine

@@ -11,7 +11,8 @@ from functools import lru_cache
 from hashlib import sha256 as _sha256
 from typing import cast
 
-from backscroll.record.chain import DAMAGE, damaged, from_bytes, to_bytes
+from backscroll.record.chain import DAMAGE, damaged, from_bytes, to_bytes, words_from_bytes
+from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import (
     Json,
@@ -54,9 +55,18 @@ def _signature(role: str, author: str | None) -> bytes:
     return to_bytes([role, author])
 
 
+def original(body: bytes) -> Content:
+    """The content that `encode` wrote, to the letter: for whoever gives it back (readers, exports, comparisons)."""
+    return _content(from_bytes(body))
+
+
 def decode(body: bytes) -> Content:
-    """The content that `encode` wrote."""
-    data = cast("dict[str, Json]", from_bytes(body))
+    """The content in valid Unicode: what the rooms read."""
+    return _content(words_from_bytes(body))
+
+
+def _content(value: Json) -> Content:
+    data = cast("dict[str, Json]", value)
     try:
         parts = tuple(part_from_json(p) for p in data["parts"])
         return Content(parts, data.get("author"), data.get("meta") or {})
@@ -76,6 +86,13 @@ def blobs_of(content: Content) -> Iterator[str]:
         for p in inner:
             if isinstance(p, Media) and p.blob:
                 yield p.blob
+
+
+def blobs_in(event: Event) -> set[str]:
+    """The hashes of the bytes that an event refers to."""
+    if event.kind is Kind.TASKED:  # pictures that came with feedback
+        return {str(name) for name in cast("list[Json]", event.head.get("media", []))}
+    return set(blobs_of(original(event.body))) if event.kind in SPEAKING and event.body is not None else set()
 
 
 def tools_of(content: Content) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 
 from backscroll.errors import Conflict, InvalidInput
 from backscroll.record.acts import acts_in_force
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import words_from_bytes
 from backscroll.record.standing import fold_standing
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
@@ -115,7 +115,7 @@ def current_of(tasks: Sequence[Task]) -> Task | None:
 
 def words_of(event: Event) -> Mapping[str, Json]:
     """The sealed words of a step; nothing where there are none."""
-    return {} if event.body is None else cast("dict[str, Json]", from_bytes(event.body))
+    return {} if event.body is None else cast("dict[str, Json]", words_from_bytes(event.body))
 
 
 def holds(spans: Sequence[Span], position: bytes) -> bool:

@@ -22,7 +22,7 @@ from backscroll.derive.sentences import rough_count
 from backscroll.derive.summary import summarise_messages
 from backscroll.formats.json_text import dumps
 from backscroll.formats.language import language_of
-from backscroll.record.chain import DAMAGE, damaged, from_bytes
+from backscroll.record.chain import DAMAGE, damaged, words_from_bytes
 from backscroll.tasks.memory_lessons import lessons_of, verdicts_of
 from backscroll.tasks.memory_notes import FileChange, Note, quoted, words_of
 from backscroll.tasks.memory_outcomes import REPORT, accepted_of, files_of, outcomes_of, with_changes
@@ -180,7 +180,7 @@ def stored(found: Found) -> bytes:
 
 def loaded(body: bytes) -> Found:
     """What `stored` wrote."""
-    data = cast("Mapping[str, Json]", from_bytes(body))
+    data = cast("Mapping[str, Json]", words_from_bytes(body))
     try:
         told = tuple(
             Note(MemoryKind(kind), text, _refs(messages), _refs(sources), at, float(confidence), path, sort)

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import TypeAlias, cast
 
 from backscroll.errors import InvalidInput
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import words_from_bytes
 from backscroll.tasks.lifecycle import WITHHELD
 from backscroll.tasks.memory import memory_id
 from backscroll.vocab.event import Event
@@ -102,7 +102,7 @@ def words_in(event: Event) -> str:
     """The words of an act."""
     if event.body is None:
         return ""
-    body = cast("Mapping[str, Json]", from_bytes(event.body))
+    body = cast("Mapping[str, Json]", words_from_bytes(event.body))
     return str(body.get("text", ""))
 
 

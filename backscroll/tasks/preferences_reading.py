@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 
 from backscroll.derive.sentences_cues import lowered, marked
 from backscroll.formats.json_text import dumps
-from backscroll.record.chain import DAMAGE, damaged, from_bytes
+from backscroll.record.chain import DAMAGE, damaged, words_from_bytes
 from backscroll.tasks.memory_notes import quoted
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
@@ -314,7 +314,7 @@ def stored(stated: Sequence[Stated], edge: bytes) -> bytes:
 
 def loaded(body: bytes) -> tuple[list[Stated], bytes]:
     """What `stored` wrote."""
-    data = cast("Mapping[str, Json]", from_bytes(body))
+    data = cast("Mapping[str, Json]", words_from_bytes(body))
     try:
         rows = [
             Stated(

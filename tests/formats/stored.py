@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from backscroll.record.chain import from_bytes, to_bytes
-from backscroll.record.content import decode, encode
+from backscroll.record.content import encode, original
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Opaque, Part, Text, ToolResult
@@ -41,7 +41,7 @@ def _kept(item: Item, blobs: dict[str, bytes]) -> Item:
 
 def _content(content: Content, blobs: dict[str, bytes]) -> Content:
     parts = tuple(_part(part, blobs) for part in content.parts)
-    return decode(encode(Content(parts, content.author, content.metadata)))
+    return original(encode(Content(parts, content.author, content.metadata)))
 
 
 def _part(part: Part, blobs: dict[str, bytes]) -> Part:

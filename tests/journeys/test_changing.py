@@ -264,7 +264,7 @@ def test_forgetting(cli: Cli) -> None:
     files = [p for p in cli.folder.iterdir() if p.name.startswith("store.db")]
     assert not any(b"xyzzy" in p.read_bytes() for p in files)
     assert cli.ok("verify").code == 0
-    whole = cli.ok("forget", name, "--yes", "--keep-shared", "--json").json
+    whole = cli.ok("forget", name, "--all", "--yes", "--keep-shared", "--json").json
     assert whole["messages"] >= 2
     assert "forgotten" in cli.ok("threads").out
     assert "forgotten on purpose" in cli.ok("show", name).out

@@ -55,6 +55,6 @@ def test_what_was_learned_is_shown_and_dropped(talk: Cli) -> None:
     assert "×1." in shown
     rows = talk.ok("learned", "last", "--json").json
     assert {row["feature"] for row in rows} >= {"role:user", "content:constraint"}
-    assert "lessons were dropped" in talk.ok("learned", "--reset").out
+    assert "lessons were dropped" in talk.ok("learned", "--reset", "--all").out
     assert talk.ok("learned", "--json").json == []
-    assert "清除了 0 条记录" in talk.ok("learned", "--reset", "--lang", "zh").out
+    assert "清除了 0 条记录" in talk.ok("learned", "--reset", "--all", "--lang", "zh").out

@@ -21,7 +21,7 @@ from backscroll.assemble.validity.draft import (
     words_of,
 )
 from backscroll.assemble.validity.names import is_tool_name, tool_name
-from backscroll.formats.json_text import dumps, parsed
+from backscroll.formats.json_text import dumps, words_parsed
 from backscroll.formats.rows import as_array, as_object, as_text, without
 from backscroll.vocab.part import Json
 
@@ -167,7 +167,7 @@ def _call(draft: Draft, where: str, data: Mapping[str, Json], item: Json, role: 
         out["name"] = tool_name(name)
     if as_object(data.get("input")) is None:
         given = data.get("input")
-        value = as_object(parsed(given)) if isinstance(given, str) else None
+        value = as_object(words_parsed(given)) if isinstance(given, str) else None
         draft.note("S3", where, "arguments that are no object", "they became one")
         out["input"] = value if value is not None else {} if is_empty(given) else {"arguments": given}
     if not isinstance(data.get("id"), str) or not data["id"]:

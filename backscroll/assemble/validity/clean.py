@@ -7,24 +7,14 @@ Refuses: values that are no JSON at all. After: `draft`.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from typing import Final, cast
 
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
+from backscroll.vocab.unicode import is_valid_text, valid_text
 
 _DEEPEST: Final = 200  # levels of lists and objects; real ones have a dozen
-_SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
-
-
-def clean_text(text: str) -> str:
-    """The text without lone surrogates; two halves that belong together become their letter again."""
-    return _SURROGATES.sub(_whole, text)
-
-
-def _whole(found: re.Match[str]) -> str:
-    return found[0].encode("utf-16", "surrogatepass").decode("utf-16") if len(found[0]) == 2 else ""
 
 
 def cleaned(value: Json) -> Json:
@@ -40,13 +30,11 @@ def _is_clean(value: Json) -> bool:
         for each in level:
             kind = cast("type[object]", type(each))
             if kind is str:
-                if not each.isascii() and _SURROGATES.search(each):
+                if not is_valid_text(each):
                     return False
             elif kind is dict:
                 below += each.values()
-                if not all(
-                    type(key) is str and (key.isascii() or not _SURROGATES.search(key)) for key in each
-                ):
+                if not all(type(key) is str and is_valid_text(key) for key in each):
                     return False
             elif kind is list:
                 below += each
@@ -64,7 +52,7 @@ def _cleaned(value: Json) -> Json:
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
-        return clean_text(value) if _SURROGATES.search(value) else value
+        return valid_text(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, list | tuple):
@@ -89,4 +77,4 @@ def _cleaned_object(value: Mapping[Json, Json]) -> Json:
 
 
 def _key(key: Json) -> str:
-    return clean_text(key) if isinstance(key, str) else str(key)
+    return valid_text(key) if isinstance(key, str) else str(key)

@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from backscroll.assemble.validity import Repaired, repair
-from backscroll.assemble.validity.clean import clean_text
 from backscroll.assemble.validity.draft import GO_ON, minted, words_of
 from backscroll.assemble.validity.models import gpt, takes_prefill
 from backscroll.assemble.wires import anthropic, openai_chat, openai_responses
@@ -20,8 +19,9 @@ from backscroll.assemble.wires.shape import Breakpoint, Rendered, SameModel, Spe
 from backscroll.formats.media import no_blobs
 from backscroll.formats.rows import as_array
 from backscroll.formats.shape import Blobs
-from backscroll.vocab.part import Json
+from backscroll.vocab.part import Json, ToolCall, ToolResult
 from backscroll.vocab.prompt import TAIL, Block, Section, Wire, checked_wire
+from backscroll.vocab.unicode import valid_text
 
 __all__ = ["Breakpoint", "Rendered", "SameModel", "render"]
 
@@ -55,7 +55,10 @@ def render(
     """
     chosen = checked_wire(wire)
     spell, join = _WIRES[chosen]
-    how = Speller(blobs, model, same_model)
+    flat = chosen == "anthropic" and tools is not None and not tools
+    if flat and any(isinstance(part, ToolCall | ToolResult) for block in blocks for part in block.parts):
+        same_model = False  # thinking is bound to the calls as they were made
+    how = Speller(blobs, model, same_model, not flat)
     tail = tuple(n for n, block in enumerate(blocks) if block.section in TAIL)
     leading = _leading(blocks, chosen)
     raw: list[Json] = []
@@ -75,7 +78,7 @@ def render(
     ]
     stable = max((n for n, places in enumerate(origins) if places), default=0)
     points = _points(chosen, blocks, messages, origins, mended, tools, explicit_cache and _explicit(model))
-    words = "\n\n".join(text for n in tail if (text := clean_text(blocks[n].text)).strip())
+    words = "\n\n".join(text for n in tail if (text := valid_text(blocks[n].text)).strip())
     if words:
         messages, joined = join(messages, words)
         origins = [*origins[:-1], (*origins[-1], *tail)] if joined else [*origins, tail]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from backscroll.formats.json_text import dumps, parsed
+from backscroll.formats.json_text import dumps, words_parsed
 from backscroll.formats.media import bytes_of, from_data_url
 from backscroll.formats.media_type import media_type
 from backscroll.formats.readable import label_of, readable_part
@@ -44,7 +44,7 @@ def found(part: Media, blobs: Blobs) -> Found:
     return Found(kind, data, url)
 
 
-def in_words(part: Media, seen: Found) -> str:
+def media_words(part: Media, seen: Found) -> str:
     """An attachment as words: a text file with its text, anything else by its name."""
     label = f"[{label_of(part)}]"
     if seen.data is not None and seen.media_type.startswith(_READABLE):
@@ -63,7 +63,7 @@ def opaque_words(part: Opaque) -> str:
 def arguments_object(call: ToolCall) -> dict[str, Json]:
     """The arguments of a call as a JSON object."""
     given = call.arguments
-    value = as_object(parsed(given)) if isinstance(given, str) else as_object(given)
+    value = as_object(words_parsed(given)) if isinstance(given, str) else as_object(given)
     if value is not None:
         return value
     return {} if given in (None, "") else {"arguments": given}
@@ -71,7 +71,7 @@ def arguments_object(call: ToolCall) -> dict[str, Json]:
 
 def arguments_text(call: ToolCall) -> str:
     """The arguments of a call as the text of a JSON object; as they came where they are one."""
-    if isinstance(call.arguments, str) and as_object(parsed(call.arguments)) is not None:
+    if isinstance(call.arguments, str) and as_object(words_parsed(call.arguments)) is not None:
         return call.arguments
     return dumps(arguments_object(call))
 
@@ -83,7 +83,7 @@ def result_text(result: ToolResult, blobs: Blobs) -> str:
         if isinstance(part, Text):
             words.append(part.text)
         elif isinstance(part, Media):
-            words.append(in_words(part, found(part, blobs)))
+            words.append(media_words(part, found(part, blobs)))
         else:
             words.append(part.raw)
     return "\n".join(words)

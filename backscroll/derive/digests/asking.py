@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, cast
 
 from backscroll.derive.digests.cleaning import cut_middle, one_line, plain
 from backscroll.derive.digests.cues import table, words
-from backscroll.formats.json_text import NotJson, parsed
+from backscroll.formats.json_text import NotJson, words_parsed
 from backscroll.vocab.part import Json
 
 Kind: TypeAlias = Literal[
@@ -59,7 +59,7 @@ def kind_of(tool_name: str, arguments: Json = None) -> Kind:
 def arguments_of(arguments: Json) -> tuple[Mapping[str, Json], str]:
     """The arguments as a mapping and, where they are none, as text; a wire may send either."""
     if isinstance(arguments, str):
-        value = parsed(arguments) if arguments.lstrip()[:1] in ("{", "[", '"') else NotJson("", 0)
+        value = words_parsed(arguments) if arguments.lstrip()[:1] in ("{", "[", '"') else NotJson("", 0)
         if isinstance(value, NotJson):
             return {}, arguments
         arguments = value

@@ -15,7 +15,7 @@ from typing import cast
 
 from backscroll.derive.digests.cleaning import SLICE, is_binary, is_encoded, lines_of, plain
 from backscroll.derive.digests.cues import any_of, shapes
-from backscroll.formats.json_text import parsed
+from backscroll.formats.json_text import words_parsed
 from backscroll.vocab.part import Json, Media, Opaque, Text, ToolResult
 
 _FENCED = re.compile(r"\A\s*```[\w+-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
@@ -95,7 +95,7 @@ def _json(text: str) -> Json:
     start = text.lstrip()[:1]
     if start not in ("{", "[") or len(text) > _PARSED:
         return None
-    value = parsed(text)
+    value = words_parsed(text)
     return cast("Json", value) if isinstance(value, dict | list) else None
 
 

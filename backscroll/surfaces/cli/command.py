@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from backscroll.surfaces.cli import help_page
 from backscroll.surfaces.cli.language import checked
@@ -31,9 +32,49 @@ class Command(click.Command):
         formatter.write(help_page.of_command(self, ctx))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the function with the session of this run."""
+        """Run the function with the session of this run; an empty name is refused before anything is done."""
         assert self.callback is not None
+        for param in self.params:
+            _refuse_blank(ctx, param, ctx.params.get(param.name or ""))
         return ctx.invoke(self.callback, session_of(ctx), **ctx.params)
+
+
+#: Parameters that hold words, which may be empty. All others name something, and an empty name (a variable of a script that
+#: is not set) must not come to mean "none", "the usual one" or "all".
+_WORDS = frozenset(
+    {
+        "author",
+        "feedback",
+        "kind",
+        "language",
+        "model",
+        "note",
+        "project",
+        "reason",
+        "result",
+        "summary",
+        "text",
+    }
+    | {"title", "tool", "words"}
+)
+_WORDS_OF = frozenset({("commit", "message"), ("config", "value"), ("tools", "target")})
+
+
+def holds_words(command: str, name: str) -> bool:
+    """True for a parameter that holds words, not a name."""
+    return name in _WORDS or (command, name) in _WORDS_OF
+
+
+def _refuse_blank(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """A usage error where a parameter that names something was given an empty text."""
+    name = param.name or ""
+    if holds_words(ctx.command.name or "", name):
+        return
+    given = value if isinstance(value, tuple) else (value,)
+    typed = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    if typed and any(isinstance(each, str) and not each.strip() for each in given):
+        shown = param.opts[0] if isinstance(param, click.Option) else name.upper()
+        raise click.UsageError(t("cli.blank", name=shown), ctx)
 
 
 def command(name: str, *params: click.Parameter) -> Callable[[Work], Command]:
@@ -84,9 +125,11 @@ GLOBAL = ("store", "actor", "lang", "as_json")
 
 
 def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    def callback(ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
-        if value and not ctx.resilient_parsing:
-            setattr(session_of(ctx), name, value)
+    def callback(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        if not ctx.resilient_parsing:
+            _refuse_blank(ctx, param, value)
+            if value:
+                setattr(session_of(ctx), name, value)
         return value
 
     return callback

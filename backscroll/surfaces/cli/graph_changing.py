@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import InvalidInput
+from backscroll.regular_files import read_text
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
 from backscroll.surfaces.cli.done import said
@@ -84,14 +85,21 @@ def pin(session: Session, thread: str, node: str, predicate: str) -> None:
     predicate_argument(),
     click.Argument(["value"], metavar="[VALUE]", required=False),
     option("--to", "other", metavar="NODE"),
+    flag("--any", "every"),
 )
 def forbid(
-    session: Session, thread: str, node: str, predicate: str, value: str | None, other: str | None
+    session: Session,
+    thread: str,
+    node: str,
+    predicate: str,
+    value: str | None,
+    other: str | None,
+    every: bool,
 ) -> None:
     """Say that something is not so, whatever the text says."""
-    _changed(
-        session, thread, lambda graph: graph.forbid(node, predicate, value or "", other=other or ""), node
-    )
+    if every == (value is not None or other is not None):
+        raise InvalidInput(t("graph.forbid_what"), hint=t("graph.forbid_what_hint"))
+    _changed(session, thread, lambda graph: graph.forbid(node, predicate, value, other=other), node)
 
 
 @command("graph-rename", thread_argument(), node_argument(), click.Argument(["name"], metavar="NAME"))
@@ -223,7 +231,7 @@ def world(session: Session, thread: str, file: str | None, name: str | None, dro
 def _text_of(path: Path, typed: str) -> str:
     """A file in UTF-8; a mark of the byte order is no part of it."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path, "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         what = error.strerror if isinstance(error, OSError) else str(error)
         raise InvalidInput(

@@ -199,7 +199,7 @@ def todos_slash(talk: Talk, rest: str) -> None:
         mark, style = _MARKS.get(state, ("☐", ""))
         line(talk, f"{mark} {text}", style)
     known = {text for _, text in listed}
-    others = [text for text in open_todos(talk.thread.recent(_LOOKED)) if text not in known]
+    others = [text for text in open_todos(talk.thread.legible.recent(_LOOKED)) if text not in known]
     for text in others:
         line(talk, f"· {text}")
     if not listed and not others:

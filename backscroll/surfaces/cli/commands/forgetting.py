@@ -23,12 +23,21 @@ _SHOWN = 10
 
 
 @command(
-    "forget", thread_argument(), messages_argument(required=False), flag("--yes", "-y"), flag("--keep-shared")
+    "forget",
+    thread_argument(),
+    messages_argument(required=False),
+    flag("--all", "whole"),
+    flag("--yes", "-y"),
+    flag("--keep-shared"),
 )
 def forget_command(
-    session: Session, thread: str, messages: tuple[str, ...], yes: bool, keep_shared: bool
+    session: Session, thread: str, messages: tuple[str, ...], whole: bool, yes: bool, keep_shared: bool
 ) -> None:
     """Erase messages, or a whole thread, for good."""
+    if whole == bool(messages):
+        # An empty variable in a script must never turn "this message" into "everything".
+        key = "forgetting.both_named" if whole else "forgetting.none_named"
+        raise InvalidInput(t(key), hint=t("forgetting.which_hint", thread=one_line(thread)))
     screen = session.screen
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -59,7 +68,7 @@ def forget_command(
 
 
 def _forgotten(found: Thread, refs: list[Ref], keep_shared: bool, *, dry_run: bool = False) -> Erasure:
-    """The messages that were named, or the whole thread where none was."""
+    """The messages that were named, or the whole thread; the command line made sure that one of them was asked for."""
     if refs:
         return found.forget(*refs, keep_shared=keep_shared, dry_run=dry_run)
     return found.forget_thread(keep_shared=keep_shared, dry_run=dry_run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, thread_argument
 from backscroll.surfaces.cli.session import Session
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
     from backscroll.engine.learning import Learned
 
 
-@command("learned", thread_argument(required=False), flag("--reset"))
-def learned_command(session: Session, thread: str | None, reset: bool) -> None:
+@command("learned", thread_argument(required=False), flag("--reset"), flag("--all", "everything"))
+def learned_command(session: Session, thread: str | None, reset: bool, everything: bool) -> None:
     """Show what was learned, or drop it."""
     from backscroll.engine import learning
 
+    if reset and everything == (thread is not None):
+        raise InvalidInput(t("learned.which"), hint=t("learned.which_hint"))
     with session.engine() as engine:
         wanted = None if thread is None else thread_named(engine, thread).id
         if reset:

@@ -1,0 +1,43 @@
+"""Valid Unicode: what every room reads, however the words were logged.
+
+Files that were cut in the middle of an emoji, names of files that are not UTF-8 and some programs leave lone surrogates:
+half of a character, which no encoding, tokenizer or word cutter accepts. The log keeps them as they came in
+(`record/content.original`); whatever thinks reads text without them. Two halves that belong together become their character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import cast
+
+from backscroll.vocab.part import Json
+
+_SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
+
+
+def is_valid_text(text: str) -> bool:
+    """True for text that UTF-8 can hold."""
+    return text.isascii() or _SURROGATES.search(text) is None
+
+
+def valid_text(text: str) -> str:
+    """The text without lone surrogates; the very same where it has none."""
+    return text if text.isascii() else _SURROGATES.sub(_joined, text)
+
+
+def _joined(found: re.Match[str]) -> str:
+    return found[0].encode("utf-16", "surrogatepass").decode("utf-16") if len(found[0]) == 2 else ""
+
+
+def valid_json(value: Json) -> Json:
+    """The same for every string of a JSON value, names of fields included."""
+    if isinstance(value, str):
+        return valid_text(value)
+    if isinstance(value, Mapping):
+        return {
+            valid_text(name): valid_json(inner) for name, inner in cast("Mapping[str, Json]", value).items()
+        }
+    if isinstance(value, list | tuple):
+        return [valid_json(inner) for inner in cast("list[Json]", value)]
+    return value
