@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -124,7 +124,7 @@ def _database(server: str) -> str:
     return urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
 
 
-def _from_threads(works: list[Callable[[], object]], laps: int) -> list[float]:
+def _from_threads(works: Sequence[Callable[[], object]], laps: int) -> list[float]:
     """How long each call took, from as many OS threads as there are works."""
     times: list[float] = []
     gate = threading.Barrier(len(works))

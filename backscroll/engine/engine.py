@@ -19,6 +19,7 @@ from backscroll.engine.means import Means
 from backscroll.engine.memo import Memo
 from backscroll.engine.pen import Pen, checked_actor
 from backscroll.engine.reading import info_of
+from backscroll.engine.scrubbing import scrub
 from backscroll.engine.thread import Thread
 from backscroll.errors import Ambiguous, InvalidInput, NotFound
 from backscroll.record.about import About
@@ -52,7 +53,9 @@ class Engine:
         self.means = means or Means()
         self._closing: list[Callable[[], bool]] = []
         self._watchers: list[Callable[[Thread], None]] = []
-        self._rewriters: list[Callable[[], None]] = []
+        self.rewriters: list[
+            Callable[[], None]
+        ] = []  # who keeps words in files; run to finish a cut-off forget
         self._worker: Worker | None = None
         self._lock = threading.Lock()
         self.memo = Memo()
@@ -67,15 +70,6 @@ class Engine:
     def on_change(self, work: Callable[[Thread], None]) -> None:
         """Run something after every write to a thread through this engine."""
         self._watchers.append(work)
-
-    def on_resumed_forget(self, work: Callable[[], None]) -> None:
-        """Run something before a forget that was cut off is finished: who keeps words in files writes them anew."""
-        self._rewriters.append(work)
-
-    def resume_forget(self) -> None:
-        """Tell them."""
-        for work in self._rewriters:
-            work()
 
     def changed(self, thread: Thread) -> None:
         """Tell whoever wants to know that a thread was written to."""
@@ -286,8 +280,6 @@ class Engine:
         return self._scrubbed(thread, actor, done)
 
     def _scrubbed(self, thread: str, actor: str, done: forgetting.Erasure) -> forgetting.Erasure:
-        from backscroll.engine.scrubbing import scrub
-
         return replace(done, unreachable=tuple(scrub(self, [thread, *done.threads], actor)))
 
     # -- finding ---------------------------------------------------------------------------------------------

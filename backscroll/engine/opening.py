@@ -43,7 +43,7 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Any) -> Engine
 
                 autosave = Autosave(engine, Path(chosen.storage_dir).expanduser())
                 engine.on_change(autosave)
-                engine.on_resumed_forget(autosave.save_again)
+                engine.rewriters.append(autosave.save_again)
             finish_forgetting(engine)
             _open[key] = engine
         else:

@@ -45,7 +45,8 @@ def finish_forgetting(engine: Engine, *, wait: bool = False) -> bool:
         if not engine.store.read(lambda reader: reader.scrub_due()):
             return True
         clear_memory(engine)
-        engine.resume_forget()
+        for rewrite in engine.rewriters:
+            rewrite()
     except StoreError:
         return False  # damaged: who reads from it will be told
     if wait:

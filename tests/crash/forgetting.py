@@ -48,7 +48,7 @@ def watch_sqlite(counter: Counter) -> None:
         connection.set_trace_callback(lambda sql: None if sql.startswith("--") else counter.moment(sql))
         return connection
 
-    module.connect = watched  # type: ignore[assignment]
+    module.connect = watched
 
 
 def watch_postgres(counter: Counter) -> None:
@@ -61,7 +61,7 @@ def watch_postgres(counter: Counter) -> None:
         counter.moment(arguments[0])
         return execute(self, *arguments, **options)
 
-    psycopg.Cursor.execute = watched  # type: ignore[method-assign,assignment]
+    psycopg.Cursor.execute = watched
 
 
 def forget(place: str, step: int, folder: str) -> None:

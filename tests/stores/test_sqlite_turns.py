@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,8 +63,13 @@ def test_who_asked_first_writes_first(tmp_path: Path, seed: int) -> None:
     with backscroll.open(path, background=False) as store:
         thread = store.create("x")
         command = [sys.executable, "-c", WRITER, str(path), thread.id]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": ROOT}
-        writers = [subprocess.Popen(command, **pipes) for _ in range(3)]  # type: ignore[call-overload]
+        pipes: dict[str, Any] = {
+            "stdin": subprocess.PIPE,
+            "stdout": subprocess.PIPE,
+            "text": True,
+            "cwd": ROOT,
+        }
+        writers: list[Any] = [subprocess.Popen(command, **pipes) for _ in range(3)]
         try:
             assert [writer.stdout.readline() for writer in writers] == ["ready\n"] * 3
             wanted: list[str] = []
@@ -108,7 +114,7 @@ def take_turns(path: Path, log: Path, count: int) -> None:
     turns = Turns(path)
     draw = turns._draw
     numbers: list[int | None] = []
-    turns._draw = lambda deadline: (numbers.append(draw(deadline)), numbers[-1])[1]  # type: ignore[method-assign]
+    turns._draw = lambda deadline: (numbers.append(draw(deadline)), numbers[-1])[1]
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for _ in range(count):
         with turns.taken(time.monotonic() + 60):
