@@ -21,6 +21,7 @@ from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import content_of
 from bench.corpus import Corpus
 from bench.graph_view import measure as graph_view
+from bench.hostile import hostile
 from bench.living import living
 from bench.prompts import prompts
 from bench.table import Row
@@ -322,5 +323,6 @@ ALL: dict[str, Callable[[Path, Namespace], list[Row]]] = {
     "imports": imports,
     "prompts": prompts,
     "living": living,
+    "hostile": hostile,
     "graph": graph,
 }
