@@ -9,6 +9,11 @@ PYTHON ?=
 # One more than the two processors of a small machine: a third of the time the tests wait for a terminal, a disk, a server.
 JOBS ?= 3
 ARGS ?=
+# `make fuzz`: for how long, which fuzzer, with which seed, in how many processes.
+MINUTES ?= 5
+ONLY ?=
+SEED ?=
+PROCESSES ?= 1
 VENV := .venv
 BIN := $(VENV)/bin
 LINT := $(MAKE) --no-print-directory lint
@@ -24,7 +29,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # The tests start Python some thousand times: what it compiles is kept (`make clean` removes it), whatever the machine says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test lint format cover bench clean
+.PHONY: help setup run test lint format cover fuzz bench clean
 
 help: ## say what there is
 	@printf 'Backscroll: long conversations, kept whole\n\n'
@@ -57,6 +62,10 @@ format: $(STAMP) ## let ruff mend what it can
 
 cover: $(STAMP) ## the test suite once more, counting the lines and branches it reaches
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term $(ARGS)
+
+fuzz: $(STAMP) ## the fuzzers with fresh seeds: MINUTES=5, ONLY=name, SEED=n to see a failure again, PROCESSES=2
+	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --processes $(PROCESSES) \
+		$(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED))
 
 bench: $(STAMP) ## measure speed and size
 	@$(BIN)/python -m bench $(ARGS)

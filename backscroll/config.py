@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from backscroll.errors import InvalidInput
+from backscroll.regular_files import read_text
 
 #: A table of the file that is no setting: services with models, read by `llm/providers`.
 PROVIDERS = "providers"
 #: Another one: programs with tools (Model Context Protocol), read by `act`.
 MCP = "mcp"
 #: Tables of the file whose entries are settings.
-TABLES = ("sliding_window", "node_creation", "conflict_resolution", "agent", "workspace")
+TABLES = ("sliding_window", "node_creation", "conflict_resolution", "agent", "workspace", "postgres")
 #: How the names of YAML files end.
 YAML = (".yaml", ".yml")
 #: Settings that take one of a few words.
@@ -33,10 +34,11 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "conflict_resolution_settled_deletes": ("retract", "ignore"),
     "extractor": ("auto", "rules", "none"),
     "task_boundaries": ("off", "suggest", "act"),
-    "agent_approval": ("ask", "edits", "all"),
+    "agent_approval": ("strict", "ask", "edits", "all"),
     "agent_sandbox": ("off", "workspace", "read-only"),
     "agent_sandbox_network": ("allow", "deny"),
     "workspace_commit": ("off", "turn", "task"),
+    "postgres_pooler": ("session", "transaction"),
 }
 _SWITCH = {
     "true": True,
@@ -59,6 +61,15 @@ class Settings:
     actor: str = "user"  # who you are in the log
     language: str = ""  # en or zh; empty: by the locale
     patience: float = 60.0  # seconds to wait for other writers
+    longest_line: int = (
+        33_554_432  # characters of one line of a file that is imported; longer ones are left out
+    )
+    # PostgreSQL: one pool per process and database, shared by all tenants.
+    postgres_connections: int = 8  # connections of this process at the most
+    postgres_idle_seconds: float = 30.0  # after which an unused connection is closed
+    postgres_lock_seconds: float = 0.0  # to wait for the lock of another writer; 0: `patience`
+    postgres_statement_seconds: float = 300.0  # one statement may take; 0: no limit
+    postgres_pooler: str = "session"  # or transaction: behind PgBouncer with pool_mode = transaction
     storage_dir: str = ""  # where dialogues are saved again after every call; empty: they are not
 
     # Prompts: for which model, in which shape, how large.
@@ -68,7 +79,9 @@ class Settings:
     model: str = ""  # whose tokens are counted and whose prices are paid; empty: o200k tokens, no prices
     wire: str = "openai-chat"  # openai-chat, openai-responses or anthropic
     budget: int = 0  # tokens of a prompt with everything; 0: the window of the model
-    reserve: int = 4096  # of these, kept free for the answer
+    reserve: int = (
+        0  # of these, kept free for the answer; 0: an eighth, as far as the model can answer so much
+    )
     # Tiers: hot (summaries and digests), warm (the last turns in full), cold (the store).
     warm_turns: int = 3  # turns that stay in full as long as they fit
     high: float = 0.0  # compact when the prompt passes this share of the budget; 0: where the prices say
@@ -107,9 +120,7 @@ class Settings:
     share_task: float = 0.05  # … for the task at hand: plan, feedback, reminders
     task_boundaries: str = "suggest"  # off, suggest or act: when a new task seems to begin
     # The agent: how far it may go, and what it is told.
-    agent_approval: str = (
-        "ask"  # ask before every effect; edits: files may be changed unasked; all: everything may
-    )
+    agent_approval: str = "ask"  # ask before every effect; strict: before every command too; edits: files may be changed unasked; all: everything may
     agent_max_steps: int = 60  # replies of a model in one run
     agent_spend: float = 0.0  # US dollars one run may cost; 0: no limit
     agent_command_seconds: float = 120.0  # a command that runs longer is ended, with everything it started
@@ -228,6 +239,11 @@ def _fit_together(found: Mapping[str, Setting]) -> None:
                 f"setting {dotted(name)} ({found[name].source}): {found[name].value!r} is not a choice",
                 hint=f"use one of {', '.join(choices)}",
             )
+    if found["postgres_connections"].value < 1:
+        raise InvalidInput(
+            f"setting postgres.connections ({found['postgres_connections'].source}): a store needs at least one",
+            hint="8 is the default",
+        )
     size, delay = found["sliding_window_size"], found["sliding_window_processing_delay"]
     if size.value < 1:
         raise InvalidInput(
@@ -269,7 +285,7 @@ def _settings_in(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
@@ -278,7 +294,7 @@ def _read(path: Path) -> dict[str, Any]:
         ) from error
     try:
         data = _parsed(text, path.suffix in YAML)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(
             f"cannot read the configuration {path}: {error}", hint="correct the file, or remove it"
         ) from error

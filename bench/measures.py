@@ -20,6 +20,7 @@ from backscroll.recall.words import index_words
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import content_of
 from bench.corpus import Corpus
+from bench.crowds import postgres, writers
 from bench.graph_view import measure as graph_view
 from bench.hostile import hostile
 from bench.living import living
@@ -325,4 +326,6 @@ ALL: dict[str, Callable[[Path, Namespace], list[Row]]] = {
     "living": living,
     "hostile": hostile,
     "graph": graph,
+    "writers": writers,
+    "postgres": postgres,
 }

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.act.approval import Rules, decide
+from backscroll.act.approval import LOOK, Rules, decide
 from backscroll.act.calling import Prepared, prepare, run
 from backscroll.act.happening import Called, Calling, End, Happening, Noted, Output
 from backscroll.act.person import Decision, Person, Proposal
@@ -41,8 +41,11 @@ _MARKED = _TOUCHING | {"memory"}
 _LOOKING = frozenset({"none", "read"})
 # (A `SimpleQueue` would be lighter, but a signal that comes while it waits can leave it waiting for good.)
 _SECONDS = 0.05  # between two looks at what a tool at work has printed
+_SIDE_BY_SIDE = 8  # calls that run at the same time
 _GRACE = 6.0  # seconds that calls at work have to end, once a run is left in the middle
 NOT_RUN = "was not run: the person stopped the run first"
+#: What the command would do was read off the folder, and the folder is another one by now.
+OTHER_NOW = "was not run: what it touches changed while this reply was carried out; call it again, and the person is asked"
 BROKEN_OFF = "stopped by the person before it was done; whether and how far it took effect is not known"
 
 
@@ -52,6 +55,9 @@ class _Due:
 
     prepared: Prepared
     context: ToolContext
+    looked: Proposal | None = (
+        None  # it goes ahead unasked because it only looks: at the folder as it was then
+    )
 
     @property
     def call(self) -> ToolCall:
@@ -94,8 +100,13 @@ class Hands:
     longest: int = 200_000
     unasked: bool = False  # the person gave the order themselves
     result: str = ""  # of the tool that ended the run
+    results: list[str] = field(default_factory=list[str])  # of the last reply's calls, as they were recorded
     notes: list[Noted] = field(default_factory=list[Noted])  # to be told at the next occasion
     _work: _Work | None = None  # what goes on at this moment
+    _remark: tuple[str, str] = (
+        "",
+        "",
+    )  # the call whose result says something about the whole reply, and what
 
     def context(self, call_id: str, show: Callable[[str], None]) -> ToolContext:
         """What a tool gets to work with."""
@@ -113,16 +124,38 @@ class Hands:
     # -- all calls of a reply --------------------------------------------------------------------------------
 
     def carry_out(
-        self, calls: Sequence[ToolCall], carrier: Ref | None
+        self,
+        calls: Sequence[ToolCall],
+        carrier: Ref | None,
+        *,
+        cut: Collection[str] = (),
+        limit: int = 0,
+        left_out: int = 0,
     ) -> Generator[Happening, None, End | None]:
-        """Answer every call; gives how the run ends, where a tool ends it."""
+        """Answer every call; gives how the run ends, where a tool ends it.
+
+        Calls in `cut` broke off at the output limit of `limit` tokens: they are not carried out, and the model is told why. It is
+        also told of `left_out` further calls of the same reply that were not taken.
+        """
         waiting = list(calls)
         heard: queue.Queue[Output] = queue.Queue()
         ends: End | None = None
+        self.results = []
+        self._remark = (calls[-1].id, _left_out(len(calls), left_out)) if left_out else ("", "")
         try:
-            due = yield from self._allowed(calls, waiting, heard)
+            for call in calls:
+                if call.id in cut:
+                    yield self._answered(call, cut_off(call.name, limit), waiting)
+            whole = [call for call in calls if call.id not in cut]
+            due = yield from self._allowed(whole, waiting, heard)
+            touched = False  # something ran that may have changed what the others were judged by
             for batch in _batches(due):
                 self.stop.check()
+                if touched and not self._still_looks(batch[0]):
+                    failed = ToolOutput(f"[{batch[0].call.name}] {OTHER_NOW}", True)
+                    yield self._answered(batch[0].call, failed, waiting)
+                    continue
+                touched = touched or (batch[0].effect in _TOUCHING and batch[0].looked is None)
                 ended = yield from self._batch(batch, waiting, carrier, heard)
                 ends = ends or ended
         except (Stopped, KeyboardInterrupt, GeneratorExit):
@@ -171,7 +204,14 @@ class Hands:
             if not decision.allowed:
                 yield self._refused(by_id[proposal.call_id], proposal, decision, waiting)
                 del due[proposal.call_id]
+            elif decision.by == LOOK:
+                due[proposal.call_id] = replace(due[proposal.call_id], looked=proposal)
         return list(due.values())
+
+    def _still_looks(self, due: _Due) -> bool:
+        """False for a command that was let through because it only looks, and would be asked about now."""
+        decision = Decision(True) if due.looked is None else self.rules.verdict(due.looked)
+        return decision is not None and decision.allowed
 
     def _refused(
         self, call: ToolCall, proposal: Proposal, decision: Decision, waiting: list[ToolCall]
@@ -228,10 +268,23 @@ class Hands:
     def _side_by_side(self, work: _Work, heard: queue.Queue[Output]) -> Generator[Happening]:
         """Run calls in threads of their own and hand on what they print; a stop is waited out, so that each has its result."""
 
-        def carry(due: _Due) -> None:
-            work.outputs[due.call.id] = run(due.prepared, due.context)
+        due: queue.SimpleQueue[_Due] = queue.SimpleQueue()
+        for each in work.batch:
+            due.put(each)
 
-        work.threads = [threading.Thread(target=carry, args=(due,), daemon=True) for due in work.batch]
+        def carry() -> None:
+            while True:
+                try:
+                    one = due.get_nowait()
+                except queue.Empty:
+                    return
+                if self.stop.thrown:
+                    work.outputs[one.call.id] = ToolOutput(f"[{one.call.name}] {NOT_RUN}", True)
+                else:
+                    work.outputs[one.call.id] = run(one.prepared, one.context)
+
+        many = min(_SIDE_BY_SIDE, len(work.batch))
+        work.threads = [threading.Thread(target=carry, daemon=True) for _ in range(many)]
         for thread in work.threads:
             thread.start()
         while any(t.is_alive() for t in work.threads):
@@ -257,6 +310,9 @@ class Hands:
         return Called(call.id, call.name, line, output.text, output.is_error, None, message, change)
 
     def _record(self, call: ToolCall, output: ToolOutput, facts: Mapping[str, Json]) -> Ref:
+        if call.id == self._remark[0]:
+            output = replace(output, text=f"{output.text}\n{self._remark[1]}")
+        self.results.append(output.text)
         result = ToolResult(call.id, (Text(output.text), *output.media), output.is_error, call.name)
         return record_result(self.thread, result, facts)
 
@@ -284,6 +340,24 @@ class Hands:
     def _told(self) -> Generator[Happening]:
         yield from self.notes
         self.notes.clear()
+
+
+def cut_off(tool: str, limit: int) -> ToolOutput:
+    """The result of a call that broke off at the output limit of the model."""
+    most = f" of {limit:,} tokens" if limit else ""
+    words = (
+        f"[{tool}] was not run: your reply reached the output limit{most} in the middle of this call, and its arguments are "
+        "incomplete. The same call would be cut again. Write in smaller pieces: several calls, each well below the limit (of a long "
+        "file first the beginning, then one part after another)."
+    )
+    return ToolOutput(words, True, line="not run: cut at the output limit")
+
+
+def _left_out(taken: int, more: int) -> str:
+    return (
+        f"[This reply held {taken + more:,} calls. Only the first {taken:,} were taken; the other {more:,} were not run. "
+        "Make those that are still needed in the next replies.]"
+    )
 
 
 @dataclass(frozen=True, slots=True)

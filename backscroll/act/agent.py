@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,7 @@ from backscroll.act.instructing import system_text
 from backscroll.act.loop import Limits, Loop, answer_open, is_open
 from backscroll.act.person import Nobody, Person
 from backscroll.act.stopping import Stop
-from backscroll.act.tool import Tools
+from backscroll.act.tool import Tool, Tools
 from backscroll.act.toolbox import Toolbox
 from backscroll.engine.instructing import instruct
 from backscroll.engine.replying import AGENT, at_work, unanswered
@@ -174,7 +174,7 @@ class Agent:
 
     def _events(self, content: ContentLike | None) -> Iterator[Happening]:
         try:
-            notes = self._begin() if self._first else []
+            notes = self._begin() if self._first else self._joined()
             loop = self._loop()
         except BackscrollError as error:  # no key, say: what was said is kept all the same
             said = None if isinstance(error, StoreError) else self._kept(content)
@@ -333,9 +333,24 @@ class Agent:
             from backscroll.act.mcp_client import connect
 
             self._mcp = connect(self.root)
-            for tool in self._mcp.tools:
+            notes += [*self._added(self._mcp.tools), *(Noted("mcp", each) for each in self._mcp.problems)]
+        return notes
+
+    def _joined(self) -> list[Noted]:
+        """Before a later run: tools of servers that took their time to start."""
+        if self._mcp is None or not self._mcp.starting:
+            return []
+        tools, problems = self._mcp.gather()
+        return [*self._added(tools), *(Noted("mcp", each) for each in problems)]
+
+    def _added(self, tools: Sequence[Tool]) -> list[Noted]:
+        """Add tools of servers; one that cannot be added is left out and noted."""
+        notes: list[Noted] = []
+        for tool in tools:
+            try:
                 self.toolbox.add(tool)
-            notes += [Noted("mcp", problem) for problem in self._mcp.problems]
+            except BackscrollError as error:
+                notes.append(Noted("mcp", error.message))
         return notes
 
     def _loop(self) -> Loop:

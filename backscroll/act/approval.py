@@ -1,23 +1,29 @@
-"""Whether a call may go ahead: by rules, by the mode, or by asking the person.
+"""Whether a call may go ahead: by rules, by the mode, by what it does, or by asking the person.
 
-In this order: what a rule denies is refused; of the rules that allow and those that ask, the more exact one holds (asking, where
-they are equal); then the mode (`agent.approval`: `ask`, `edits`, `all`) says. A command that wants out of its sandbox is asked about
-whatever the mode; one that is held in it may go ahead unasked (`agent.sandbox_unasked`). Looking at files inside the folder, thinking and asking
-the person need no permission. A broken file of permissions allows nothing: then everything is asked. Owns that order and the asking.
-Refuses: drawing the question (`surfaces`), the words of a refusal (`act/refusals`). Before: `act/approval_rules`, `act/permissions`,
-`act/person`. After: `act/loop`.
+In this order: what a rule denies is refused; what touches a protected path is asked about, unless a rule names that very path; of the rules
+that allow and those that ask, the more exact one holds (asking, where they are equal); then the mode (`agent.approval`: `strict`, `ask`,
+`edits`, `all`) says. Looking at files inside the folder, thinking and asking the person need no permission, nor do commands that only look
+(`act/approval_looking`), but for the mode `strict`. A command that wants out of its sandbox is asked about whatever the mode; one that is held in
+it may go ahead unasked (`agent.sandbox_unasked`). A broken file of permissions allows nothing: then everything is asked. Owns that order and
+the asking. Refuses: drawing the question (`surfaces`), the words of a refusal (`act/refusals`). After: `act/loop`.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from backscroll.act import permissions
+from backscroll.act.approval_looking import Looking
+from backscroll.act.approval_offers import suggested, wider
+from backscroll.act.approval_protected import ProtectedPaths
 from backscroll.act.approval_rules import (
     Matter,
+    PlacedCommand,
     Rank,
     Rule,
     Verdict,
@@ -27,9 +33,8 @@ from backscroll.act.approval_rules import (
     names_tool,
     rule_of,
     rules_for,
-    suggested,
 )
-from backscroll.act.approval_shell import Simple, harmless
+from backscroll.act.approval_where import EXACTLY, where_of
 from backscroll.act.person import Decision, Person, Proposal
 from backscroll.config import CHOICES, permissions_file
 from backscroll.errors import BackscrollError, InvalidInput
@@ -39,12 +44,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Mode", "Rules", "decide", "suggested"]
 
-Mode: TypeAlias = Literal["ask", "edits", "all"]
+Mode: TypeAlias = Literal["strict", "ask", "edits", "all"]
 #: Effects that need no permission of their own, and those that still need none where the file of rules cannot be read.
 _FREE = frozenset({"none", "read", "ask"})
 _FREE_ANYWAY = frozenset({"none", "ask"})
 _HARMLESS: Rank = (0, 0)
 CROPPER = "smart_context_cropper"
+RUNNER = "run_command"
+LOOK = "look"  # who decided: what the command does, as far as that can be told from the folder as it is
+_BETWEEN = re.compile(r"[\s;|&<>(){}`$]+")
+_QUOTING = re.compile(r"[\\'\"]")
 UNDECIDED = "no decision was made on this call"
 OWN_FILE = "the file of permissions is the person's own; ask them to change it"
 
@@ -73,6 +82,9 @@ class Rules:
         self._seen: tuple[int, ...] | None = None
         self._trouble = ""
         self._read_again()
+        self._protected = ProtectedPaths(self.root)
+        self._looking = Looking(self._protected)
+        self._guarded = True  # protected paths are asked about
 
     @classmethod
     def load(cls, root: str | Path | None, settings: Settings) -> Rules:
@@ -82,7 +94,9 @@ class Rules:
     @classmethod
     def unasked(cls) -> Rules:
         """Everything goes ahead: for what the person does with their own hands."""
-        return cls("all", file=Path(os.devnull))
+        made = cls("all", file=Path(os.devnull))
+        made._guarded = False
+        return made
 
     @property
     def mode(self) -> Mode:
@@ -122,32 +136,93 @@ class Rules:
             return Decision(False, OWN_FILE, by="policy")
         if self._trouble:
             return Decision(True, by="policy") if proposal.effect in _FREE_ANYWAY else None
+        allows = [r for r in rules if r.verdict == "allow"]
+        if self._guarded and self._touched(matter) and not self._is_named(matter, allows):
+            return None
         asks = max((r.rank for r in rules if r.verdict == "ask" and catches(r, matter)), default=None)
-        found = self._allowed(matter, [r for r in rules if r.verdict == "allow"])
+        found = self._allowed(matter, allows)
         if found is not None and (asks is None or found > asks):
-            return Decision(True, by="policy" if found == _HARMLESS else "rule")
+            return Decision(True, by=LOOK if found == _HARMLESS else "rule")
         return None if asks is not None else self._by_mode(matter, rules)
 
     def _allowed(self, matter: Matter, rules: Sequence[Rule]) -> Rank | None:
         """How exactly a call is allowed, by its least exactly allowed part; None where some part of it is not."""
         whole = max((r.rank for r in rules if allows_whole(r, matter)), default=None)
         units = matter.units()
-        if matter.doubt or not units:
+        certain = matter.line.whole if matter.is_command else not matter.doubt
+        if not certain or not units:
             return whole
         parts: list[Rank] = []
+        steps = 0
         for unit in units:
             ranks = [r.rank for r in rules if covers(r, matter, unit)]
             ranks += [whole] if whole is not None else []
-            ranks += [_HARMLESS] if self._is_harmless(matter, unit) else []
+            if not ranks and isinstance(unit, PlacedCommand) and matter.is_step(unit):
+                steps += 1
+                continue
+            ranks += [_HARMLESS] if not ranks and self._only_looks(matter, unit) else []
             if not ranks:
                 return None
             parts.append(max(ranks))
-        return min(parts)
+        return min(parts, default=_HARMLESS if steps and self.mode != "strict" else None)
 
-    def _is_harmless(self, matter: Matter, unit: Simple | str) -> bool:
-        if self.mode != "edits" or not isinstance(unit, Simple) or matter.proposal.refused_before is not None:
+    def _only_looks(self, matter: Matter, unit: PlacedCommand | str) -> bool:
+        """True for a command that only looks, in every folder that it may run in."""
+        proposal = matter.proposal
+        if (
+            self.mode == "strict"
+            or not isinstance(unit, PlacedCommand)
+            or proposal.refused_before is not None
+        ):
             return False
-        return harmless(unit) and matter.where.folder == "." and matter.where.held != "outside"
+        if proposal.tool != RUNNER or matter.where.held == "outside":
+            return False
+        return all(self._looking.glance(unit.simple, folder).looks for folder in unit.folders)
+
+    # -- protected paths -------------------------------------------------------------------------------------
+
+    def protected(self, proposal: Proposal) -> str:
+        """The protected path that a call touches, and why it is one; empty where there is none."""
+        touched = self._touched(Matter(proposal, self.root))
+        return touched[0] if touched else ""
+
+    def _touched(self, matter: Matter) -> list[str]:
+        if matter.is_about_files:
+            whys = {path: self._protected.why(path) for path in matter.paths}
+            return [f"{path}: {why}" for path, why in whys.items() if why]
+        if not matter.is_command or not matter.subject:
+            return []
+        if not matter.line.whole:
+            # What cannot be read is looked through word by word, with and without what quotes.
+            texts = (matter.subject, _QUOTING.sub("", matter.subject))
+            words = dict.fromkeys(word for text in texts for word in _BETWEEN.split(text) if word)
+            found = self._protected.in_words(words, matter.where.folder)
+            return [found] if found else []
+        glances = (self._looking.glance(u.simple, at).protected for u in matter.commands for at in u.folders)
+        found = next((why for why in glances if why), "")
+        return [found] if found else []
+
+    def _is_named(self, matter: Matter, rules: Sequence[Rule]) -> bool:
+        """True where rules name the very line, or each of the protected paths: nothing wide covers them."""
+        if matter.is_command:
+            exact = [r for r in rules if r.pattern is not None and where_of(r.pattern)[1].startswith(EXACTLY)]
+            return any(allows_whole(rule, matter) for rule in exact)
+        named = [r for r in rules if r.pattern is not None and self._protected.why(r.pattern.lstrip(EXACTLY))]
+        touched = [path for path in matter.paths if self._protected.why(path)]
+        return all(any(covers(rule, matter, path) for rule in named) for path in touched)
+
+    def offered(self, proposal: Proposal) -> Proposal:
+        """A proposal as the person is asked about it: with what it touches, and the rules that an answer may make."""
+        touched = self.protected(proposal) if self._guarded else ""
+        if touched:
+            return replace(proposal, protected=touched, narrow="", wider=())
+        matter = Matter(proposal, self.root)
+
+        def needless(unit: PlacedCommand) -> bool:
+            return self._only_looks(matter, unit)
+
+        narrow = suggested(proposal, self.root, needless)
+        return replace(proposal, narrow=narrow, wider=wider(proposal, self.root, needless))
 
     def _by_mode(self, matter: Matter, rules: Sequence[Rule]) -> Decision | None:
         proposal = matter.proposal
@@ -177,7 +252,7 @@ class Rules:
 
     def remember(self, proposal: Proposal, decision: Decision) -> list[Rule]:
         """Keep a decision for as long as it was meant; gives the rules that were made of it."""
-        if decision.span == "once":
+        if decision.span == "once" or (decision.allowed and self._guarded and self.protected(proposal)):
             return []
         verdict: Verdict = "allow" if decision.allowed else "deny"
         rules = rules_for(proposal, decision.pattern, verdict, decision.span)
@@ -227,7 +302,7 @@ def decide(rules: Rules, person: Person, proposals: Sequence[Proposal]) -> list[
     out = [rules.verdict(proposal) for proposal in proposals]
     open_ones = [n for n, decision in enumerate(out) if decision is None]
     if open_ones:
-        answers = list(person.approve([proposals[n] for n in open_ones]))
+        answers = list(person.approve([rules.offered(proposals[n]) for n in open_ones]))
         answers += [Decision(False, UNDECIDED, by="policy")] * (len(open_ones) - len(answers))
         for n, answer in zip(open_ones, answers, strict=False):
             out[n] = _remembered(rules, proposals[n], answer)

@@ -1,9 +1,9 @@
 """One rule on one kind of call: `run_command(git status *)`, `write_file(docs/**)`, `recall`.
 
 Owns how rules are written, what they are compared with and which of two is the more exact. A pattern for commands is compared
-word by word with every simple command of a line, and with where it runs (`act/approval_where`); one for files with every path;
-anything else with the subject as a whole. `=` in front means: exactly this. Refuses: files of rules (`act/permissions`), deciding
-(`act/approval`). Before: `act/approval_shell`, `act/approval_where`. After: `act/approval`.
+word by word with every simple command of a line, and with where it runs (`act/approval_where`, `act/approval_folders`); one for files with
+every path; anything else with the subject as a whole. `=` in front means: exactly this. Refuses: files of rules (`act/permissions`), deciding
+(`act/approval`), proposing rules (`act/approval_offers`). Before: `act/approval_shell`, `act/approval_where`. After: `act/approval`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from posixpath import normpath
 from typing import Literal, TypeAlias, get_args
 from unicodedata import normalize
 
+from backscroll.act.approval_folders import Folders, folders_of, is_cd, leads
 from backscroll.act.approval_shell import Line, Simple, read, scanned
-from backscroll.act.approval_shell import suggested as suggested_command
 from backscroll.act.approval_where import EXACTLY, Where, where_of, written
 from backscroll.act.approval_wild import fits_path, wild
 from backscroll.act.person import Proposal
@@ -84,6 +84,19 @@ def rule_of(text: str, verdict: Verdict, source: str = "session") -> Rule:
 # -- what a rule is compared with --------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedCommand:
+    """A simple command of a line, and where it may run."""
+
+    simple: Simple
+    folders: Folders  # told from the working folder; None among them: not known
+
+    @property
+    def folder(self) -> str | None:
+        """The one folder it runs in; None where that is not certain."""
+        return next(iter(self.folders)) if len(self.folders) == 1 else None
+
+
 class Matter:
     """A proposal, taken apart for comparing it with rules; `root` is the folder that paths are told from."""
 
@@ -133,10 +146,21 @@ class Matter:
             return "outside"
         return ""
 
-    def units(self) -> list[Simple | str]:
+    @cached_property
+    def commands(self) -> list[PlacedCommand]:
+        """Every simple command of a line, with where it may run."""
+        start = self.where.folder
+        places = folders_of(self.line.inside, None if _outside(start) else start, self._root)
+        return [PlacedCommand(c, at) for c, at in zip(self.line.commands, places, strict=True)]
+
+    def is_step(self, unit: PlacedCommand) -> bool:
+        """True for a `cd` within the working folder: it says where the others run, and does nothing else."""
+        return is_cd(unit.simple) and None not in leads(unit.simple, unit.folders, self._root)
+
+    def units(self) -> list[PlacedCommand | str]:
         """The things that all have to be covered: every simple command, every path, or the subject as a whole."""
         if self.is_command:
-            return list(self.line.commands)
+            return list(self.commands)
         return list(self.paths) if self.is_about_files else [self.subject]
 
 
@@ -192,15 +216,19 @@ def _plain(rule: Rule, pattern: str) -> Rule:
     return Rule(rule.verdict, rule.tool, pattern, rule.source)
 
 
-def covers(rule: Rule, matter: Matter, unit: Simple | str) -> bool:
+def covers(rule: Rule, matter: Matter, unit: PlacedCommand | str) -> bool:
     """True where the pattern of a rule allows one of the things a call consists of; narrow: in doubt it does not."""
-    if not names_tool(rule, matter) or rule.pattern is None or rule.pattern.startswith(EXACTLY):
+    if not names_tool(rule, matter) or rule.pattern is None:
         return False
-    if isinstance(unit, Simple):
+    if rule.pattern.startswith(EXACTLY):
+        return isinstance(unit, str) and matter.is_about_files and normpath(rule.pattern[1:].strip()) == unit
+    if isinstance(unit, PlacedCommand):
         where, rest = where_of(rule.pattern)
-        if rest.startswith(EXACTLY) or not where.allows(matter.where):
+        held = matter.where.held
+        there = all(at is not None and where.allows(Where(held, at)) for at in unit.folders)
+        if rest.startswith(EXACTLY) or not there or unit.simple.doubt:
             return False
-        return any(_fits(words, unit.words, unit.open) for words in _pattern_words(rest))
+        return any(_fits(words, unit.simple.words, unit.simple.open) for words in pattern_words(rest))
     if matter.is_about_files:
         return fits_path(rule.pattern, unit)
     return wild(rule.pattern, unit)
@@ -210,31 +238,34 @@ def catches(rule: Rule, matter: Matter) -> bool:
     """True where a rule that forbids (or asks) speaks of any part of a call; wide: in doubt it does."""
     if matter.is_command and rule.pattern is not None:
         where, rest = where_of(rule.pattern)
-        if not where.catches(matter.where):
-            return False
         rule = _plain(rule, rest)
+        if not names_tool(rule, matter):
+            return False
+        whole = where.catches(matter.where) and covers_whole(rule, matter)
+        return whole or _catches_command(rest, where, matter)
     if covers_whole(rule, matter):
         return True
     if not names_tool(rule, matter) or rule.pattern is None:
         return False
-    if matter.is_command:
-        return _catches_command(rule.pattern, matter)
     if matter.is_about_files:
         return any(fits_path(rule.pattern.casefold(), path.casefold()) for path in matter.paths)
     return wild(rule.pattern, matter.subject)
 
 
-def _catches_command(pattern: str, matter: Matter) -> bool:
-    runs = [(command.name, *command.words[1:]) for command in matter.line.commands]
-    runs += [command.words for command in matter.line.commands]
-    if matter.line.doubt:
+def _catches_command(pattern: str, where: Where, matter: Matter) -> bool:
+    held = matter.where.held
+    runs: list[tuple[str, ...]] = []
+    for unit in matter.commands:
+        if any(at is None or where.catches(Where(held, at)) for at in unit.folders):
+            runs += [(unit.simple.name, *unit.simple.words[1:]), unit.simple.words]
+    if matter.line.doubt and (not matter.line.whole or where.catches(matter.where)):
         runs += scanned(matter.subject)
     # Where file systems do not tell `RM` from `rm`, both are the same program.
     folded = {tuple(word.casefold() for word in run) for run in runs}
     if pattern.startswith(EXACTLY):
         return tuple(pattern[1:].casefold().split()) in folded
     return any(
-        _fits(words, run, frozenset()) for words in _pattern_words(pattern.casefold()) for run in folded
+        _fits(words, run, frozenset()) for words in pattern_words(pattern.casefold()) for run in folded
     )
 
 
@@ -258,7 +289,7 @@ def _fits(pattern: Sequence[str], words: Sequence[str], opened: frozenset[int]) 
 
 
 @lru_cache(maxsize=1024)
-def _pattern_words(pattern: str) -> tuple[tuple[str, ...], ...]:
+def pattern_words(pattern: str) -> tuple[tuple[str, ...], ...]:
     """The words of a pattern; quotes keep blanks together, `&&` stands between several."""
     line = read(pattern)
     if line.commands and line.doubt in ("", "name", "carrier"):
@@ -270,42 +301,40 @@ def _spaced(text: str) -> str:
     return text.strip(" \t\n")
 
 
-# -- suggesting --------------------------------------------------------------------------------------------------
-
-
-def suggested(proposal: Proposal) -> str:
-    """What else an "always" could cover: `git status *`, the folder of a file; empty: exactly this call."""
-    matter = Matter(proposal)
-    if matter.is_command:
-        pattern = suggested_command(matter.subject)
-        return written(matter.where, pattern) if pattern and matter.where.can_be_written else ""
-    if not matter.is_about_files or not matter.paths or matter.doubt:
-        return ""
-    folders = {str(PurePosixPath(path).parent) for path in matter.paths}
-    return f"{folders.pop()}/**" if len(folders) == 1 and folders != {"."} else ""
+# -- writing -----------------------------------------------------------------------------------------------------
 
 
 def rules_for(proposal: Proposal, pattern: str, verdict: Verdict, source: str) -> list[Rule]:
     """The rules that a decision on a proposal amounts to; without a pattern: exactly this call."""
     matter = Matter(proposal)
     if not pattern.strip():
-        subject = _spaced(matter.subject)
-        exact = f"{EXACTLY}{subject}" if subject else None
-        if exact is not None and matter.is_command:
-            exact = written(matter.where, exact)
-        return [Rule(verdict, proposal.tool, exact, source)]
+        return _exactly(matter, verdict, source)
     whole = _WRITTEN.fullmatch(pattern.strip())
     if whole is not None and whole["pattern"] is not None and whole["tool"] == proposal.tool:
         pattern = whole["pattern"]  # somebody wrote the name of the tool as well
     if matter.is_command:
         where, rest = where_of(pattern.strip())
-        patterns = [rest] if rest.startswith(EXACTLY) else [_written(words) for words in _pattern_words(rest)]
+        patterns = (
+            [rest] if rest.startswith(EXACTLY) else [as_pattern(words) for words in pattern_words(rest)]
+        )
         return [rule_of(f"{proposal.tool}({written(where, each)})", verdict, source) for each in patterns]
     return [rule_of(f"{proposal.tool}({pattern})", verdict, source)]
 
 
-def _written(words: Sequence[str]) -> str:
-    return " ".join(word if word and not re.search(r"[\s'\"]", word) else _quoted(word) for word in words)
+def _exactly(matter: Matter, verdict: Verdict, source: str) -> list[Rule]:
+    """This very call: its line, where it runs; each of its files; without either, the tool."""
+    proposal, subject = matter.proposal, _spaced(matter.subject)
+    if matter.is_about_files and matter.paths:
+        return [Rule(verdict, proposal.tool, f"{EXACTLY}{path}", source) for path in matter.paths]
+    exact = f"{EXACTLY}{subject}" if subject else None
+    if exact is not None and matter.is_command:
+        exact = written(matter.where, exact)
+    return [Rule(verdict, proposal.tool, exact, source)]
+
+
+def as_pattern(words: Sequence[str]) -> str:
+    """The words of a pattern as one text."""
+    return " ".join(word if word and not re.search(r"[\s'\"&|;]", word) else _quoted(word) for word in words)
 
 
 def _quoted(word: str) -> str:

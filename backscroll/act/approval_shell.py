@@ -2,29 +2,34 @@
 
 Owns a small, strict lexer: a line is either a list of simple commands, each a list of plain words, or it is in `doubt`.
 In doubt is whatever could run or write something that does not stand there as a plain word: substitution, redirection into a
-file, assignments, subshells, several lines, escapes, commands that run other commands. Patterns of rules never cover a line in
-doubt. Refuses: deciding (`act/approval`), running (`act/commands`). Before: nothing. After: `act/approval_rules`.
+file, assignments, subshells, several lines, escapes, commands that run other commands. Wrappers that only run another command
+(`timeout 30 make`, `bash -lc "make"`) are taken off. Patterns of rules never cover a line in doubt. Refuses: deciding
+(`act/approval`), running (`act/commands`), in which folder a command runs (`act/approval_folders`). After: `act/approval_rules`.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from posixpath import basename
 from typing import cast
 
+from backscroll.act.approval_wrappers import line_of_shell, wrapped
 from backscroll.vocab.part import Json
 
+_DEEPEST = 4  # shells within each other
 #: A redirection that writes no file: to nowhere, or into the other output.
 _TO_NOWHERE = re.compile(r">(?:&[12]|[ \t]*/dev/null)(?=[ \t;|]|&&|$)")
 _SEPARATOR = re.compile(r"&&|\|\||;|\|")
 #: What means more than itself outside quotes, and what inside double quotes.
-_MEANING = frozenset("$`\\(){}<&")
-_MEANING_QUOTED = frozenset("$`\\")
+_MEANING = frozenset("$`\\(){}&")
+_MEANING_QUOTED = frozenset("$`")
+#: A file that is read from: the mark, and blanks up to its name.
+_FROM_FILE = re.compile(r"<[ \t]*(?=[^\s<>&;|()])")
 _COMPLETED = frozenset("*?[")  # to names of files
 _NAME = re.compile(r"[\w./+@%,:-]+")
 _BETWEEN = re.compile(r"[\s;|&<>(){}`$\"'=\\]+")
@@ -36,6 +41,13 @@ class Simple:
 
     words: tuple[str, ...]
     open: frozenset[int] = frozenset()
+    joined: str = (
+        ""  # what stands between it and the command before: `&&`, `||`, `;`, `|`; empty: it is the first
+    )
+    inputs: tuple[str, ...] = ()  # files that it gets as standard input; open ones are in doubt
+    through: tuple[str, ...] = ()  # wrappers that were taken off, outermost first
+    doubt: str = ""  # why it may run something else than its words say
+    opaque: bool = False  # a wrapper gives it other rights or other words than those that stand there
 
     @property
     def name(self) -> str:
@@ -44,11 +56,33 @@ class Simple:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A command line. With `doubt` (one word for why), `commands` is not all that would run."""
+class InnerShell:
+    """`sh -c "…"`: a shell of its own among the commands of a line."""
 
-    commands: tuple[Simple, ...]
+    joined: str
+    inside: tuple[Simple | InnerShell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A command line. With `doubt` (one word for why), what is in it is not all that would run."""
+
+    inside: tuple[Simple | InnerShell, ...]
     doubt: str = ""
+    whole: bool = True  # all commands are known, even if one of them is in doubt
+
+    @property
+    def commands(self) -> tuple[Simple, ...]:
+        """All simple commands in their order, those of inner shells among them."""
+        return tuple(_flat(self.inside))
+
+
+def _flat(inside: Sequence[Simple | InnerShell]) -> Iterator[Simple]:
+    for each in inside:
+        if isinstance(each, Simple):
+            yield each
+        else:
+            yield from _flat(each.inside)
 
 
 class _Doubt(Exception):
@@ -66,11 +100,14 @@ class _Reading:
         self._open: set[int] = set()
         self._word: str | None = None  # None: between words; an empty one came in quotes
         self._bare = True  # nothing of the word stood in quotes
+        self._joined = ""
+        self._inputs: list[str] = []
+        self._is_input = False  # the word at hand names a file that is read from
 
     def read(self) -> tuple[Simple, ...]:
         while self.at < len(self.line):
             self._step(self.line[self.at])
-        self._end_command()
+        self._end_command("")
         return tuple(self.commands)
 
     def _step(self, char: str) -> None:
@@ -81,30 +118,44 @@ class _Reading:
             self._quoted(char)
         elif char == ">":
             self._redirection()
+        elif char == "<":
+            self._input()
         elif separator := _SEPARATOR.match(self.line, self.at):
-            self._end_command()
+            self._end_command(separator[0])
             self.at = separator.end()
         elif char in _MEANING or (char == "#" and self._word is None):
-            raise _Doubt({"$": "substitution", "`": "substitution", "<": "redirection"}.get(char, "syntax"))
+            raise _Doubt({"$": "substitution", "`": "substitution"}.get(char, "syntax"))
         else:
             if char in _COMPLETED or (char == "~" and self._word is None):
+                if self._is_input:
+                    raise _Doubt("redirection")
                 self._open.add(len(self._words))
             self._word = (self._word or "") + char
             self.at += 1
 
     def _quoted(self, mark: str) -> None:
-        end = self.line.find(mark, self.at + 1)
-        if end < 0:
-            raise _Doubt("quotes")
-        inside = self.line[self.at + 1 : end]
-        if mark == '"' and not _MEANING_QUOTED.isdisjoint(inside):
-            raise _Doubt("substitution")
+        inside, end = _single(self.line, self.at) if mark == "'" else _double(self.line, self.at)
         self._word, self._bare = (self._word or "") + inside, False
-        self.at = end + 1
+        self.at = end
+
+    def _input(self) -> None:
+        """`< file`; here-documents, copies of descriptors and everything else with this mark are in doubt."""
+        found = _FROM_FILE.match(self.line, self.at)
+        if (
+            found is None
+            or self._is_input
+            or (self._word is not None and self._bare and self._word.isdigit())
+        ):
+            raise _Doubt("redirection")
+        self._end_word()
+        self._is_input = True
+        self.at = found.end()
 
     def _redirection(self) -> None:
         found = _TO_NOWHERE.match(self.line, self.at)
         if found is None:
+            raise _Doubt("redirection")
+        if self._is_input:
             raise _Doubt("redirection")
         if self._word in ("1", "2") and self._bare:
             self._word = None  # the number of an output, no word
@@ -113,30 +164,95 @@ class _Reading:
 
     def _end_word(self) -> None:
         if self._word is not None:
-            self._words.append(self._word)
-        self._word, self._bare = None, True
+            (self._inputs if self._is_input else self._words).append(self._word)
+        self._word, self._bare, self._is_input = None, True, False
 
-    def _end_command(self) -> None:
+    def _end_command(self, separator: str) -> None:
         self._end_word()
         if not self._words:
             raise _Doubt("syntax")
-        self.commands.append(Simple(tuple(self._words), frozenset(self._open)))
-        self._words, self._open = [], set()
+        made = Simple(tuple(self._words), frozenset(self._open), self._joined, tuple(self._inputs))
+        self.commands.append(made)
+        self._words, self._open, self._inputs, self._joined = [], set(), [], separator
+
+
+def _single(line: str, at: int) -> tuple[str, int]:
+    """What stands in single quotes, and where they end."""
+    end = line.find("'", at + 1)
+    if end < 0:
+        raise _Doubt("quotes")
+    return line[at + 1 : end], end + 1
+
+
+def _double(line: str, at: int) -> tuple[str, int]:
+    """The same for double quotes: a backslash takes the meaning of four characters, and is itself before all others."""
+    out, at = "", at + 1
+    while at < len(line):
+        char = line[at]
+        if char == '"':
+            return out, at + 1
+        if char in _MEANING_QUOTED:
+            raise _Doubt("substitution")
+        if char == "\\":
+            if at + 1 == len(line):
+                break
+            following = line[at + 1]
+            out += following if following in '$`"\\' else char + following
+            at += 2
+        else:
+            out += char
+            at += 1
+    raise _Doubt("quotes")
 
 
 def read(line: str) -> Line:
-    """The simple commands of a line, or doubt."""
+    """The simple commands of a line, with wrappers taken off, or doubt."""
+    return _read(line, (), (), 0)
+
+
+def _read(line: str, through: tuple[str, ...], inputs: tuple[str, ...], depth: int) -> Line:
     line = line.strip(" \t\n")
     if any(not (c == "\t" or c.isprintable()) for c in line):
-        return Line((), "characters")  # line ends, control characters, blanks that are none to a shell
+        return Line(
+            (), "characters", whole=False
+        )  # line ends, control characters, blanks that are none to a shell
     try:
-        commands = _Reading(line).read()
+        written = _Reading(line).read()
     except _Doubt as doubt:
-        return Line((), str(doubt))
-    for command in commands:
-        if doubt := _doubtful(command):
-            return Line(commands, doubt)
-    return Line(commands)
+        return Line((), str(doubt), whole=False)
+    inside: list[Simple | InnerShell] = []
+    doubts: list[str] = []
+    whole = True
+    for each in written:
+        bare = _unwrapped(replace(each, through=through, inputs=(*inputs, *each.inputs)))
+        inner = None if bare.opaque or bare.open or depth >= _DEEPEST else line_of_shell(bare.words)
+        if inner is None:
+            bare = replace(bare, doubt="carrier" if bare.opaque else _doubtful(bare))
+            inside.append(bare)
+            doubts.append(bare.doubt)
+        else:
+            found = _read(inner, (*bare.through, bare.name), bare.inputs, depth + 1)
+            inside.append(InnerShell(bare.joined, found.inside))
+            doubts.append(found.doubt)
+            whole = whole and found.whole
+    return Line(tuple(inside), next(filter(None, doubts), ""), whole)
+
+
+def _unwrapped(command: Simple) -> Simple:
+    """A command without its wrappers."""
+    for _ in range(_DEEPEST):
+        found = wrapped(command.words)
+        if found is None or not command.open.isdisjoint(range(found[0])):
+            break
+        taken, name, opaque = found
+        command = replace(
+            command,
+            words=command.words[taken:],
+            open=frozenset(place - taken for place in command.open),
+            through=(*command.through, name),
+            opaque=command.opaque or opaque,
+        )
+    return command
 
 
 def _doubtful(command: Simple) -> str:
@@ -147,7 +263,8 @@ def _doubtful(command: Simple) -> str:
     if first in _names("reserved"):
         return "syntax"
     if command.name in _names("carriers"):
-        return "carrier"
+        asks_only = command.words[0] == "command" and command.words[1:2] in (("-v",), ("-V",))
+        return "" if asks_only else "carrier"
     if any(_carried(table, command.words) for table in _carrying(command.name)):
         return "carrier"
     return ""
@@ -188,68 +305,6 @@ def scanned(line: str) -> list[tuple[str, ...]]:
     """Every run of words in a line, however it is written, up to its end: where a refused command might hide in a doubtful one."""
     words = [word for word in _BETWEEN.split(line) if word]
     return [(basename(words[n]) or words[n], *words[n + 1 :]) for n in range(len(words))]
-
-
-# -- what only looks ---------------------------------------------------------------------------------------------
-
-
-def harmless(command: Simple) -> bool:
-    """True for a command that only looks, inside the folder it runs in, as far as its words tell."""
-    for table in cast("list[Mapping[str, Json]]", _tables()["harmless"]):
-        words = cast("list[str]", table["words"])
-        if list(command.words[: len(words)]) == words:
-            return _only_looks(table, command, len(words))
-    return False
-
-
-def _only_looks(table: Mapping[str, Json], command: Simple, taken: int) -> bool:
-    options, needs = cast("list[str]", table.get("options", [])), cast("list[str]", table.get("needs", []))
-    if needs and not any(word in needs for word in command.words):
-        return False
-    for place, word in enumerate(command.words[taken:], taken):
-        if word.startswith("-"):
-            if word not in options:
-                return False
-        elif table.get("bare") or _leads_out(word) or (place in command.open and word[:1] in "*?[~"):
-            return False
-    return True
-
-
-def _leads_out(word: str) -> bool:
-    """True for an argument that may name something outside the folder, or inside what is protected."""
-    parts = word.replace(":", "/").split("/")
-    return word.startswith(("/", "~")) or ".." in parts or ".git" in parts or "=" in word
-
-
-# -- suggesting --------------------------------------------------------------------------------------------------
-
-
-def suggested(line: str) -> str:
-    """A pattern that covers a line and others like it: `git status *`; empty: nothing but the line itself should be covered."""
-    found = read(line)
-    if found.doubt:
-        return ""
-    patterns = [_pattern(command) for command in found.commands]
-    return " && ".join(dict.fromkeys(patterns)) if all(patterns) else ""
-
-
-def _pattern(command: Simple) -> str:
-    depths, exactly = cast("dict[str, int]", _tables()["suggest"]), _tables()["exactly"]
-    words = command.words
-    two = " ".join(words[:2])
-    depth = depths.get(two) or depths.get(words[0], 1)
-    if two in exactly["subcommands"] or (words[0] in exactly["names"] and two not in depths):
-        return ""
-    kept = words[:depth]
-    if (
-        len(kept) < depth
-        or any(not _NAME.fullmatch(word) for word in kept)
-        or not command.open.isdisjoint(range(depth))
-    ):
-        return ""
-    if any(word.startswith("-") for word in kept[1:]) and two not in depths:
-        return ""
-    return " ".join([*kept, "*"])
 
 
 # -- tables ------------------------------------------------------------------------------------------------------

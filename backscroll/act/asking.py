@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from backscroll.act.happening import Asked, Counted, Forming, Happening, Noted, Said, Thought
 from backscroll.act.stopping import Stop, Stopped
+from backscroll.engine.answer_limit import affordable_answer, learn_output_limit, longest_answer
 from backscroll.engine.costing import FAILED, check_limits, expected_cost, record_asked, record_call
-from backscroll.engine.replying import ANSWER, Recorded, record_reply
+from backscroll.engine.replying import ANSWER, Recorded, first_calls, record_reply
 from backscroll.errors import BackscrollError, ContextOverflow, CutShort, InvalidInput, ModelError
 from backscroll.llm.client import (
     Again,
@@ -31,6 +32,7 @@ from backscroll.llm.client import (
     Tally,
     TextDelta,
     Usage,
+    broken_calls,
 )
 from backscroll.llm.ledger import Tokens
 from backscroll.llm.retrying import Patience, stream_with_retries
@@ -48,6 +50,10 @@ _SMALLER = 0.7
 _SAFE = 0.95  # … and so much of a window that it names: others count tokens in other ways
 _LEAST = 2_000  # tokens under which no smaller budget is tried
 _FORMING = 4_000  # characters of a call that are shown while it is being written
+#: Calls of one reply that are taken; the model is told about the others.
+MOST_CALLS = 128
+#: A usage that is so many times what we counted, and then some, is no usage.
+_TIMES, _BEYOND = 20, 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,14 @@ class Answer:
     text: str
     finish: str
     counted: Counted
+    limit: int = 0  # tokens that it could have
+    cut: frozenset[str] = frozenset()  # calls that broke off at that limit
+    left_out: int = 0  # calls that were too many
+
+    @property
+    def is_cut(self) -> bool:
+        """True where it stopped at its limit."""
+        return self.finish in ("length", "endless")
 
 
 @dataclass
@@ -113,6 +127,7 @@ class Asker:
         self._open: Charge | None = None  # the attempt that is out, as it stands on the ledger
         self._heard = _Heard()
         self._counted = 0  # tokens of its prompt
+        self._window: int | None = None  # what the service said that it takes
 
     def _sleep(self, seconds: float) -> None:
         if self.stop.wait(seconds):
@@ -125,28 +140,41 @@ class Asker:
         prompt = self._prompt(tools)
         yield _asked(number, prompt, self.model)
         try:
-            return (yield from self._answer(prompt))
+            return (yield from self._allowed_answer(prompt))
         except ContextOverflow as error:
             took = prompt.receipt.tokens + prompt.receipt.tools
             smaller = int(took * _SMALLER) + prompt.receipt.reserve
             window = error.facts.get("window")  # where the service says how much it takes
             if isinstance(window, int) and window < prompt.receipt.budget:
                 smaller = int(window * _SAFE)
+                self._window = window
             if smaller < _LEAST:
                 raise
             yield Noted("overflow", error.message)
             self.budget = smaller
         prompt = self._prompt(tools)
         yield _asked(number, prompt, self.model)
-        return (yield from self._answer(prompt))
+        return (yield from self._allowed_answer(prompt))
+
+    def _allowed_answer(self, prompt: Prompt) -> Generator[Happening, None, Answer]:
+        """The answer; a service that gives shorter ones than were asked for is asked again for what it gives."""
+        request = self._request(prompt)
+        try:
+            return (yield from self._answer(prompt, request))
+        except InvalidInput as error:
+            most = error.facts.get("output_limit")
+            if not isinstance(most, int) or most >= request.max_tokens:
+                raise
+            learn_output_limit(self.thread.engine, self.model, most)
+            yield Noted("output_limit", f"{most}")
+        return (yield from self._answer(prompt, self._request(prompt)))
 
     def _prompt(self, tools: Sequence[Mapping[str, Json]]) -> Prompt:
         return self.thread.prompt(self.budget, model=self.model, tools=tools, wire=self.client.wire)
 
-    def _answer(self, prompt: Prompt) -> Generator[Happening, None, Answer]:
+    def _answer(self, prompt: Prompt, request: Request) -> Generator[Happening, None, Answer]:
         self._heard = _Heard()
         self._counted = prompt.receipt.tokens + prompt.receipt.tools
-        request = self._request(prompt)
         self._check_money(self._counted, request.max_tokens)
         reply: Reply | None = None
         try:
@@ -169,7 +197,27 @@ class Asker:
             self._faulted(error)
             raise
         assert reply is not None, "a stream ends with Done or an error"
-        return self._recorded(reply, self._counted)
+        reply = self._checked(reply, request)
+        if reply.usage.odd:
+            yield Noted("usage", reply.usage.odd)
+        return self._recorded(reply, self._counted, request.max_tokens)
+
+    def _checked(self, reply: Reply, request: Request) -> Reply:
+        """The answer as it can be relied on: figures that cannot be true are none, and half a call is known as such."""
+        told = reply.usage
+        ours = self._estimated(reply, self._counted)
+        absurd = told.known and (
+            told.input > _TIMES * ours.input + _BEYOND
+            or max(told.output, told.reasoning) > _TIMES * (ours.output + request.max_tokens) + _BEYOND
+        )
+        if absurd:
+            figures = f"{told.input}, {told.output}"
+            reply = replace(reply, usage=Usage(known=False, odd=figures))
+        halves = broken_calls(reply.tool_calls) if reply.finish in ("tools", "stop", "other") else ()
+        if halves and reply.usage.known and reply.usage.output >= request.max_tokens:
+            # Some services do not say that it was the limit which ended the answer.
+            reply = replace(reply, finish="length", cut=halves)
+        return reply
 
     def _told(self, event: StreamEvent) -> Happening | None:
         """What a piece of an answer is for whoever listens; it is kept here meanwhile."""
@@ -205,12 +253,20 @@ class Asker:
         more: dict[str, Json] = {}
         if prompt.cache_key and self.cache_key:
             more["prompt_cache_key"] = prompt.cache_key
+        engine, receipt = self.thread.engine, prompt.receipt
+        sent = receipt.tokens + receipt.tools
+        most = longest_answer(
+            engine, self.model, sent=sent, reserve=receipt.reserve, budget=receipt.budget, window=self._window
+        )
+        if not self.offline:
+            provider = self.client.provider
+            most = affordable_answer(engine, self.thread, self.model, sent=sent, most=most, provider=provider)
         return Request(
             prompt.messages,
             system=prompt.system or "",
             model=self.model,
             tools=prompt.tools,
-            max_tokens=prompt.receipt.reserve,
+            max_tokens=most,
             more=more,
         )
 
@@ -230,11 +286,13 @@ class Asker:
                 provider=self.client.provider,
             )
 
-    def _recorded(self, reply: Reply, counted: int) -> Answer:
+    def _recorded(self, reply: Reply, counted: int, limit: int) -> Answer:
         usage = None if reply.usage.known else self._estimated(reply, counted)
         if not reply.text and not reply.tool_calls:
             took = self._charge(reply.usage if usage is None else usage, ANSWER, counted)
-            return Answer(None, "", reply.finish, took)
+            return Answer(None, "", reply.finish, took, limit)
+        left_out = max(0, len(reply.tool_calls) - MOST_CALLS)
+        reply = first_calls(reply, self.client.wire, MOST_CALLS)
         recorded = record_reply(
             self.thread,
             reply,
@@ -245,11 +303,13 @@ class Asker:
             turn=self.turn,
             task=self.task,
             usage=usage,
-            facts={"cut": True} if reply.finish == "length" else None,
+            facts={"calls_left_out": left_out} if left_out else None,
             paid=not self.offline,
             settles=self._open,
         )
-        return Answer(recorded, reply.text, reply.finish, self._settled(recorded.charge))
+        halves = frozenset(recorded.calls[n].id for n in reply.cut if n < len(recorded.calls))
+        took = self._settled(recorded.charge)
+        return Answer(recorded, reply.text, reply.finish, took, limit, halves, left_out)
 
     def _broken_off(self, heard: _Heard, why: str = "stopped") -> None:
         """Keep what was said before an answer broke off. Half a tool call, and thinking without its proof, are worth nothing.

@@ -29,6 +29,7 @@ _GRACE = 3.0  # seconds that a tool has to end by itself once it is told to stop
 _TICK = 0.05
 _WORKERS = 8
 _LEAST = 1_000  # characters of output that are always kept
+_SHOWN = 400_000  # characters that a tool may print while it works; all that it gives back is in the result
 #: Tools with these effects may run side by side.
 _APART = frozenset({"none", "read"})
 
@@ -215,7 +216,9 @@ def _clean(tool: Tool, output: object, longest: int) -> ToolOutput:
     """A result that can be recorded, shown and sent."""
     if not isinstance(output, ToolOutput):
         return failure(tool.name, f"its `run` gave {type(output).__name__} instead of a ToolOutput")
-    text = shortened(readable(str(output.text)), min(HARDEST, max(longest, _LEAST)))
+    # What is far too long is cut before it is made readable: that takes its own length once more.
+    raw = shortened(str(output.text), 2 * HARDEST)
+    text = shortened(readable(raw), min(HARDEST, max(longest, _LEAST)))
     if output.is_error and not text.startswith(f"[{tool.name}]"):
         text = f"[{tool.name}] {text}"
     if not text.strip() and not output.media:
@@ -298,10 +301,14 @@ def _watched(tool: Tool, arguments: Mapping[str, Json], context: ToolContext) ->
     seconds = context.seconds if limit is None else float(limit)  # 0: it keeps time itself
     stop = Linked(context.stop)
     heard = threading.Event()
+    left = _SHOWN
 
     def show(text: str) -> None:
-        if not heard.is_set():
-            context.show(readable(text))
+        nonlocal left
+        if heard.is_set() or left <= 0:
+            return
+        left -= len(text)
+        context.show(readable(text) if left > 0 else f"{readable(text[:left] if left else text)}\n[…]\n")
 
     work = _Work(tool, arguments, replace(context, stop=stop, show=show))
     work.start()

@@ -38,6 +38,8 @@ _HARMLESS = frozenset(
         "DESKTOP_SESSION",
     }
 )
+#: With these a command line would mean something else than it says: other start-up files, other folders, other file names.
+_TWISTING = frozenset({"BASH_ENV", "ENV", "BASHOPTS", "SHELLOPTS", "CDPATH", "GLOBIGNORE"})
 #: What a program without a person in front of it should know.
 _QUIET: Mapping[str, str] = {
     "PAGER": "cat",
@@ -45,6 +47,7 @@ _QUIET: Mapping[str, str] = {
     "MANPAGER": "cat",
     "SYSTEMD_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",  # whoever looks at a repository does not write its index, and runs no hook of it
     "TERM": "dumb",
     "NO_COLOR": "1",
     "DEBIAN_FRONTEND": "noninteractive",
@@ -68,7 +71,7 @@ def clean_environment(
         or (
             name not in keys
             and not any(hidden in value for hidden in values)
-            and (name in _HARMLESS or not (_is_secret(name, value) or name in ("BASH_ENV", "ENV")))
+            and (name in _HARMLESS or not (_is_secret(name, value) or name in _TWISTING))
         )
     }
     return {**kept, **_QUIET}

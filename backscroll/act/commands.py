@@ -176,7 +176,7 @@ class _Kept:
     def __init__(self, longest: int) -> None:
         self.half = max(longest // 2, 1)
         self.head = bytearray()
-        self.tail: deque[bytes] = deque()
+        self.tail: deque[bytearray] = deque()
         self.in_tail = 0
         self.total = 0
 
@@ -188,7 +188,11 @@ class _Kept:
             self.head += piece[:room]
             piece = piece[room:]
         if piece:
-            self.tail.append(piece)
+            # Pieces of a byte or two are put together: millions of them would take many times what they hold.
+            if self.tail and len(self.tail[-1]) < _PIECE:
+                self.tail[-1] += piece
+            else:
+                self.tail.append(bytearray(piece))
             self.in_tail += len(piece)
             while self.tail and self.in_tail - len(self.tail[0]) >= self.half:
                 self.in_tail -= len(self.tail.popleft())

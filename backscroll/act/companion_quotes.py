@@ -261,7 +261,7 @@ def _todos(arguments: Json) -> list[Todo]:
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
-        except ValueError:
+        except (ValueError, RecursionError):
             return []
     told: Json = cast("Mapping[str, Json]", arguments).get("todos") if isinstance(arguments, dict) else None
     out: list[Todo] = []

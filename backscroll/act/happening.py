@@ -23,6 +23,8 @@ End: TypeAlias = Literal[
     "stopped",  # interrupted by the person
     "silent",  # the model said nothing, no words and no call, and did so again when it was asked once more
     "limit",  # steps or money are used up
+    "cut",  # the answer stopped at the output limit of the model, and did so again each time it was continued
+    "repeated",  # the model made the same calls with the same results three times in a row
     "failed",  # the model could not be asked
 ]
 
@@ -99,6 +101,7 @@ class Step:
     text: str
     calls: int
     counted: Counted = Counted()
+    cut: bool = False  # it stopped at the output limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,7 @@ class Called:
 class Noted:
     """Something the person should know: a retry, a compaction after an overflow, a change by hand."""
 
-    kind: str  # retry, cut, overflow, limit, change, task, resumed …
+    kind: str  # again, overflow, limit, continued, cut_call, calls, usage, resumed …
     text: str
 
 

@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from backscroll.errors import BackscrollError, InvalidInput
+from backscroll.regular_files import read_text
 from backscroll.workspace.files import Files
 
 #: Files in which a project tells agents how to work; all that exist are read, each text once.
@@ -30,7 +31,7 @@ def template(path: str, language: str) -> str:
     """The text of the system prompt with its placeholders: a person's own file, or the one that is shipped."""
     if path:
         try:
-            return Path(path).expanduser().read_text(encoding="utf-8")
+            return read_text(Path(path).expanduser())
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput(
                 f"cannot read the system prompt {path}: {error}", hint="check the setting agent.prompt"

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, cast
 from backscroll.act.acting import Hands
 from backscroll.act.asking import Answer, Asker
 from backscroll.act.happening import Began, End, Finished, Happening, Noted, Step
+from backscroll.act.repeats import Repeats
 from backscroll.act.stopping import Stopped
 from backscroll.engine.replying import at_work, record_result, unanswered
 from backscroll.errors import BackscrollError, BudgetExceeded
 from backscroll.vocab.change import Cause
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import ContentLike, Message
+from backscroll.vocab.message import ContentLike, Message, cut_calls, is_cut
 from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 _SILENT = 2  # replies without a word after which a run is given up
+_CONTINUED = 4  # times in a row that an answer is continued which stopped at the output limit
+_CUT_CALLS = 3  # replies in a row whose calls broke off there, after which a run is given up
 #: After which ends the agent's changes are committed by themselves, by the setting `workspace.commit`.
 _COMMITTED: Mapping[str, tuple[End, ...]] = {"turn": ("answered", "completed"), "task": ("completed",)}
 LEFT_BEHIND = "was not run: the person went on with something else"
@@ -57,6 +60,9 @@ class Loop:
         self.last: Ref | None = None
         self.opening: Ref | None = None  # what the person said
         self.said = ""
+        self._cuts = 0  # replies in a row that stopped at the output limit
+        self._begun_words = ""  # of an answer that is being continued
+        self._repeats = Repeats()
 
     # -- a run -----------------------------------------------------------------------------------------------
 
@@ -94,7 +100,8 @@ class Loop:
         carrier, calls = unanswered(self.thread)
         if calls:
             yield Noted("resumed", ", ".join(c.name for c in calls))
-            return (yield from self.hands.carry_out(calls, carrier))
+            halves = frozenset[str]() if carrier is None else cut_calls(self.thread.message(carrier))
+            return (yield from self.hands.carry_out(calls, carrier, cut=halves))
         if carrier is None and not is_open(newest):
             self.last, self.said = newest.id, newest.text
             return "answered"  # nothing was left open
@@ -112,12 +119,17 @@ class Loop:
                 return "limit"
             self.steps += 1
             answer = yield from self.asker.step(self.steps, self.tools)
+            self._cuts = self._cuts + 1 if answer.is_cut else 0
             if answer.recorded is None:
                 silent += 1
                 if silent >= _SILENT:
-                    self.said = ""
-                    return "silent"
-                yield Noted("silent", answer.finish)
+                    self.said = self._begun_words
+                    return "cut" if answer.is_cut else "silent"
+                yield (
+                    Noted("continued", f"{answer.limit:,}")
+                    if answer.is_cut
+                    else Noted("silent", answer.finish)
+                )
                 continue
             silent = 0
             ended = yield from self._observed(answer)
@@ -128,13 +140,41 @@ class Loop:
         """Carry out what a reply asks for; without calls, it is the answer."""
         assert answer.recorded is not None
         recorded = answer.recorded
-        self.last, self.said = recorded.messages[-1], answer.text
-        yield Step(self.steps, self.last, answer.text, len(recorded.calls), answer.counted)
+        self.last, self.said = recorded.messages[-1], self._begun_words + answer.text
+        yield Step(self.steps, self.last, answer.text, len(recorded.calls), answer.counted, cut=answer.is_cut)
         if not recorded.calls:
+            return (yield from self._spoken(answer))
+        self._begun_words = ""
+        if answer.cut:
+            yield Noted("cut_call", f"{answer.limit:,}")
+        if answer.left_out:
+            yield Noted("calls", f"{answer.left_out:,}")
+        ended = yield from self.hands.carry_out(
+            recorded.calls,
+            recorded.carrier,
+            cut=answer.cut,
+            limit=answer.limit,
+            left_out=answer.left_out,
+        )
+        if ended is not None:
+            self.said = self.hands.result
+            return ended
+        if answer.cut and self._cuts >= _CUT_CALLS:
+            return "cut"
+        if self._repeats.step(recorded.calls, self.hands.results):
+            yield Noted("repeated", ", ".join(dict.fromkeys(c.name for c in recorded.calls)))
+            return "repeated"
+        return None
+
+    def _spoken(self, answer: Answer) -> Generator[Happening, None, End | None]:
+        """A reply of words alone is the answer; one that stopped at the output limit is continued, a few times."""
+        if not answer.is_cut:
             return "answered"
-        ended = yield from self.hands.carry_out(recorded.calls, recorded.carrier)
-        self.said = self.hands.result if ended is not None else self.said
-        return ended
+        if answer.finish == "endless" or self._cuts > _CONTINUED:
+            return "cut"
+        self._begun_words = self.said
+        yield Noted("continued", f"{answer.limit:,}")
+        return None
 
     def _over(self) -> str:
         """Which limit is reached; empty: none."""
@@ -240,11 +280,11 @@ def _close(hands: Hands, call: ToolCall, text: str) -> None:
 
 
 def is_open(newest: Message) -> bool:
-    """True where an answer is still owed: after words of the person, a result, or an answer that broke off.
+    """True where an answer is still owed: after words of the person, a result, or an answer that broke off or stopped at its limit.
 
     What a person ran by their own hand waits for no answer.
     """
     about = cast("dict[str, Json]", newest.content.metadata.get("act") or {})
     if newest.role == "tool":
         return about.get("by") != "person" or "refused" in about
-    return newest.role == "user" or bool(about.get("interrupted"))
+    return newest.role == "user" or bool(about.get("interrupted")) or is_cut(newest)

@@ -12,8 +12,9 @@ import binascii
 import hashlib
 import json
 import re
+import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, cast
 from backscroll.act.cleaning import one_line, readable
 from backscroll.act.mcp_client_asking import Questions
 from backscroll.act.mcp_client_line import Line
-from backscroll.act.mcp_client_servers import Server, servers
+from backscroll.act.mcp_client_servers import Server, usable_servers
 from backscroll.act.person import Effect, Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import plain_preview
@@ -42,6 +43,13 @@ if TYPE_CHECKING:
 _NAME = 64
 _DESCRIPTION = 2_000
 _MEDIA, _MOST = 10_000_000, 8  # bytes of one picture or sound, and how many of one result
+#: Seconds that the first message waits for servers; who needs longer joins at a later one.
+PATIENCE = 10.0
+_PROBLEM = 300  # characters of the line about a server that cannot be used
+_TOOLS = 128  # of one server; every prompt pays for each of them
+_LARGEST, _DEEPEST = 30_000, 40  # characters of a schema, and how deep it may be nested
+#: Names of properties that every wire takes.
+_PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _READER = "read_resource"
 _NAMED = 20  # addresses that the description of a reader names
 _READS: Mapping[str, Json] = {
@@ -124,18 +132,36 @@ class McpReader:
         return ToolOutput(words, line=one_line(words) or "empty", media=tuple(media))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Connected:
-    """What came of the servers. Close it, or use it in a `with`."""
+    """The servers that were started, and what they offer. Close it, or use it in a `with`."""
 
     tools: tuple[McpTool | McpReader, ...]
-    problems: tuple[str, ...] = ()  # one sentence for each server that cannot be used
+    problems: tuple[str, ...] = ()  # a line for each server or tool that cannot be used
     lines: tuple[Line, ...] = field(default=(), repr=False)
+    starting: dict[Line, Future[_Offer]] = field(default_factory=dict["Line", "Future[_Offer]"], repr=False)
+
+    def gather(self, seconds: float = 0.0) -> tuple[list[McpTool | McpReader], list[str]]:
+        """Take in what has answered since, waiting no longer than `seconds`; gives the new tools and problems."""
+        wait(self.starting.values(), seconds)
+        tools: list[McpTool | McpReader] = []
+        problems: list[str] = []
+        taken = {tool.name for tool in self.tools}
+        for line in [line for line, offer in self.starting.items() if offer.done()]:
+            offer = self.starting.pop(line).result()
+            found, left_out = _usable(line, offer, taken)
+            tools += found
+            problems += [offer.problem] if offer.problem else []
+            problems += [f"the MCP server {line.server.name}: {left_out}"] if left_out else []
+        told = [_short(problem) for problem in problems]
+        self.tools, self.problems = (*self.tools, *tools), (*self.problems, *told)
+        return tools, told
 
     def close(self) -> None:
-        """End the servers."""
-        for line in self.lines:
-            line.close()
+        """End the servers, all at once."""
+        if self.lines:
+            with ThreadPoolExecutor(len(self.lines), "mcp-close") as pool:
+                list(pool.map(Line.close, self.lines))
 
     def __enter__(self) -> Connected:
         return self
@@ -144,41 +170,124 @@ class Connected:
         self.close()
 
 
-def connect(root: Path, wanted: Sequence[Server] | None = None) -> Connected:
-    """Start the servers (by default all of the configuration file), side by side, and take their tools."""
-    some = servers() if wanted is None else list(wanted)
+def connect(root: Path, wanted: Sequence[Server] | None = None, patience: float = PATIENCE) -> Connected:
+    """Start the servers (by default all of the configuration file), side by side, and take their tools.
+
+    Nothing waits longer than `patience` seconds: a server that needs more time goes on starting, and `gather` takes it in later.
+    """
+    some, problems = usable_servers() if wanted is None else (list(wanted), [])
+    connected = Connected((), tuple(_short(each) for each in problems))
     if not some:
-        return Connected(())
-    lines = [Line(server, root) for server in some]
-    with ThreadPoolExecutor(len(lines), "mcp") as pool:
-        found = list(pool.map(_offered, lines))
-    tools: list[McpTool | McpReader] = []
-    taken: set[str] = set()
-    for line, (offered, held, _) in zip(lines, found, strict=True):
-        for each in offered:
-            if line.server.tools and each.name not in line.server.tools:
-                continue
-            made = _tool(line, each, taken)
-            if made.name not in taken:  # a server may list the same one again and again
-                tools.append(made)
-                taken.add(made.name)
-        if held and (not line.server.tools or _READER in line.server.tools):
-            reader = _reader(line, held, taken)
-            tools.append(reader)
-            taken.add(reader.name)
-    return Connected(tuple(tools), tuple(problem for _, _, problem in found if problem), tuple(lines))
+        return connected
+    connected.lines = tuple(Line(server, root) for server in some)
+    connected.starting = {line: _begun(line) for line in connected.lines}
+    connected.gather(patience)
+    late = [f"the MCP server {line.server.name} is still starting" for line in connected.starting]
+    connected.problems = (*connected.problems, *late)
+    return connected
 
 
-def _offered(line: Line) -> tuple[list[Offered], str, str]:
-    """The tools of a server, what it has to read, and why it cannot be used."""
+def _short(problem: str) -> str:
+    """A problem on one line, however many it had."""
+    return one_line(" ".join(readable(problem).split()), _PROBLEM)
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """What a server offers, or why it cannot be used."""
+
+    tools: Sequence[Offered] = ()
+    held: str = ""  # what it has to read, a line each
+    problem: str = ""
+
+
+def _begun(line: Line) -> Future[_Offer]:
+    """Ask a server for what it offers, in a thread that keeps nobody from leaving."""
+    waiting: Future[_Offer] = Future()
+
+    def work() -> None:
+        try:
+            waiting.set_result(_offered(line))
+        except Exception as error:  # noqa: BLE001 - outermost boundary of a thread: no server may end who uses it
+            words = f"the MCP server {line.server.name} cannot be used: {type(error).__name__}: {error}"
+            waiting.set_result(_Offer(problem=words))
+
+    threading.Thread(target=work, name=f"mcp start {line.server.name}", daemon=True).start()
+    return waiting
+
+
+def _offered(line: Line) -> _Offer:
     try:
         offered = line.offered()
     except BackscrollError as error:
-        return [], "", str(error)
+        return _Offer(problem=str(error))
     try:
-        return offered, _listed(*line.resources()), ""
+        return _Offer(offered, _listed(*line.resources()))
     except BackscrollError:  # its tools work all the same
-        return offered, "", ""
+        return _Offer(offered)
+
+
+def _usable(line: Line, offer: _Offer, taken: set[str]) -> tuple[list[McpTool | McpReader], str]:
+    """The tools of an offer that every wire takes, and a line about the others."""
+    found: list[McpTool | McpReader] = []
+    left_out = list(line.output.left_out)
+    for each in offer.tools:
+        if line.server.tools and each.name not in line.server.tools:
+            continue
+        made = _tool(line, each, taken)
+        if made.name in taken:  # a server may list the same one again and again
+            continue
+        wrong = "over the limit of tools" if len(found) >= _TOOLS else fault_of(made.parameters)
+        if wrong:
+            left_out.append(f"{each.name}: {wrong}")
+            continue
+        found.append(made)
+        taken.add(made.name)
+    if offer.held and (not line.server.tools or _READER in line.server.tools):
+        reader = _reader(line, offer.held, taken)
+        found.append(reader)
+        taken.add(reader.name)
+    if not left_out:
+        return found, ""
+    rest = f"; and {len(left_out) - 3} more" if len(left_out) > 3 else ""
+    return found, f"{len(left_out)} left out: {'; '.join(left_out[:3])}{rest}"
+
+
+def fault_of(parameters: Mapping[str, Json]) -> str:
+    """Why a service would refuse a request that carries this schema; empty where none would."""
+    if _depth(parameters) > _DEEPEST:
+        return "its inputSchema is nested too deep"
+    try:
+        size = len(json.dumps(parameters, ensure_ascii=False))
+    except (TypeError, ValueError) as error:
+        return f"its inputSchema is not JSON: {error}"
+    if size > _LARGEST:
+        return f"its inputSchema has {size:,} characters; {_LARGEST:,} is the limit"
+    odd = next((key for key in parameters.get("properties", {}) if not _PROPERTY.fullmatch(key)), None)
+    if odd is not None:
+        return f"its inputSchema names a property {odd[:40]!r}"
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        Draft202012Validator.check_schema(dict(parameters))
+    except SchemaError as error:
+        return f"its inputSchema is not valid: {error.message[:120]}"
+    return ""
+
+
+def _depth(value: object) -> int:
+    """How deep a value is nested, without recursion."""
+    deepest, left = 0, [(value, 1)]
+    while left:
+        each, depth = left.pop()
+        deepest = max(deepest, depth)
+        if depth > _DEEPEST:
+            break
+        inner = cast("Mapping[str, object]", each).values() if isinstance(each, Mapping) else each
+        if isinstance(each, Mapping | list):
+            left += [(one, depth + 1) for one in cast("Sequence[object]", inner)]
+    return deepest
 
 
 def _listed(found: Sequence[Resource], patterns: Sequence[ResourceTemplate]) -> str:

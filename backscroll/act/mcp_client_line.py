@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import logging
 import queue
-import tempfile
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from backscroll.act.cleaning import readable
 from backscroll.act.mcp_client_asking import DECLINED, Answered, Ask, Wanted
+from backscroll.act.mcp_client_pipe import ServerOutput
 from backscroll.act.mcp_client_servers import Server
 from backscroll.act.stopping import Stop, Stopped
 from backscroll.errors import BackscrollError, MissingExtra
@@ -40,6 +41,8 @@ T = TypeVar("T")
 _TICK = 0.05
 _PAGES = 20  # of the list of tools
 _QUOTED = 600  # characters of what a program said before it failed
+_QUESTIONS = 10  # that a server may ask the person during one call; more are declined
+_ENTRIES = 2_000  # tools or resources that are read of one server
 _DAY = 86_400.0  # seconds: the package keeps no time, we do
 
 
@@ -67,7 +70,9 @@ class Line:
         self._counting = threading.Lock()
         self._askers = 0  # who wait for an answer of the server and can ask the person meanwhile
         self._asking = 0  # questions that are before the person
-        self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed in `close`
+        self._closed = threading.Event()
+        self._asked_now = 0  # questions of the server since the last call began
+        self.output = ServerOutput()
 
     # -- opening and closing ---------------------------------------------------------------------------------
 
@@ -84,14 +89,20 @@ class Line:
             target=lambda: asyncio.run(self._held(ready)), name=f"mcp {self.server.name}", daemon=True
         )
         self._thread.start()
-        try:
-            ready.result(self.server.seconds)
-        except concurrent.futures.TimeoutError as error:
-            self._end()
-            raise ServerGone(
-                f"the MCP server {self.server.name} did not answer within {self.server.seconds:g} seconds",
-                hint=self._hint(),
-            ) from error
+        left = self.server.seconds
+        while True:
+            try:
+                return ready.result(_TICK)
+            except concurrent.futures.TimeoutError as error:
+                left -= _TICK
+                if self._closed.is_set():
+                    words = "was closed before it answered"
+                elif left <= 0:
+                    words = f"did not answer within {self.server.seconds:g} seconds"
+                else:
+                    continue
+                self._end()
+                raise self._gone(words) from error
 
     async def _held(self, ready: concurrent.futures.Future[None]) -> None:
         """Open the line and hold it until it is to be closed; opening and closing have to be in one task."""
@@ -99,44 +110,27 @@ class Line:
         self._task = asyncio.current_task()
         try:
             async with AsyncExitStack() as stack:
-                self._client = await stack.enter_async_context(await self._made(stack))
+                self._client = await stack.enter_async_context(self._made())
                 ready.set_result(None)
                 await self._closing.wait()
         except BaseException as error:  # noqa: BLE001 - whatever a server or its program does wrong ends here
             if not ready.done():
-                ready.set_exception(
-                    ServerGone(
-                        f"the MCP server {self.server.name} cannot be used: {_words(error)}",
-                        hint=self._hint(),
-                    )
-                )
+                ready.set_exception(self._gone(f"cannot be used: {_words(error)}"))
         finally:
             self._client = None
 
-    async def _made(self, stack: AsyncExitStack) -> Client:
-        import httpx2
-        from mcp import StdioServerParameters, stdio_client
-        from mcp.client.streamable_http import streamable_http_client
+    def _made(self) -> Client:
+        from mcp import Client
 
         server = self.server
         if server.url:
-            patience = httpx2.Timeout(server.seconds, read=server.seconds + 5)
-            http = await stack.enter_async_context(
-                httpx2.AsyncClient(headers=dict(server.headers), timeout=patience)
-            )
-            return self._spoken(streamable_http_client(server.url, http_client=http))
-        program = StdioServerParameters(
-            command=server.command,
-            args=list(server.args),
-            env=dict(server.env),
-            cwd=server.cwd or self.root,
-            encoding_error_handler="replace",
-        )
-        return self._spoken(stdio_client(program, self._said))
+            from backscroll.act.mcp_client_address import open_address
 
-    def _spoken(self, way: Any) -> Client:
-        from mcp import Client
+            way = open_address(server, self.output)
+        else:
+            from backscroll.act.mcp_client_pipe import open_pipe
 
+            way = open_pipe(server, self.root, self.output)
         return Client(way, elicitation_callback=self._elicited)
 
     async def _elicited(self, context: Any, params: Any) -> ElicitResult | ErrorData:  # noqa: ARG002 - theirs
@@ -144,7 +138,8 @@ class Line:
         from mcp_types import ElicitResult
 
         answered = DECLINED
-        if self._askers:
+        self._asked_now += 1
+        if self._askers and self._asked_now <= _QUESTIONS:
             rules: Any = getattr(params, "requested_schema", None) or {}
             wanted = Wanted(
                 self.server.name, params.message, dict(rules), str(getattr(params, "url", "") or "")
@@ -161,9 +156,9 @@ class Line:
 
     def close(self) -> None:
         """End the server and the thread."""
+        self._closed.set()  # whoever is starting it stops waiting
         with self._lock:
             self._end()
-            self._said.close()
 
     def _end(self) -> None:
         loop, task, thread = self._loop, self._task, self._thread
@@ -175,13 +170,17 @@ class Line:
             thread.join(10)
         self._client = self._loop = None
 
+    def _gone(self, words: str) -> ServerGone:
+        """The error for a server that cannot be spoken to; a bound that it broke is the reason, whatever it looks like here."""
+        broken = self.output.broken
+        said = f"was disconnected: {broken}" if broken else words
+        return ServerGone(f"the MCP server {self.server.name} {said}", hint=self._hint())
+
     def _hint(self) -> str:
         """The last words of the program, where there are any."""
-        try:
-            self._said.seek(0)
-            said = readable(self._said.read()[-_QUOTED:]).strip()
-        except (OSError, ValueError):
-            said = ""
+        if self.output.broken:
+            return "look at what it prints to standard output"
+        said = readable(self.output.text[-_QUOTED:]).strip()
         return f"it said: {said}" if said else "look at its table [mcp.NAME] in the configuration file"
 
     # -- speaking --------------------------------------------------------------------------------------------
@@ -199,9 +198,9 @@ class Line:
             page = await self._speaking().list_tools(cursor=cursor)
             out += page.tools
             cursor = page.next_cursor
-            if not cursor:
+            if not cursor or len(out) >= _ENTRIES:
                 break
-        return out
+        return out[:_ENTRIES]
 
     def call(
         self,
@@ -279,9 +278,10 @@ class Line:
             page = await client.list_resources(cursor=cursor)
             found += page.resources
             cursor = page.next_cursor
-            if not cursor:
+            if not cursor or len(found) >= _ENTRIES:
                 break
         patterns += (await client.list_resource_templates()).resource_templates
+        found, patterns = found[:_ENTRIES], patterns[:_ENTRIES]
         return sorted(found, key=lambda r: str(r.uri)), sorted(patterns, key=lambda p: p.uri_template)
 
     def read(self, uri: str, stop: Stop, ask: Ask | None = None) -> ReadResourceResult:
@@ -293,7 +293,7 @@ class Line:
 
     def _speaking(self) -> Client:
         if self._client is None:
-            raise ServerGone(f"the MCP server {self.server.name} is not there any more", hint=self._hint())
+            raise self._gone("is not running any more")
         return self._client
 
     def _wait(
@@ -304,6 +304,7 @@ class Line:
             return self._waited(work, seconds, stop, None)
         with self._counting:
             self._askers += 1
+            self._asked_now = 0
         try:
             return self._waited(work, seconds, stop, ask)
         finally:
@@ -328,23 +329,18 @@ class Line:
         return True
 
     def _waited(self, work: Coroutine[Any, Any, T], seconds: float, stop: Stop | None, ask: Ask | None) -> T:
-        from mcp import MCPError
-        from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
-
         loop = self._loop
         if loop is None or loop.is_closed():
             work.close()
-            raise ServerGone(f"the MCP server {self.server.name} is not there any more", hint=self._hint())
+            raise self._gone("is not running any more")
         waiting = asyncio.run_coroutine_threadsafe(work, loop)
         rest = seconds
         while True:
             try:
                 return waiting.result(_TICK)
-            except _Late:
-                raise BackscrollError(
-                    f"the MCP server {self.server.name} did not answer within {seconds - 5:g} seconds"
-                ) from None
-            except concurrent.futures.TimeoutError:
+            except concurrent.futures.TimeoutError as error:
+                if waiting.done() and not waiting.cancelled() and waiting.exception() is not None:
+                    raise self._fault(error, seconds - 5) from error  # the work's own, not the end of a tick
                 if ask is not None:
                     self._put(ask)
                 rest -= 0.0 if self._asking else _TICK
@@ -355,17 +351,26 @@ class Line:
                 if rest <= 0 or gone:
                     waiting.cancel()
                     words = "ended" if gone else f"did not answer within {seconds:g} seconds"
-                    raise ServerGone(
-                        f"the MCP server {self.server.name} {words}", hint=self._hint()
-                    ) from None
-            except MCPError as error:
-                if error.code == CONNECTION_CLOSED:
-                    raise ServerGone(f"the MCP server {self.server.name} ended", hint=self._hint()) from error
-                if error.code == REQUEST_TIMEOUT:
-                    raise BackscrollError(
-                        f"the MCP server {self.server.name} did not answer within {seconds - 5:g} seconds"
-                    ) from error
-                raise BackscrollError(f"the MCP server {self.server.name} says: {error.message}") from error
+                    raise self._gone(words) from None
+            except BackscrollError:
+                raise
+            except Exception as error:
+                raise self._fault(error, seconds - 5) from error
+
+    def _fault(self, error: Exception, seconds: float) -> BackscrollError:
+        """Whatever a call ended with, in our words: no answer of a server may end who asked."""
+        from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+
+        name = self.server.name
+        code = error.code if isinstance(error, MCPError) else None
+        if code == CONNECTION_CLOSED or isinstance(error, concurrent.futures.CancelledError):
+            return self._gone("ended")
+        if code == REQUEST_TIMEOUT or isinstance(error, _Late):
+            return BackscrollError(f"the MCP server {name} did not answer within {seconds:g} seconds")
+        if isinstance(error, MCPError):
+            return BackscrollError(f"the MCP server {name} says: {error.message}")
+        return BackscrollError(f"the MCP server {name} sent an invalid answer: {_words(error)[:_QUOTED]}")
 
 
 def _settle(waiting: asyncio.Future[Answered], answered: Answered) -> None:
@@ -382,7 +387,13 @@ def _words(error: BaseException) -> str:
 
 
 def _check_installed() -> None:
+    """Refuse to go on without the package, and keep its log off the screen: Python prints warnings that no handler takes."""
     from importlib.util import find_spec
+
+    for name in ("mcp", "asyncio"):
+        log = logging.getLogger(name)
+        if not log.handlers:
+            log.addHandler(logging.NullHandler())
 
     if find_spec("mcp") is None:
         raise MissingExtra(

@@ -45,6 +45,21 @@ def servers() -> list[Server]:
     return [server for name, table in mcp_table().items() if (server := server_of(name, table)) is not None]
 
 
+def usable_servers() -> tuple[list[Server], list[str]]:
+    """The servers whose tables are right, and for each of the others what is wrong with it."""
+    found: list[Server] = []
+    problems: list[str] = []
+    for name, table in mcp_table().items():
+        try:
+            server = server_of(name, table)
+        except InvalidInput as error:
+            problems.append(str(error))
+            continue
+        if server is not None:
+            found.append(server)
+    return found, problems
+
+
 def server_of(name: str, table: Any) -> Server | None:
     """One table, checked; None where it is off."""
     if not _NAME.fullmatch(name):

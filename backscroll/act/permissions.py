@@ -27,6 +27,7 @@ from typing import cast
 from backscroll.act.approval_rules import VERDICTS, Rule, Verdict, rule_of
 from backscroll.config import permissions_file
 from backscroll.errors import InvalidInput, NotFound, StoreError
+from backscroll.regular_files import read_text
 from backscroll.vocab.part import Json
 
 ALWAYS = "always"
@@ -97,7 +98,7 @@ def remove(text: str, root: Path | None, path: Path | None = None) -> None:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path)
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except (OSError, UnicodeDecodeError) as error:
@@ -114,7 +115,7 @@ def _broken(path: Path, why: str) -> InvalidInput:
 def _tables_in(text: str, path: Path) -> Tables:
     try:
         data = tomllib.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _broken(path, str(error)) from error
     for table, entries in data.items():
         if table != ALWAYS and not Path(table).is_absolute():

@@ -41,6 +41,15 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True)
+class WiderRule:
+    """A rule that covers more than a call, for a person to choose on purpose."""
+
+    pattern: str
+    kind: str  # words: with any words behind; below: in the folders below as well; folder: all files of a folder
+    examples: tuple[str, ...] = ()  # what it would let through
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """A call that wants to be allowed."""
 
@@ -50,6 +59,11 @@ class Proposal:
     arguments: Mapping[str, Json] = field(default_factory=_none)
     preview: Preview = Preview("")
     refused_before: str | None = None  # the reason that was given when the same was refused before
+    protected: str = ""  # the protected path that it touches, and why it is one: it is asked about every time
+    narrow: str | None = (
+        None  # the rule that a lasting decision makes; empty: exactly this call; None: nobody looked
+    )
+    wider: tuple[WiderRule, ...] = ()  # rules that cover more
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def _arguments(given: Mapping[str, Json] | str) -> Mapping[str, Json]:
         return given
     try:
         read: Json = json.loads(given)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"": given}
     return cast("Mapping[str, Json]", read) if isinstance(read, dict) else {"": read}
 

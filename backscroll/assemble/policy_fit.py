@@ -1,8 +1,9 @@
 """The last resort: blocks that fit a budget whatever happens.
 
 A compaction aims; this keeps the promise. What is too large is cut in the middle and says by which handle the whole is found;
-then the oldest go. Protected is what may never go: system messages, pins, the latest user message, unanswered calls. Below
-their size there is no prompt, and the error names the smallest budget that would do. Before: `assemble/view`. After: wires.
+then the oldest go. What is held to the letter never goes: system messages, pins, the latest user message, waiting calls. What
+stands beside it in one unit (results of sibling calls) is only cut. Below their size the error names the smallest budget that
+would do. Before: `assemble/view`. After: wires.
 """
 
 from __future__ import annotations
@@ -23,26 +24,35 @@ FLOOR = 48  # tokens: nothing is cut to less before the oldest go
 HEAD = 0.6  # of what is left of a cut text stands before the gap
 
 
-def minimum_of(blocks: Sequence[Block], safe: Collection[Ref]) -> int:
-    """The smallest budget that holds what is protected. `safe` names units or messages."""
-    return sum(b.tokens for group in _groups(blocks) if _is_safe(group, safe) for b in group)
+def minimum_of(blocks: Sequence[Block], safe: Collection[Ref], meter: Meter) -> int:
+    """The smallest budget that holds what may not go. `safe` names the messages that are shown to the letter."""
+    groups = [group for group in _groups(blocks) if _stays(group, safe)]
+    return sum(b.tokens for group in groups for b in _least(group, safe, meter))
 
 
 def fit_last(blocks: Sequence[Block], budget: int, meter: Meter, safe: Collection[Ref]) -> list[Block]:
     """The blocks, cut and thinned out until they fit. Blocks that fit are returned as they are."""
-    total = sum(b.tokens for b in blocks)
-    if total <= budget:
+    if sum(b.tokens for b in blocks) <= budget:
         return list(blocks)
-    groups = _groups(blocks)
-    held = [_is_safe(group, safe) for group in groups]
-    least = sum(b.tokens for group, safe_one in zip(groups, held, strict=True) if safe_one for b in group)
+    least = minimum_of(blocks, safe, meter)
     if least > budget:
         raise BudgetTooSmall(
             f"the budget of {budget} tokens is too small: what may not be left out takes {least}",
             minimum=least,
             hint="give a larger budget, or unpin or shorten what is pinned",
         )
-    return _thinned(_cut_to(groups, held, budget, meter), held, budget, meter)
+    groups = _groups(blocks)
+    stay = [_stays(group, safe) for group in groups]
+    made = _thinned(_cut_to(groups, budget, meter, safe), stay, budget, meter)
+    if sum(b.tokens for b in made) <= budget:
+        return made
+    # Cutting does not always reach the size that was asked for: what stands beside what is held gets as small as can be.
+    return _thinned([_least(group, safe, meter) for group in groups], stay, budget, meter)
+
+
+def _least(group: Sequence[Block], safe: Collection[Ref], meter: Meter) -> list[Block]:
+    """A unit as small as it gets."""
+    return [b if _is_held(b, safe) else cut_block(b, FLOOR, meter) for b in group]
 
 
 def _groups(blocks: Sequence[Block]) -> list[list[Block]]:
@@ -56,20 +66,22 @@ def _groups(blocks: Sequence[Block]) -> list[list[Block]]:
     return out
 
 
-def _is_safe(group: Sequence[Block], safe: Collection[Ref]) -> bool:
-    return any(b.role == "system" or (b.message is not None and b.message in safe) for b in group)
+def _is_held(block: Block, safe: Collection[Ref]) -> bool:
+    return block.role == "system" or (block.message is not None and block.message in safe)
+
+
+def _stays(group: Sequence[Block], safe: Collection[Ref]) -> bool:
+    return any(_is_held(b, safe) for b in group)
 
 
 def _cut_to(
-    groups: Sequence[list[Block]], held: Sequence[bool], budget: int, meter: Meter
+    groups: Sequence[list[Block]], budget: int, meter: Meter, safe: Collection[Ref]
 ) -> list[list[Block]]:
     """Cut what is larger than a common size, as high as the budget allows; the last unit may be twice as large."""
-    fixed = sum(b.tokens for g, safe_one in zip(groups, held, strict=True) if safe_one for b in g)
+    shares = [2 if at == len(groups) - 1 else 1 for at in range(len(groups))]
+    fixed = sum(b.tokens for g in groups for b in g if _is_held(b, safe))
     sizes = [
-        (b.tokens, 2 if at == len(groups) - 1 else 1)
-        for at, g in enumerate(groups)
-        if not held[at]
-        for b in g
+        (b.tokens, share) for g, share in zip(groups, shares, strict=True) for b in g if not _is_held(b, safe)
     ]
     low, high = FLOOR, max((n for n, _ in sizes), default=FLOOR)
     while low < high:
@@ -78,21 +90,20 @@ def _cut_to(
             low = middle
         else:
             high = middle - 1
-    out: list[list[Block]] = []
-    for at, group in enumerate(groups):
-        cap = low * (2 if at == len(groups) - 1 else 1)
-        out.append(group if held[at] else [cut_block(b, cap, meter) for b in group])
-    return out
+    return [
+        [b if _is_held(b, safe) else cut_block(b, low * share, meter) for b in g]
+        for g, share in zip(groups, shares, strict=True)
+    ]
 
 
-def _thinned(groups: Sequence[list[Block]], held: Sequence[bool], budget: int, meter: Meter) -> list[Block]:
+def _thinned(groups: Sequence[list[Block]], stay: Sequence[bool], budget: int, meter: Meter) -> list[Block]:
     """Without the oldest that do not fit; a line says which they are, where there is room for it."""
     total = sum(b.tokens for g in groups for b in g)
     out: list[Block] = []
     gone: list[Block] = []
     place = 0
-    for group, safe_one in zip(groups, held, strict=True):
-        if total > budget and not safe_one:
+    for group, stays in zip(groups, stay, strict=True):
+        if total > budget and not stays:
             total -= sum(b.tokens for b in group)
             place = place if gone else len(out)
             gone += group

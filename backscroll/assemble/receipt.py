@@ -74,6 +74,12 @@ class Receipt:
     recall: str = ""  # why details were recalled, or not
     repairs: tuple[str, ...] = ()  # rules by which the prompt was mended
     warnings: tuple[str, ...] = ()
+    summarised: int = 0  # of those left out, how many a summary in the prompt speaks for
+
+    @property
+    def unseen(self) -> int:
+        """Live messages that are neither shown nor summed up: hidden ones, and what there was no room for."""
+        return self.left_out - self.summarised
 
     @property
     def total(self) -> int:
@@ -103,7 +109,12 @@ class Receipt:
 
     def to_json(self) -> dict[str, Json]:
         """As plain data."""
-        return {**self._plain(), "total": self.total, "sections": self.sections()}
+        return {
+            **self._plain(),
+            "unseen": self.unseen,
+            "total": self.total,
+            "sections": self.sections(),
+        }
 
     def to_bytes(self) -> bytes:
         """As it is kept."""

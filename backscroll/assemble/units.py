@@ -6,11 +6,12 @@ A unit is a message by itself, or a reply together with the results of its calls
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message
+from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.part import ToolCall, ToolResult
 
 
@@ -51,6 +52,57 @@ class Unit:
         asked = [p.id for m in self.messages for p in m.parts if isinstance(p, ToolCall)]
         told = {p.call_id for m in self.messages for p in m.parts if isinstance(p, ToolResult)}
         return tuple(call for call in asked if call not in told)
+
+
+def newest_turn(units: Sequence[Unit]) -> Sequence[Unit]:
+    """The units behind the latest user message; all of them where the user has not spoken."""
+    for at in range(len(units) - 1, -1, -1):
+        if is_spoken_by_user(units[at].messages[0]):
+            return units[at + 1 :]
+    return units
+
+
+class AnsweredCall(NamedTuple):
+    """Where a call was answered, and the answer without its words."""
+
+    message: Ref
+    revision: Ref
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingReply:
+    """A reply of the newest turn of which not every call has a result."""
+
+    message: Message
+    told: Mapping[str, AnsweredCall]  # its calls that were answered, by id
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """All calls of the reply."""
+        return tuple(p for p in self.message.parts if isinstance(p, ToolCall))
+
+
+def answered_in(messages: Iterable[Message]) -> dict[str, AnsweredCall]:
+    """The results in some messages, by the id of their call."""
+    return {
+        p.call_id: AnsweredCall(m.id, m.revision, replace(p, content=()))
+        for m in messages
+        for p in m.parts
+        if isinstance(p, ToolResult)
+    }
+
+
+def waiting_replies(turn: Iterable[Message]) -> list[WaitingReply]:
+    """The replies of a turn with calls that no later message answers. Both come newest first."""
+    told: dict[str, AnsweredCall] = {}
+    out: list[WaitingReply] = []
+    for message in turn:
+        told |= answered_in((message,))
+        calls = [p.id for p in message.parts if isinstance(p, ToolCall)]
+        if any(id not in told for id in calls):
+            out.append(WaitingReply(message, {id: told[id] for id in calls if id in told}))
+    return out
 
 
 def units_of(messages: Iterable[Message]) -> Iterator[Unit]:

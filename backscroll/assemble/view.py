@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from backscroll.assemble.compaction import Compaction, Note
-from backscroll.assemble.units import Unit
+from backscroll.assemble.excerpt import shown_parts
+from backscroll.assemble.units import Unit, newest_turn, waiting_replies
 from backscroll.assemble.view_digest import call_lines
 from backscroll.assemble.view_meter import Meter
 from backscroll.assemble.view_pieces import GAP, Range, Slot, Slots, kept, shortened
@@ -34,20 +35,41 @@ LEAD = 80  # characters that stand for words of which nothing was kept
 
 
 def protected(units: Sequence[Unit]) -> dict[Ref, str]:
-    """Units that never fade, and why: system messages, pins, unanswered calls, the latest user message."""
+    """Units that never fade, and why: system messages, pins, waiting calls, the latest user message.
+
+    A call waits only while its turn is the newest: once the user has spoken again it was interrupted, and it fades like
+    everything else (a stand-in answers it on the wire).
+    """
     out: dict[Ref, str] = {}
+    latest = next((u.id for u in reversed(units) if is_spoken_by_user(u.messages[0])), None)
+    turn = [m for unit in newest_turn(units) for m in unit.messages]
+    waiting = {reply.message.id for reply in waiting_replies(reversed(turn))}
     for unit in units:
         if unit.role == "system":
             out[unit.id] = "system"
         elif unit.pinned:
             stands_in = "backscroll" in unit.messages[0].content.metadata  # our own words for a crop
             out[unit.id] = "cropped" if stands_in else "pinned"
-        elif unit.unanswered:
+        elif any(m.id in waiting for m in unit.messages):
             out[unit.id] = "unanswered"
-    for unit in reversed(units):
-        if is_spoken_by_user(unit.messages[0]):
-            out.setdefault(unit.id, "latest")
-            break
+        elif unit.id == latest:
+            out[unit.id] = "latest"
+    return out
+
+
+def held(units: Sequence[Unit], safe: Mapping[Ref, str] | None = None) -> set[Ref]:
+    """Messages that every prompt shows to the letter: of a protected unit the pin or the reply that waits, not the
+    results beside it, which may be cut where nothing else helps. `safe` is what `protected` gave."""
+    safe = protected(units) if safe is None else safe
+    out: set[Ref] = set()
+    for unit in units:
+        why = safe.get(unit.id)
+        if why == "unanswered":
+            out |= {m.id for m in unit.messages if m.role != "tool"}
+        elif why == "pinned":
+            out |= {m.id for m in unit.messages if m.pinned}
+        elif why is not None:
+            out |= {m.id for m in unit.messages}
     return out
 
 
@@ -60,6 +82,7 @@ class Lens:
     memo: Memo | None = None
     slots: Slots = field(default_factory=Slots)
     language: str = ""  # of the thread, as it says of itself
+    limit: int = 0  # bytes of a tool result that are shown; 0: all of it
 
     def title(self, english: str) -> str:
         """A line of ours in the language of the thread."""
@@ -108,16 +131,18 @@ class Lens:
         reason = reason.removeprefix("recent:")
         if message.role == "system":
             section, reason = Section.SYSTEM, "system"
+        parts = shown_parts(message, self.limit, self.language)
+        whole = parts is message.parts
         return Block(
             message.role,
-            message.parts,
+            parts,
             section,
-            Level.VERBATIM,
+            Level.VERBATIM if whole else Level.DIGEST,
             (message.revision,),
             message.id,
             message.author,
-            reason,
-            self.meter.message(message),
+            reason if whole else "shown in part",
+            self.meter.message(message) if whole else self.meter.parts(parts),
         )
 
     def _digest(self, message: Message, lines: Mapping[str, str], ranges: tuple[Range, ...] | None) -> Block:

@@ -7,11 +7,14 @@ budgets that cannot work, with what would. After: `engine/prompting`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from backscroll.assemble.excerpt import shown_bytes
 from backscroll.assemble.marks import Prices
 from backscroll.assemble.view_meter import Meter
+from backscroll.engine.checking import checked_text, checked_tools
+from backscroll.engine.counting import correction, usable
 from backscroll.errors import BudgetTooSmall, InvalidInput
 from backscroll.llm.overhead import frame_tokens, message_tokens, tools_tokens
 from backscroll.llm.tokens import Tokenizer, tokenizer_for
@@ -36,6 +39,9 @@ class Ask:
     tools: tuple[Mapping[str, Json], ...]
     tools_tokens: int
     prices: Prices
+    given: int = 0  # the budget in the vendor's tokens, as the caller gave it
+    shared: bool = False  # the reserve is a share of the budget, and grows with it
+    shown: int = 0  # bytes of a tool result that the prompt shows
 
     @property
     def room(self) -> int:
@@ -52,36 +58,76 @@ def asked(
     reserve: int | None = None,
     wire: str | None = None,
 ) -> Ask:
-    """Check a request, and look up what depends on its model."""
+    """Check a request, and look up what depends on its model. Whether there is room in it is asked by `too_small`."""
     settings = engine.settings
     way = checked_wire(settings.wire if wire is None else wire)
-    name = settings.model if model is None else model
+    name = checked_text(settings.model if model is None else model, "a model")
     tokenizer = tokenizer_for(name)
     whole = _budget(engine, budget, name)
-    kept = _reserve(engine, reserve, whole)
-    given: tuple[Mapping[str, Json], ...] = tuple(valid_json(tool) for tool in tools)
+    kept = _reserve(engine, reserve, _usable(engine, name, whole), name)
+    given: tuple[Mapping[str, Json], ...] = tuple(valid_json(tool) for tool in checked_tools(tools))
     spent = tools_tokens(given, tokenizer, way)
-    ask = Ask(whole, kept, way, name, tokenizer, given, spent, _prices(engine, name))
+    prices, shared = _prices(engine, name), reserve is None
+    # By what the caller gave, not by what corrections make of it: a result has to look the same in every prompt.
+    shown = shown_bytes(_smaller(engine, name, whole))
+    size = _usable(engine, name, whole)
+    return Ask(size, kept, way, name, tokenizer, given, spent, prices, whole, shared, shown)
+
+
+def too_small(engine: Engine, ask: Ask, need: int, waiting: int = 0) -> BudgetTooSmall | None:
+    """The refusal of a budget that leaves less than `need` tokens for messages; None where it leaves enough.
+
+    The minimum that it names is exact. `waiting` are tokens of calls that wait for their results.
+    """
+    if ask.room >= need:
+        return None
+    least, factor = ask.given, correction(engine, ask.model)
+    while (short := need - _room(engine, ask, least)) > 0:
+        least += max(1, int(short * factor))
     if ask.room <= 0:
-        least = spent + kept + frame_tokens(way) + 1
-        raise BudgetTooSmall(
+        spent, kept, whole = ask.tools_tokens, ask.reserve, ask.budget
+        return BudgetTooSmall(
             f"the tools ({spent} tokens) and the room for the answer ({kept}) leave nothing of a budget of {whole}",
             minimum=least,
             hint=f"the least that can work is {least}; fewer tools or a smaller reserve help too",
         )
-    return ask
+    hint = f"give at least {least}; or unpin, crop or shorten what is pinned, or offer fewer tools"
+    if 2 * waiting > need:
+        hint = f"give at least {least}; or answer or delete the tool call that waits for its result ({waiting} tokens)"
+    return BudgetTooSmall(
+        f"a budget of {ask.given} tokens is too small: what must be in the prompt takes {least}",
+        minimum=least,
+        hint=hint,
+    )
+
+
+def _room(engine: Engine, ask: Ask, budget: int) -> int:
+    """What the same request would leave for messages in another budget."""
+    whole = _usable(engine, ask.model, budget)
+    kept = _reserve(engine, None, whole, ask.model) if ask.shared else ask.reserve
+    return replace(ask, budget=whole, reserve=kept).room
+
+
+def _usable(engine: Engine, model: str, budget: int) -> int:
+    return usable(engine, model, budget) if model else budget
 
 
 def _budget(engine: Engine, budget: Any, model: str) -> int:
-    from backscroll.engine.counting import usable
-
     if budget is None:
         budget = engine.settings.budget or _window(engine, model)
     if isinstance(budget, bool) or not isinstance(budget, int):
         raise InvalidInput(f"not a budget: {budget!r}", hint="give a whole number of tokens")
     if budget <= 0:
         raise InvalidInput(f"cannot build a prompt in {budget} tokens", hint="give a budget of 1 or more")
-    return usable(engine, model, budget) if model else budget
+    return budget
+
+
+def _smaller(engine: Engine, model: str, budget: int) -> int:
+    """The budget, or the window of the model where that is smaller."""
+    from backscroll.engine.costing import window_of
+
+    window = window_of(engine, model) if model else None
+    return budget if window is None or not window.known else min(budget, window.tokens)
 
 
 def _window(engine: Engine, model: str) -> int:
@@ -100,9 +146,12 @@ def _window(engine: Engine, model: str) -> int:
     return window.tokens
 
 
-def _reserve(engine: Engine, reserve: Any, budget: int) -> int:
+def _reserve(engine: Engine, reserve: Any, budget: int, model: str) -> int:
     if reserve is None:
-        return min(engine.settings.reserve, budget // 4)
+        from backscroll.engine.answer_limit import reserve_for
+
+        own = engine.settings.reserve
+        return min(own, budget // 4) if own else reserve_for(engine, model, budget)
     if isinstance(reserve, bool) or not isinstance(reserve, int) or reserve < 0:
         raise InvalidInput(f"not a reserve: {reserve!r}", hint="give a whole number of 0 or more tokens")
     return reserve

@@ -77,7 +77,7 @@ def known_of(reader: Reader, place: str) -> Known:
         data = json.loads(text)
         threads = tuple(str(t) for t in data["threads"])
         return Known(str(data["snapshot"]), int(data["count"]), threads, float(data.get("at", 0.0)))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return Known()
 
 

@@ -5,16 +5,17 @@ Owns the question whether something is a content or a time at all; what it means
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast, get_args
 
 from backscroll.engine.means import zoned
 from backscroll.errors import InvalidInput
+from backscroll.formats.json_text import dumps
 from backscroll.vocab.message import Content, ContentLike, content_of
 from backscroll.vocab.moment import microseconds
-from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.unicode import valid_text
 
 P = ParamSpec("P")
@@ -119,3 +120,40 @@ def in_valid_text(work: Callable[P, T]) -> Callable[P, T]:
 
 def _valid(value: object) -> object:
     return valid_text(value) if isinstance(value, str) else value
+
+
+def checked_text(value: Any, what: str) -> str:
+    """The text, or a clear error; `what` names the thing, with its article."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"not {what}: {value!r}", hint=f"{what} is given as text")
+    return value
+
+
+def checked_tools(tools: Any) -> tuple[Mapping[str, Json], ...]:
+    """The tools of a request, each an object that JSON can carry and that says which tool it is."""
+    hint = "give each tool as the wire wants it: a dictionary with a name and a schema"
+    if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Iterable):
+        raise InvalidInput(f"not a list of tools: {type(cast('object', tools)).__name__}", hint=hint)
+    given = tuple(cast("Iterable[Any]", tools))
+    for number, tool in enumerate(given):
+        if not isinstance(tool, Mapping):
+            raise InvalidInput(f"a tool is described by {type(tool).__name__}, not by an object", hint=hint)
+        described = cast("Mapping[str, Any]", tool)
+        if not _is_named(described):
+            raise InvalidInput(f"tools[{number}] has no name: {tool!r}", hint=hint)
+        try:
+            dumps(dict(described))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidInput(f"tools[{number}] cannot be written as JSON: {error}", hint=hint) from error
+    return given
+
+
+def _is_named(tool: Mapping[str, Any]) -> bool:
+    """True where a description says which tool it is: by a name, or by a kind that a service brings itself."""
+    if "name" in tool:
+        return isinstance(tool["name"], str) and bool(tool["name"])
+    kind = tool.get("type")
+    if kind in ("function", "custom"):
+        inner = tool.get(kind)
+        return isinstance(inner, Mapping) and _is_named(cast("Mapping[str, Any]", inner))
+    return isinstance(kind, str) and bool(kind)

@@ -16,7 +16,6 @@ from backscroll.assemble.fade_trail import Trail
 from backscroll.assemble.marks import aim, cap, decide
 from backscroll.assemble.policy import Plan, trim
 from backscroll.assemble.policy import compact as condensed
-from backscroll.assemble.receipt import Receipt
 from backscroll.assemble.units import Unit
 from backscroll.assemble.view import protected
 from backscroll.derive.essentials import Kind
@@ -76,8 +75,8 @@ class Made:
     sheet: Sheet | None = None  # with what was passed over at the beginning; None: as it was
 
 
-def due(composer: Composer, tokens: int, last: Receipt | None, room: int) -> Reason | None:
-    """Whether to compact before this call, and why."""
+def due(composer: Composer, tokens: int, room: int) -> Reason | None:
+    """Whether to compact before this call, and why: from the log, the settings and the clock, and nothing else."""
     thread, ask = composer.thread, composer.ask
     settings = thread.engine.settings
     frozen = composer.frozen
@@ -89,8 +88,8 @@ def due(composer: Composer, tokens: int, last: Receipt | None, room: int) -> Rea
     base = left
     growth = max(1.0, (tokens - base) / max(1, calls))
     idle = 0.0
-    if last is not None:
-        idle = (microseconds(thread.engine.means.now()) - microseconds(last.at)) / 1_000_000
+    if composer.replied:
+        idle = (microseconds(thread.engine.means.now()) - microseconds(composer.replied)) / 1_000_000
     return decide(
         tokens,
         room,
@@ -141,7 +140,7 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     whole = {r for u in left if u.id not in pruned.levels for r in u.revisions}
     still = tuple(b for b in bound_of(composer, int(_BOUND * room)) if b.source not in whole)
     far = far_nodes(composer, after, int(settings.share_summaries * room))
-    wanted = Frozen(pruned, far, still, at=composer.thread.engine.means.now())
+    wanted = Frozen(pruned, far, still, at=composer.thread.engine.means.now(), after=after)
     now = weight(composer.blocks(wanted, left, sheet))
     if now >= before:
         return None
@@ -309,10 +308,13 @@ def compact(
     thread: Thread, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
 ) -> CompactionReport:
     """Condense the past now; see `Thread.compact`."""
-    from backscroll.engine.asking import asked
+    from backscroll.engine.asking import asked, too_small
     from backscroll.engine.prompting import composed
 
     ask = asked(thread.engine, budget, model=model)
+    refused = too_small(thread.engine, ask, 1)
+    if refused is not None:
+        raise refused
     for _ in range(_TRIES):
         composer = composed(thread, ask)
         found = made(composer, "asked", ask.room)

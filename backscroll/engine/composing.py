@@ -10,32 +10,39 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from operator import itemgetter
 from typing import TYPE_CHECKING, cast
 
 from backscroll.assemble.compaction import Compaction
+from backscroll.assemble.continuation import with_continuations
+from backscroll.assemble.excerpt import is_giant, shown_parts
 from backscroll.assemble.policy_fit import fit_last
-from backscroll.assemble.units import Unit, units_of
-from backscroll.assemble.view import Lens, protected, view
+from backscroll.assemble.units import Unit, WaitingReply, units_of
+from backscroll.assemble.view import Lens, held, view
+from backscroll.assemble.view_pieces import GAP
 from backscroll.derive.operations import with_pointer
 from backscroll.engine.asking import Ask, meter_of
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.engine.sheet import Row, Sheet, Told
+from backscroll.engine.sheet_compaction import edge_of_compaction
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.content import decode
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.ports import Spoken
 from backscroll.vocab.event import Event
+from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref, parse_ref
-from backscroll.vocab.message import Content, Message
-from backscroll.vocab.part import Json, Text
+from backscroll.vocab.message import Content, Message, is_cut, is_spoken_by_user
+from backscroll.vocab.part import Json, Text, ToolCall
 from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.unicode import valid_text
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
+    from backscroll.engine.tree_reading import FarSummary
 
 _CONTENTS, _LARGE = 4000, 8192  # contents that are remembered, and bytes up to which one is
 #: What stands before text that nobody said in these words, so that it is not taken for the user's own.
@@ -72,6 +79,7 @@ class Frozen:
     bound: tuple[Bound, ...] = ()
     event: int | None = None  # None: not written yet
     at: str = ""  # when the far past was told; what a model summed up later is not shown
+    after: bytes | None = None  # position up to which only summaries speak
 
     def to_json(self) -> dict[str, Json]:
         """The sealed body of the event."""
@@ -104,6 +112,7 @@ def frozen_of(event: Event) -> Frozen:
             tuple(Bound(str(k), str(t), parse_ref(s)) for k, t, s in body["bound"]),
             event.seq,
             str(body.get("told") or event.at),
+            edge_of_compaction(event),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreCorrupt(
@@ -129,8 +138,6 @@ def _opening(name: str) -> Ref:
 
 def told_by(engine: Engine, ask: Ask) -> Told:
     """Rows as messages with their tokens; words that were read before are not taken apart again."""
-    from backscroll.engine.counting import counts_for
-
     shelf = engine.memo.shelf("contents", _CONTENTS)
 
     def content(entry: Entry, spoken: Spoken) -> Content:
@@ -144,10 +151,39 @@ def told_by(engine: Engine, ask: Ask) -> Told:
 
     def told(rows: Sequence[Row]) -> list[tuple[Message, int]]:
         messages = [message_of(entry, spoken, content(entry, spoken)) for entry, spoken in rows]
-        sizes = counts_for(engine, messages, ask.tokenizer, ask.wire)
+        sizes = shown_sizes(engine, messages, ask)
         return [(m, sizes[m.revision]) for m in messages]
 
     return told
+
+
+def shown_sizes(engine: Engine, messages: Sequence[Message], ask: Ask) -> dict[Ref, int]:
+    """Tokens of messages as a prompt shows them in full: of giant results that is an excerpt, and the rest is not even counted."""
+    from backscroll.engine.counting import counts_for
+    from backscroll.llm.overhead import message_tokens
+
+    giants = [m for m in messages if is_giant(m, ask.shown)]
+    named = {m.revision for m in giants}
+    out = counts_for(engine, [m for m in messages if m.revision not in named], ask.tokenizer, ask.wire)
+    shelf = engine.memo.shelf(f"excerpts:{ask.tokenizer.name}:{ask.wire}:{ask.shown}")
+    for message in giants:
+        known: int | None = shelf.get(message.revision)
+        if known is None:
+            parts = shown_parts(message, ask.shown)
+            known = shelf[message.revision] = message_tokens(parts, message.role, ask.tokenizer, ask.wire)
+        out[message.revision] = known
+    return out
+
+
+def _last_reply(now: View, window: Sequence[Message]) -> str:
+    """When the newest reply was logged; empty where the window has none.
+
+    That was about the last time that the provider saw this conversation, and the log knows it: what is kept beside the log, such
+    as receipts, does not come along with a copy.
+    """
+    newest = next((m for m in reversed(window) if m.role == "assistant"), None)
+    event = None if newest is None else now.reader.event(newest.revision)
+    return "" if event is None else event.at
 
 
 class Composer:
@@ -156,18 +192,17 @@ class Composer:
     def __init__(
         self, thread: Thread, ask: Ask, sheet: Sheet, view_now: View, as_of: int | None = None
     ) -> None:
-        from backscroll.engine.counting import counts_for
-
         self.as_of = as_of  # None: now
         self.thread, self.ask, self.sheet = thread, ask, sheet
         engine = thread.engine
-        apart = (*sheet.marked, *([sheet.asked] if sheet.asked else []))
+        apart = (*sheet.kept, *([sheet.asked] if sheet.asked else []), *(w.message for w in sheet.waiting))
         real = [m for m in (*apart, *sheet.window) if "backscroll" not in m.content.metadata]
-        sizes = counts_for(engine, real, ask.tokenizer, ask.wire)
+        sizes = shown_sizes(engine, real, ask)
         self.meter = meter_of(ask, sizes)
-        shelf = engine.memo.shelf(f"view:{ask.tokenizer.name}:{ask.wire}")
         self.language = valid_text(view_now.state.about.language)
-        self.lens = Lens(self.meter, memo=shelf, language=self.language)
+        about = f"{ask.tokenizer.name}:{ask.wire}:{ask.shown}:{self.language}"
+        shelf = engine.memo.shelf(f"view:{about}")
+        self.lens = Lens(self.meter, memo=shelf, language=self.language, limit=ask.shown)
         self.units: list[Unit] = list(units_of(sheet.window))
         self.frozen = None if sheet.compaction is None else _known_frozen(engine, sheet.compaction)
         if self.frozen is not None and not sheet.reached:
@@ -175,6 +210,7 @@ class Composer:
             self.frozen = None
         self.edge = sheet.edge
         self._remembered: list[Block] | None = None
+        self.replied = _last_reply(view_now, sheet.window)
         self.dead = self._dead(view_now)
         if self.frozen is not None and self.dead:
             self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their words on
@@ -210,7 +246,10 @@ class Composer:
         shown = self.units if units is None else units
         compaction = None if frozen is None else frozen.compaction
         history = view(shown, compaction, self.lens, dead=self.dead)
+        history = with_continuations(history, _cut_answers(shown), self.meter, self.language)
         asked = [] if sheet.asked is None else [self._whole(sheet.asked, Section.HISTORY, "latest")]
+        seen = {m.id for unit in shown for m in unit.messages}
+        asked += [b for w in sheet.waiting if w.message.id not in seen for b in self._waiting(w)]
         # System messages at the beginning of the window come before everything that is told beside the history.
         lead = list(takewhile(lambda block: block.role == "system", history))
         beside = [*self._memory(), *self._far(frozen), *self._bound(frozen), *asked]
@@ -258,12 +297,26 @@ class Composer:
             tokens,
         )
 
-    def _far(self, frozen: Frozen | None) -> Iterable[Block]:
+    def _waiting(self, reply: WaitingReply) -> Iterable[Block]:
+        """A reply that waits, out of its place: to the letter, with handles in place of the results it has got."""
+        yield self._whole(reply.message, Section.RECENT, "unanswered")
+        for told in reply.told.values():
+            parts = (replace(told.result, content=(Text(f"{GAP} {handle_of(told.message)}"),)),)
+            sources, tokens = (told.revision,), self.meter.parts(parts)
+            yield Block(
+                "tool", parts, Section.RECENT, Level.DIGEST, sources, told.message, None, "digest", tokens
+            )
+
+    def far_of(self, frozen: Frozen | None) -> list[FarSummary]:
+        """What speaks for the far past under a compaction."""
         if frozen is None or not frozen.far:
-            return
+            return []
         from backscroll.engine.tree import node_summaries
 
-        found = node_summaries(self.thread, frozen.far, frozen.at)
+        return node_summaries(self.thread, frozen.far, frozen.at, frozen.after)
+
+    def _far(self, frozen: Frozen | None) -> Iterable[Block]:
+        found = self.far_of(frozen)
         if not found:
             return
         text = "\n\n".join(f"{f.handle} {f.text}".strip() for f in found)
@@ -322,9 +375,40 @@ class Composer:
 
     def fitted(self, blocks: Sequence[Block], room: int) -> list[Block]:
         """Blocks that fit, whatever it takes; refuses where what is protected does not fit."""
-        apart = (*self.sheet.marked, *([self.sheet.asked] if self.sheet.asked else []))
-        safe = {*protected(self.units), *(m.id for m in apart)}
+        sheet = self.sheet
+        apart = (*sheet.marked, *([sheet.asked] if sheet.asked else []), *(w.message for w in sheet.waiting))
+        safe = held(self.units) | {m.id for m in apart}
         return fit_last(list(blocks), room, self.meter, safe)
+
+    def least(self) -> list[Block]:
+        """Nothing but what every prompt shows: the same blocks in every budget, whatever was condensed.
+
+        How much of the past is read, and at which resolution it is shown, depends on the budget; this does not. So a budget
+        in which it fits is never refused, and no larger one either.
+        """
+        sheet = self.sheet
+        asked = next((m for m in reversed(sheet.window) if is_spoken_by_user(m)), sheet.asked)
+        shown = {w.message.id for w in sheet.waiting} | ({asked.id} if asked else set[Ref]())
+        placed = [
+            (m.position, [self._whole(m, Section.HISTORY, "cropped")]) for m in sheet.window if _stands(m)
+        ]
+        placed += [(w.message.position, list(self._waiting(w))) for w in sheet.waiting]
+        if asked is not None:
+            placed.append((asked.position, [self._whole(asked, Section.HISTORY, "latest")]))
+        beside = replace(sheet, marked=tuple(m for m in sheet.kept if m.id not in shown))
+        ordered = [b for _, blocks in sorted(placed, key=itemgetter(0)) for b in blocks]
+        return [self._filled(block) for block in (*self._marked(beside), *ordered)]
+
+
+def _stands(message: Message) -> bool:
+    """True for the summary of a crop that every prompt shows."""
+    return message.pinned and "backscroll" in message.content.metadata
+
+
+def _cut_answers(units: Sequence[Unit]) -> set[Ref]:
+    """Answers of words alone that stopped at the output limit."""
+    cut = [m for u in units if u.role == "assistant" for m in u.messages if is_cut(m)]
+    return {m.id for m in cut if not any(isinstance(p, ToolCall) for p in m.parts)}
 
 
 def weight(blocks: Iterable[Block]) -> int:

@@ -7,14 +7,13 @@ Refuses: frameworks (`surfaces/adapters`), taking lists in that are sent again a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from backscroll.engine.overhearing import PROGRAM, append_all
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.formats.json_text import dumps
+from backscroll.formats.json_text import dumps, object_in
 from backscroll.formats.openai_responses_item import VENDOR, items_of, message_from_item
 from backscroll.formats.unsaid import quiet
 from backscroll.vocab.foreign import ForeignMessage
@@ -64,7 +63,9 @@ def told_items(thread: Thread, message: Message) -> list[dict[str, Json]]:
     """The items of a message: those it came from, or what the wire would say."""
     first = message.parts[0] if message.parts else None
     if isinstance(first, Opaque) and first.vendor == VENDOR and first.kind == _WHOLE:
-        return [json.loads(first.raw)]
+        whole = object_in(first.raw)
+        if whole is not None:
+            return [whole]
     return items_of(message.role, message.content, thread.engine.blob, quiet)
 
 

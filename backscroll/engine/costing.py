@@ -292,10 +292,11 @@ def expected_cost(
     engine: Engine, model: str, *, input: int, output: int = 0, cached: int = 0, provider: str = ""
 ) -> float | None:
     """What a call would cost in US dollars; None where nobody knows the price."""
-    rates = _rates(engine, model, provider)
+    rates = rates_of(engine, model, provider)
     return None if rates is None else rates.nano(Tokens(input=input, cached=cached, output=output)) / 1e9
 
 
-def _rates(engine: Engine, model: str, provider: str) -> Rates | None:
+def rates_of(engine: Engine, model: str, provider: str = "") -> Rates | None:
+    """The prices of a model today; None where nobody knows them."""
     at = datetime.fromisoformat(engine.means.now())
     return rates_for(model, provider=provider, at=at, table=prices_of(engine))

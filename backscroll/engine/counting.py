@@ -80,9 +80,6 @@ def counts_for(
             counts.known.clear()  # what is needed again is in the store
         counts.known.update({(m.revision, key): out[m.revision] for m in missing})
         counts.due.update({(revision, key): n for revision, n in made.items()})
-        full = len(counts.due) >= _TOGETHER
-    if full:
-        flush_counts(engine)
     return out
 
 
@@ -95,6 +92,16 @@ def _count(engine: Engine, message: Message, tokenizer: Tokenizer, wire: str) ->
     return message_tokens(
         message.parts, message.role, tokenizer, wire, author=message.author, bytes_of=bytes_of
     )
+
+
+def flush_if_many(engine: Engine) -> None:
+    """Write the counts that are still in memory only, once there are enough of them. Not while something is being read:
+    a write inside a read takes a second connection while it holds the first."""
+    counts = _counts(engine)
+    with counts.lock:
+        many = len(counts.due) >= _TOGETHER
+    if many:
+        flush_counts(engine)
 
 
 def flush_counts(engine: Engine) -> int:

@@ -41,6 +41,7 @@ def doctor(engine: Engine) -> list[Check]:
         Check("python", sys.version_info >= (3, 11), python),
         Check("config", None if not config_file().exists() else True, str(config_file())),
         *_store(engine),
+        *_damage(engine),
         _full_text(engine),
         _extra("postgres", "psycopg", "PostgreSQL driver", "pip install 'backscroll[postgres]'"),
         _tokens(),
@@ -65,6 +66,10 @@ def _store(engine: Engine) -> list[Check]:
             f"{stats['threads']} threads, {stats['messages']} messages, {stats['events']} events",
         )
     )
+    if engine.store.read(lambda reader: reader.scrub_due()):
+        hint = "open the store again when no other program uses it, as its owner: that finishes it"
+        detail = "a forget was cut off: the words are gone, old pages of the files still hold them"
+        out.append(Check("forgotten", False, detail, hint))
     if not engine.store.location.startswith("postgres"):
         free = shutil.disk_usage(Path(engine.store.location).parent).free
         out.append(
@@ -76,6 +81,16 @@ def _store(engine: Engine) -> list[Check]:
             )
         )
     return out
+
+
+def _damage(engine: Engine) -> list[Check]:
+    """Nothing where all is well: threads whose rows cannot be read, and what repairs have set aside."""
+    try:
+        lost = engine.store.read(lambda reader: reader.unreadable())
+    except BackscrollError as error:
+        return [Check("threads", False, error.message, error.hint)]
+    hint = "run `backscroll verify --repair`: it sets aside what is damaged and says what"
+    return [Check("threads", False, f"{len(lost)} cannot be read", hint)] if lost else []
 
 
 def _full_text(engine: Engine) -> Check:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from backscroll.engine.doctoring import Check
     from backscroll.engine.exporting import ExportReport
     from backscroll.engine.importing import ImportReport, Progress
+    from backscroll.engine.repairing import Mended
     from backscroll.engine.searching import Found
     from backscroll.engine.verifying import Verdict
 
@@ -50,6 +51,7 @@ class Engine:
         self.means = means or Means()
         self._closing: list[Callable[[], bool]] = []
         self._watchers: list[Callable[[Thread], None]] = []
+        self._rewriters: list[Callable[[], None]] = []
         self._worker: Worker | None = None
         self._lock = threading.Lock()
         self.memo = Memo()
@@ -64,6 +66,15 @@ class Engine:
     def on_change(self, work: Callable[[Thread], None]) -> None:
         """Run something after every write to a thread through this engine."""
         self._watchers.append(work)
+
+    def on_resumed_forget(self, work: Callable[[], None]) -> None:
+        """Run something before a forget that was cut off is finished: who keeps words in files writes them anew."""
+        self._rewriters.append(work)
+
+    def resume_forget(self) -> None:
+        """Tell them."""
+        for work in self._rewriters:
+            work()
 
     def changed(self, thread: Thread) -> None:
         """Tell whoever wants to know that a thread was written to."""
@@ -286,17 +297,9 @@ class Engine:
         return self._scrubbed(thread, actor, done)
 
     def _scrubbed(self, thread: str, actor: str, done: forgetting.Erasure) -> forgetting.Erasure:
-        """After an erasure: nothing is left in memory or in free pages either."""
-        from backscroll.derive import gist, summary
-        from backscroll.graph import fold
+        from backscroll.engine.scrubbing import scrub
 
-        self.memo.clear()
-        gist.let_go()
-        summary.let_go()
-        fold.let_go()
-        left = self.store.scrub()
-        self.changed(Thread(self, thread, actor))
-        return replace(done, unreachable=tuple(left))
+        return replace(done, unreachable=tuple(scrub(self, [thread, *done.threads], actor)))
 
     # -- finding ---------------------------------------------------------------------------------------------
 
@@ -404,6 +407,18 @@ class Engine:
 
         wanted = None if thread is None else self.resolve(thread)
         return self.store.read(lambda reader: verify_store(reader, wanted, progress))
+
+    def repair(self) -> list[Mended]:
+        """Set aside what does not verify and build the rest anew from the log; says what was done."""
+        from backscroll.engine.repairing import repair_store
+
+        return repair_store(self)
+
+    def save_aside(self, target: str | os.PathLike[str]) -> int:
+        """Write what repairs have set aside into a file; gives how many rows."""
+        from backscroll.engine.repairing import save_aside
+
+        return save_aside(self, os.fspath(target))
 
     def stats(self) -> dict[str, int]:
         """How much of what there is."""

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from backscroll.engine.reading import History
-from backscroll.errors import FormatError, InvalidInput, StoreError
+from backscroll.errors import FormatError, InvalidInput, StoreCorrupt, StoreError
 from backscroll.formats.detect import format_named
 from backscroll.formats.shape import Format
 from backscroll.record.chain import from_bytes
+from backscroll.regular_files import is_special
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content, Message
@@ -43,10 +44,10 @@ def export(
     names = None if threads is None else [engine.resolve(name) for name in threads]
     report = ExportReport()
     if chosen.name == "native":
-        from backscroll.engine.native import native_lines
+        from backscroll.engine.native_export import native_lines
 
         _deliver(
-            (line + "\n" for line in native_lines(engine, names)),
+            (line + "\n" for line in native_lines(engine, names, report.problems)),
             target,
             _file_name("backscroll", chosen),
             report,
@@ -63,7 +64,13 @@ def export(
             f"{len(every)} threads do not fit one {chosen.label} file", hint="give a folder, ending in /"
         )
     for name in every:
-        foreign = foreign_thread(engine, name)
+        try:
+            foreign = foreign_thread(engine, name)
+        except StoreCorrupt as error:
+            if names is not None:
+                raise
+            report.problems.append(Problem(f"the thread was left out: {error.message}", where=name[:8]))
+            continue
         written = chosen.write(foreign, engine.blob)
         place = (
             str(Path(target) / _file_name(_stem(foreign, chosen), chosen)) if folder and target else target
@@ -102,7 +109,11 @@ def _deliver(text: Iterable[str], target: str | None, name: str, report: ExportR
 
 
 def write_file(path: Path, text: Iterable[str]) -> None:
-    """Write a whole file or nothing: a reader never sees half of it."""
+    """Write a whole file or nothing: a reader never sees half of it. A pipe or a device is no file, and stays what it is."""
+    if is_special(path):
+        raise InvalidInput(
+            f"not a regular file: {path}", hint="name a file, or leave the target out to print"
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

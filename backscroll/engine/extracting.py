@@ -266,7 +266,7 @@ def estimate_extraction(
             continue
         number += 1
         told += count(planned.ask.system) + sum(count(m["content"]) for m in planned.ask.messages)
-        most += planned.ask.max_tokens
+        most += working.longest(planned.ask)
     dollars = expected_cost(
         working.engine, working.model, input=told, output=most, provider=working.provider.name
     )

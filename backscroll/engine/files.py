@@ -1,4 +1,8 @@
-"""Files and folders as the readers of `formats` want them: lazily, by lines, tolerant of bad bytes."""
+"""Files and folders as the readers of `formats` want them: lazily, by lines, tolerant of bad bytes.
+
+Regular files only: a pipe or a device is refused at once. A line that is longer than the limit is never held; what takes its
+place says how long it was, and is no JSON.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,33 @@ import codecs
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from backscroll.errors import NotFound, StoreError
-from backscroll.formats.shape import Source
+from backscroll.errors import FormatError, NotFound, StoreError
+from backscroll.formats.shape import Overlong, Source
+from backscroll.regular_files import is_special, open_regular
 
 _CHUNK = 1 << 16
+LONGEST_LINE = 1 << 25  # characters; reading a line takes about six times as many bytes of memory
 
 
 class FileSource:
     """One file or folder on disk. Every call starts again from the beginning; nothing is kept in memory."""
 
-    def __init__(self, path: Path, progress: Callable[[int, int | None, str], None] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        progress: Callable[[int, int | None, str], None] | None = None,
+        longest: int = LONGEST_LINE,
+    ) -> None:
         if not path.exists():
             raise NotFound(f"no such file or folder: {path}", hint="check the path")
+        if is_special(path):
+            raise FormatError(
+                f"not a regular file: {path}",
+                hint="save what comes out of a pipe or a device to a file first",
+            )
         self._path = path
         self._progress = progress
+        self._longest = longest
 
     @property
     def name(self) -> str:
@@ -54,19 +71,34 @@ class FileSource:
                 yield decoder.decode(data)
             yield decoder.decode(b"", final=True)
 
-    def lines(self) -> Iterator[tuple[int, str]]:
-        """Numbered lines, cut at line feeds only: other separators belong to the text."""
+    def lines(self, ample: str = "") -> Iterator[tuple[int, str]]:
+        """Numbered lines, cut at line feeds only: other separators belong to the text.
+
+        Lines that begin with `ample` may be eight times as long as the others: bytes, which nobody takes apart.
+        """
         rest: list[str] = []
-        number = 0
+        number = size = 0
         for chunk in self.chunks():
-            first, *more = chunk.split("\n")
-            rest.append(first)
-            for piece in more:
-                number += 1
-                yield number, "".join(rest).removesuffix("\r")
-                rest = [piece]
-        if last := "".join(rest).removesuffix("\r"):
+            for place, piece in enumerate(chunk.split("\n")):
+                if place:
+                    number += 1
+                    yield number, self._whole(rest, size, ample)
+                    rest, size = [], 0
+                size += len(piece)
+                if size <= self._limit(rest, ample):
+                    rest.append(piece)
+                else:
+                    del rest[1:]
+        if size and (last := self._whole(rest, size, ample)):
             yield number + 1, last
+
+    def _limit(self, pieces: list[str], ample: str) -> int:
+        return self._longest * (8 if ample and pieces and pieces[0].startswith(ample) else 1)
+
+    def _whole(self, pieces: list[str], size: int, ample: str) -> str:
+        """A line of its pieces, or what stands for one that is too long."""
+        longest = self._limit(pieces, ample)
+        return Overlong(size, longest) if size > longest else "".join(pieces).removesuffix("\r")
 
     def text(self) -> str:
         """The whole file."""
@@ -97,7 +129,7 @@ class FileSource:
         found = base / relative
         if Path(relative).is_absolute() or ".." in Path(relative).parts or not found.exists():
             return None
-        return FileSource(found, self._progress)
+        return None if is_special(found) else FileSource(found, self._progress, self._longest)
 
     def children(self) -> tuple[str, ...]:
         """Names inside this folder, sorted."""
@@ -105,7 +137,7 @@ class FileSource:
 
     def _opened(self):
         try:
-            return self._path.open("rb")
+            return open_regular(self._path)
         except OSError as error:
             raise StoreError(
                 f"cannot read {self._path}: {error.strerror}", hint="check the permissions"

@@ -15,7 +15,7 @@ from typing import cast
 
 from backscroll.engine import echoes
 from backscroll.engine.disowning import disown
-from backscroll.engine.lineage import View
+from backscroll.engine.lineage import View, kin_of
 from backscroll.engine.means import Means
 from backscroll.engine.pen import Pen
 from backscroll.errors import NotFound
@@ -71,7 +71,7 @@ def forget_messages(
     state = tx.lock_thread(thread)
     if state is None:
         raise NotFound(f"no thread {thread}")
-    family = tx.family(state.root)
+    family = kin_of(tx, state.root)
     for message in messages:
         if View(tx, state).entry(message) is None:
             raise NotFound(f"no message {message.short} in thread {thread[:8]}")
@@ -124,7 +124,7 @@ def forget_acts(tx: Writer, means: Means, thread: str, seqs: Sequence[int], acto
     gone = sorted(e.seq for e in events)
     told: list[str] = []
     # Forks have them too, and whoever holds their graphs in memory has to hear of it.
-    for kin in tx.family(state.root):
+    for kin in kin_of(tx, state.root):
         view = View(tx, kin)
         seen = [n for n in gone if (e := view.event(n)) is not None and e.thread == thread]
         if seen:
@@ -183,14 +183,15 @@ def forget_thread(tx: Writer, means: Means, thread: str, actor: str, *, keep_sha
     if state is None:
         raise NotFound(f"no thread {thread}")
     own = [e.id for e in tx.events(thread) if e.message == e.id]
-    disowned = list(disown(tx, means, thread, tx.family(state.root), actor))
+    disowned = list(disown(tx, means, thread, kin_of(tx, state.root), actor))
     shown = _forget_shown(tx, means, state.root, thread, actor)
     done = forget_messages(tx, means, thread, own, actor, keep_shared=keep_shared)
     pen = Pen(tx, thread, means, actor)
     pen.write(Kind.FORGOTTEN, head={"thread": True, "messages": []})
     pen.save()
-    left = {e.id: e for e in (*disowned, *condensed(tx, tx.family(state.root), shown))}
+    left = {e.id: e for e in (*disowned, *condensed(tx, kin_of(tx, state.root), shown))}
     left |= {e.id: e for e in tx.events(thread) if e.body is not None}
+    tx.erase_aside(thread)
     derived = tx.unmake(list(left), [thread]) + tx.unlearn(thread)
     more = erase(tx, left.values(), 0, [thread], keep_shared=keep_shared)
     return replace(
@@ -213,7 +214,7 @@ def _forget_shown(tx: Writer, means: Means, root: str, thread: str, actor: str) 
         if e.kind in SPEAKING and e.target is not None and e.target.thread != thread
     }
     targets = {target for _, target in edits.values()}
-    for kin in tx.family(root) if edits else ():
+    for kin in kin_of(tx, root) if edits else ():
         view = View(tx, kin)
         entries = [e for m in targets if (e := view.entry(m)) is not None and not e.flags & FORGOTTEN]
         shown = [edits[e.revision] for e in entries if e.revision in edits]

@@ -23,8 +23,10 @@ def begin_fork(
     at: Ref | None,
     title: str | None,
     actor: str,
+    *,
+    as_logged: bool = False,
 ) -> Pen:
-    """A fork inside a transaction; gives the pen that holds it."""
+    """A fork inside a transaction; gives the pen that holds it. `as_logged`: see `counted`."""
     name, now = means.new_thread(), means.now()
     state = ThreadState(
         name,
@@ -39,7 +41,7 @@ def begin_fork(
         fork_position=position,
         fork_message=at,
     )
-    state = counted(tx, state)
+    state = counted(tx, state, as_logged=as_logged)
     tx.add_thread(state)
     pen = Pen(tx, name, means, actor)
     about = {**parent.about.to_json(), **({} if title is None else {"title": title})}

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backscroll.engine.arriving import Arrival, Overtaken
 from backscroll.engine.files import FileSource
 from backscroll.engine.lines import Router
-from backscroll.errors import Conflict, FormatError
+from backscroll.errors import Conflict, FormatError, InvalidInput
 from backscroll.formats.detect import detect, format_named
+from backscroll.formats.rows import TOO_DEEP
 from backscroll.formats.secrets import find_secrets
-from backscroll.record.content import searchable
+from backscroll.record.content import encode, searchable
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.message import Content
+from backscroll.vocab.nesting import DEEPEST, is_deeper
+from backscroll.vocab.part import Json, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 #: Called with bytes read, bytes in all (None: unknown) and what is being read.
 Progress = Callable[[int, int | None, str], None]
 _SECRETS = 50
+_AROUND = 10  # levels that the log puts around a value, at the most
 _TRIES = 20
 
 
@@ -67,12 +72,16 @@ def import_path(
     project: str | None = None,
 ) -> list[ImportReport]:
     """Bring in a file or folder; the format is recognised by its content unless it is named."""
-    source = FileSource(Path(path).expanduser(), progress)
+    source = FileSource(Path(path).expanduser(), progress, engine.settings.longest_line)
     chosen = format_named(format) if format is not None else detect(source)
     if chosen.name == "native":
         from backscroll.engine.native import import_native
+        from backscroll.engine.scrubbing import finish_forgetting
 
-        return import_native(engine, source, dry_run=dry_run, again=again)
+        reports = import_native(engine, source, dry_run=dry_run, again=again)
+        if not dry_run:
+            finish_forgetting(engine, wait=True)  # a file may bring a forget along
+        return reports
     if chosen.read is None:
         raise FormatError(
             f"{chosen.label} can only be written, not read", hint="`backscroll import --help` lists formats"
@@ -91,6 +100,9 @@ def _taken_in(
     engine: Engine, thread: ForeignThread, source: FileSource, dry_run: bool, again: bool, project: str | None
 ) -> ImportReport:
     report = ImportReport(thread.format, source.path, thread.title, dry_run=dry_run)
+    if is_deeper(dict(thread.metadata), DEEPEST - _AROUND):
+        report.problems.append(Problem(f"what the file says about the conversation is {TOO_DEEP}: left out"))
+        thread = replace(thread, metadata={})
     arrival = Arrival(
         engine, thread, report.counts, report.notes, again=again, project=project, dry_run=dry_run
     )
@@ -105,10 +117,37 @@ def _watched(items: Iterable[Item], report: ImportReport) -> Iterator[ForeignMes
         if isinstance(item, Problem):
             report.problems.append(item)
             continue
+        if isinstance(item, ForeignMessage) and (wrong := _unstorable(item)):
+            report.problems.append(Problem(f"the message was left out: {wrong}", item.line))
+            continue
         if isinstance(item, ForeignMessage) and len(report.secrets) < _SECRETS:
             for finding in find_secrets(searchable(item.content)):
                 report.secrets.append(SecretNotice(finding.kind, finding.shown, item.line))
         yield item
+
+
+def _unstorable(message: ForeignMessage) -> str:
+    """Why the log would refuse a message: found before it, so that it does not stop all the others."""
+    for content in (message.content, *message.alternatives):
+        if any(is_deeper(value, DEEPEST - _AROUND) for value in _values(content)):
+            try:
+                encode(content)
+            except InvalidInput as error:
+                return error.message
+    return ""
+
+
+def _values(content: Content) -> Iterator[Json]:
+    """What of a content is not words."""
+    if content.metadata:
+        yield content.metadata
+    for part in content.parts:
+        if part.extra:
+            yield part.extra
+        if isinstance(part, ToolCall):
+            yield part.arguments
+        elif isinstance(part, ToolResult):
+            yield from (inner.extra for inner in part.content if inner.extra)
 
 
 def read_messages(path: str, format: str | None = None) -> tuple[str, list[ForeignMessage]]:

@@ -13,18 +13,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.engine.importing import ImportReport
-from backscroll.errors import BackscrollError
 from backscroll.formats.json_text import dumps
 from backscroll.record.derived import Reply
 from backscroll.record.ports import Writer
+from backscroll.vocab.fields import (
+    Check,
+    is_name,
+    is_position,
+    is_ref,
+    is_text,
+    is_thread,
+    is_time,
+    listed,
+    wrong_field,
+)
 from backscroll.vocab.foreign import Problem
 from backscroll.vocab.ids import Ref, parse_ref
-from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
 
+_REPLY: Mapping[str, Check] = {
+    "reply": is_position,
+    "recipe": is_name,
+    "for": is_thread,
+    "model": lambda value: value == "" or is_name(value),
+    "sources": listed(is_ref),
+    "at": is_time,
+}
 #: Where a thread of a file went: the fork that its way became, and the first event that the fork made anew.
 Moved = Mapping[str, tuple[str, int]]
 
@@ -51,28 +68,29 @@ def reply_line(reply: Reply) -> str:
 
 
 def reply_from(data: Mapping[str, Json]) -> Reply:
-    """The reply that `reply_line` wrote; raises ValueError, LookupError or TypeError where the line is damaged."""
-    body = base64.b64decode(data["body64"], validate=True) if "body64" in data else _bytes(data["body"])
+    """The reply that `reply_line` wrote; raises ValueError where the line is damaged."""
+    wrong = wrong_field(data, _REPLY, {"body64": is_text})
+    if wrong is None and ("body" in data) == ("body64" in data):
+        wrong = "body"
+    if wrong is not None:
+        raise ValueError(f"the field {wrong} is missing or not valid")
+    try:
+        body = base64.b64decode(data["body64"], validate=True) if "body64" in data else _bytes(data["body"])
+    except RecursionError as error:
+        raise ValueError("its body is nested too deeply") from error
     sources = tuple(parse_ref(source) for source in data["sources"])
-    microseconds(data["at"])
-    texts = (data["recipe"], data["for"], data["model"], data["at"])
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError("a name is no text")
-    recipe, thread, model, at = texts
-    return Reply(bytes.fromhex(data["reply"]), recipe, thread, model, body, sources, at)
+    key = bytes.fromhex(data["reply"])
+    return Reply(key, data["recipe"], data["for"], data["model"], body, sources, data["at"])
 
 
 def take_reply(
-    engine: Engine, row: Mapping[str, Json], moved: Moved, report: ImportReport, line: int, *, dry_run: bool
+    engine: Engine, row: Mapping[str, Json], moved: Moved, report: ImportReport, line: int
 ) -> None:
-    """Keep a reply that came with a file, or say why not."""
+    """Keep a reply that came with a file, or say why not. One whose line is damaged was noted before."""
     try:
         reply = reply_from(row)
-    except (ValueError, LookupError, TypeError, BackscrollError) as error:
-        report.problems.append(Problem(f"a reply of a model is damaged and was left out: {error}", line))
-        return
-    if dry_run:
-        return
+    except ValueError:
+        return  # noted when the file was looked over
     thread = moved[reply.thread][0] if reply.thread in moved else reply.thread
     sources = tuple(_renamed(source, moved) for source in reply.sources)
     kept = Reply(reply.key, reply.recipe, thread, reply.model, reply.body, sources, reply.at)

@@ -6,11 +6,11 @@ An entry of a nearer thread hides the entry of a farther one for the same messag
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from backscroll.errors import StoreCorrupt
-from backscroll.record.history import Entry
+from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.ports import Bounds, Reader, Spoken, ThreadState
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
@@ -34,6 +34,22 @@ def ancestors(reader: Reader, state: ThreadState) -> Iterator[tuple[ThreadState,
         yield state, parent
         seen.add(parent.id)
         state = parent
+
+
+def kin_of(reader: Reader, root: str) -> list[ThreadState]:
+    """The threads of a family that can be read along their whole line, oldest first: damage in one spares the others."""
+    found = {state.id: state for state in reader.family(root)}
+    return [state for state in found.values() if _is_whole(found, state)]
+
+
+def _is_whole(family: Mapping[str, ThreadState], state: ThreadState) -> bool:
+    """True where every ancestor is in the family; one that cannot be read is not."""
+    seen: set[str] = set()
+    at: ThreadState | None = state
+    while at is not None and at.parent is not None and at.id not in seen:
+        seen.add(at.id)
+        at = family.get(at.parent)
+    return at is not None and at.parent is None
 
 
 def reach(reader: Reader, state: ThreadState) -> list[tuple[str, int]]:
@@ -120,15 +136,22 @@ class View:
             bounds = replace(bounds, before=edge) if newest_first else replace(bounds, after=edge)
         return out
 
-    def count(self, *, role: str | None = None, after: bytes | None = None, upto: bytes | None = None) -> int:
-        """How many live messages the view holds after one position and up to another."""
+    def count(
+        self,
+        *,
+        role: str | None = None,
+        after: bytes | None = None,
+        upto: bytes | None = None,
+        hidden: bool = False,
+    ) -> int:
+        """How many live messages the view holds after one position and up to another; with `hidden`, of the hidden ones."""
         if self.as_of < self.state.head and self.reader.meta(ERASED) is not None:
-            return self._count_readable(role, after, upto)
+            return self._count_readable(role, after, upto, hidden=hidden)
         total = 0
         for segment in self._segments:
             limits = [p for p in (upto, segment.upto) if p is not None]
             bounds = Bounds(segment.as_of, after=after, upto=min(limits) if limits else None)
-            total += self.reader.count(segment.thread, bounds, role=role)
+            total += self.reader.count(segment.thread, bounds, role=role, hidden=hidden)
             for message in segment.hidden:
                 entry = self.reader.entry(segment.thread, message, segment.as_of)
                 if (
@@ -136,16 +159,19 @@ class View:
                     and bounds.hold(entry.position)
                     and entry.live
                     and role in (None, entry.role)
+                    and (not hidden or entry.flags & HIDDEN)
                 ):
                     total -= 1
         return total
 
-    def _count_readable(self, role: str | None, after: bytes | None, upto: bytes | None) -> int:
+    def _count_readable(
+        self, role: str | None, after: bytes | None, upto: bytes | None, *, hidden: bool
+    ) -> int:
         """The same for an earlier moment whose words may be forgotten since, which no entry of that time can say."""
         total = 0
         while rows := self.page(_PAGE, after=after):
             inside = [e for e, _ in rows if upto is None or e.position <= upto]
-            total += sum(role in (None, e.role) for e in inside)
+            total += sum(role in (None, e.role) and bool(not hidden or e.flags & HIDDEN) for e in inside)
             if len(inside) < _PAGE:
                 break
             after = rows[-1][0].position

@@ -90,7 +90,7 @@ def estimate(engine: Engine, thread: str) -> Estimate:
     count = tokenizer_for(working.model).count
     plans = list(_due(working, thread, imported=True))
     told = sum(count(p.ask.system) + sum(count(m["content"]) for m in p.ask.messages) for p in plans)
-    most = sum(p.ask.max_tokens for p in plans)
+    most = sum(working.longest(p.ask) for p in plans)
     dollars = expected_cost(engine, working.model, input=told, output=most, provider=working.provider.name)
     return Estimate(len(plans), told, most, dollars)
 

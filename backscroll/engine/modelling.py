@@ -18,6 +18,7 @@ from backscroll.derive.model_ask import Ask, G, Plan, again
 from backscroll.derive.model_fold import fold
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.sentences import rough_count
+from backscroll.engine.answer_limit import output_limit
 from backscroll.engine.costing import FAILED, check_limits, expected_cost, record_asked, record_call
 from backscroll.errors import (
     BackscrollError,
@@ -33,6 +34,7 @@ from backscroll.llm.client import Reply as Answer
 from backscroll.llm.providers import Provider, chosen, client_for
 from backscroll.llm.retrying import Patience, with_retries
 from backscroll.llm.tokens import tokenizer_for
+from backscroll.llm.windows import thinks
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.derived import Charge, Made, Reply
 from backscroll.record.ports import Reader, Writer
@@ -50,6 +52,8 @@ _FAILURE = Recipe("model:failure", 1)
 _MODELS = (
     "models used:"  # in the store's meta, for each kind of artefact: which models made some, newest first
 )
+_CUT = ("length", "endless")  # how answers end that are not whole
+_THINKING = 8192  # tokens for models that think before they answer
 #: What a model, its service or our own limits may say; the rule-made artefact stands then.
 EXPECTED = (ModelError, InvalidInput, MissingExtra, BudgetExceeded)
 
@@ -195,6 +199,8 @@ class Modelling:
                 value = craft.fold(planned, text, whole, False)
             except FormatError as error:
                 asked = craft.again(planned, text, error.message)
+                if not whole:
+                    asked = replace(asked, max_tokens=asked.max_tokens * 2)
                 text, whole, fresh = self._answer(planned, planned.again_key, asked, thread, turn, "retry")
                 by = "model" if fresh else by
                 value = craft.fold(planned, text, whole, True)
@@ -279,7 +285,7 @@ class Modelling:
         known = self.engine.store.read(lambda reader: reader.reply(key))
         if known is not None:
             body = words_from_bytes(known.body)
-            return body["text"], body["finish"] != "length", False
+            return body["text"], body["finish"] not in _CUT, False
 
         def journal(tx: Writer, answer: Answer) -> None:
             body = {"text": answer.text, "finish": answer.finish, "model": answer.model}
@@ -289,7 +295,7 @@ class Modelling:
                 tx.keep_reply(Reply(key, name, thread, self.model, told, planned.sources, now))
 
         answer = self._call(asked, thread, turn, purpose, journal)
-        return answer.text, answer.finish != "length", True
+        return answer.text, answer.finish not in _CUT, True
 
     def _call(
         self,
@@ -300,17 +306,15 @@ class Modelling:
         journal: Callable[[Writer, Answer], None],
     ) -> Answer:
         """One call with its retries, all of them on the ledger; the answer is kept in the moment in which it is charged."""
-        counted = self._tokens(asked)
-        owed = expected_cost(
-            self.engine, self.model, input=counted, output=asked.max_tokens, provider=self.provider.name
-        )
+        counted, most = self._tokens(asked), self.longest(asked)
+        owed = expected_cost(self.engine, self.model, input=counted, output=most, provider=self.provider.name)
         check_limits(self.engine, thread, owed).enforced()
         client = self._opened()
         request = Request(
             asked.messages,
             system=asked.system,
             model=self.model,
-            max_tokens=asked.max_tokens,
+            max_tokens=most,
             schema=asked.schema,
         )
 
@@ -323,7 +327,7 @@ class Modelling:
                 self.engine,
                 model=self.model,
                 counted=counted,
-                reserve=asked.max_tokens,
+                reserve=most,
                 thread=thread,
                 turn=turn,
                 provider=self.provider.name,
@@ -366,6 +370,11 @@ class Modelling:
             also=also,
             settles=settles,
         )
+
+    def longest(self, asked: Ask) -> int:
+        """Tokens that an answer may have: what the text needs, and what a model thinks before, as far as it can answer so much."""
+        thought = _THINKING if thinks(self.model) else 0
+        return min(asked.max_tokens + thought, output_limit(self.engine, self.model))
 
     def _tokens(self, asked: Ask) -> int:
         tokenizer = tokenizer_for(self.model)

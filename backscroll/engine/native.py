@@ -1,4 +1,4 @@
-"""Native export and import: whole logs, exactly. Every seal and link is checked before anything is believed.
+"""Native import: whole logs, exactly. Every line is looked over before anything of the file is written.
 
 A thread that is here already is extended where the file goes on from our last event; where the two went different ways, the
 file's way becomes a fork at the last event they share. What was forgotten here is not brought back by a file.
@@ -6,26 +6,28 @@ file's way becomes a fork at the last event they share. What was forgotten here 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from backscroll.engine import forgetting
 from backscroll.engine.files import FileSource
-from backscroll.engine.forking import counted
+from backscroll.engine.forking import begin_fork, counted
 from backscroll.engine.importing import ImportReport
-from backscroll.engine.journal import reply_lines, take_reply
+from backscroll.engine.journal import take_reply
+from backscroll.engine.learning_lines import take_lesson
+from backscroll.engine.lineage import View, kin_of
+from backscroll.engine.native_survey import rows, survey
+from backscroll.engine.native_trust import Survey, Surveyed
 from backscroll.engine.pen import Pen
 from backscroll.errors import BackscrollError, FormatError
-from backscroll.formats.json_text import NotJson, dumps, parsed
-from backscroll.formats.native import blob_from, blob_line, checked_header, event_from, event_line, header
+from backscroll.formats.native import blob_from, event_from
 from backscroll.record.about import About
-from backscroll.record.chain import flaws, genesis
-from backscroll.record.content import blobs_of, original
+from backscroll.record.content import blobs_in
+from backscroll.record.history import FORGOTTEN
 from backscroll.record.order import WIDTH, at_end
 from backscroll.record.ports import Reader, ThreadState, Writer
-from backscroll.vocab.event import SPEAKING, Event, Kind
-from backscroll.vocab.foreign import Problem
+from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
 
 _BATCH = 500
+_WEIGHT = 4_000_000  # or about this many bytes
 #: What a prompt shows is told by places and numbers of one log. A fork shows everything until it is condensed anew.
 _VIEWS = frozenset({Kind.CROPPED, Kind.UNCROPPED, Kind.COMPACTED})
 _NUMBERS = frozenset({"of", "group", "runs"})  # parts of a head that count events of their own log
@@ -42,216 +45,125 @@ _TASKS = frozenset(
 _PLACES = frozenset({"position", "place", "after"})  # … that are places in the history of their own log
 
 
-# -- out ---------------------------------------------------------------------------------------------------------
-
-
-def native_lines(engine: Engine, threads: Sequence[str] | None) -> Iterator[str]:
-    """The lines of a native file: some threads with the past that they share, or the whole store."""
-    store = engine.store
-    states = store.read(lambda reader: _wanted(reader, threads))
-    yield header("store" if threads is None else "thread", engine.means.now(), len(states))
-    sent: set[str] = set()
-    for state in states:
-        yield thread_line(state)
-        seq = state.fork_seq
-        while page := store.read(lambda r, s=state, q=seq: r.events(s.id, q + 1, s.head, limit=_BATCH)):
-            for event in page:
-                for name in _blobs(event) - sent:
-                    data = engine.blob(name)
-                    if data is not None:
-                        yield blob_line(name, data)
-                        sent.add(name)
-                yield event_line(event)
-            seq = page[-1].seq
-    yield from reply_lines(engine, [state.id for state in states])
-
-
-def _blobs(event: Event) -> set[str]:
-    if event.kind is Kind.TASKED:  # pictures that came with feedback
-        media: Json = event.head.get("media", ())
-        return {str(name) for name in cast("list[Json]", media)}
-    return set(blobs_of(original(event.body))) if event.kind in SPEAKING and event.body is not None else set()
-
-
-def _wanted(reader: Reader, threads: Sequence[str] | None) -> list[ThreadState]:
-    """Threads in the order of their birth, ancestors first; an ancestor that was not asked for ends where it is shared."""
-    out: dict[str, ThreadState] = {}
-    whole = set(threads or ())
-    names = list(threads) if threads is not None else [s.id for s in _every(reader)]
-    for name in names:
-        line: list[ThreadState] = []
-        state, head = reader.thread(name), None
-        while state is not None:
-            cut = state if head is None or threads is None or state.id in whole else _cut(reader, state, head)
-            line.append(cut)
-            head = state.fork_seq
-            state = reader.thread(state.parent) if state.parent else None
-        for state in reversed(line):
-            if state.id not in out or out[state.id].head < state.head:
-                out[state.id] = state
-    return list(out.values())
-
-
-def _cut(reader: Reader, state: ThreadState, head: int) -> ThreadState:
-    last = reader.event(Ref(state.id, head))
-    return state if last is None else replace(state, head=head, hash=last.hash)
-
-
-def _every(reader: Reader) -> Iterator[ThreadState]:
-    after: tuple[str, str] | None = None
-    while page := reader.threads(after=after, limit=_BATCH):
-        yield from page
-        after = (page[-1].updated_at, page[-1].id)
-
-
-def thread_line(state: ThreadState) -> str:
-    """What a file says about a thread apart from its events."""
-    data: dict[str, Json] = {
-        "thread": state.id,
-        "root": state.root,
-        "parent": state.parent,
-        "fork_seq": state.fork_seq,
-        "fork_position": None if state.fork_position is None else state.fork_position.hex(),
-        "fork_message": None if state.fork_message is None else str(state.fork_message),
-        "created_at": state.created_at,
-        "head": state.head,
-        "hash": state.hash.hex(),
-    }
-    return dumps({k: v for k, v in data.items() if v is not None})
-
-
-# -- in ----------------------------------------------------------------------------------------------------------
-
-
 def import_native(engine: Engine, source: FileSource, *, dry_run: bool, again: bool) -> list[ImportReport]:
-    """Bring in a native file."""
+    """Bring in a native file: look all of it over, then write what can be believed."""
     del again  # the log remembers by itself what was forgotten
-    reports: list[ImportReport] = []
+    found = survey(engine, source, dry_run=dry_run)
+    if dry_run:
+        for each in found.threads.values():
+            each.report.counts["added"] += each.rehearsal.messages if each.sound and each.report.new else 0
+    else:
+        _write_all(engine, source, found)
+    for each in found.threads.values():
+        if each.sound:
+            name = each.report.thread or each.line.id
+            state = engine.store.read(lambda reader, n=name: reader.thread(n))
+            each.report.title = state.about.title if state is not None else each.rehearsal.about.title
+        else:
+            each.report.thread, each.report.new = None, False
+    return found.reports
+
+
+def _write_all(engine: Engine, source: FileSource, found: Survey) -> None:
     intake: _Intake | None = None
     moved: dict[str, tuple[str, int]] = {}
-    for number, row in _rows(source, reports):
-        if intake is not None and ("thread" in row or "reply" in row):
-            moved |= intake.finish()
-            intake = None
-        if "reply" in row and reports:
-            take_reply(engine, row, moved, _report_of(reports, row), number, dry_run=dry_run)
-        elif "thread" in row:
-            reports.append(ImportReport("native", source.path, thread=row["thread"], dry_run=dry_run))
-            intake = _Intake(engine, row, reports[-1], dry_run=dry_run)
-        elif intake is not None:
+    wanted = {each.number: each for each in found.threads.values() if each.sound}
+    for number, row in rows(source, _passed):
+        if "thread" in row or "reply" in row or "lesson" in row:
+            moved |= {} if intake is None else intake.finish()
+            intake = _Intake(engine, wanted[number]) if number in wanted else None
+        if "reply" in row and found.reports:
+            take_reply(engine, row, moved, _report_of(found, row), number)
+        elif "lesson" in row:
+            take_lesson(engine, row)
+        elif intake is not None and ("event" in row or "blob" in row):
             intake.take(row, number)
     if intake is not None:
-        intake.finish()
-    for report in reports:
-        state = engine.store.read(lambda reader, r=report: reader.thread(r.thread or ""))
-        report.title = state.about.title if state is not None else ""
-    return reports
+        moved |= intake.finish()
+    buried = {message for each in wanted.values() for message in each.buried}
+    buried |= {message for each in wanted.values() for message in each.rehearsal.forgotten(each.upto)}
+    bury(engine, buried)
 
 
-def _rows(source: FileSource, reports: list[ImportReport]) -> Iterator[tuple[int, dict[str, Json]]]:
-    """The lines of a file after its first, which must be ours; a damaged one is noted in the last report."""
-    for number, line in source.lines():
-        if not line.strip():
-            continue
-        data = parsed(line)
-        if isinstance(data, NotJson) or not isinstance(data, dict):
-            if number == 1:
-                raise FormatError(
-                    f"{source.name} is not a native Backscroll file", hint="its first line is no JSON object"
-                )
-            (reports[-1].problems if reports else []).append(Problem("the line is damaged", number))
-            continue
-        row = cast("dict[str, Json]", data)
-        if number == 1:
-            checked_header(row)
-        else:
-            yield number, row
+def _passed(_what: str, _line: int) -> None:
+    """What is damaged was noted when the file was looked over."""
 
 
-def _report_of(reports: list[ImportReport], row: dict[str, Json]) -> ImportReport:
+def _report_of(found: Survey, row: dict[str, Json]) -> ImportReport:
     """The report of the thread that a reply belongs to."""
-    return next((report for report in reports if report.thread == row.get("for")), reports[-1])
+    name: Json = row.get("for")
+    each = found.threads.get(name) if isinstance(name, str) else None
+    return found.reports[-1] if each is None else each.report
 
 
 class _Intake:
-    """Takes in one thread of a native file, line by line."""
+    """Takes in one thread of a native file, line by line, as far as it was found sound."""
 
-    def __init__(self, engine: Engine, row: dict[str, Json], report: ImportReport, *, dry_run: bool) -> None:
+    def __init__(self, engine: Engine, found: Surveyed) -> None:
         self.engine = engine
-        self.report = report
-        self.dry_run = dry_run
-        self.row = row
-        self.name: str = row["thread"]
+        self.found = found
+        self.report = found.report
+        self.name = found.line.id
         self.events: list[Event] = []
         self.blobs: list[tuple[str, bytes]] = []
-        self.broken = False
+        self.held: dict[str, bytes] = {}  # bytes that came right before the event that refers to them
+        self.weight = 0
+        self.next = found.line.fork_seq + 1
         self.state = engine.store.read(lambda reader: reader.thread(self.name))
-        report.new = self.state is None
-        self.previous = self._start()
         self.fork: str | None = None  # where the file's way goes on, once it left ours
         self.fork_at = 0
 
-    def _start(self) -> bytes:
-        parent: str | None = self.row.get("parent")
-        if parent is None:
-            return genesis(self.name)
-        link = self.engine.store.read(lambda reader: _event_along(reader, parent, self.row["fork_seq"]))
-        if link is None:
-            self._stop("the thread it forked from is not in the store or the file", None)
-            return b""
-        return link.hash
-
-    def _stop(self, what: str, line: int | None) -> None:
-        self.broken = True
-        self.report.problems.append(Problem(what, line))
-
     def take(self, row: dict[str, Json], line: int) -> None:
-        """One line; a damaged one ends this thread, because nothing after it could be checked."""
-        if self.broken:
-            return
+        """One line; those that were found wanting before are passed over."""
         try:
             if "blob" in row:
-                self.blobs.append(blob_from(row))
+                name, data = blob_from(row)
+                self.held[name] = data
                 return
             event = event_from(row)
-        except (ValueError, LookupError, TypeError, BackscrollError) as error:
-            self._stop(f"the line is damaged, the rest of this thread was left out: {error}", line)
+        except (ValueError, BackscrollError):
             return
-        wrong = flaws(event, self.previous)
-        if event.thread != self.name or wrong:
-            what = wrong[0] if wrong else "the event belongs to another thread"
-            self._stop(
-                f"event {event.seq} does not verify, the rest of this thread was left out: {what}", line
+        if event.thread != self.name or not self.next <= event.seq <= self.found.upto:
+            return
+        if event.seq != self.next or event.hash != self.found.hash_at(event.seq):
+            raise FormatError(
+                f"the file changed while it was being read, at line {line}",
+                hint="what is in so far is whole; import it again",
             )
-            return
-        self.previous = event.hash
+        self.next += 1
+        self.blobs += [(name, self.held[name]) for name in sorted(blobs_in(event)) if name in self.held]
+        self.weight += len(event.body or b"") + sum(map(len, self.held.values()))
+        self.held = {}
         self.events.append(event)
-        if len(self.events) >= _BATCH:
+        if len(self.events) >= _BATCH or self.weight >= _WEIGHT:
             self.flush()
 
     def finish(self) -> dict[str, tuple[str, int]]:
         """Write the rest; gives where the thread went, if its way became a fork."""
         self.flush()
+        grown = self.fork or (
+            self.name if self.state is None and self.found.line.parent is not None else None
+        )
+        if grown is not None:  # it shares a past of which something may have been forgotten here
+            bury(self.engine, self.engine.store.read(lambda reader: empty_in(reader, grown)))
         return {} if self.fork is None else {self.name: (self.fork, self.fork_at)}
 
     def flush(self) -> None:
         """Write what was taken."""
         events, blobs = self.events, self.blobs
-        self.events, self.blobs = [], []
-        if self.dry_run:
-            self.report.counts["added"] += sum(e.message == e.id for e in events) if self.state is None else 0
+        self.events, self.blobs, self.weight = [], [], 0
+        if not events:
             return
-        if events or blobs:
-            added, same, fork = self.engine.store.write(lambda tx: self._write(tx, events, blobs))
-            self.report.counts.update({k: n for k, n in (("added", added), ("unchanged", same)) if n})
-            if fork is not None and self.fork is None:
-                self.fork, self.fork_at = fork
-                self.report.notes.append(
-                    "the file and the store went different ways; the file's way became a fork"
-                )
-                self.report.thread = self.fork
-                self.report.counts["branches"] += 1
-            self._note_views(events)
+        added, same, fork = self.engine.store.write(lambda tx: self._write(tx, events, blobs))
+        self.report.counts.update({k: n for k, n in (("added", added), ("unchanged", same)) if n})
+        if fork is not None and self.fork is None:
+            self.fork, self.fork_at = fork
+            self.report.notes.append(
+                "the file and the store went different ways; the file's way became a fork"
+            )
+            self.report.thread = self.fork
+            self.report.counts["branches"] += 1
+        self._note_views(events)
 
     def _note_views(self, events: list[Event]) -> None:
         what = "crops and compactions of the file's way are not in force in the fork; every message is"
@@ -292,20 +204,19 @@ class _Intake:
         return added, same, (fork[0], fork[1]) if fork else None
 
     def _add_thread(self, tx: Writer) -> None:
-        row, parent = self.row, self.row.get("parent")
-        position, message = row.get("fork_position"), row.get("fork_message")
+        line = self.found.line
         state = ThreadState(
             self.name,
-            row["root"],
-            row.get("fork_seq", 0),
-            self._start(),
+            line.root,
+            line.fork_seq,
+            self.found.link,
             About(),
-            row["created_at"],
-            row["created_at"],
-            parent=parent,
-            fork_seq=row.get("fork_seq", 0),
-            fork_position=None if position is None else bytes.fromhex(position),
-            fork_message=None if message is None else parse_ref(message),
+            line.created_at,
+            line.created_at,
+            parent=line.parent,
+            fork_seq=line.fork_seq,
+            fork_position=line.fork_position,
+            fork_message=line.fork_message,
         )
         tx.add_thread(counted(tx, state, as_logged=True))
 
@@ -314,17 +225,8 @@ class _Intake:
         last = tx.event(Ref(self.name, at))
         if state is None or last is None:
             raise FormatError("the file and the store share no event", hint="import it into an empty store")
-        return self.engine.begin_fork(
-            tx, replace(state, head=at, hash=last.hash), None, None, None, "import:native"
-        )
-
-
-def _event_along(reader: Reader, thread: str, seq: int) -> Event | None:
-    """An event of a thread's log, its shared past included."""
-    state = reader.thread(thread)
-    while state is not None and state.parent is not None and seq <= state.fork_seq:
-        state = reader.thread(state.parent)
-    return None if state is None else reader.event(Ref(state.id, seq))
+        shared = replace(state, head=at, hash=last.hash)
+        return begin_fork(tx, self.engine.means, shared, None, None, None, "import:native", as_logged=True)
 
 
 def _honour(tx: Writer, event: Event) -> None:
@@ -334,10 +236,55 @@ def _honour(tx: Writer, event: Event) -> None:
     messages = [parse_ref(hole["message"]) for hole in event.head.get("messages", ())]
     said = [e for message in messages for e in tx.events_about(message) if e.body is not None]
     state = tx.thread(event.thread)
-    family = [] if state is None else tx.family(state.root)
+    family = [] if state is None else kin_of(tx, state.root)
     told = forgetting.condensed(tx, family, messages) if messages else []
     tx.unmake([e.id for e in said], [kin.id for kin in family])
     forgetting.erase(tx, [*said, *told])
+
+
+def empty_in(reader: Reader, thread: str) -> list[Ref]:
+    """The messages of a history whose words are gone although nothing says that they were forgotten."""
+    state = reader.thread(thread)
+    out: list[Ref] = []
+    low: bytes | None = None
+    while state is not None and (found := View(reader, state).page(_BATCH, after=low, gone=True)):
+        out += [
+            entry.message for entry, spoken in found if spoken.body is None and not entry.flags & FORGOTTEN
+        ]
+        low = found[-1][0].position
+    return out
+
+
+def bury(engine: Engine, messages: Collection[Ref], actor: str = "import:native") -> None:
+    """Note in every log that still shows messages whose words are gone that they were forgotten."""
+    if not messages:
+        return
+
+    def work(tx: Writer) -> None:
+        for root in dict.fromkeys(
+            s.root for s in map(tx.thread, {m.thread for m in messages}) if s is not None
+        ):
+            for kin in kin_of(tx, root):
+                view = View(tx, kin)
+                holes = [_hole(m) for m in sorted(messages) if _stands_empty(tx, view, m)]
+                if holes:
+                    pen = Pen(tx, kin.id, engine.means, actor)
+                    pen.write(Kind.FORGOTTEN, head={"messages": holes})
+                    pen.save()
+
+    engine.store.write(work)
+
+
+def _hole(message: Ref) -> dict[str, Json]:
+    return {"message": str(message), "salt": "", "marks": []}
+
+
+def _stands_empty(tx: Writer, view: View, message: Ref) -> bool:
+    entry = view.entry(message)
+    if entry is None or entry.flags & FORGOTTEN:
+        return False
+    spoken = tx.spoken([entry.revision]).get(entry.revision)
+    return spoken is not None and spoken.body is None
 
 
 def _replay(pen: Pen, event: Event, thread: str, fork: tuple[str, int]) -> None:
@@ -354,6 +301,8 @@ def _replay(pen: Pen, event: Event, thread: str, fork: tuple[str, int]) -> None:
     if event.kind in (Kind.TASKED, Kind.FLUSHED):
         for name in _TASKS & head.keys():
             head[name] = _task_renumbered(head[name], fork[1])
+    if "entries" in head:  # a message that was forgotten before it came here is not in the fork
+        head["entries"] = [was for was in head["entries"] if pen.entry(parse_ref(was["message"])) is not None]
     moved = replace(
         event,
         thread=pen.state.id,

@@ -9,6 +9,7 @@ from typing import Any
 
 from backscroll.config import Settings, default_store, load
 from backscroll.engine.engine import Engine
+from backscroll.engine.scrubbing import finish_forgetting
 from backscroll.errors import InvalidInput
 from backscroll.record.ports import Store
 
@@ -40,7 +41,10 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Any) -> Engine
             if chosen.storage_dir:
                 from backscroll.engine.autosave import Autosave
 
-                engine.on_change(Autosave(engine, Path(chosen.storage_dir).expanduser()))
+                autosave = Autosave(engine, Path(chosen.storage_dir).expanduser())
+                engine.on_change(autosave)
+                engine.on_resumed_forget(autosave.save_again)
+            finish_forgetting(engine)
             _open[key] = engine
         else:
             _check_same(engine.settings, chosen, settings)
@@ -106,7 +110,16 @@ def _store_at(place: str, settings: Settings, *, remote: bool) -> Store:
     if remote:
         from backscroll.stores.postgres.store import PostgresStore
 
-        return PostgresStore(place, tenant=settings.tenant, patience=settings.patience)
+        return PostgresStore(
+            place,
+            tenant=settings.tenant,
+            patience=settings.patience,
+            connections=settings.postgres_connections,
+            idle_seconds=settings.postgres_idle_seconds,
+            lock_seconds=settings.postgres_lock_seconds,
+            statement_seconds=settings.postgres_statement_seconds,
+            pooled=settings.postgres_pooler == "transaction",
+        )
     from backscroll.stores.sqlite.store import SqliteStore
 
     return SqliteStore(Path(place), patience=settings.patience, compress_above=settings.compress_above)

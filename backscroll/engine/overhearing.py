@@ -14,9 +14,10 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
 from backscroll.engine import operations
+from backscroll.engine.answer_limit import longest_answer, reserve_within
 from backscroll.engine.checking import checked_content
 from backscroll.engine.continuing import known_part
-from backscroll.engine.costing import FAILED, record_call
+from backscroll.engine.costing import FAILED, record_call, window_of
 from backscroll.engine.instructing import instruct
 from backscroll.engine.pen import Pen
 from backscroll.engine.replying import ANSWER, record_reply, said_in
@@ -24,7 +25,7 @@ from backscroll.formats.anthropic_message import messages_from_anthropic
 from backscroll.formats.openai_message import messages_from_openai
 from backscroll.formats.openai_responses_item import messages_from_responses
 from backscroll.llm.client import Finish, Reply
-from backscroll.llm.ledger import Tokens, tokens_of
+from backscroll.llm.ledger import Tokens, heard_tokens, tokens_of
 from backscroll.llm.tokens import tokenizer_for
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.ids import Ref
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 #: Who writes into the log what a program said.
 PROGRAM = "program"
+#: What the wires call the limit of an answer.
+_LIMITS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 #: What of a request says that only the new items are in it.
 _GOES_ON = ("previous_response_id", "conversation")
 
@@ -108,15 +111,19 @@ def assembled(
 ) -> dict[str, Json]:
     """The request with a prompt of ours in place of the program's list; everything else as it was."""
     tools = cast("list[Mapping[str, Json]]", list(body.get("tools") or ()))
-    reserve = next(
-        (body[n] for n in ("max_completion_tokens", "max_output_tokens", "max_tokens") if body.get(n)), None
-    )
-    prompt = thread.prompt(
-        budget, model=str(body.get("model") or ""), tools=tools, wire=wire, reserve=reserve
-    )
+    name = next((n for n in _LIMITS if body.get(n)), "")
+    wanted, model = body.get(name), str(body.get("model") or "")
+    reserve = reserve_within(thread.engine, model, budget, wanted)
+    prompt = thread.prompt(budget, model=model, tools=tools, wire=wire, reserve=reserve)
     out = {
         k: v for k, v in body.items() if k not in (*_GOES_ON, "messages", "input", "system", "instructions")
     }
+    if isinstance(wanted, int) and model and window_of(thread.engine, model).known:
+        # The program's limit, as far as the window has room for it beside our prompt.
+        receipt = prompt.receipt
+        sent = receipt.tokens + receipt.tools
+        most = longest_answer(thread.engine, model, sent=sent, reserve=receipt.reserve, budget=receipt.budget)
+        out[name] = min(wanted, most)
     return {**out, **prompt.request}
 
 
@@ -130,7 +137,8 @@ def assembled_messages(
     reserve: int | None = None,
 ) -> list[ForeignMessage]:
     """A prompt of ours in our own words, its system text first: for programs that have shapes of their own."""
-    prompt = thread.prompt(budget, model=model, tools=tools, wire=wire, reserve=reserve)
+    kept = reserve_within(thread.engine, model, budget, reserve)
+    prompt = thread.prompt(budget, model=model, tools=tools, wire=wire, reserve=kept)
     return messages_in(wire, prompt.request)
 
 
@@ -178,7 +186,8 @@ def answered(
 ) -> None:
     """Record an answer and what it cost. Where the program wants another one than it had, the new one is an alternative."""
     reply = reply_in(heard.wire, told, heard.model)
-    take_reply(thread, heard, reply, tokens_of(told.get("usage")), provider=provider, interrupted=interrupted)
+    usage = heard_tokens(lambda: tokens_of(told.get("usage")))
+    take_reply(thread, heard, reply, usage, provider=provider, interrupted=interrupted)
 
 
 def take_reply(

@@ -11,10 +11,10 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from backscroll.engine.lineage import ERASED, View
+from backscroll.engine.lineage import ERASED, View, kin_of
 from backscroll.engine.means import Means
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.record.about import after
+from backscroll.record.about import after, last_change
 from backscroll.record.chain import SALT, commitment, linked, sealed, to_bytes
 from backscroll.record.content import blobs_of, digest, original, searchable, spelled, tools_of
 from backscroll.record.history import Entry, changes
@@ -26,10 +26,6 @@ from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json, Media, Part, ToolResult
 
 _UNDOABLE = DELIBERATE | {Kind.UNDONE, Kind.REDONE}
-#: Events that happened when they say, not when they were logged.
-_TIMED = frozenset(
-    {Kind.CREATED, Kind.APPENDED, Kind.INSERTED, Kind.REGENERATED, Kind.CODE_CHANGED, Kind.NOTED}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +112,7 @@ class Pen:
             head=event.seq,
             hash=event.hash,
             about=about,
-            updated_at=self._moved_on(event),
+            updated_at=last_change(self.state.updated_at, event),
             messages=messages,
             turns=turns,
             forgotten=self.state.forgotten or wiped,
@@ -124,16 +120,6 @@ class Pen:
         if event.kind is Kind.FORGOTTEN:
             self.tx.set_meta(ERASED, "yes")
         return event
-
-    def _moved_on(self, event: Event) -> str:
-        """When the thread last changed: an old conversation that is brought in keeps its own times."""
-        moment: str = event.head.get("said", event.at) if event.kind in _TIMED else event.at
-        before = self.state.updated_at
-        if event.kind is Kind.ASIDE or before == moment:
-            return before
-        if len(before) == len(moment) and before[-6:] == moment[-6:]:  # of one shape and zone: letters tell
-            return max(before, moment)
-        return moment if microseconds(moment) > microseconds(self.state.updated_at) else self.state.updated_at
 
     def save(self) -> ThreadState:
         """Write the row of the thread; the last thing a pen does."""
@@ -158,7 +144,8 @@ class Pen:
     def _log(self, event: Event, speech: Speech | None, opened: list[Entry], head: bytes | None) -> None:
         said = event.head.get("said", event.at)
         if speech is None:
-            self.tx.log(Logged(event, said, microseconds(said), undoable=event.kind in _UNDOABLE))
+            role = opened[0].role if opened and event.kind in SPEAKING else ""  # said, and forgotten since
+            self.tx.log(Logged(event, said, microseconds(said), role, undoable=event.kind in _UNDOABLE))
             return
         role = speech.role or (opened[0].role if opened else "")
         self.said, self.digest = speech.content, speech.digest or digest(role, speech.content)
@@ -207,7 +194,7 @@ class Pen:
     def _unindex(self, entry: Entry) -> None:
         """Take a revision out of the index, unless another thread of the family still shows it."""
         if self._kin is None:
-            self._kin = [t for t in self.tx.family(self.state.root) if t.id != self.state.id]
+            self._kin = [t for t in kin_of(self.tx, self.state.root) if t.id != self.state.id]
         if not any(View(self.tx, kin).sees(entry) for kin in self._kin):
             self.tx.unindex(entry.revision)
 

@@ -7,7 +7,7 @@ writes and keeps the account. Before: `engine/sheet`, `engine/composing`, `engin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,9 +23,11 @@ from backscroll.assemble.receipt import (
     with_cached,
 )
 from backscroll.assemble.wires import Rendered, render
-from backscroll.engine.asking import Ask, asked
+from backscroll.engine.asking import Ask, asked, too_small
 from backscroll.engine.compacting import ACTOR, Made, due, made, trimmed, write_down
 from backscroll.engine.composing import Composer, told_by, weight
+from backscroll.engine.counting import flush_if_many
+from backscroll.engine.coverage import coverage_of
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
@@ -42,7 +44,6 @@ __all__ = ["Difference", "Item", "Money", "Prompt", "Receipt", "compare", "compo
 #: Receipts that are kept of each thread.
 KEPT = 20
 _MENDED, _LAST_WORD = 32, 8  # tokens that mending one thing, and asking to go on, can add at the most
-_LOOKS = 12  # larger budgets that are rehearsed before a minimum is named
 _TRIES = 4  # how often the blocks are fitted again when the wire turns out to need more
 
 
@@ -86,40 +87,16 @@ def prompt(
     quiet = dry_run or as_of is not None
     wanted = (engine.settings.recall if recall is None else recall) and as_of is None
 
-    def built(size: int | None, *, quiet: bool) -> Prompt:
-        ask = asked(engine, size, model=model, tools=tools, reserve=reserve, wire=wire)
-        last = next(iter(receipts(thread, 1)), None)
-        return _Job(composed(thread, ask, as_of), last, recall=wanted, quiet=quiet).done()
-
+    ask = asked(engine, budget, model=model, tools=tools, reserve=reserve, wire=wire)
+    last = next(iter(receipts(thread, 1)), None)
     if not quiet:
         engine.worker()
-    try:
-        done = built(budget, quiet=quiet)
-    except BudgetTooSmall as error:
-        raise _tried(error, lambda size: built(size, quiet=True)) from error
+    done = _Job(composed(thread, ask, as_of), last, recall=wanted, quiet=quiet).done()
     if not quiet:
         body = done.receipt.to_bytes()
         engine.store.write(lambda tx: tx.keep_receipt(thread.id, done.receipt.at, body, KEPT))
+        flush_if_many(engine)
     return done
-
-
-def _tried(error: BudgetTooSmall, rehearse: Callable[[int], object]) -> BudgetTooSmall:
-    """The refusal with a minimum that does: in a larger budget more of the past is seen, and more of it may be protected."""
-    least = error.minimum
-    for _ in range(_LOOKS):
-        try:
-            rehearse(least)
-        except BudgetTooSmall as again:
-            least = max(again.minimum, least + least // 8 + 1)
-        else:
-            break
-    if least == error.minimum:
-        return error
-    return BudgetTooSmall(
-        f"the budget is too small: what must be in the prompt takes {least} tokens",
-        minimum=least,
-        hint=f"give at least {least}; or unpin, crop or shorten what is pinned, or offer fewer tools",
-    )
 
 
 def composed(thread: Thread, ask: Ask, as_of: int | None = None) -> Composer:
@@ -130,7 +107,7 @@ def composed(thread: Thread, ask: Ask, as_of: int | None = None) -> Composer:
     memo = engine.memo.shelf("sheets", 512) if as_of is None else None
 
     def read(view: View) -> Composer:
-        sheet = read_sheet(view, ask.room, told_by(engine, ask), summarised_again(thread), memo)
+        sheet = read_sheet(view, max(ask.room, 1), told_by(engine, ask), summarised_again(thread), memo)
         return Composer(thread, ask, sheet, view, as_of)
 
     return History(thread.store, thread.id, as_of).reading(read)
@@ -153,18 +130,19 @@ class _Job:
 
     def done(self) -> Prompt:
         """The prompt."""
+        least = self._least()
         self._trim()
         stable = self.composer.blocks(self.composer.frozen)
         tail = self._tail(stable)
         tokens = weight(stable)
         room = self.ask.room - weight(tail.blocks)
-        reason = due(self.composer, tokens, self.last, room)
+        reason = due(self.composer, tokens, room)
         if reason is not None:
             found = made(self.composer, reason, self.ask.room)
             if found is not None:
                 stable = self._compacted(found)
                 tail = self._tail(stable)
-        made_now = self._spelled(stable, tail)
+        made_now = self._spelled(stable, tail, least)
         return made_now if self.quiet or self.due is None else self._written(made_now, self.due)
 
     def _written(self, done: Prompt, found: Made) -> Prompt:
@@ -199,40 +177,38 @@ class _Job:
         free = max(self.ask.room - weight(stable), int(0.25 * self.ask.room))
         return tail_of(self.composer, free, shown, recall=self.recall)
 
-    def _spelled(self, stable: Sequence[Block], tail: Tail) -> Prompt:
-        """Fit, render and mend; mending can add to what the blocks weigh, so this may take another try."""
+    def _spelled(self, stable: Sequence[Block], tail: Tail, least: Sequence[Block]) -> Prompt:
+        """Fit, render and mend; mending can add to what the blocks weigh, so this may take another try.
+
+        Where no try fits, nothing but what must be there is sent: that it fits is known already.
+        """
         room, more = self.ask.room, _LAST_WORD
         for attempt in range(_TRIES):
             kept = tail.blocks if attempt < 2 else ()  # what is volatile goes before anything else does
             try:
                 blocks = self.composer.fitted([*stable, *kept], room - more)
-            except BudgetTooSmall as error:
-                blocks = self._least(stable, error)
+            except BudgetTooSmall:
+                break
             rendered = self._rendered(blocks)
             need = counted(blocks, rendered)
             if need <= room:
                 return self._prompt(blocks, rendered, tail)
             more = max(more, need - weight(blocks))
-        blocks = self._least(stable, None)
-        return self._prompt(blocks, self._rendered(blocks), tail)
+        return self._prompt(least, self._rendered(least), tail)
 
-    def _least(self, stable: Sequence[Block], why: BudgetTooSmall | None) -> list[Block]:
-        """Nothing but what must be there; where even that does not fit, the smallest budget that would do is named."""
-        fitted = self.composer.fitted
-        if why is None:
-            try:
-                fitted(stable, 0)
-            except BudgetTooSmall as error:
-                why = error
-        blocks = fitted(stable, 0 if why is None else why.minimum)
+    def _least(self) -> list[Block]:
+        """What must be there; where that does not fit, the refusal names the smallest budget that would do.
+
+        This alone decides whether a budget is refused, so a larger one never is where a smaller one works.
+        """
+        blocks = self.composer.least()
+        if weight(blocks) + _MENDED * (2 * len(blocks) + 2) + _LAST_WORD <= self.ask.room:
+            return blocks
+        waiting = weight(b for b in blocks if b.reason == "unanswered")
         need = counted(blocks, self._rendered(blocks))
-        if need > self.ask.room:
-            least = self.ask.budget - self.ask.room + need
-            raise BudgetTooSmall(
-                f"a budget of {self.ask.budget} tokens is too small: what must be in the prompt takes {least}",
-                minimum=least,
-                hint=f"give at least {least}; or unpin, crop or shorten what is pinned, or offer fewer tools",
-            ) from why
+        refused = too_small(self.composer.thread.engine, self.ask, need, waiting)
+        if refused is not None:
+            raise refused
         return blocks
 
     def _rendered(self, blocks: Sequence[Block]) -> Rendered:
@@ -245,7 +221,7 @@ class _Job:
         return render(
             blocks,
             ask.wire,
-            tools=ask.tools or None,
+            tools=list(ask.tools),
             blobs=engine.blob,
             model=ask.model or None,
             same_model=same_model,
@@ -255,8 +231,7 @@ class _Job:
         ask, composer = self.ask, self.composer
         items, cached = with_cached([item_of(b) for b in blocks], self.last)
         tokens = counted(blocks, rendered)
-        # What stands for a crop is named by the crop's event, which is no message.
-        shown = {b.message for b in blocks if b.message is not None} - {c.event for c in composer.sheet.crops}
+        coverage = coverage_of(composer, blocks)
         receipt = Receipt(
             thread=composer.thread.id,
             event=composer.sheet.head,
@@ -271,7 +246,8 @@ class _Job:
             tokens=tokens,
             items=items,
             messages=composer.sheet.messages,
-            left_out=max(0, composer.sheet.messages - len(shown)),
+            left_out=coverage.summarised + coverage.unseen,
+            summarised=coverage.summarised,
             compaction=self.compaction,
             cached=cached,
             money=_money(composer, tokens + ask.tools_tokens, cached),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from backscroll.engine.lineage import View, ancestors
+from backscroll.engine.lineage import View, ancestors, kin_of
 from backscroll.engine.reading import message_of
 from backscroll.errors import InvalidInput
 from backscroll.llm.encoder import Encoder, encoder_of
@@ -361,7 +361,7 @@ def _home(reader: Reader, message: Ref, revision: Ref, role: str, wanted: Wanted
     if home is None:
         return None
     entry = Entry(message, b"", checked_role(role), revision)
-    for state in [home, *(kin for kin in reader.family(home.root) if kin.id != home.id)]:
+    for state in [home, *(kin for kin in kin_of(reader, home.root) if kin.id != home.id)]:
         if (wanted.project is None or state.about.project == wanted.project) and View(reader, state).sees(
             entry
         ):

@@ -34,7 +34,7 @@ from backscroll.tasks.memory_model import by_model
 from backscroll.tasks.preferences import SHOWN, Preference, fold
 from backscroll.tasks.preferences_reading import Stated, loaded, statements, stored
 from backscroll.vocab.event import Event, Kind
-from backscroll.vocab.handle import IN_TEXT
+from backscroll.vocab.handle import qualify_handles
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.moment import microseconds
@@ -216,12 +216,7 @@ def _elsewhere(memory: Memory, home: str) -> Memory:
     """A memory whose handles can be read in another thread."""
     if memory.thread == home:
         return memory
-    where = memory.thread[:8]
-
-    def named(mark: str) -> str:
-        return mark if "." in mark else mark.replace("[bs:", f"[bs:{where}.", 1)
-
-    return replace(memory, text=IN_TEXT.sub(lambda found: named(found[0]), memory.text))
+    return replace(memory, text=qualify_handles(memory.text, memory.thread))
 
 
 # -- which threads -----------------------------------------------------------------------------------------------

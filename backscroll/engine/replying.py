@@ -138,9 +138,14 @@ def record_reply(
     """
     contents = said_in(reply, wire, f"call_{thread.head}")
     about: dict[str, Json] = {"model": model, **({"provider": provider} if provider else {})}
-    if facts:
-        about["act"] = dict(facts)
-    signed = [checked_content(replace(c, metadata={**c.metadata, **about}), None) for c in contents]
+    halves = _halves(reply, contents)
+    signed = [
+        checked_content(
+            replace(c, metadata={**c.metadata, **about, **_act(reply, c, halves, facts, c is contents[-1])}),
+            None,
+        )
+        for c in contents
+    ]
     written: list[Ref] = []
 
     def also(tx: Writer) -> None:
@@ -158,6 +163,43 @@ def record_reply(
         ref for ref, c in zip(written, signed, strict=True) if any(isinstance(p, ToolCall) for p in c.parts)
     ]
     return Recorded(tuple(written), calls, carriers[-1] if carriers else None, charge)
+
+
+def _halves(reply: Reply, contents: Sequence[Content]) -> set[str]:
+    """Ids of the calls that broke off at the limit of the answer."""
+    calls = [p.id for c in contents for p in c.parts if isinstance(p, ToolCall)]
+    return {calls[n] for n in reply.cut if n < len(calls)}
+
+
+def _act(
+    reply: Reply, content: Content, halves: set[str], facts: Mapping[str, Json] | None, last: bool
+) -> dict[str, Json]:
+    """What is known about an answer besides its words, as it stands in the metadata; of several messages the last one was cut."""
+    out: dict[str, Json] = dict(facts or {})
+    if last and reply.finish in ("length", "endless"):
+        out["cut"] = True
+    own = [p.id for p in content.parts if isinstance(p, ToolCall) and p.id in halves]
+    if own:
+        out["cut_calls"] = own
+    return {"act": out} if out else {}
+
+
+def first_calls(reply: Reply, wire: Wire, most: int) -> Reply:
+    """The answer with no more than so many of its calls."""
+    if len(reply.tool_calls) <= most:
+        return reply
+    raw: Json = reply.raw
+    if wire == "openai-chat":
+        raw = {**raw, "tool_calls": list(raw.get("tool_calls") or [])[:most]}
+    else:
+        kind, seen, kept = ("tool_use" if wire == "anthropic" else "function_call"), 0, list[Json]()
+        for item in cast("list[Mapping[str, Json]]", raw):
+            seen += item.get("type") == kind
+            if item.get("type") != kind or seen <= most:
+                kept.append(item)
+        raw = kept
+    cut = tuple(n for n in reply.cut if n < most)
+    return replace(reply, tool_calls=reply.tool_calls[:most], raw=raw, cut=cut)
 
 
 def _charged(

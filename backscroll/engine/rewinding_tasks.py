@@ -80,10 +80,11 @@ def _seen(view: View) -> list[Event]:
 
 
 def _clear_again(pen: Pen, crops: Sequence[Event], group: int) -> None:
-    """The same crops once more, under new numbers."""
+    """The same crops once more, under new numbers; `written` says over which state of the messages they were summed up."""
     for crop in crops:
         body = None if crop.body is None else words_from_bytes(crop.body)
-        pen.write(Kind.CROPPED, head={**crop.head, "group": group}, body=body)
+        written = crop.head.get("written", crop.seq)
+        pen.write(Kind.CROPPED, head={**crop.head, "group": group, "written": written}, body=body)
 
 
 def _uncrop(pen: Pen, crops: Collection[int], group: int) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.engine.lineage import View, ancestors
+from backscroll.engine.lineage import View, ancestors, kin_of
 from backscroll.engine.thread import checked_time
+from backscroll.errors import StoreCorrupt
 from backscroll.recall.query import Query, parse_query
 from backscroll.recall.snippet import snippet
 from backscroll.record.content import decode, searchable
@@ -124,13 +125,16 @@ def _shown_in(reader: Reader, hit: RawHit, scope: ThreadState | None) -> ThreadS
     entry = Entry(hit.message, b"", checked_role(hit.role), hit.revision)
     if scope is not None:
         return scope if View(reader, scope).sees(entry) else None
-    home = reader.thread(hit.revision.thread)
+    try:
+        home = reader.thread(hit.revision.thread)
+    except StoreCorrupt:  # what is damaged in one thread must not keep the others from being found
+        return None
     if home is None:
         return None
     found = reader.entry(home.id, hit.message)
     if found is not None and found.live and found.revision == hit.revision:
         return home
-    return next((kin for kin in reader.family(home.root) if View(reader, kin).sees(entry)), None)
+    return next((kin for kin in kin_of(reader, home.root) if View(reader, kin).sees(entry)), None)
 
 
 def _hit(reader: Reader, hit: RawHit, state: ThreadState, query: Query, width: int) -> Hit:

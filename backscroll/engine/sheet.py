@@ -8,14 +8,17 @@ stands in their place. Before: `record/standing`. After: `engine/prompting`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, TypeAlias, cast
 
 from backscroll.assemble.crop import within
 from backscroll.assemble.marks import cap
+from backscroll.assemble.units import WaitingReply, answered_in, waiting_replies
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
+from backscroll.engine.sheet_compaction import compaction_in_force, edge_of_compaction
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
 from backscroll.record.ports import Spoken
@@ -44,6 +47,8 @@ _NOTES = {
 }
 #: So many crops, the newest, are spoken for in every prompt.
 CROPS_KEPT = 3
+#: Events that can put a message between others.
+ARRIVALS = frozenset({Kind.INSERTED, Kind.MOVED, Kind.RESTORED, Kind.UNDONE, Kind.REDONE})
 #: A run of cropped messages that is skipped in one stride rather than read.
 _STRIDE = 512
 
@@ -60,7 +65,8 @@ class CropMark:
     count: int
     summary: str | None  # None: erased, or withheld because what it speaks of was changed
     by: str  # person or rules
-    disturbed: bool  # a message of it was changed since
+    disturbed: bool  # a message of it does not stand as it stood when it was cropped
+    written: int  # the event that first wrote it down: a rewind may do so again
 
     @property
     def handle(self) -> str:
@@ -90,6 +96,8 @@ class Sheet:
     touched: frozenset[Ref]  # messages that were changed since the compaction
     messages: int  # live messages of the thread
     asked: Message | None  # what the user last wrote, where that stands before the window
+    kept: tuple[Message, ...]  # all system messages and pins, in the window or not
+    waiting: tuple[WaitingReply, ...]  # of the newest turn, in the window or not; oldest first
 
 
 Row: TypeAlias = tuple[Entry, Spoken]
@@ -116,20 +124,16 @@ def read_sheet(
     known = cast("Standing | None", memo.get(view.state.id))
     standing = standing_of(view, known)
     memo[view.state.id] = standing
-    oldest = [*standing.crops[:1], *standing.compactions[-1:]]
-    rare = view.others(min(oldest) - 1 if oldest else view.as_of)
+    rare = view.others(standing.crops[0] - 1) if standing.crops else []
     crops = crop_marks(standing, rare, view)
-    seq = standing.compaction
-    compaction = None if seq is None else view.event(seq)
-    if compaction is not None and compaction.body is None:
-        compaction = None
-    after = None if compaction is None else _place(compaction)
-    since = 0 if compaction is None else compaction.seq
     window = _Window(view, crops, rare, told)
+    compaction = _in_force(window, standing, memo)
+    since = 0 if compaction is None else compaction.seq
+    after = None if compaction is None else edge_of_compaction(compaction)
     messages, edge, reached = window.read(after, PLENTY * room, since, DEEP * room)
     begins = messages[0].position if messages else None
     rows = [r for r in view.marked() if not r[0].flags & HIDDEN and r[1].body is not None]
-    before = [r for r in rows if begins is None or r[0].position < begins] if edge is not None else []
+    before = [r for r in rows if _beside_window(r[0], begins, edge, crops)]
     return Sheet(
         view.state.id,
         view.as_of,
@@ -140,27 +144,66 @@ def read_sheet(
         tuple(_with_stand_ins(view, messages, crops, edge, summarised)),
         edge,
         reached,
-        frozenset(_touched(e for e in rare if e.seq > since)),
+        frozenset(() if compaction is None else _touched(iter(view.others(since)))),
         view.state.messages if view.as_of >= view.state.head else view.count(),
-        _asked(window, messages, standing, memo),
+        _asked(window, messages, edge, standing, memo),
+        tuple(m for m, _ in told(rows)),
+        tuple(_waiting(window, messages, standing, memo)),
     )
 
 
-def _asked(
-    window: _Window, messages: Sequence[Message], standing: Standing, memo: MutableMapping[object, Any]
-) -> Message | None:
-    if not messages or any(is_spoken_by_user(m) for m in messages):
-        return None
-    # Nothing but a rare event can change what stands before the window.
-    key = (window.view.state.id, messages[0].position, standing.rare)
+def _beside_window(entry: Entry, begins: bytes | None, edge: bytes | None, crops: Sequence[CropMark]) -> bool:
+    """True for a system message or a pin that the window does not hold: it stands before it, or was pinned after it was cropped."""
+    if edge is not None and (begins is None or entry.position < begins):
+        return True
+    return any(crop.holds(entry.message) for crop in crops)
+
+
+def _in_force(window: _Window, standing: Standing, memo: MutableMapping[object, Any]) -> Event | None:
+    """The compaction in force; looked for again only after a rare event, because new messages change nothing about it."""
+    view = window.view
+    key = ("compaction", view.state.id, standing.rare)
     if key not in memo:
-        memo[key] = window.asked_before(messages[0].position)
+        found = compaction_in_force(view, standing, window.visible)
+        memo[key] = None if found is None else found.seq
+        return found
+    return None if memo[key] is None else view.event(memo[key])
+
+
+def _asked(
+    window: _Window,
+    messages: Sequence[Message],
+    edge: bytes | None,
+    standing: Standing,
+    memo: MutableMapping[object, Any],
+) -> Message | None:
+    """What the user last wrote, where the window does not show it; an empty window begins behind its edge."""
+    if edge is None or any(is_spoken_by_user(m) for m in messages):
+        return None
+    begins = messages[0].position if messages else edge + b"\0"
+    # Nothing but a rare event can change what stands before the window.
+    key = ("asked", window.view.state.id, begins, standing.rare)
+    if key not in memo:
+        memo[key] = window.asked_before(begins)
     return memo[key]
 
 
-def _place(compaction: Event) -> bytes | None:
-    place = compaction.head.get("after")
-    return bytes.fromhex(place) if isinstance(place, str) else None
+def _waiting(
+    window: _Window, messages: Sequence[Message], standing: Standing, memo: MutableMapping[object, Any]
+) -> Iterator[WaitingReply]:
+    """Replies of the newest turn that wait for results, wherever the window begins: the turn may begin far before it."""
+    turn = list(takewhile(lambda m: not is_spoken_by_user(m), reversed(messages)))
+    if len(turn) == len(messages):
+        begins = messages[0].position if messages else None
+        key = ("waiting", window.view.state.id, begins, standing.rare)
+        if key not in memo:
+            memo[key] = waiting_replies(window.turn_before(begins))
+        late = answered_in(turn)
+        for reply in reversed(cast("list[WaitingReply]", memo[key])):
+            told = {call.id: late[call.id] for call in reply.calls if call.id in late}
+            if any(call.id not in told and call.id not in reply.told for call in reply.calls):
+                yield replace(reply, told={**reply.told, **told})
+    yield from reversed(waiting_replies(turn))
 
 
 def _touched(events: Iterator[Event]) -> Iterator[Ref]:
@@ -181,7 +224,7 @@ def crop_marks(standing: Standing, rare: Sequence[Event], view: View) -> list[Cr
     """The crops in force, oldest first; `rare` reaches back to the first of them."""
     wanted = set(standing.crops)
     crops = [e for e in rare if e.kind is Kind.CROPPED and e.seq in wanted and in_past_of(view, e)]
-    found = [_mark(event, rare) for event in crops]
+    found = [_mark(event, rare, view) for event in crops]
     return [mark for whole in found if (mark := _shared(view, whole)) is not None]
 
 
@@ -216,10 +259,12 @@ def _numbers(view: View, low: bytes, high: bytes) -> Iterator[int]:
             return
 
 
-def _mark(event: Event, rare: Sequence[Event]) -> CropMark:
+def _mark(event: Event, rare: Sequence[Event], view: View) -> CropMark:
     runs = tuple((int(a), int(b)) for a, b in event.head["runs"])
-    changed = _touched(e for e in rare if e.seq > event.seq)
-    disturbed = any(within(ref.seq, runs) for ref in changed)
+    written = int(event.head.get("written", event.seq))
+    since = rare if written == event.seq else view.others(written)
+    changed = {r for r in _touched(e for e in since if e.seq > written) if within(r.seq, runs)}
+    disturbed = bool(changed) and _disturbed(view, written, changed)
     body = cast("dict[str, Json]", words_from_bytes(event.body)) if event.body is not None else {}
     summary = body.get("summary")
     return CropMark(
@@ -232,7 +277,23 @@ def _mark(event: Event, rare: Sequence[Event]) -> CropMark:
         summary if isinstance(summary, str) and not disturbed else None,
         str(event.head.get("by", "rules")),
         disturbed,
+        written,
     )
+
+
+def _disturbed(view: View, written: int, changed: Iterable[Ref]) -> bool:
+    """True where a message that a crop's summary speaks of does not say any more what it said then.
+
+    What counts is how it stands now, not what was done to it: a deletion that was undone leaves the summary true.
+    """
+    then = View(view.reader, view.state, written)
+    for message in changed:
+        was, now = then.entry(message), view.entry(message)
+        if was is None or not was.live or was.flags & HIDDEN:
+            continue  # the summary never spoke of it
+        if now is None or not now.live or now.flags & HIDDEN or now.revision != was.revision:
+            return True
+    return False
 
 
 def stand_in(view: View, mark: CropMark, summarised: Summarised, *, kept: bool = True) -> Message:
@@ -281,7 +342,7 @@ class _Window:
 
     def __init__(self, view: View, crops: Sequence[CropMark], rare: Sequence[Event], told: Told) -> None:
         self.view, self.crops, self.told = view, crops, told
-        self.strides = _strides(crops, rare)
+        self.strides = _strides(crops, rare, view)
 
     def read(
         self, after: bytes | None, room: float, known: int = 0, deep: float = 0.0
@@ -322,22 +383,35 @@ class _Window:
             return False
         return not any(crop.holds(entry.message) for crop in self.crops)
 
+    def turn_before(self, before: bytes | None) -> Iterator[Message]:
+        """What is visible before a position, newest first, back to where the user spoke."""
+        while rows := self.view.page(_PAGE, before=before, newest_first=True):
+            for message, _ in self.told([row for row in rows if self.visible(*row)]):
+                if is_spoken_by_user(message):
+                    return
+                yield message
+            before = rows[-1][0].position
+
     def asked_before(self, before: bytes) -> Message | None:
         """The newest message that the user wrote before a position: a long turn may begin far before the window."""
         while rows := self.view.page(_PAGE, before=before, newest_first=True):
             for row in rows:
-                if row[0].role == "user" and self.visible(*row):
-                    return message_of(*row)
+                if (
+                    row[0].role == "user"
+                    and self.visible(*row)
+                    and is_spoken_by_user(found := message_of(*row))
+                ):
+                    return found
             before = rows[-1][0].position
         return None
 
 
-def _strides(crops: Sequence[CropMark], rare: Sequence[Event]) -> list[tuple[bytes, bytes]]:
+def _strides(crops: Sequence[CropMark], rare: Sequence[Event], view: View) -> list[tuple[bytes, bytes]]:
     """Stretches that hold nothing but cropped messages: long ones into which nothing was put since."""
     out: list[tuple[bytes, bytes]] = []
-    arrivals = (Kind.INSERTED, Kind.MOVED, Kind.UNDONE, Kind.REDONE)
     for crop in crops:
-        quiet = not any(e.kind in arrivals and e.seq > crop.event.seq for e in rare)
-        if quiet and crop.count >= _STRIDE:
-            out += crop.places
+        if crop.count >= _STRIDE:
+            since = rare if crop.written == crop.event.seq else view.others(crop.written)
+            if not any(e.kind in ARRIVALS and e.seq > crop.written for e in since):
+                out += crop.places
     return out

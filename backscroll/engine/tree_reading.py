@@ -67,6 +67,8 @@ class FarSummary:
     tokens: int  # with its handle in front
     handle: str
     sources: tuple[Ref, ...]
+    first: bytes = b""  # positions of the stretch that it speaks for, both included
+    last: bytes = b""
 
 
 class Loose(NamedTuple):
@@ -94,15 +96,18 @@ def far_summaries(thread: Thread, before: bytes | None, budget: int, count: Coun
     return thread.reading(lambda view: Forest(view).far(before, budget, count))
 
 
-def node_summaries(thread: Thread, far: Sequence[tuple[int, Ref]], upto: str = "") -> list[FarSummary]:
+def node_summaries(
+    thread: Thread, far: Sequence[tuple[int, Ref]], upto: str = "", edge: bytes | None = None
+) -> list[FarSummary]:
     """What parts that were chosen before say now; what was merged meanwhile is told once.
 
-    With `upto` (the moment of the compaction) nothing is told that a model wrote later: the prompt stays as it is.
+    With `upto` (the moment of the compaction) nothing is told that a model wrote later: the prompt stays as it is. `edge` is the
+    position up to which they speak: a node that has grown beyond it is told as far as there.
     """
     from backscroll.engine.tree import catch_up
 
     shelf = thread.engine.memo.shelf("far", 64)
-    key = (thread.id, tuple(far), upto)
+    key = (thread.id, tuple(far), upto, edge)
 
     def known(view: View) -> tuple[bool, list[FarSummary] | None]:
         """Whether the tree is up to date with what changed, and what was told before if it still holds."""
@@ -121,7 +126,7 @@ def node_summaries(thread: Thread, far: Sequence[tuple[int, Ref]], upto: str = "
 
     def tell(view: View) -> list[FarSummary]:
         forest = Forest(view, upto)
-        found = forest.again(far)
+        found = forest.again(far, edge)
         if forest.current:  # what had to be withheld is told as soon as it is made again
             shelf[key] = (view.as_of, found)
         return found
@@ -280,7 +285,8 @@ class Forest:
             level, opening = part.level, part.opening
         else:
             level = -(end.seq * _LIMIT + min(told.limit, _LIMIT - 1))
-        return FarSummary(level, opening, end, text, _size(handle, text, count), handle, told.gist.sources)
+        size, stretch = _size(handle, text, count), (part.position, told.parts[-1].end)
+        return FarSummary(level, opening, end, text, size, handle, told.gist.sources, *stretch)
 
     def _standing_at(self, position: bytes) -> Ref:
         """The message at a position."""
@@ -357,36 +363,57 @@ class Forest:
 
     # -- telling again ---------------------------------------------------------------------------------------
 
-    def again(self, far: Sequence[tuple[int, Ref]]) -> list[FarSummary]:
-        """What parts say that were chosen before."""
+    def again(self, far: Sequence[tuple[int, Ref]], edge: bytes | None = None) -> list[FarSummary]:
+        """What parts say that were chosen before; each speaks up to where the next one begins, the last one up to the edge."""
+        entries = [self.view.entry(opening) for _, opening in far]
+        starts = [entry.position for entry in entries if entry is not None]
         out: list[FarSummary] = []
         done: set[tuple[int, Ref]] = set()
-        for level, opening in far:
-            told = self._named(level, opening, done)
+        for (level, opening), entry in zip(far, entries, strict=True):
+            if entry is None or (edge is not None and entry.position > edge):
+                continue  # not in this fork, or moved away
+            following = min((p for p in starts if p > entry.position), default=None)
+            stop = edge if following is None else just_before(following)
+            told = self._stretch(level, entry.position, stop) if level < 0 else None
+            if level >= 0:
+                told = self._named(level, opening, (entry.position, stop, edge), done)
             found = None if told is None else self.summary(told, rough_count)
             if found is not None:
                 out.append(found)
         return out
 
-    def _named(self, level: int, opening: Ref, done: set[tuple[int, Ref]]) -> Told | None:
-        entry = self.view.entry(opening)
-        if entry is None:
-            return None
-        if level >= 0:
-            node = self.node(level, opening, entry.position)
-            if node is None or (level, node.opening) in done:
-                return None
-            done.add((level, node.opening))
-            parts = list(self._part(node, None, node.end)) if self._overlaps(node) else [node]
-            return self.told(parts) if parts else None
+    def _stretch(self, level: int, start: bytes, stop: bytes | None) -> Told | None:
+        """A stretch that is told more shortly, and how shortly: both lie in its level."""
         end, limit = divmod(-level, _LIMIT)
-        event = self.view.event(end)
-        last = None if event is None or event.message is None else self.view.entry(event.message)
-        if last is None:
-            return None
-        first, final = sorted((entry.position, last.position))
-        parts = self.cover(first, final)
+        parts = self.cover(start, self._end(end) if stop is None else stop)
         return self.told(parts, limit) if parts else None
+
+    def _named(
+        self,
+        level: int,
+        opening: Ref,
+        place: tuple[bytes, bytes | None, bytes | None],
+        done: set[tuple[int, Ref]],
+    ) -> Told | None:
+        """A node of the tree as it is now; `place`: where it begins, where the next one does, the edge of the window."""
+        start, stop, edge = place
+        node = self.node(level, opening, start)
+        if node is None:  # fewer levels than when it was chosen: much was deleted, or a fork is shorter
+            parts = self.cover(start, stop)
+        elif (level, node.opening) in done:
+            return None
+        else:
+            done.add((level, node.opening))
+            beyond = edge is not None and edge < node.end
+            clipped = beyond or self._overlaps(node)
+            parts = list(self._part(node, None, edge if beyond else node.end)) if clipped else [node]
+        return self.told(parts) if parts else None
+
+    def _end(self, seq: int) -> bytes | None:
+        """Where a message stands by its number along the lineage."""
+        event = self.view.event(seq)
+        entry = None if event is None or event.message is None else self.view.entry(event.message)
+        return None if entry is None else entry.position
 
     def _overlaps(self, node: Node) -> bool:
         return any(a <= node.end and node.position <= b for a, b in self._places())

@@ -10,12 +10,13 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from backscroll.engine.lineage import View
+from backscroll.engine.lineage import View, kin_of
 from backscroll.engine.pen import index_entry
+from backscroll.engine.verifying_rows import lost_words, wrong_in_row
 from backscroll.errors import BackscrollError
 from backscroll.record.about import About, after
 from backscroll.record.chain import flaws, genesis
-from backscroll.record.content import digest, original
+from backscroll.record.content import blobs_in, blobs_of, digest, original
 from backscroll.record.history import FORGOTTEN, Entry, Span, changes, replay
 from backscroll.record.ports import Reader, ThreadState
 from backscroll.vocab.event import SPEAKING, Event
@@ -43,6 +44,7 @@ class Verdict:
     threads: int
     events: int
     flaws: list[Flaw]
+    scrub_due: bool = False  # words were forgotten, and old pages still hold them: nothing is wrong, something is unfinished
 
     @property
     def ok(self) -> bool:
@@ -69,7 +71,14 @@ def verify_store(
             progress(number + 1, len(names))
     if not wanted:
         found += _verify_blobs(reader)
-    return Verdict(len(names), events, found)
+    return Verdict(len(names), events, found, _scrub_due(reader))
+
+
+def _scrub_due(reader: Reader) -> bool:
+    try:
+        return reader.scrub_due()
+    except DAMAGE:
+        return False  # what is wrong with the table is among the flaws
 
 
 def _say(error: BaseException) -> str:
@@ -109,9 +118,14 @@ def _verify_thread(reader: Reader, state: ThreadState, found: list[Flaw]) -> int
         found.append(
             Flaw(state.id, None, f"its row says the log ends at {state.head}, the log itself at {len(log)}")
         )
+    found += [Flaw(state.id, None, what) for what in wrong_in_row(reader, state, log)]
     _check_about(state, log, found)
     _check_entries(reader, state, log, found)
     _check_words(reader, state, found)
+    views = [View(reader, kin) for kin in kin_of(reader, state.root)]
+    for event in lost_words(log, views):
+        what = "its words are gone, and nothing says that they were forgotten"
+        found.append(Flaw(state.id, event.id, what))
     return len(log)
 
 
@@ -245,7 +259,7 @@ def _unlike(wanted: Span, held: Span) -> str:
 
 def _check_words(reader: Reader, state: ThreadState, found: list[Flaw]) -> None:
     """Every body still reads, hashes to its content hash, and is in the index exactly while somebody shows it."""
-    views = [View(reader, kin) for kin in reader.family(state.root)]
+    views = [View(reader, kin) for kin in kin_of(reader, state.root)]
     seq = state.fork_seq
     while page := reader.events(state.id, seq + 1, limit=_PAGE):
         seq = page[-1].seq
@@ -278,6 +292,11 @@ def _check_speech(
     except DAMAGE as error:
         found.append(Flaw(state.id, event.id, f"the words cannot be read: {_say(error)}"))
         return
+    found += [
+        Flaw(state.id, event.id, "the store does not know that it refers to stored bytes")
+        for blob in dict.fromkeys(blobs_of(content))
+        if event.id not in reader.blob_users(blob) and reader.blob(blob) is not None
+    ]
     spoken = reader.spoken([event.id])[event.id]
     if spoken.digest != right:
         found.append(Flaw(state.id, event.id, "the content hash does not fit the words"))
@@ -299,4 +318,17 @@ def _verify_blobs(reader: Reader) -> list[Flaw]:
                 else Flaw("", None, "")
             )
             out.append(replace(where, what=f"the stored bytes {name[:12]} do not fit their hash"))
+        out += [
+            Flaw(ref.thread, ref, "the store says that it refers to stored bytes, and it does not")
+            for ref in reader.blob_users(name)
+            if not _refers(reader, ref, name)
+        ]
     return out
+
+
+def _refers(reader: Reader, ref: Ref, name: str) -> bool:
+    try:
+        event = reader.event(ref)
+        return event is not None and name in blobs_in(event)
+    except DAMAGE:
+        return True  # what is wrong with the event itself is named where it is looked at

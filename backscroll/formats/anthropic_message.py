@@ -9,12 +9,12 @@ Before: `anthropic_parts`. After: `anthropic` (files).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from backscroll.errors import FormatError
 from backscroll.formats.anthropic_parts import VENDOR, Blocks, opaque, part_from, parts_from, stood
+from backscroll.formats.json_text import NotJson, object_in, parsed
 from backscroll.formats.media import no_blobs
 from backscroll.formats.rows import as_array, as_object, as_text, own, same, without
 from backscroll.formats.shape import Blobs
@@ -182,7 +182,9 @@ class Joiner:
         parts = message.content.parts
         first = parts[0] if parts else None
         if isinstance(first, Opaque) and first.vendor == VENDOR and first.kind in ("message", "system"):
-            return json.loads(first.raw) if first.kind == "message" else None
+            whole = object_in(first.raw) if first.kind == "message" else None
+            if whole is not None or first.kind == "system":
+                return whole
         blocks = Blocks(self._blobs, self._note, foreign)
         how = as_text(meta.get("content")) or ("list" if meta.get("joins") or self._growing else "")
         out: dict[str, Json] = {"role": _wire_role(message.role, foreign or "place" in meta)}
@@ -215,7 +217,9 @@ def _system(prompts: Sequence[tuple[str, tuple[Part, ...]]], blobs: Blobs, note:
         how, parts = prompts[0]
         first = parts[0] if parts else None
         if isinstance(first, Opaque) and first.vendor == VENDOR and first.kind == "system":
-            return json.loads(first.raw)
+            whole = parsed(first.raw)
+            if not isinstance(whole, NotJson):
+                return whole
         return Blocks(blobs, note, not how).content(parts, how)
     blocks = Blocks(blobs, note, foreign=False)
     return [block for _, parts in prompts for block in blocks.blocks([p for p in parts if p != Text("")])]

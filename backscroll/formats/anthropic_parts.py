@@ -7,12 +7,11 @@ as `Opaque`. Claude Code's transcripts hold the same blocks. Refuses: whole mess
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from backscroll.formats.json_text import dumps, parsed
+from backscroll.formats.json_text import dumps, parsed, value_in
 from backscroll.formats.media import bytes_of, from_base64, no_blobs, to_base64
 from backscroll.formats.rows import as_array, as_object, as_text, minted, of_vendor, same, under, without
 from backscroll.formats.shape import Blobs
@@ -157,8 +156,8 @@ class Blocks:
                 return self._result(part, facts)
             case Media():
                 return self._media(part, facts)
-            case Opaque() if part.vendor == VENDOR:
-                return json.loads(part.raw)
+            case Opaque() if part.vendor == VENDOR and (whole := value_in(part.raw)) is not None:
+                return whole
             case Opaque():
                 self.note(f"a part of the kind {part.kind!r} by {part.vendor} left out")
                 return None

@@ -8,11 +8,10 @@ item; the reader keeps those lines as asides.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from backscroll.formats.json_text import dumps
+from backscroll.formats.json_text import NotJson, dumps, object_in, parsed, value_in
 from backscroll.formats.media import bytes_of, from_data_url, to_data_url
 from backscroll.formats.rows import as_array, as_object, as_text, of_vendor, under, without
 from backscroll.formats.shape import Blobs
@@ -234,13 +233,10 @@ def put_back(
         return {**skeleton, "output": _output_back(skeleton.get("output"), only, blobs, note)}
     if isinstance(only, ToolResult) and kind == "tool_search_output" and len(only.content) == 1:
         tools = only.content[0]
-        return (
-            {**skeleton, "tools": json.loads(tools.raw)}
-            if isinstance(tools, Opaque) and "tools" in skeleton
-            else dict(skeleton)
-        )
+        told = parsed(tools.raw) if isinstance(tools, Opaque) and "tools" in skeleton else NotJson("", 0)
+        return dict(skeleton) if isinstance(told, NotJson) else {**skeleton, "tools": told}
     if isinstance(only, Opaque) and only.vendor == VENDOR and only.kind == kind:
-        return json.loads(only.raw)
+        return object_in(only.raw)
     return None
 
 
@@ -267,8 +263,8 @@ def _content_back(part: Part, role: str, blobs: Blobs, note: Note) -> Json:
                 return {"type": _text_kind(role), "text": f"[{part.name or part.media_type}]"}
             address = part.url if data is None else to_data_url(part.media_type, data)
             return {"type": "input_image", "image_url": address, **facts}
-        case Opaque() if part.vendor == VENDOR:
-            return json.loads(part.raw)
+        case Opaque() if part.vendor == VENDOR and (whole := value_in(part.raw)) is not None:
+            return whole
         case Opaque():
             note(f"a part of the kind {part.kind!r} by {part.vendor} left out")
             return None
@@ -286,7 +282,8 @@ def _reasoning_back(part: Reasoning) -> dict[str, Json]:
 def _output_back(stood: Json, part: ToolResult, blobs: Blobs, note: Note) -> Json:
     only = part.content[0] if len(part.content) == 1 else None
     if isinstance(only, Opaque) and only.kind == "output" and only.vendor == VENDOR:
-        return json.loads(only.raw)
+        told = parsed(only.raw)
+        return only.raw if isinstance(told, NotJson) else told
     inner = as_object(stood)
     if inner is not None and isinstance(only, Text):
         return {**inner, "content": only.text}

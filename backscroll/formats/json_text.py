@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from backscroll.formats.rows import parse
+from backscroll.formats.rows import TOO_DEEP, as_object, parse
+from backscroll.vocab.nesting import DEEPEST_LINE, is_deeper
 from backscroll.vocab.part import Json
 from backscroll.vocab.unicode import valid_json
 
@@ -77,6 +78,17 @@ def words_parsed(text: str) -> Json | NotJson:
     return value if isinstance(value, NotJson) or "\\u" not in text else valid_json(value)
 
 
+def object_in(text: str) -> dict[str, Json] | None:
+    """The object that a text holds; None where it holds anything else."""
+    return as_object(parsed(text))
+
+
+def value_in(text: str) -> Json:
+    """The value that a text holds; None where it is no JSON."""
+    value = parsed(text)
+    return None if isinstance(value, NotJson) else value
+
+
 def elements(text: str, start: int = 0) -> tuple[list[Element], Cut | None]:
     """The whole elements of the array that opens at `start`, and where it broke off (None where it is whole)."""
     out: list[Element] = []
@@ -99,6 +111,8 @@ def elements(text: str, start: int = 0) -> tuple[list[Element], Cut | None]:
         except (ValueError, RecursionError) as error:
             what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             return out, _cut(text, begin, what)
+        if is_deeper(value, DEEPEST_LINE):
+            return out, _cut(text, begin, TOO_DEEP)
         if end == len(text) and text[end - 1].isdigit():
             return out, _cut(text, begin, "the text ends inside a number")
         out.append(Element(value, text[begin:end], line))

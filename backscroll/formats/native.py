@@ -2,25 +2,81 @@
 
 The first line says what the file is. Then come threads (parents before forks), the bytes that their messages refer to, and their
 events as they are sealed and linked. A body that plain UTF-8 cannot hold travels in base64. The engine checks every seal and
-every link before it believes a line.
+every link before it believes a line. Every field is checked here as if somebody else had written it.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from backscroll.errors import FormatError
+from backscroll.errors import BackscrollError, FormatError
 from backscroll.formats.json_text import dumps
 from backscroll.formats.shape import Format, Source
 from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.fields import (
+    Check,
+    is_count,
+    is_digest,
+    is_place,
+    is_ref,
+    is_salt,
+    is_seq,
+    is_text,
+    is_thread,
+    is_time,
+    wrong_field,
+)
 from backscroll.vocab.foreign import ForeignThread
-from backscroll.vocab.ids import parse_ref
+from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 
 VERSION = 1
+#: What a line may be, by the field that only such lines have.
+LINES = ("thread", "event", "blob", "reply", "lesson")
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadLine:
+    """What a file says about a thread apart from its events."""
+
+    id: str
+    root: str
+    created_at: str
+    head: int
+    hash: bytes
+    parent: str | None = None
+    fork_seq: int = 0
+    fork_position: bytes | None = None
+    fork_message: Ref | None = None
+
+
+def _is_seal(value: Json) -> bool:
+    return value == "" or is_digest(value)
+
+
+_THREAD: Mapping[str, Check] = {
+    "thread": is_thread,
+    "root": is_thread,
+    "created_at": is_time,
+    "head": is_seq,
+    "hash": is_digest,
+}
+_FORK: Mapping[str, Check] = {"parent": is_thread, "fork_seq": is_seq}
+_AT: Mapping[str, Check] = {"fork_position": is_place, "fork_message": is_ref}
+_EVENT: Mapping[str, Check] = {
+    "event": is_ref,
+    "kind": is_text,
+    "actor": is_text,
+    "at": is_text,
+    "head": lambda value: isinstance(value, dict),
+    "seal": _is_seal,
+    "hash": is_digest,
+}
 
 
 def header(kind: str, exported_at: str, threads: int) -> str:
@@ -28,21 +84,62 @@ def header(kind: str, exported_at: str, threads: int) -> str:
     return dumps({"backscroll": VERSION, "kind": kind, "exported_at": exported_at, "threads": threads})
 
 
-def checked_header(data: Mapping[str, Json]) -> None:
-    """Refuse a file that is none of ours, or newer than we are."""
+def checked_header(data: Mapping[str, Json]) -> str | None:
+    """Refuse a file that is none of ours, or newer than we are; gives what else is wrong with the first line."""
     version = data.get("backscroll")
-    if not isinstance(version, int):
+    if not is_count(version) or version < 1:
         raise FormatError(
-            "not a native Backscroll file", hint="its first line must hold the key `backscroll`"
+            f"not a native Backscroll file: its version is {version!r}",
+            hint="its first line must hold the key `backscroll` with a number",
         )
     if version > VERSION:
         raise FormatError(
             f"the file has version {version}, this program knows up to {VERSION}", hint="update Backscroll"
         )
+    fields: Mapping[str, Check] = {
+        "kind": lambda value: value in ("store", "thread"),
+        "exported_at": is_time,
+        "threads": is_count,
+    }
+    wrong = wrong_field(data, fields, {})
+    return None if wrong is None else f"the field {wrong} of the first line is missing or not valid"
 
 
-def event_line(event: Event) -> str:
-    """One event of the log."""
+def thread_from(data: Mapping[str, Json]) -> ThreadLine:
+    """The line about a thread; raises ValueError with the name of the field that cannot be."""
+    forked = any(data.get(name) is not None for name in ("parent", *_AT))
+    wrong = wrong_field(data, {**_THREAD, **(_FORK if forked else {})}, _AT)
+    if wrong is None and not forked and data.get("fork_seq", 0) != 0:
+        wrong = "fork_seq"
+    if wrong is None and type(data.get("fork_seq", 0)) is not int:
+        wrong = "fork_seq"
+    if wrong is None and not forked and data["root"] != data["thread"]:
+        wrong = "root"
+    if wrong is None and (data.get("parent") == data["thread"] or data["head"] <= data.get("fork_seq", 0)):
+        wrong = "parent" if data.get("parent") == data["thread"] else "head"
+    if wrong is not None:
+        raise ValueError(f"the field {wrong} is missing or not valid: {_shown(data.get(wrong))}")
+    position, message = data.get("fork_position"), data.get("fork_message")
+    return ThreadLine(
+        data["thread"],
+        data["root"],
+        data["created_at"],
+        data["head"],
+        bytes.fromhex(data["hash"]),
+        data.get("parent"),
+        data.get("fork_seq", 0),
+        None if position is None else bytes.fromhex(position),
+        None if message is None else parse_ref(message),
+    )
+
+
+def _shown(value: Json) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def event_line(event: Event, *, forgotten: bool = False) -> str:
+    """One event of the log; `forgotten` says that its words are gone where the rest of the file does not."""
     data: dict[str, Json] = {
         "event": str(event.id),
         "kind": event.kind.value,
@@ -60,6 +157,8 @@ def event_line(event: Event) -> str:
             data["body"] = value
         else:
             data["body64"] = base64.b64encode(event.body).decode("ascii")
+    elif forgotten:
+        data["forgotten"] = True
     return dumps({k: v for k, v in data.items() if v is not None})
 
 
@@ -77,18 +176,28 @@ def _bytes(value: Json) -> bytes:
 
 
 def event_from(data: Mapping[str, Json]) -> Event:
-    """The event that `event_line` wrote; raises ValueError or LookupError where the line is damaged."""
-    ref = parse_ref(data["event"])
-    body: bytes | None = None
-    if "body64" in data:
-        body = base64.b64decode(data["body64"], validate=True)
-    elif "body" in data:
-        body = _bytes(data["body"])
-    target = data.get("target")
+    """The event that `event_line` wrote; raises ValueError where the line is damaged."""
+    sealed = "body" in data or "body64" in data
+    once = {"body64": is_text} if "body64" in data else {}
+    wrong = wrong_field(data, {**_EVENT, **once, **({"salt": is_salt} if sealed else {})}, {"target": is_ref})
+    if wrong is None and "body" in data and "body64" in data:
+        wrong = "body64"
+    if wrong is None and not sealed and "salt" in data:
+        wrong = "body"
+    if wrong is None and data.get("forgotten", False) not in ((True, False) if not sealed else (False,)):
+        wrong = "forgotten"
+    if wrong is not None:
+        raise ValueError(f"the field {wrong} is missing or not valid: {_shown(data.get(wrong))}")
+    try:
+        kind = Kind(data["kind"])
+        body = _body(data)
+    except (ValueError, RecursionError, BackscrollError) as error:
+        raise ValueError(str(error)) from error
+    ref, target = parse_ref(data["event"]), data.get("target")
     return Event(
         ref.thread,
         ref.seq,
-        Kind(data["kind"]),
+        kind,
         data["actor"],
         data["at"],
         None if target is None else parse_ref(target),
@@ -100,17 +209,29 @@ def event_from(data: Mapping[str, Json]) -> Event:
     )
 
 
+def _body(data: Mapping[str, Json]) -> bytes | None:
+    if "body64" in data:
+        return base64.b64decode(data["body64"], validate=True)
+    return _bytes(data["body"]) if "body" in data else None
+
+
 def blob_line(digest: str, data: bytes) -> str:
     """Bytes that messages refer to."""
     return dumps({"blob": digest, "data": base64.b64encode(data).decode("ascii")})
 
 
 def blob_from(data: Mapping[str, Json]) -> tuple[str, bytes]:
-    """The bytes that `blob_line` wrote."""
+    """The bytes that `blob_line` wrote; raises ValueError where they do not fit their name."""
+    wrong = wrong_field(data, {"blob": is_digest, "data": is_text}, {})
+    if wrong is not None:
+        raise ValueError(f"the field {wrong} is missing or not valid: {_shown(data.get(wrong))}")
     try:
-        return data["blob"], base64.b64decode(data["data"], validate=True)
-    except binascii.Error as error:
+        held = base64.b64decode(data["data"], validate=True)
+    except (binascii.Error, ValueError) as error:
         raise ValueError(f"the bytes are damaged: {error}") from error
+    if hashlib.sha256(held).hexdigest() != data["blob"]:
+        raise ValueError("the bytes are damaged: they do not fit their hash")
+    return data["blob"], held
 
 
 def _sniff(source: Source) -> float:

@@ -8,11 +8,11 @@ Before: `openai_parts`. After: `openai_chat` (files).
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 
 from backscroll.errors import FormatError, InvalidInput
+from backscroll.formats.json_text import object_in
 from backscroll.formats.media import no_blobs
 from backscroll.formats.openai_parts import (
     VENDOR,
@@ -180,7 +180,9 @@ def openai_messages(role: Role, content: Content, blobs: Blobs, note: Note = qui
 def _wire(role: Role, content: Content, blobs: Blobs, note: Note) -> dict[str, Json]:
     first = content.parts[0] if content.parts else None
     if isinstance(first, Opaque) and first.vendor == VENDOR and first.kind == "message":
-        return json.loads(first.raw)
+        whole = object_in(first.raw)
+        if whole is not None:
+            return whole
     meta = own(content, VENDOR)
     out: dict[str, Json] = {"role": as_text(meta.get("role")) or role}
     if role == "tool":
@@ -231,8 +233,8 @@ def _say(out: dict[str, Json], content: Content, meta: Mapping[str, Json], blobs
                 out["function_call"] = {"name": part.name, "arguments": part.arguments}
             case ToolCall():
                 calls.append(call_to(part))
-            case Opaque() if where == "tool_calls":
-                calls.append(json.loads(part.raw))
+            case Opaque() if where == "tool_calls" and (call := object_in(part.raw)) is not None:
+                calls.append(call)
             case Text() | Media() | Opaque():
                 if calls and not meta:
                     note("words after a tool call are written before it")

@@ -7,11 +7,10 @@ as it was is kept as `Opaque`, so nothing is ever bent to fit. What the wire att
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from backscroll.formats.json_text import dumps
+from backscroll.formats.json_text import dumps, value_in
 from backscroll.formats.media import (
     bytes_of,
     from_base64,
@@ -121,8 +120,8 @@ def part_to(part: ContentPart, blobs: Blobs, note: Note) -> dict[str, Json] | No
             return {"type": "text", "text": part.text, **facts}
         case Media():
             return _media_to(part, facts, blobs, note)
-        case Opaque() if part.vendor == VENDOR:
-            return json.loads(part.raw)
+        case Opaque() if part.vendor == VENDOR and (whole := value_in(part.raw)) is not None:
+            return whole
         case Opaque():
             note(f"a part of the kind {part.kind!r} by {part.vendor} left out")
             return None

@@ -13,13 +13,17 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NoReturn, cast
 
+from backscroll.formats.shape import Overlong
 from backscroll.vocab.foreign import Aside, Problem
 from backscroll.vocab.message import Content
+from backscroll.vocab.nesting import DEEPEST_LINE, is_deeper, may_be_deeper
 from backscroll.vocab.part import Json
 
 #: The kinds of asides that hold what is not even a record of the format. Their text is kept all the same.
 MALFORMED = "malformed"  # a line that is no JSON
 UNKNOWN = "unknown"  # JSON, but nothing that the format knows
+
+TOO_DEEP = "nested too deeply"
 
 _TITLE = 80
 
@@ -60,11 +64,19 @@ def under(vendor: str, facts: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def parse(text: str) -> Json:
-    """The JSON value of a text; raises ValueError for everything else, numbers that JSON does not have included."""
+    """The JSON value of a text; raises ValueError for everything else, numbers that JSON does not have included.
+
+    What is nested deeper than anything here could walk through is refused as well.
+    """
+    if isinstance(text, Overlong):
+        raise ValueError(text.why)  # noqa: TRY004 - the type is ours, the value was too long
     try:
-        return json.loads(text, parse_constant=_no_number, parse_float=_finite)
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        raise ValueError(TOO_DEEP) from error
+    if may_be_deeper(text, DEEPEST_LINE) and is_deeper(value, DEEPEST_LINE):
+        raise ValueError(TOO_DEEP)
+    return value
 
 
 def _no_number(name: str) -> NoReturn:

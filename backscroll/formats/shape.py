@@ -13,6 +13,23 @@ from typing import Protocol, TypeAlias
 from backscroll.vocab.foreign import ForeignThread, Problem
 
 
+class Overlong(str):
+    """What stands for a line that is longer than the limit, and was not read."""
+
+    __slots__ = ("why",)
+
+    def __new__(cls, size: int, longest: int) -> Overlong:
+        """Say how long it was."""
+        why = (
+            f"the line has {size:,} characters, and the limit is {longest:,}: raise `longest_line` to read it"
+        )
+        made = super().__new__(cls, f"[{why}]")
+        made.why = why
+        return made
+
+    why: str
+
+
 class Source(Protocol):
     """A file or a folder that somebody wants to import; every call starts again from the beginning."""
 

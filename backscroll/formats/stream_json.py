@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backscroll.errors import FormatError
+from backscroll.formats.rows import TOO_DEEP
 from backscroll.formats.shape import Source
 from backscroll.vocab.foreign import Problem
+from backscroll.vocab.nesting import DEEPEST_LINE, is_deeper
 from backscroll.vocab.part import Json
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -114,7 +116,7 @@ class _Window:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
             except RecursionError as error:
-                raise _Broken("nested too deeply") from error
+                raise _Broken(TOO_DEEP) from error
             except json.JSONDecodeError as error:
                 # Twice as much each time: so the work stays in proportion to the text, however large the value is.
                 if self._near_the_end(error) and self._grow(2 * ahead):
@@ -124,6 +126,8 @@ class _Window:
                 raise _Broken(str(error)) from error
             if isinstance(value, int | float) and end >= len(self._text) - 2 and self._grow(2 * ahead):
                 continue  # a number may go on in the next piece: 1 of 12, 1 of 1e+5
+            if is_deeper(value, DEEPEST_LINE):
+                raise _Broken(TOO_DEEP)
             self._pass(end)
             return value
 

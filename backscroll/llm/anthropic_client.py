@@ -7,8 +7,9 @@ looking for keys are off. Before: `providers`, `sdk`, `anthropic_client_events`.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.errors import MissingExtra
@@ -18,11 +19,14 @@ from backscroll.llm.client_faults import stopped
 from backscroll.llm.connections import Call, Connections
 from backscroll.llm.providers import Provider
 from backscroll.llm.sdk import cut_short, nonsense, our_errors, plain, sent, waits_of
+from backscroll.llm.stream_bounds import StreamBounds, bounded_body
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 
 if TYPE_CHECKING:
     from anthropic import Anthropic
+
+_LEAST_THINKING = 1024  # tokens; the wire takes no smaller budget
 
 
 def _open_sdk(provider: Provider, key: str, connections: Connections) -> Anthropic:
@@ -41,7 +45,9 @@ def _open_sdk(provider: Provider, key: str, connections: Connections) -> Anthrop
         base_url=provider.address.rstrip("/").removesuffix("/v1"),
         timeout=waits,
         max_retries=0,
-        http_client=DefaultHttpxClient(timeout=waits, event_hooks={"request": [connections.hook]}),
+        http_client=DefaultHttpxClient(
+            timeout=waits, event_hooks={"request": [connections.hook], "response": [bounded_body]}
+        ),
     )
 
 
@@ -78,14 +84,21 @@ class AnthropicClient:
         with self._connections.call() as call:
             body: dict[str, Json] = {**self._body(request), "stream": True}
             heard = Heard(self.provider, body["model"])
+            bounds = StreamBounds(self._provider, request.max_tokens)
             with self._faults(body["model"], call):
                 stream = cast("Any", self._sdk.messages).create(**body)
             # Closed on every way out, so that no connection is left when the reader stops early.
-            with self._faults(body["model"], call, streaming=True), closing(sent(stream)) as events:
+            with (
+                self._faults(body["model"], call, streaming=True),
+                closing(sent(stream, bounds.watch)) as events,
+            ):
                 for event in events:
-                    yield from heard.take(event or {})
-                    if heard.ended:
+                    yield from bounds.counted(heard.take(event or {}))
+                    if heard.ended or bounds.full:
                         break
+        if bounds.full and not heard.ended:
+            yield Done(replace(reply_of(heard.message(), body["model"]), finish="endless"))
+            return
         if not heard.ended:
             raise stopped(self.provider) if call.aborted else cut_short(self._provider)
         yield Done(reply_of(heard.message(), body["model"]))
@@ -113,7 +126,7 @@ class AnthropicClient:
             "max_tokens": request.max_tokens,
             "messages": sendable([dict(m) for m in request.messages]),
             "timeout": waits_of(self._provider),
-            "extra_body": {**more, **request.more},
+            "extra_body": {**more, **_within(request.more, request.max_tokens)},
         }
 
     @contextmanager
@@ -123,3 +136,15 @@ class AnthropicClient:
 
         with our_errors(anthropic, self._provider, model, call, streaming=streaming):
             yield
+
+
+def _within(more: Mapping[str, Json], limit: int) -> Mapping[str, Json]:
+    """What goes along with a request, with a budget for thinking that leaves room for the answer: it counts as part of it."""
+    thinking = more.get("thinking")
+    if not isinstance(thinking, Mapping):
+        return more
+    told = cast("Mapping[str, Json]", thinking)
+    budget = told.get("budget_tokens")
+    if not isinstance(budget, int) or budget < limit:
+        return more
+    return {**more, "thinking": {**told, "budget_tokens": max(_LEAST_THINKING, limit * 3 // 4)}}

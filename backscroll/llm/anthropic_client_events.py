@@ -22,7 +22,7 @@ from backscroll.llm.client import (
     Usage,
 )
 from backscroll.llm.client_faults import in_stream
-from backscroll.llm.sdk import mappings, number
+from backscroll.llm.sdk import mappings, number, sound
 from backscroll.vocab.part import Json, ToolCall
 
 _FINISH: Mapping[str, Finish] = {
@@ -99,45 +99,56 @@ class Heard:
                 return  # whatever comes later
 
     def message(self) -> dict[str, Json]:
-        """The message that the events make."""
+        """The message that the events make. A call that broke off at the limit has what came of its arguments as text; half a call
+        of a stream that was left in the middle is left out.
+        """
         blocks: list[Json] = []
+        limited = _FINISH.get(str(self._told.get("stop_reason"))) == "length"
         for index, block in sorted(self._blocks.items()):
+            made = dict(block)
             if index in self._arguments:
-                block["input"] = _arguments(self._arguments[index])
-            blocks.append(block)
+                text = self._arguments[index]
+                made["input"] = _arguments(text)
+                if made["input"] is None and not self.ended:
+                    continue
+                if made["input"] is None and not limited:
+                    raise CutShort("the arguments of a tool call broke off", hint="try again")
+                made["input"] = text if made["input"] is None else made["input"]
+            blocks.append(made)
         return {**self._told, "content": blocks}
 
 
 def _arguments(text: str) -> Json:
+    """The arguments that a text holds; None where it broke off."""
     try:
         return json.loads(text) if text.strip() else {}
-    except ValueError as error:
-        raise CutShort("the arguments of a tool call broke off", hint="try again") from error
+    except (ValueError, RecursionError):
+        return None
 
 
 def reply_of(told: Mapping[str, Json], asked: str) -> Reply:
     """The answer that a whole message holds."""
     found = mappings(told.get("content"))
+    finish = _FINISH.get(str(told.get("stop_reason")), "other")
+    used = [b for b in found if b.get("type") == "tool_use"]
+    cut = {n for n, b in enumerate(used) if isinstance(b.get("input"), str)}
+    if finish == "length" and used and found[-1] is used[-1]:
+        cut.add(len(used) - 1)  # an answer in one does not tell how far its last call came
     return Reply(
         text="".join(str(b.get("text") or "") for b in found if b.get("type") == "text"),
         model=str(told.get("model") or asked),
-        finish=_FINISH.get(str(told.get("stop_reason")), "other"),
+        finish=finish,
         usage=usage_of(told.get("usage")),
-        tool_calls=tuple(
-            ToolCall(str(b.get("id")), str(b.get("name")), b.get("input"))
-            for b in found
-            if b.get("type") == "tool_use"
-        ),
+        tool_calls=tuple(ToolCall(str(b.get("id")), str(b.get("name")), b.get("input")) for b in used),
         reasoning="\n".join(str(b.get("thinking") or "") for b in found if b.get("type") == "thinking"),
         raw=[dict(b) for b in found],
+        cut=tuple(sorted(cut)),
     )
 
 
-def usage_of(told: Json) -> Usage:
+@sound
+def usage_of(usage: Mapping[str, Json]) -> Usage:
     """Anthropic's input leaves out what was cached; ours is the whole prompt."""
-    if not isinstance(told, Mapping):
-        return Usage(known=False)
-    usage = cast("Mapping[str, Json]", told)
     cached = number(usage.get("cache_read_input_tokens"))
     written = number(usage.get("cache_creation_input_tokens"))
     return Usage(

@@ -46,7 +46,7 @@ def restored(text: str | None) -> Calibration:
     try:
         data = json.loads(text or "{}")
         found = Calibration(float(data["counted"]), float(data["reported"]), int(data["calls"]))
-    except (ValueError, TypeError, KeyError, OverflowError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return Calibration()
     sound = isfinite(found.counted) and isfinite(found.reported) and min(found.counted, found.reported) >= 0
     return found if sound else Calibration()

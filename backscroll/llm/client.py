@@ -7,6 +7,7 @@ every client follows. Refuses: the network (`openai_client`, `anthropic_client`)
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, cast
@@ -14,7 +15,8 @@ from typing import Literal, Protocol, TypeAlias, cast
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 
-Finish: TypeAlias = Literal["stop", "length", "tools", "refused", "other"]
+#: How an answer ended; `endless`: the service went on far beyond the tokens that were asked for, and was cut off by us.
+Finish: TypeAlias = Literal["stop", "length", "tools", "refused", "endless", "other"]
 
 
 def _none() -> Mapping[str, Json]:
@@ -30,7 +32,8 @@ class Usage:
     written: int = 0  # of these, written to the cache
     output: int = 0  # all tokens of the answer, reasoning included
     reasoning: int = 0
-    known: bool = True  # False: the vendor said nothing
+    known: bool = True  # False: the vendor said nothing, or nothing that could be true
+    odd: str = ""  # what it said then
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class Request:
     system: Json = ""  # a text, or blocks where the wire has them; empty: none
     model: str = ""  # empty: the provider's
     tools: Sequence[Mapping[str, Json]] = ()
-    max_tokens: int = 4096
+    max_tokens: int = 4096  # of the answer, reasoning included
     schema: Mapping[str, Json] | None = None  # JSON Schema of the answer
     temperature: float | None = None  # None: the vendor's own
     more: Mapping[str, Json] = field(default_factory=_none)  # goes into the request as it is
@@ -58,6 +61,24 @@ class Reply:
     tool_calls: tuple[ToolCall, ...] = ()
     reasoning: str = ""
     raw: Json = None
+    cut: tuple[int, ...] = ()  # places of the tool calls that broke off at the limit: not to be carried out
+
+
+def broken_calls(calls: Sequence[ToolCall]) -> tuple[int, ...]:
+    """Places of the calls whose arguments are the beginning of a JSON text; of the last one also where nothing came."""
+    return tuple(n for n, call in enumerate(calls) if _broken(call.arguments, last=n == len(calls) - 1))
+
+
+def _broken(arguments: Json, *, last: bool) -> bool:
+    if not isinstance(arguments, str):
+        return False
+    if not arguments.strip():
+        return last
+    try:
+        json.loads(arguments, strict=False)
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from backscroll.errors import (
     ModelError,
     ModelUnknown,
 )
-from backscroll.llm.fault_words import means, window_in
+from backscroll.llm.fault_words import means, output_limit_in, window_in
 from backscroll.vocab.part import Json
 
 _LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_\-*.]{6,}")
@@ -65,6 +65,14 @@ def refused(
             f"{provider} does not accept the key ({status})",
             hint="check the environment variable that key_env names",
             status=status,
+        )
+    most = output_limit_in(said) if status in (400, 422) else None
+    if most is not None:
+        return InvalidInput(
+            f"{provider} refuses the request ({status}): {said}",
+            hint=f"answers of {model} may have {most} tokens: put max_output = {most} into your table of prices",
+            status=status,
+            output_limit=most,
         )
     by_words = _by_words(status, code, said, provider=provider, model=model)
     if by_words is not None:

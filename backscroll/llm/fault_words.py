@@ -19,7 +19,7 @@ from backscroll.llm.client import Finish
 from backscroll.vocab.part import Json
 
 #: What is wrong, where it can be told from the words.
-Trouble: TypeAlias = Literal["overflow", "unknown_model", "filtered", "no_credit"]
+Trouble: TypeAlias = Literal["overflow", "output_limit", "unknown_model", "filtered", "no_credit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,18 @@ def window_in(said: str) -> int | None:
         number = found and "window" in pattern.groupindex and found["window"]
         if number:
             return int(str(number).replace(",", ""))
+    return None
+
+
+def output_limit_in(said: str) -> int | None:
+    """How many tokens an answer may have, where a service says that more were asked for."""
+    for pattern in _known("output_limit").words:
+        found = pattern.search(said)
+        if found is None:
+            continue
+        groups = found.groupdict()
+        most = int(groups["most"]) if groups.get("most") else int(groups["beyond"]) - 1
+        return most if most > 0 else None
     return None
 
 

@@ -7,7 +7,7 @@ Grok report an answer without its reasoning. Refuses money (`llm/prices`) and st
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from math import isfinite
 from typing import Any, cast
@@ -15,6 +15,7 @@ from typing import Any, cast
 from backscroll.errors import InvalidInput
 
 MOST = 10**10  # tokens of a call; sums of such calls still fit into a database
+PLAUSIBLE = 10**8  # tokens of a call that a service may report and be believed
 _DEAREST = 10**6  # US dollars of a call, by its seller
 _USUAL = ("", "auto", "default", "standard")
 _DETAILS_IN = ("prompt_tokens_details", "input_tokens_details")
@@ -81,6 +82,15 @@ def tokens_of(usage: object) -> Tokens:
     if "prompt_tokens" not in told and "input_tokens" in told and _is_anthropic(told):
         return _anthropic(told)
     return _openai(told)
+
+
+def heard_tokens(read: Callable[[], Tokens]) -> Tokens:
+    """What a service reported; where it cannot be true, as if it had reported nothing: no answer is lost over its figures."""
+    try:
+        told = read()
+    except (InvalidInput, ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        return Tokens(estimated=True)
+    return told if max(told.input, told.output) <= PLAUSIBLE else Tokens(estimated=True)
 
 
 def _own(told: Mapping[str, Any]) -> Tokens:

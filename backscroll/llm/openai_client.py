@@ -14,6 +14,7 @@ from backscroll.errors import MissingExtra
 from backscroll.llm.connections import Call, Connections
 from backscroll.llm.providers import Provider
 from backscroll.llm.sdk import our_errors, waits_of
+from backscroll.llm.stream_bounds import bounded_body
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -28,7 +29,8 @@ def open_sdk(provider: Provider, key: str, connections: Connections) -> OpenAI:
             "talking to a model needs the package openai", hint="pip install 'backscroll[openai]'"
         ) from error
     waits = waits_of(provider)
-    http = DefaultHttpxClient(timeout=waits, event_hooks={"request": [connections.hook]})
+    hooks = {"request": [connections.hook], "response": [bounded_body]}
+    http = DefaultHttpxClient(timeout=waits, event_hooks=hooks)
     # A server of one's own often wants no key; the SDK insists on one.
     return OpenAI(
         api_key=key or "none", base_url=provider.address, timeout=waits, max_retries=0, http_client=http

@@ -7,11 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.client import Done, Finish, Reply, Request, StreamEvent, Tally, Usage, sendable
+from backscroll.llm.client import (
+    Done,
+    Finish,
+    Reply,
+    Request,
+    StreamEvent,
+    Tally,
+    Usage,
+    broken_calls,
+    sendable,
+)
 from backscroll.llm.client_faults import gave_up, in_stream, stopped
 from backscroll.llm.connections import Call
 from backscroll.llm.dialects import adapted, arguments_of, complaint, thought_of, words_of
@@ -19,7 +30,8 @@ from backscroll.llm.fault_words import finish_of
 from backscroll.llm.openai_client import SdkClient
 from backscroll.llm.openai_client_pieces import Heard, new_id
 from backscroll.llm.providers import Provider
-from backscroll.llm.sdk import cut_short, mappings, number, plain, sent
+from backscroll.llm.sdk import cut_short, details, mappings, number, plain, sent, sound
+from backscroll.llm.stream_bounds import StreamBounds
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 
@@ -53,6 +65,7 @@ class ChatClient(SdkClient):
     def stream(self, request: Request) -> Iterator[StreamEvent]:
         """Ask and hand on the answer as it comes."""
         heard, ended = Heard(), False
+        bounds = StreamBounds(self._provider, request.max_tokens)
         # From here on it can be ended from outside, also while a long prompt is still being spelled.
         with self._connections.call() as call:
             body: dict[str, Json] = {
@@ -62,16 +75,25 @@ class ChatClient(SdkClient):
             }
             stream = self._asked(body, call)
             # Closed on every way out, so that no connection is left when the reader stops early.
-            with self._faults(body["model"], call, streaming=True), closing(sent(stream)) as chunks:
+            with (
+                self._faults(body["model"], call, streaming=True),
+                closing(sent(stream, bounds.watch)) as chunks,
+            ):
                 for chunk in chunks:
                     if chunk is None:
                         ended = True
                         break
                     if chunk.get("error") and not chunk.get("choices"):
                         raise in_stream(chunk, provider=self.provider, model=body["model"])
-                    yield from heard.take(chunk)
+                    yield from bounds.counted(heard.take(chunk))
                     if chunk.get("usage"):
                         yield Tally(_usage(chunk["usage"]))
+                    if bounds.full:
+                        break
+        if bounds.full:
+            reply = self._reply(heard.message(), "length", heard.told, body["model"])
+            yield Done(replace(reply, finish="endless"))
+            return
         # Some services never say why they stop; then the word that ends a stream, or the usage, has to tell that it is whole.
         whole = heard.finish or ((ended or heard.told.get("usage")) and heard.began)
         if not whole:
@@ -86,6 +108,8 @@ class ChatClient(SdkClient):
                     create = cast("Any", self._sdk.chat.completions).create
                     return read(create(**adapted(body, self._unwanted)))
             except InvalidInput as error:
+                if "output_limit" in error.facts:  # it takes the name, not the figure
+                    raise
                 found = complaint(error.message, adapted(body, self._unwanted), self._unwanted)
                 if not found:
                     raise
@@ -124,14 +148,16 @@ class ChatClient(SdkClient):
             ToolCall(str(c["id"]), str(c["function"].get("name") or ""), c["function"]["arguments"])
             for c in mappings(raw.get("tool_calls"))
         )
+        ended = _finish(found, message, calls)
         return Reply(
             text=words_of(message.get("content")),
             model=str(told.get("model") or asked),
-            finish=_finish(found, message, calls),
+            finish=ended,
             usage=_usage(told.get("usage")),
             tool_calls=calls,
             reasoning=thought_of(message),
             raw=raw,
+            cut=broken_calls(calls) if ended == "length" else (),
         )
 
 
@@ -159,12 +185,10 @@ def _apart(more: Mapping[str, Json]) -> dict[str, Json]:
     return {"extra_body": dict(more)} if more else {}
 
 
-def _usage(told: Json) -> Usage:
-    if not isinstance(told, Mapping):
-        return Usage(known=False)
-    usage = cast("Mapping[str, Json]", told)
-    read = cast("Mapping[str, Json]", usage.get("prompt_tokens_details") or {})
-    made = cast("Mapping[str, Json]", usage.get("completion_tokens_details") or {})
+@sound
+def _usage(usage: Mapping[str, Json]) -> Usage:
+    read = details(usage.get("prompt_tokens_details"))
+    made = details(usage.get("completion_tokens_details"))
     whole = number(usage.get("prompt_tokens"))
     # DeepSeek and its kin say it beside, not inside.
     cached = number(read.get("cached_tokens")) or number(usage.get("prompt_cache_hit_tokens"))

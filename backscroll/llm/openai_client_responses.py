@@ -20,11 +20,13 @@ from backscroll.llm.client import (
     StreamEvent,
     TextDelta,
     Usage,
+    broken_calls,
     sendable,
 )
 from backscroll.llm.client_faults import in_stream, stopped
 from backscroll.llm.openai_client import SdkClient
-from backscroll.llm.sdk import cut_short, mappings, number, plain, sent
+from backscroll.llm.sdk import cut_short, details, mappings, number, plain, sent, sound
+from backscroll.llm.stream_bounds import StreamBounds
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 
@@ -51,18 +53,30 @@ class ResponsesClient(SdkClient):
         """Ask and hand on the answer as it comes."""
         last: dict[str, Json] | None = None
         names: dict[int, tuple[str, str]] = {}
+        said: list[str] = []
+        bounds = StreamBounds(self._provider, request.max_tokens)
         with self._connections.call() as call:
             body: dict[str, Json] = {**self._body(request), "stream": True}
             with self._faults(body["model"], call):
                 stream = cast("Any", self._sdk.responses).create(**body)
-            with self._faults(body["model"], call, streaming=True), closing(sent(stream)) as events:
+            with (
+                self._faults(body["model"], call, streaming=True),
+                closing(sent(stream, bounds.watch)) as events,
+            ):
                 for event in filter(None, events):
                     if event.get("type") in _LAST:
                         last = event["response"]
                     elif event.get("type") == "error" or event.get("error"):
                         raise in_stream(event, provider=self.provider, model=body["model"])
                     else:
-                        yield from _deltas(event, names)
+                        for delta in bounds.counted(_deltas(event, names)):
+                            said += [delta.text] if isinstance(delta, TextDelta) else []
+                            yield delta
+                    if bounds.full:
+                        break
+        if bounds.full:
+            yield Done(_endless("".join(said), body["model"]))
+            return
         if last is None:
             raise stopped(self.provider) if call.aborted else cut_short(self._provider)
         yield Done(self._reply(last, body["model"]))
@@ -97,16 +111,23 @@ def _deltas(event: Mapping[str, Json], names: dict[int, tuple[str, str]]) -> Ite
     """What one event adds. `names` remembers which calls have been announced."""
     kind = event.get("type")
     if kind == "response.output_text.delta":
-        yield TextDelta(event["delta"])
+        yield TextDelta(str(event["delta"]))
     elif kind in {"response.reasoning_summary_text.delta", "response.reasoning_text.delta"}:
-        yield ReasoningDelta(event["delta"])
+        yield ReasoningDelta(str(event["delta"]))
     elif kind == "response.output_item.added" and event["item"].get("type") == "function_call":
         item = event["item"]
         names[event["output_index"]] = (str(item.get("call_id") or ""), str(item.get("name") or ""))
         yield CallDelta(event["output_index"], *names[event["output_index"]], "")
     elif kind == "response.function_call_arguments.delta":
         known = names.get(event["output_index"], ("", ""))
-        yield CallDelta(event["output_index"], *known, event["delta"])
+        yield CallDelta(event["output_index"], *known, str(event["delta"]))
+
+
+def _endless(text: str, asked: str) -> Reply:
+    """What came of an answer that did not end: its words."""
+    part: dict[str, Json] = {"type": "output_text", "text": text, "annotations": []}
+    item: dict[str, Json] = {"type": "message", "role": "assistant", "content": [part]}
+    return Reply(text, asked, "endless", Usage(known=False), raw=[item] if text else [])
 
 
 def put_together(items: list[Mapping[str, Json]], told: Mapping[str, Json], asked: str) -> Reply:
@@ -114,6 +135,7 @@ def put_together(items: list[Mapping[str, Json]], told: Mapping[str, Json], aske
     text: list[str] = []
     thought: list[str] = []
     calls: list[ToolCall] = []
+    halves: set[int] = set()  # calls that say of themselves that they broke off
     refused = False
     for item in items:
         match item.get("type"):
@@ -124,6 +146,7 @@ def put_together(items: list[Mapping[str, Json]], told: Mapping[str, Json], aske
             case "reasoning":
                 thought += [str(s.get("text") or "") for s in mappings(item.get("summary"))]
             case "function_call":
+                halves |= {len(calls)} if item.get("status") == "incomplete" else set()
                 calls.append(
                     ToolCall(str(item.get("call_id")), str(item.get("name")), item.get("arguments") or "")
                 )
@@ -133,6 +156,7 @@ def put_together(items: list[Mapping[str, Json]], told: Mapping[str, Json], aske
     if told.get("status") == "incomplete":
         details = cast("Mapping[str, Json]", told.get("incomplete_details") or {})
         finish = "refused" if details.get("reason") == "content_filter" else "length"
+    halves |= set(broken_calls(calls)) if finish == "length" else set()
     return Reply(
         text="".join(text),
         model=str(told.get("model") or asked),
@@ -141,15 +165,14 @@ def put_together(items: list[Mapping[str, Json]], told: Mapping[str, Json], aske
         tool_calls=tuple(calls),
         reasoning="\n".join(thought),
         raw=[dict(i) for i in items],
+        cut=tuple(sorted(halves)),
     )
 
 
-def _usage(told: Json) -> Usage:
-    if not isinstance(told, Mapping):
-        return Usage(known=False)
-    usage = cast("Mapping[str, Json]", told)
-    read = cast("Mapping[str, Json]", usage.get("input_tokens_details") or {})
-    made = cast("Mapping[str, Json]", usage.get("output_tokens_details") or {})
+@sound
+def _usage(usage: Mapping[str, Json]) -> Usage:
+    read = details(usage.get("input_tokens_details"))
+    made = details(usage.get("output_tokens_details"))
     whole = number(usage.get("input_tokens"))
     return Usage(
         input=whole,

@@ -19,6 +19,7 @@ from typing import Any, cast
 
 from backscroll.errors import InvalidInput
 from backscroll.llm.windows import fitting, plain_name
+from backscroll.regular_files import read_text
 
 #: US dollars for a million tokens.
 PRICES = ("input", "cached", "written", "written_long", "output")
@@ -73,6 +74,10 @@ class PriceTable:
         """The row with the window of a model."""
         return next((r for r in self.rows if r.window and r.about(model, provider)), None)
 
+    def limited(self, model: str, provider: str = "") -> Row | None:
+        """The row with the longest answer of a model."""
+        return next((r for r in self.rows if r.max_output and r.about(model, provider)), None)
+
 
 def price_table(path: str) -> PriceTable:
     """The table in a file; an empty path is an empty table. Read again only when the file has changed."""
@@ -92,7 +97,7 @@ def price_table(path: str) -> PriceTable:
 @lru_cache(maxsize=8)
 def _read(place: Path, _changed: int, _size: int) -> PriceTable:
     try:
-        text = place.read_text(encoding="utf-8-sig")
+        text = read_text(place, "utf-8-sig")
         data = tomllib.loads(text)
     except OSError as error:
         raise InvalidInput(
@@ -103,7 +108,7 @@ def _read(place: Path, _changed: int, _size: int) -> PriceTable:
         raise InvalidInput(
             f"the price table {place} is not UTF-8: byte {error.start}", hint="save it as UTF-8"
         ) from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidInput(f"the price table {place} is not TOML: {error}", hint=_HINT) from error
     return parsed_table(str(place), text, data)
 
@@ -157,7 +162,7 @@ class _Reader:
             if name not in _KNOWN:
                 raise self.wrong(n, name, "an unknown field")
         prices = self.prices(n, given)
-        if not prices and "window" not in given:
+        if not prices and not any(name in given for name in _NUMBERS):
             raise self.wrong(n, "match", "the row says neither prices nor a window")
         for name in ("input", "output"):
             if prices and name not in prices:

@@ -22,6 +22,7 @@ from typing import cast
 from backscroll.config import PROVIDERS, YAML, config_file
 from backscroll.errors import Conflict, InvalidInput, NotFound, StoreError
 from backscroll.llm.providers import NONE, providers
+from backscroll.regular_files import read_text
 from backscroll.vocab.part import Json
 
 _HEADER = re.compile(r"\s*\[.*\]\s*(#.*)?$")
@@ -87,8 +88,7 @@ def remove_provider(name: str, path: Path | None = None) -> Path:
 def _read(path: Path) -> tuple[str, dict[str, Json]]:
     """The text of the file, and the services in it."""
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            text = file.read()
+        text = read_text(path, newline="")
     except FileNotFoundError:
         return "", {}
     except (OSError, UnicodeDecodeError) as error:
@@ -100,7 +100,7 @@ def _read(path: Path) -> tuple[str, dict[str, Json]]:
 
         try:
             data: Json = yaml.safe_load(text) or {}
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, RecursionError) as error:
             told = " ".join(str(error).split())
             raise InvalidInput(
                 f"cannot read the configuration {path}: {told}", hint="correct the file, or remove it"
@@ -114,7 +114,7 @@ def _read(path: Path) -> tuple[str, dict[str, Json]]:
 def _parsed(text: str, path: Path) -> dict[str, Json]:
     try:
         return tomllib.loads(text.replace("\r\n", "\n"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(
             f"cannot read the configuration {path}: {error}", hint="correct the file, or remove it"
         ) from error

@@ -42,7 +42,9 @@ class Patience:
 
     def pause(self, error: ModelError, attempt: int) -> float | None:
         """Seconds to wait after this failure of attempt 1, 2, …; None: give up."""
-        if attempt >= self.tries or not isinstance(error, PASSING) or error.facts.get("aborted"):
+        if attempt >= self.tries or not isinstance(error, PASSING):
+            return None
+        if error.facts.get("aborted") or error.facts.get("flooded"):  # the next try would end in the same way
             return None
         asked = error.facts.get("retry_after")
         if isinstance(asked, int | float) and asked >= 0:

@@ -6,11 +6,15 @@ Owns turning their errors into ours, their objects into the JSON that was sent, 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import wraps
+from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.errors import BackscrollError, CutShort, Unreachable
+from backscroll.llm.client import Usage
 from backscroll.llm.client_faults import in_stream, refused, stopped, timed_out, without_secrets
 from backscroll.llm.connections import CONNECTING, Call
 from backscroll.llm.providers import Provider
@@ -21,6 +25,10 @@ if TYPE_CHECKING:
     import httpx2
 
 _REFUSED = 400  # a status from here on
+#: Tokens of a call that could be true.
+_MOST = 10**8
+#: What reading something that is shaped otherwise than the wire foresees raises.
+_MISSHAPEN = (KeyError, IndexError, TypeError, AttributeError)
 
 
 def waits_of(provider: Provider) -> httpx2.Timeout:
@@ -39,7 +47,7 @@ def our_errors(
 
     try:
         yield
-    except (sdk.APIError, httpx2.HTTPError, httpx2.StreamError, ValueError, OSError) as error:
+    except (sdk.APIError, httpx2.HTTPError, httpx2.StreamError, ValueError, OSError, *_MISSHAPEN) as error:
         if call.aborted:
             raise stopped(provider.name) from error
         raise _in_our_words(sdk, error, provider, model, streaming=streaming) from error
@@ -51,6 +59,8 @@ def _in_our_words(
     import httpx2
 
     told = cast("Any", error)
+    if isinstance(error.__cause__, CutShort):  # our own word, which the SDK took for a broken connection
+        return error.__cause__
     if isinstance(error, (sdk.APITimeoutError, httpx2.TimeoutException)):
         return _late(error, provider)
     if isinstance(error, sdk.APIStatusError) and told.status_code >= _REFUSED:
@@ -103,21 +113,65 @@ def plain(thing: Any) -> Json:
     return thing.model_dump(mode="json", exclude_unset=True, warnings=False)
 
 
-def sent(stream: Any) -> Generator[dict[str, Json] | None]:
+def sent(stream: Any, watch: Callable[[], None]) -> Generator[dict[str, Json] | None]:
     """The events of a stream as they were sent; None for the word that ends it. Closes the connection on every way out.
 
-    The SDKs would drop what their types do not foresee and events without a name; some services send both.
+    The SDKs would drop what their types do not foresee and events without a name; some services send both. `watch` is called for
+    every piece of bytes.
     """
     response = stream.response
+
+    def pieces() -> Iterator[bytes]:
+        for piece in response.iter_bytes():
+            watch()
+            yield piece
+
     try:
-        yield from events_of(response.iter_bytes())
+        yield from events_of(pieces())
     finally:
         response.close()
 
 
+class OddUsage(ValueError):
+    """A figure in a usage that cannot be true."""
+
+
 def number(value: Json) -> int:
-    """A count in a vendor's usage; missing or odd ones are 0."""
-    return int(value) if isinstance(value, int | float) and value > 0 else 0
+    """A count in a vendor's usage; a missing one is 0."""
+    if value is None:
+        return 0
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    if not usable or not 0 <= value <= _MOST or value != int(value):
+        raise OddUsage(repr(value)[:60])
+    return int(value)
+
+
+def details(value: Json) -> Mapping[str, Json]:
+    """A table inside a vendor's usage; a missing one is empty."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise OddUsage(repr(value)[:60])
+    return cast("Mapping[str, Json]", value)
+
+
+def sound(read: Callable[[Mapping[str, Json]], Usage]) -> Callable[[Json], Usage]:
+    """Reading a usage that may be missing or absurd: what cannot be true is as good as not said, and costs no answer."""
+
+    @wraps(read)
+    def reading(told: Json) -> Usage:
+        if not isinstance(told, Mapping):
+            return Usage(known=False, odd="" if told is None else repr(told)[:60])
+        try:
+            usage = read(cast("Mapping[str, Json]", told))
+        except OddUsage as odd:
+            return Usage(known=False, odd=str(odd))
+        # Parts that are more than the whole are told apart from it by some.
+        output = usage.output if usage.reasoning <= usage.output else usage.output + usage.reasoning
+        cached = min(usage.cached, usage.input)
+        return replace(usage, cached=cached, written=min(usage.written, usage.input - cached), output=output)
+
+    return reading
 
 
 def mappings(value: Json) -> list[Mapping[str, Json]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -25,7 +25,9 @@ _SELLER = re.compile(
 _FINE_TUNED = re.compile(r"ft:([^:]+).*")
 #: Taken where nobody knows better.
 UNKNOWN_WINDOW = 128_000
-UNKNOWN_OUTPUT = 4_096
+#: The longest answer of a model whose limit is not listed: a quarter of its window, and at most this. A service that allows less
+#: refuses with its own figure, which is then used (`client_faults`).
+UNKNOWN_OUTPUT = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Window:
     """How much fits. `known` is False where the figures are only careful."""
 
     tokens: int
-    output: int
+    output: int  # the longest answer, reasoning included
     known: bool = True
 
 
@@ -120,16 +122,34 @@ def built_in_window(model: str) -> Window | None:
 
 def window_for(model: str, *, provider: str = "", table: PriceTable | None = None) -> Window:
     """The window of a model: by a person's own table, ours, or the one beside the listed prices."""
+    found = _sized(model, provider, table)
+    own = None if table is None else table.limited(model, provider)
+    most = found.output if own is None or own.max_output is None else own.max_output
+    return replace(found, output=min(most, found.tokens))
+
+
+def _sized(model: str, provider: str, table: PriceTable | None) -> Window:
     known = built_in_window(model)
     own = None if table is None else table.sized(model, provider)
     if own is not None and own.window is not None:
-        usual = known.output if known else UNKNOWN_OUTPUT
-        return Window(own.window, min(own.max_output or usual, own.window))
+        return Window(own.window, known.output if known else usual_output(own.window))
     if known is not None:
         return known
     from backscroll.llm.prices import listed_window  # a megabyte of prices: only for names we do not know
 
     listed = listed_window(model, provider)
     if listed:
-        return Window(listed, min(UNKNOWN_OUTPUT, listed))
-    return Window(UNKNOWN_WINDOW, UNKNOWN_OUTPUT, known=False)
+        return Window(listed, usual_output(listed))
+    return Window(UNKNOWN_WINDOW, usual_output(UNKNOWN_WINDOW), known=False)
+
+
+def usual_output(window: int) -> int:
+    """The longest answer to ask for where only the window of a model is known."""
+    return max(1, min(UNKNOWN_OUTPUT, window // 4))
+
+
+@lru_cache(maxsize=512)
+def thinks(model: str) -> bool:
+    """True for models that think before they answer, in tokens that count as part of the answer."""
+    name, entry = plain_name(model), _data()["thinking"]
+    return bool(fitting(entry["match"]).match(name)) and not fitting(entry["except"]).match(name)

@@ -10,6 +10,7 @@ from typing import Any, cast
 from backscroll.errors import InvalidInput
 from backscroll.record.chain import DAMAGE, damaged, from_bytes
 from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json
 
 
@@ -82,6 +83,22 @@ TELLING = frozenset(
         Kind.FORGOTTEN,
     }
 )
+
+
+#: Events that happened when they say, not when they were logged.
+_TIMED = frozenset(
+    {Kind.CREATED, Kind.APPENDED, Kind.INSERTED, Kind.REGENERATED, Kind.CODE_CHANGED, Kind.NOTED}
+)
+
+
+def last_change(before: str, event: Event) -> str:
+    """When a thread last changed, given when it had before: an old conversation that is brought in keeps its own times."""
+    moment: str = event.head.get("said", event.at) if event.kind in _TIMED else event.at
+    if event.kind is Kind.ASIDE or before == moment:
+        return before
+    if len(before) == len(moment) and before[-6:] == moment[-6:]:  # of one shape and zone: letters tell
+        return max(before, moment)
+    return moment if microseconds(moment) > microseconds(before) else before
 
 
 def after(about: About, event: Event) -> About:

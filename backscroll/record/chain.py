@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import cast
 
 from backscroll.errors import BackscrollError, InvalidInput, StoreCorrupt
 from backscroll.vocab.event import Event
+from backscroll.vocab.nesting import DEEPEST, is_deeper
 from backscroll.vocab.part import Json
 from backscroll.vocab.unicode import valid_json
 
@@ -23,7 +22,6 @@ _encode_in_order = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), s
 _sha256 = hashlib.sha256
 _ORIGIN = b"backscroll/1/"
 SALT = 16  # bytes of every salt; a fixed number, so that nothing can move between salt and body
-DEEPEST = 200  # lists and objects inside each other; reading them needs as many calls on the stack
 
 
 #: What a damaged byte in the store can make of reading it.
@@ -42,29 +40,13 @@ def to_bytes(value: Json, *, in_order: bool = False) -> bytes:
     """JSON as bytes (with `in_order`, names are sorted); lone surrogates stay as they are, which plain UTF-8 would refuse."""
     try:
         data = (_encode_in_order if in_order else _encode)(value).encode("utf-8", "surrogatepass")
-        if data.count(b"[") + data.count(b"{") > DEEPEST:
-            _check_depth(value)
+        if data.count(b"[") + data.count(b"{") > DEEPEST and is_deeper(value, DEEPEST):
+            raise ValueError(f"it is nested more than {DEEPEST} deep")
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(
             f"this cannot be stored: {error}", hint="metadata, arguments and extras must be plain JSON values"
         ) from error
     return data
-
-
-def _check_depth(value: Json) -> None:
-    """Refuse what could be written but, from deeper inside a program, not be read again."""
-    level: list[Json] = [value]
-    for _ in range(DEEPEST):
-        level = [inner for outer in level for inner in _inside(outer)]
-        if not level:
-            return
-    raise ValueError(f"it is nested more than {DEEPEST} deep")
-
-
-def _inside(value: Json) -> Iterable[Json]:
-    if isinstance(value, dict):
-        return cast("dict[str, Json]", value).values()
-    return cast("Sequence[Json]", value) if isinstance(value, list | tuple) else ()
 
 
 def from_bytes(data: bytes) -> Json:

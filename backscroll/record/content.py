@@ -12,6 +12,7 @@ from hashlib import sha256 as _sha256
 from typing import cast
 
 from backscroll.record.chain import DAMAGE, damaged, from_bytes, to_bytes, words_from_bytes
+from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import (
     Json,
@@ -85,6 +86,13 @@ def blobs_of(content: Content) -> Iterator[str]:
         for p in inner:
             if isinstance(p, Media) and p.blob:
                 yield p.blob
+
+
+def blobs_in(event: Event) -> set[str]:
+    """The hashes of the bytes that an event refers to."""
+    if event.kind is Kind.TASKED:  # pictures that came with feedback
+        return {str(name) for name in cast("list[Json]", event.head.get("media", []))}
+    return set(blobs_of(original(event.body))) if event.kind in SPEAKING and event.body is not None else set()
 
 
 def tools_of(content: Content) -> tuple[str, ...]:

@@ -142,7 +142,10 @@ def _arguments(value: Json) -> Json:
         return value
     try:
         return json.loads(value)
-    except ValueError:  # a model may send broken JSON; then the string itself is what it said
+    except (
+        ValueError,
+        RecursionError,
+    ):  # a model may send broken JSON; then the string itself is what it said
         return value
 
 

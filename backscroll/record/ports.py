@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 from backscroll.record.about import About
 from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, Spent, TurnMark
 from backscroll.record.history import Entry, Span
+from backscroll.record.quarantine import Mending
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
 
@@ -117,15 +118,19 @@ class Reader(Protocol):
         after: tuple[str, str] | None = None,
         limit: int = 100,
     ) -> list[ThreadState]:
-        """Newest change first; `after` is (updated_at, id) of the last one seen."""
+        """Newest change first; `after` is (updated_at, id) of the last one seen. Rows that cannot be read are passed over."""
         ...
 
     def threads_like(self, prefix: str, limit: int = 10) -> list[str]:
         """Ids that begin with these hex digits."""
         ...
 
+    def unreadable(self) -> list[str]:
+        """Threads whose rows cannot be read."""
+        ...
+
     def family(self, root: str) -> list[ThreadState]:
-        """Every thread that shares this root, the root included, oldest first."""
+        """Every thread that shares this root, the root included, oldest first; rows that cannot be read are passed over."""
         ...
 
     def entry(self, thread: str, message: Ref, as_of: int | None = None) -> Entry | None:
@@ -138,8 +143,8 @@ class Reader(Protocol):
         """Own entries of a thread in order of position, with their words; deleted and forgotten ones only with `gone`."""
         ...
 
-    def count(self, thread: str, bounds: Bounds, *, role: str | None = None) -> int:
-        """How many own live entries lie in these bounds."""
+    def count(self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False) -> int:
+        """How many own live entries lie in these bounds; with `hidden`, how many of them are hidden from prompts."""
         ...
 
     def adopted(self, thread: str) -> list[tuple[Ref, int]]:
@@ -291,13 +296,17 @@ class Reader(Protocol):
         ...
 
     def meta(self, key: str) -> str | None: ...
+    def scrub_due(self) -> bool:
+        """True where words were erased (by any tenant) whose pages are not rewritten yet."""
+        ...
+
     def stats(self) -> Mapping[str, int]: ...
     def integrity(self) -> list[str]:
         """What the database itself says is wrong; empty where nothing is."""
         ...
 
 
-class Writer(Reader, Protocol):
+class Writer(Reader, Mending, Protocol):
     """Writing, together or not at all."""
 
     def lock_thread(self, thread: str) -> ThreadState | None:
@@ -403,6 +412,10 @@ class Store(Protocol):
 
     def scrub(self) -> list[str]:
         """After a forget: rewrite index and file so that no page keeps erased words. Says what it cannot reach."""
+        ...
+
+    def resume_scrub(self) -> bool:
+        """Finish what a forget that was cut off left undone, without waiting for others; False where it is still due."""
         ...
 
     def backup(self, target: str) -> None: ...

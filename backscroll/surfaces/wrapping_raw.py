@@ -80,7 +80,7 @@ class Body:
         elif taken.lstrip().startswith(b"{"):
             try:
                 told = json.loads(taken)
-            except ValueError:  # left in the middle: half a document says nothing
+            except (ValueError, RecursionError):  # left in the middle: half a document says nothing
                 self._recorder.failed(self._heard)
                 return
             self._recorder.done(self._heard, told)

@@ -47,3 +47,18 @@ def parse_handle(text: str) -> Handle:
         raise InvalidInput(f"not a handle: {text!r}", hint="handles look like [bs:17] or [bs:17-42]")
     first = int(found[2])
     return Handle(first, int(found[3] or first), found[1])
+
+
+def thread_of(handle: str, home: str) -> str | None:
+    """The first digits of the thread that a handle names, where that is not the thread it is read in."""
+    named = parse_handle(handle).thread
+    return None if named is None or home.startswith(named) else named
+
+
+def qualify_handles(text: str, thread: str) -> str:
+    """A text with its handles readable outside the thread it was written in: each one without a thread gets this one."""
+    return IN_TEXT.sub(lambda found: _qualified(found[0], thread), text)
+
+
+def _qualified(handle: str, thread: str) -> str:
+    return handle if "." in handle else handle.replace("[bs:", f"[bs:{thread[:8]}.", 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from backscroll.errors import InvalidInput
 from backscroll.vocab.ids import Ref
@@ -108,3 +108,20 @@ class Message:
 def is_spoken_by_user(message: Message) -> bool:
     """True for words of the user; what we put into the user's mouth (a crop's summary) says so in its metadata."""
     return message.role == "user" and "backscroll" not in message.content.metadata
+
+
+def is_cut(message: Message) -> bool:
+    """True for an answer that stopped at its limit of tokens."""
+    return message.role == "assistant" and _about(message).get("cut") is True
+
+
+def cut_calls(message: Message) -> frozenset[str]:
+    """Ids of the calls in an answer that broke off at that limit: they are not to be carried out."""
+    named = _about(message).get("cut_calls")
+    return frozenset(map(str, cast("list[Json]", named))) if isinstance(named, list) else frozenset()
+
+
+def _about(message: Message) -> Mapping[str, Json]:
+    """What an agent knew about a message; metadata may come from elsewhere and be anything."""
+    found = message.content.metadata.get("act")
+    return cast("Mapping[str, Json]", found) if isinstance(found, Mapping) else {}

@@ -83,7 +83,7 @@ def read_spared(path: Path) -> Spared:
     try:
         found: Json = json.loads(path.read_bytes())
         return {name: ((int(a), int(b), int(c)), str(mark)) for name, (a, b, c, mark) in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
 
 

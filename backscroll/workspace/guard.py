@@ -62,6 +62,10 @@ class Guard:
                 return pattern.why
         return ""
 
+    def is_suspect(self, name: str) -> bool:
+        """False where a name, folded, is in no protected path."""
+        return bool(self._any.match(name))
+
     def check(self, path: str) -> None:
         """Raise `InvalidInput` for a protected path."""
         if reason := self.why(path):
@@ -96,7 +100,7 @@ def _own(root: Path, given: str) -> Pattern | None:
     if not given.startswith("/"):
         anchored = given.startswith("./")
         parts = [part for part in given.split("/") if part not in ("", ".", "**")]
-        return Pattern(_compiled(parts), "it was named as protected", anchored) if parts else None
+        return Pattern(compiled(parts), "it was named as protected", anchored) if parts else None
     place = Path(given)
     if place.is_relative_to(root) and place != root:
         place = place.relative_to(root)
@@ -107,7 +111,8 @@ def _own(root: Path, given: str) -> Pattern | None:
     return Pattern(tuple(re.compile(part, re.DOTALL) for part in whole), "it belongs to Backscroll", True)
 
 
-def _compiled(parts: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+def compiled(parts: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+    """Names with `*` and `?`, ready to be compared with folded ones."""
     return tuple(re.compile(translate(folded(part))) for part in parts)
 
 
@@ -115,9 +120,9 @@ def _compiled(parts: Sequence[str]) -> tuple[re.Pattern[str], ...]:
 def _shipped() -> tuple[tuple[Pattern, ...], tuple[re.Pattern[str], ...]]:
     text = files("backscroll.workspace").joinpath("protected.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
-    harmless = _compiled(data.pop("harmless")["names"])
+    harmless = compiled(data.pop("harmless")["names"])
     patterns = tuple(
-        Pattern(_compiled(name.split("/")), str(group["why"]))
+        Pattern(compiled(name.split("/")), str(group["why"]))
         for group in data.values()
         for name in group["names"]
     )

@@ -180,7 +180,7 @@ class KeptHome:
             looker.memory = {
                 path: (_as_seen(facts[:5]), Entry(*facts[5:])) for path, *facts in document["files"]
             }
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             looker.memory = {}  # not there, or half of it: everything is read again
 
     @property

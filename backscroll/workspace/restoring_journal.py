@@ -113,7 +113,7 @@ def read_journal(path: Path) -> Journal | None:
             ),
             document["facts"],
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise FormatError(
             f"the journal of a rewind cannot be read: {path}",
             hint="look at the files beside it, then delete it",

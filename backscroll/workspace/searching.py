@@ -49,6 +49,7 @@ class Search:
     passed_over: tuple[str, ...] = ()  # files too large to be searched
     binary: int = 0  # files that are no text
     stopped: str = ""  # why it was stopped before the end
+    shut: int = 0  # files that may not be shown unless they are named
 
     @property
     def text(self) -> str:
@@ -69,20 +70,25 @@ def search_files(
     seconds: float = 10.0,
     largest: int = 5_000_000,
     everything: bool = False,
+    closed: Callable[[str], bool] | None = None,
 ) -> Search:
-    """Search a file, or all files below a folder. `pattern`: in which files (`*.py`); `everything`: in ignored ones too."""
+    """Search a file, or all files below a folder. `pattern`: in which files (`*.py`); `everything`: in ignored ones too; `closed`: tells files
+    that are passed over unless they are named."""
     if limit < 1 or context < 0:
         raise InvalidInput("a search needs room for one line at least", hint="give 1 or more")
     find = _finder(query, literal=literal, ignore_case=ignore_case)
     clock = _Clock(seconds)
     hits: list[Hit] = []
     counts: dict[str, int] = {}
-    searched = binary = 0
+    searched = binary = shut = 0
     passed_over: list[str] = []
     stopped, cut = "", False
     try:
         for name, size in _candidates(files, path, pattern, clock, everything=everything):
             clock.check()
+            if closed is not None and size >= 0 and closed(name):
+                shut += 1
+                continue
             if size > largest:
                 passed_over.append(name)
                 continue
@@ -100,7 +106,7 @@ def search_files(
                 break
     except TimeoutError:
         stopped, cut = f"stopped after {seconds:g} seconds", True
-    return Search(tuple(hits), counts, searched, cut, tuple(passed_over), binary, stopped)
+    return Search(tuple(hits), counts, searched, cut, tuple(passed_over), binary, stopped, shut)
 
 
 class _Clock:
@@ -128,7 +134,7 @@ def _candidates(
         raise NotFound(f"no such file or folder: {shown(path)}", hint="look with list_files", path=path)
     if kind != "folder":
         files.read_text(real, last=1)  # says why, where it cannot be read
-        yield real, 0
+        yield real, -1  # named, whatever its size
         return
     chosen = Chosen(pattern)
     found = list[tuple[str, int]]()

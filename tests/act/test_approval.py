@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.act.approval import Rules, decide
-from backscroll.act.approval_rules import fits_path, rule_of, suggested, wild
+from backscroll.act.approval_offers import suggested, wider
+from backscroll.act.approval_rules import fits_path, rule_of, wild
 from backscroll.act.person import Decision, Effect, Judgement, Nobody, Preview, Proposal
 from backscroll.errors import InvalidInput
 
@@ -67,6 +68,7 @@ class Answers:
 @pytest.mark.parametrize(
     ("mode", "asked"),
     [
+        ("strict", {"write", "command", "memory", "network"}),
         ("ask", {"write", "command", "memory", "network"}),
         ("edits", {"command", "memory", "network"}),
         ("all", set()),
@@ -163,16 +165,21 @@ def test_words_of_patterns(file: Path) -> None:
     assert (said(rules, command("say 'a b'")), said(rules, command("say a b"))) == ("allow", "ask")
 
 
-def test_harmless_commands_go_unasked_only_with_edits(file: Path) -> None:
-    """In the folder itself, not after a refusal, and never against a rule."""
-    assert said(Rules("ask", file=file), command("git status")) == "ask"
-    rules = Rules("edits", allow=["run_command(npm test *)"], file=file)
-    assert said(rules, command("git status && npm test")) == "allow"
-    assert said(rules, command("git status", folder="/elsewhere")) == "ask"
-    assert said(rules, command("git status; rm x")) == "ask"
-    assert said(Rules("edits", ask=["run_command(git *)"], file=file), command("git status")) == "ask"
+@pytest.mark.parametrize("mode", ["ask", "edits"])
+def test_commands_that_only_look_go_unasked_but_for_the_strictest_mode(
+    mode: str, file: Path, tmp_path: Path
+) -> None:
+    """In the folder and below, not after a refusal, and never against a rule."""
+    assert said(Rules("strict", root=tmp_path, file=file), command("ls")) == "ask"
+    rules = Rules(mode, root=tmp_path, allow=["run_command(npm test *)"], file=file)
+    assert said(rules, command("ls -la && npm test")) == "allow"
+    assert said(rules, command("ls", folder="web")) == "allow"
+    assert said(rules, command("ls", folder="/elsewhere")) == "ask"
+    assert said(rules, command("ls; rm x")) == "ask"
+    assert said(Rules(mode, root=tmp_path, ask=["run_command(ls *)"], file=file), command("ls")) == "ask"
     again = Proposal("c", "run_command", "command", {}, Preview("ls", command="ls"), refused_before="no")
     assert said(rules, again) == "ask"
+    assert said(Rules(mode, file=file), command("ls")) == "ask", "without a folder nothing is known"
 
 
 # -- files -------------------------------------------------------------------------------------------------------
@@ -272,10 +279,10 @@ def test_decisions_hold_as_long_as_they_were_meant(file: Path, tmp_path: Path) -
     ):
         file.unlink(missing_ok=True)
         rules = Rules(root=one, file=file)
-        answer = Decision(True, span=span, pattern="git status *")  # pyright: ignore[reportArgumentType]
-        decide(rules, Answers(answer), [command("git status -s")])
+        answer = Decision(True, span=span, pattern="git fetch *")  # pyright: ignore[reportArgumentType]
+        decide(rules, Answers(answer), [command("git fetch -p")])
         later = [
-            said(r, command("git status"))
+            said(r, command("git fetch"))
             for r in (rules, Rules(root=one, file=file), Rules(root=other, file=file))
         ]
         assert later == [here, again, elsewhere], span
@@ -300,12 +307,29 @@ def test_a_refusal_can_be_remembered_too(file: Path) -> None:
 
 
 def test_a_pattern_for_several_commands_is_several_rules(file: Path) -> None:
-    """What is suggested for `a && b` covers each of them, alone as well."""
+    """What is offered for `a && b` covers each of them, alone as well: with these words, or with any if that is chosen."""
+    proposal = command("git add x && git commit -m 'y z'")
     rules = Rules(file=file)
-    proposal = command("git add x && git commit -m y")
     made = rules.remember(proposal, Decision(True, span="session", pattern=suggested(proposal)))
+    assert [rule.text for rule in made] == ["run_command(git add x)", "run_command(git commit -m 'y z')"]
+    assert said(rules, command("git commit -m 'y z'")) == "allow"
+    assert said(rules, command("git commit -m 'z z'")) == "ask"
+    rules = Rules(file=file)
+    made = rules.remember(proposal, Decision(True, span="session", pattern=wider(proposal)[0].pattern))
     assert [rule.text for rule in made] == ["run_command(git add *)", "run_command(git commit *)"]
     assert said(rules, command("git commit -m 'z z'")) == "allow"
+
+
+def test_a_change_of_several_files_is_remembered_file_by_file(file: Path) -> None:
+    """Not as every call of the tool."""
+    rules = Rules(file=file)
+    both = Proposal("w", "apply_patch", "write", {}, Preview("edit", paths=("a.py", "src/b.py")))
+    decide(rules, Answers(Decision(True, span="session")), [both])
+    assert said(rules, both) == "allow"
+    assert (
+        said(rules, Proposal("w", "apply_patch", "write", {}, Preview("edit", paths=("c.py", "a.py"))))
+        == "ask"
+    )
 
 
 def test_a_decision_holds_even_if_it_cannot_be_written_down(tmp_path: Path) -> None:
@@ -313,9 +337,9 @@ def test_a_decision_holds_even_if_it_cannot_be_written_down(tmp_path: Path) -> N
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where a folder should be", encoding="utf-8")
     rules = Rules(root=tmp_path, file=blocked / "permissions.toml")
-    decided = decide(rules, Answers(Decision(True, span="always", pattern="ls *")), [command("ls")])
+    decided = decide(rules, Answers(Decision(True, span="always", pattern="touch *")), [command("touch a")])
     assert decided[0].allowed
-    assert said(rules, command("ls -l")) == "allow"
+    assert said(rules, command("touch b")) == "allow"
 
 
 # -- the file ----------------------------------------------------------------------------------------------------

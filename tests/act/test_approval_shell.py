@@ -11,7 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backscroll.act.approval import Rules
-from backscroll.act.approval_shell import harmless, read, suggested
+from backscroll.act.approval_offers import kept_words, suggested
+from backscroll.act.approval_shell import read
 from backscroll.act.person import Preview, Proposal
 
 
@@ -44,7 +45,13 @@ def test_plain_lines_are_taken_apart() -> None:
         "echo $HOME",
         "echo a > file",
         "echo a >> file",
-        "cat < file",
+        "cat < $file",
+        "cat < a*",
+        "cat <& 3",
+        "cat <> file",
+        "cat 3< file",
+        "cat <(ls)",
+        "cat <<< x",
         "cat <<X",
         "echo a >/dev/nullx",
         "echo a >/dev/null/../x",
@@ -66,17 +73,25 @@ def test_plain_lines_are_taken_apart() -> None:
         "PATH=. git status",
         "if true; then rm x; fi",
         "! git status",
-        "time rm x",
+        "env -S 'rm x'",
+        "timeout -x 3 rm x",
+        "./timeout 3 ls",
+        "bash -ic ls",
+        "bash -c ls x",
+        "bash script.sh",
+        "command cd ..",
         "sudo ls",
         "/usr/bin/sudo ls",
-        "env rm x",
+        "env A=1 rm x",
         "xargs rm",
         "ls | sh",
         "ls | xargs rm",
         "eval rm",
         ". ./x",
         "source x",
-        "bash -c 'rm x'",
+        "bash -c 'rm $x'",
+        "bash -c 'sudo rm x'",
+        "sh -c \"sh -c 'a > b'\"",
         "find . -exec rm x",
         "find . -delete",
         "git -c core.pager=rm status",
@@ -214,56 +229,69 @@ def test_an_allowed_line_runs_nothing_but_listed_commands(shell: str, line: str,
     assert list(work.iterdir()) == [], "a file was written"
 
 
-def test_what_only_looks_is_known() -> None:
-    """Listed commands with listed options, inside the folder."""
-    looks = [
-        "ls",
-        "ls -la src",
-        "git status -s",
-        "git log --oneline -5 src/a.py",
-        "git diff --stat",
-        "pwd",
-        "git branch -vv",
+def test_wrappers_are_taken_off() -> None:
+    """What they run is what is compared with rules; shells of their own are read as lines."""
+    assert words_of("timeout 30 make test && nice -n 5 rg x | time wc -l; env ls; nohup a") == [
+        ("make", "test"),
+        ("rg", "x"),
+        ("wc", "-l"),
+        ("ls",),
+        ("a",),
     ]
-    assert [line for line in looks if not all(map(harmless, read(line).commands))] == []
-    other = [
-        "ls /etc",
-        "ls ..",
-        "ls ~",
-        "ls src/../..",
-        "ls *",
-        "cat .env",
-        "git log -p",
-        "git diff",
-        "git branch -D main",
+    assert words_of("bash -lc 'cd web && make test'; sh -euo pipefail -c \"ls -l\"") == [
+        ("cd", "web"),
+        ("make", "test"),
+        ("ls", "-l"),
     ]
-    other += [
-        "git branch new",
-        "git log --format=%x",
-        "ls .git",
-        "date -s now",
-        "git diff --stat --no-index /etc/passwd x",
+    assert [c.words for c in read("sudo -u root rm x; ls | xargs -n 1 cat").commands] == [
+        ("rm", "x"),
+        ("ls",),
+        ("cat",),
     ]
-    assert [line for line in other if any(map(harmless, read(line).commands))] == []
+
+
+def test_input_from_a_file_is_seen() -> None:
+    found = read("wc -l < 'my file' >/dev/null")
+    assert (found.doubt, found.commands[0].words, found.commands[0].inputs) == (
+        "",
+        ("wc", "-l"),
+        ("my file",),
+    )
+
+
+@given(st.text("ab \\$`\"'!*", max_size=8))
+def test_double_quotes_mean_what_they_mean_to_a_shell(inside: str) -> None:
+    """What is read out of them is what a shell passes on; what it would expand is in doubt."""
+    line = f'printf %s "{inside}"'
+    found = read(line)
+    if found.doubt:
+        return
+    for shell in SHELLS:
+        done = subprocess.run([shell, "-c", line], capture_output=True, text=True, timeout=120, check=False)
+        assert done.stdout == "".join(found.commands[0].words[2:]), (shell, line)
 
 
 @pytest.mark.parametrize(
-    ("line", "pattern"),
+    ("line", "narrow", "wide"),
     [
-        ("git status -s", "git status *"),
-        ("npm run test -- -u", "npm run test *"),
-        ("python -m pytest -q", "python -m pytest *"),
-        ("pytest tests", "pytest *"),
-        ("git add a && git commit -m x", "git add * && git commit *"),
-        ("rm -rf build", ""),
-        ("git push origin main", ""),
-        ("python script.py", ""),
-        ("curl http://x", ""),
-        ("git", ""),
-        ("make > log", ""),
-        ("sudo make", ""),
+        ("git fetch -p", "git fetch -p", "git fetch *"),
+        ("npm run test -- -u", "npm run test -- -u", "npm run test *"),
+        ("python -m pytest -q", "python -m pytest -q", "python -m pytest *"),
+        ("pytest tests", "pytest tests", "pytest *"),
+        ("terraform apply", "terraform apply", "terraform apply *"),
+        ("someprogram sub x", "someprogram sub x", "someprogram sub *"),
+        ("timeout 60 cargo test a", "cargo test a", "cargo test *"),
+        ("rm -rf build", "rm -rf build", ""),
+        ("git push origin main", "git push origin main", ""),
+        ("python script.py", "python script.py", ""),
+        ("curl http://x", "curl http://x", ""),
+        ("pytest tests/*", "", "pytest *"),
+        ("make > log", "", None),
+        ("sudo make", "", None),
     ],
 )
-def test_suggestions_are_narrow(line: str, pattern: str) -> None:
-    """A pattern for what is used again and again; for what can do harm only the very line."""
-    assert suggested(line) == pattern
+def test_suggestions_are_narrow(line: str, narrow: str, wide: str | None) -> None:
+    """These words by default; the subcommand with anything behind it only where that is chosen, and not for what can do harm."""
+    assert suggested(proposal(line)) == narrow
+    if wide is not None:
+        assert kept_words(read(line).commands[0]) == wide

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.act.approval import Rules, decide
-from backscroll.act.approval_rules import rule_of, rules_for, suggested
+from backscroll.act.approval_offers import suggested, wider
+from backscroll.act.approval_rules import rule_of, rules_for
 from backscroll.act.approval_where import Where, fits_folder, where_of, written
 from backscroll.act.person import Decision, Preview, Proposal
 from backscroll.errors import InvalidInput
@@ -79,18 +80,20 @@ def test_what_is_forbidden_is_forbidden_in_every_folder(folder: str, file: Path)
     assert said(named, proposal) == ("deny" if folder else "allow")
 
 
-def test_harmless_commands_are_harmless_in_the_folder_itself(file: Path) -> None:
-    """As before: a repository somewhere below may have settings of its own."""
-    rules = Rules("edits", file=file)
-    assert said(rules, command("git status")) == "allow"
-    assert said(rules, command("git status", "vendor")) == "ask"
-    assert said(rules, command("git status", held="outside")) == "ask"
+def test_commands_that_only_look_stay_in_the_folder_and_in_the_sandbox(file: Path, tmp_path: Path) -> None:
+    """In the folder, in those below, and not outside of a sandbox."""
+    rules = Rules("ask", root=tmp_path, file=file)
+    assert said(rules, command("ls")) == "allow"
+    assert said(rules, command("ls", "vendor")) == "allow"
+    assert said(rules, command("ls", held="sandboxed")) == "allow"
+    assert said(rules, command("ls", held="outside")) == "ask"
 
 
 def test_the_folder_is_suggested_and_remembered(file: Path, tmp_path: Path) -> None:
     """What was allowed in a folder is written down with it, and read back as the same."""
     proposal = command("make test && make lint", "vendor/good one")
-    assert suggested(proposal) == 'in "vendor/good one": make test * && make lint *'
+    assert suggested(proposal) == 'in "vendor/good one": make test && make lint'
+    assert wider(proposal)[0].pattern == 'in "vendor/good one": make test * && make lint *'
 
     class Yes:
         def approve(self, proposals: object) -> list[Decision]:
@@ -100,8 +103,8 @@ def test_the_folder_is_suggested_and_remembered(file: Path, tmp_path: Path) -> N
     assert decide(rules, Yes(), [proposal])[0].allowed  # type: ignore[arg-type]
     again = Rules("ask", root=tmp_path, file=file)
     assert [rule.text for rule in again.listed()] == [
-        'run_command(in "vendor/good one": make test *)',
-        'run_command(in "vendor/good one": make lint *)',
+        'run_command(in "vendor/good one": make test)',
+        'run_command(in "vendor/good one": make lint)',
     ]
     assert said(again, proposal) == "allow"
     assert said(again, command("make test")) == "ask"
@@ -177,7 +180,8 @@ def test_where_it_ran_is_part_of_what_is_remembered(file: Path) -> None:
     """What was allowed in the sandbox is not allowed outside of it, and the other way round."""
     for held, other in (("sandboxed", "outside"), ("outside", "sandboxed")):
         proposal = command("pip install x", "web", held)
-        assert suggested(proposal) == f"{held} in web: pip install *"
+        assert suggested(proposal) == f"{held} in web: pip install x"
+        assert wider(proposal)[0].pattern == f"{held} in web: pip install *"
         for pattern in (suggested(proposal), ""):
             (rule,) = rules_for(proposal, pattern, "allow", "session")
             rules = Rules("ask", file=file, allow=[rule.text])

@@ -178,7 +178,7 @@ def test_orders_go_through_the_same_loop_and_are_asked(engine: Engine, root: Pat
     thread, person = engine.create("x"), Willing()
     with agent_in(thread, root, person) as agent:
         assert agent.offline
-        finished, called = told(agent, "run echo hello-there")
+        finished, called = told(agent, "run printf hello-there > out.txt && cat out.txt")
     assert person.asked == ["run_command"]
     assert [c.tool for c in called] == ["run_command"]
     assert finished.end == "answered"

@@ -182,7 +182,7 @@ def test_output_comes_while_a_tool_works_and_its_change_is_linked(tmp_path: Path
 
 
 def test_steps_and_money_are_limited(tmp_path: Path) -> None:
-    forever = Line(calls=(call("look", what="x"),))
+    forever = Line(calls=(call("look", what="x{step}"),), fill=True)
     with stage(tmp_path, forever, tools=TOOLS, standard=False, max_steps=3) as on:
         end = on.end("go")
         assert (end.end, end.steps) == ("limit", 3)

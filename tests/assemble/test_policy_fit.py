@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from backscroll.assemble.policy import compact
 from backscroll.assemble.policy_fit import cut_block, fit_last, middle_cut, minimum_of
-from backscroll.assemble.view import protected, view
+from backscroll.assemble.view import held, view
 from backscroll.assemble.view_meter import Meter
 from backscroll.errors import BudgetTooSmall, InvalidInput
 from backscroll.vocab.message import Message
@@ -26,15 +26,15 @@ def test_any_history_fits_any_budget_above_the_minimum(
 ) -> None:
     """Within budget by a count of what is really there, pairs whole, protected present, the same bytes each time."""
     mine, eye = units(history), lens()
-    safe = protected(mine)
+    safe = held(mine)
     made = compact(mine, None, eye, target=800) if first else None
     blocks = view(mine, made, eye)
-    budget = minimum_of(blocks, safe) + more
+    budget = minimum_of(blocks, safe, METER) + more
     fitted = fit_last(blocks, budget, METER, safe)
     assert sum(METER.parts(b.parts) for b in fitted) == tokens(fitted) <= budget
     assert set(orphans(spoken(fitted))) <= set(orphans([(m.role, m.parts) for m in history]))
     shown = {b.message: b.parts for b in fitted}
-    assert all(shown[m.id] == m.parts for u in mine if u.id in safe for m in u.messages)
+    assert all(shown[m.id] == m.parts for m in history if m.id in safe)
     assert fit_last(blocks, budget, METER, safe) == fitted == fit_last(fitted, budget, METER, safe)
 
 
@@ -43,8 +43,8 @@ def test_any_history_fits_any_budget_above_the_minimum(
 def test_below_the_minimum_the_error_names_it(history: list[Message]) -> None:
     """One token less than what is protected is refused, with the number that would do."""
     mine, eye = units(history), lens()
-    safe, blocks = protected(mine), view(mine, None, eye)
-    least = minimum_of(blocks, safe)
+    safe, blocks = held(mine), view(mine, None, eye)
+    least = minimum_of(blocks, safe, METER)
     with pytest.raises(BudgetTooSmall, match=str(least)) as caught:
         fit_last(blocks, least - 1, METER, safe)
     assert caught.value.minimum == least
@@ -61,7 +61,7 @@ def test_a_giant_result_is_cut_in_the_middle_and_names_its_handle() -> None:
         message(3, "tool", ToolResult("a", (Text(giant),))),
     ]
     mine = units(history)
-    fitted = fit_last(view(mine, None, lens()), 600, METER, protected(mine))
+    fitted = fit_last(view(mine, None, lens()), 600, METER, held(mine))
     assert tokens(fitted) <= 600
     assert [b.parts for b in fitted[:2]] == [m.parts for m in history[:2]]
     text = str(fitted[2].parts)
@@ -74,7 +74,7 @@ def test_what_had_to_go_is_named_in_a_line() -> None:
     """Where the oldest are left out, one line says by which handle they are found."""
     history = [message(n, "user" if n % 2 else "assistant", Text("words " * 40)) for n in range(1, 42)]
     mine = units(history)
-    fitted = fit_last(view(mine, None, lens()), 700, METER, protected(mine))
+    fitted = fit_last(view(mine, None, lens()), 700, METER, held(mine))
     gone = [b for b in fitted if b.reason == "gone"]
     assert len(gone) == 1
     assert gone[0].text.startswith("… [bs:1-")

@@ -91,9 +91,9 @@ def test_system_and_options_are_mended_with_it() -> None:
 
 
 def test_whole_requests_say_which_tools_they_send() -> None:
-    """A request with a model and without tools sends none; a mere list of messages does not say."""
+    """A request without tools sends none, whether it names its model or not; a mere list of messages does not say."""
     assert request_of({"model": "m", "messages": [USER]}).tools == []
-    assert request_of({"messages": [USER]}).tools is None
+    assert request_of({"messages": [USER]}).tools == []
     assert request_of([USER]).tools is None
 
 

@@ -101,7 +101,7 @@ def test_a_cut_keeps_what_an_earlier_compaction_wrote_apart() -> None:
 
 
 def test_what_is_gone_is_not_shown_and_what_is_protected_is() -> None:
-    """Before `start` only system messages, pins, unanswered calls and the latest user message are left."""
+    """Before `start` only system messages, pins, waiting calls and the latest user message are left."""
     history = dialogue()
     made = Compaction(
         upto=ref(8), start=ref(8), levels=dict.fromkeys((ref(2), ref(3), ref(5), ref(7)), Level.GONE)
@@ -110,7 +110,12 @@ def test_what_is_gone_is_not_shown_and_what_is_protected_is() -> None:
     pinned = [*history[:1], message(2, "user", Text("Mend it."), pinned=True), *history[2:]]
     assert [b.message for b in view(units(pinned), made, lens())] == [ref(1), ref(2), ref(8)]
     open_call = [*history[:3], *history[4:]]  # the result was deleted
-    assert ref(3) in {b.message for b in view(units(open_call), made, lens())}
+    assert [b.message for b in view(units(open_call), made, lens())] == [
+        ref(1),
+        ref(8),
+    ]  # interrupted: not waiting
+    waiting = open_call[:-1]  # the user has not spoken since
+    assert [b.message for b in view(units(waiting), made, lens())] == [ref(1), ref(2), ref(3)]
 
 
 def test_the_latest_user_message_is_shown_even_where_an_older_one_has_become_it() -> None:

@@ -7,11 +7,16 @@ import re
 from typing import Any
 
 
-def judge(messages: list[Any], wire: str, system: Any = None) -> None:
-    """Fail where a service would refuse the prompt."""
+def judge(messages: list[Any], wire: str, system: Any = None, *, tools: Any = ...) -> None:
+    """Fail where a service would refuse the prompt; `tools` are those of the request, where it is known whole."""
     text = json.dumps([messages, system], ensure_ascii=False, allow_nan=False)
     text.encode("utf-8")
     {"openai-chat": _chat, "openai-responses": _responses, "anthropic": _anthropic}[wire](messages)
+    if tools is not ...:
+        assert tools is None or tools, "an empty list of tools"
+    if tools is None and wire == "anthropic":
+        kinds = {b["type"] for m in messages for b in m["content"] if isinstance(m["content"], list)}
+        assert not kinds & {"tool_use", "tool_result"}, "tool blocks in a request without tools"
     if wire == "anthropic":
         assert system is None or isinstance(system, str | list)
         assert system not in ([], "")
@@ -77,6 +82,7 @@ _CALLS = {
 
 
 def _responses(items: list[Any]) -> None:
+    assert items
     asked: dict[str, str] = {}
     told: set[str] = set()
     for place, item in enumerate(items):

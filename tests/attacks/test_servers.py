@@ -26,7 +26,7 @@ from tests.act.workbench import bench
 
 def offering(monkeypatch: pytest.MonkeyPatch, root: Path, *tools: Any, server: str = "s") -> Any:
     """What is connected where a server offers these tools."""
-    monkeypatch.setattr(mcp_client, "_offered", lambda _: (list(tools), "", ""))
+    monkeypatch.setattr(mcp_client, "_offered", lambda _: mcp_client._Offer(list(tools)))
     return connect(root, [Server(server, "true")])
 
 

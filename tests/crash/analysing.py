@@ -20,7 +20,7 @@ from backscroll.engine.background import bring_up_to_date
 from backscroll.engine.engine import Engine
 from backscroll.llm.encoder import encoder_of
 from tests import proof
-from tests.crash.victims import killed_after
+from tests.crash.victims import PATIENCE, killed_after
 from tests.properties.living import Tales, living, marked, reference
 
 OPS = (
@@ -38,6 +38,9 @@ OPS = (
     "look",
     "flush",
 )
+
+#: What must have happened to a thread, else nothing was at stake when its writers were killed.
+WANTED = {"overridden", "edited"}
 
 
 def progress(engine: Engine, name: str) -> int:
@@ -107,6 +110,12 @@ def look(address: str, name: str, told: bytes) -> list[str]:
     return wrong
 
 
+def kinds_of(address: str, name: str) -> set[str]:
+    """What happened to a thread."""
+    with closing(backscroll.open(address, background=False)) as engine:
+        return {event.kind.value for event in engine.thread(name).events()}
+
+
 def main(address: str, rounds: int, seed: int) -> None:
     """Kill, look, and say how it went as one line of JSON."""
     chance, words = random.Random(seed), Tales()
@@ -118,19 +127,22 @@ def main(address: str, rounds: int, seed: int) -> None:
             thread.append("assistant", words.text())
         name = thread.id
     wrong: list[str] = []
-    for number in range(rounds):
-        work = seed * 1000 + number
-        told = killed_after(lambda pipe, n=work: victim(address, name, n, pipe), chance.uniform(0.05, 0.7))
-        wrong += [f"round {number}: {what}" for what in look(address, name, told)]
-        if wrong:
+    for number in range(PATIENCE * rounds):
+        # Until everything was done that is looked for: what a child does is up to chance.
+        if wrong or (number >= rounds and kinds_of(address, name) >= WANTED):
             break
+        work, moment = seed * 1000 + number, chance.uniform(0.05, 0.7)
+        told = killed_after(
+            lambda pipe, n=work: victim(address, name, n, pipe), moment, begun=number % 2 == 0
+        )
+        wrong += [f"round {number}: {what}" for what in look(address, name, told)]
     with closing(backscroll.open(address, background=False)) as engine:
         thread = engine.thread(name)
-        kinds = sorted({e.kind.value for e in thread.events()})
         if marked(thread) != reference(thread):
             wrong.append("the marks are not those of the reference")
         proof.assert_sound(engine)
         events = thread.head
+    kinds = sorted(kinds_of(address, name))
     print(json.dumps({"rounds": rounds, "events": events, "kinds": kinds, "wrong": wrong}))
 
 

@@ -12,6 +12,7 @@ import os
 import random
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
@@ -22,19 +23,21 @@ from backscroll.engine.extracting import extract_turn, failed_extractions, found
 from backscroll.engine.modelling import Modelling
 from backscroll.llm.retrying import Patience
 from tests import proof
-from tests.crash.victims import killed_after
+from tests.crash.victims import PATIENCE, killed_after
 from tests.llm.scripted_talk import provider_at
 
 TURNS = 24
 
 
-def read_all(address: str, server: str, name: str) -> None:
-    """Have every turn read that is not read yet."""
+def read_all(address: str, server: str, name: str, begun: Callable[[], object] | None = None) -> None:
+    """Have every turn read that is not read yet; `begun` is called when that begins."""
     with (
         closing(backscroll.open(address, background=False)) as engine,
         # One try for a call, so that a child is killed in calls and not in pauses.
         Modelling(engine, provider_at(server), patience=Patience(tries=1)) as working,
     ):
+        if begun is not None:
+            begun()
         for turn in engine.thread(name).turns():
             # Who was killed still holds the lease, for a quarter of an hour; here nobody else is about.
             engine.store.write(lambda tx: tx.set_meta(f"extracting {name}", ""))
@@ -43,7 +46,7 @@ def read_all(address: str, server: str, name: str) -> None:
 
 def victim(address: str, server: str, name: str, pipe: int) -> None:
     """Read as fast as possible; never comes back."""
-    read_all(address, server, name)
+    read_all(address, server, name, lambda: os.write(pipe, b"begun\n"))
     os.write(pipe, b"done\n")
     signal.pause()
 
@@ -72,10 +75,16 @@ def main(address: str, server: str, rounds: int, seed: int) -> None:
         name = thread.id
     read_all(address, server, warm.id)
     killed_after(lambda _: suicide(address, server, name), 60.0)
-    for _ in range(rounds):
-        killed_after(lambda pipe: victim(address, server, name, pipe), chance.uniform(0.05, 0.6))
-    with closing(backscroll.open(address, background=False)) as engine:
-        early = len(engine.store.read(lambda reader: reader.replies(name)))
+    early = killed = 0
+    for number in range(PATIENCE * rounds):
+        # Until somebody has lived long enough to have a turn read, beside the one who died by his own hand.
+        if number >= rounds and early > 1:
+            break
+        moment = chance.uniform(0.05, 0.6)
+        killed_after(lambda pipe: victim(address, server, name, pipe), moment, begun=number % 2 == 0)
+        killed += 1
+        with closing(backscroll.open(address, background=False)) as engine:
+            early = len(engine.store.read(lambda reader: reader.replies(name)))
     read_all(address, server, name)
     with closing(backscroll.open(address, background=False)) as engine:
         thread = engine.thread(name)
@@ -89,6 +98,7 @@ def main(address: str, server: str, rounds: int, seed: int) -> None:
         "turns": len(keys),
         "read": len(found),
         "failed": len(failed),
+        "killed": killed,
         "early": early,  # replies before the rest was read
         "replies": len(replies),
         "charged": charged.count("extraction"),

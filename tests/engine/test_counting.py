@@ -9,7 +9,15 @@ import pytest
 
 import backscroll
 from backscroll.engine import counting
-from backscroll.engine.counting import calibration_of, correction, counts_for, flush_counts, observe, usable
+from backscroll.engine.counting import (
+    calibration_of,
+    correction,
+    counts_for,
+    flush_counts,
+    flush_if_many,
+    observe,
+    usable,
+)
 from backscroll.errors import InvalidInput, StoreError
 from backscroll.llm.overhead import message_tokens
 from backscroll.llm.tokens import Tokenizer, tokenizer_for
@@ -118,6 +126,7 @@ def test_writes_are_gathered(engine: backscroll.Engine, monkeypatch: pytest.Monk
         thread.append("user", f"message {i}")
         revisions = [m.revision for m in messages(thread)]
         counts_for(engine, messages(thread), tokenizer_for())
+        flush_if_many(engine)
         stored.append(len(engine.tokens(revisions, KEY)))
     assert stored == [0, 0, 0, 0, 5, 5, 5, 5, 5, 10, 10, 10]
     assert flush_counts(engine) == 2

@@ -180,7 +180,7 @@ def test_what_would_be_asked_is_refused_where_nobody_is_there(model: Model) -> N
     assert list(model.root.iterdir()) == []
     assert "[write_file]" in model.said_to_it()
     assert "nobody is there" in model.said_to_it()
-    assert "--allow 'run_command(git init *)'" in done.err
+    assert "--allow 'run_command(git init -q)'" in done.err
 
 
 def test_flags_allow_and_forbid(model: Model) -> None:
@@ -241,7 +241,7 @@ def test_kept_permissions_hold_and_a_broken_file_allows_nothing(model: Model) ->
 def test_a_terminal_is_asked(model: Model) -> None:
     """The command to the letter; a refusal asks for the reason, which the next request holds."""
     model.plays(
-        call("run_command", command="echo one"),
+        call("run_command", command="touch one"),
         call("run_command", command="rm -rf two"),
         Line(text="understood"),
     )
@@ -251,6 +251,34 @@ def test_a_terminal_is_asked(model: Model) -> None:
     assert "$ rm -rf two" in err
     assert "understood" in out
     assert "两个都要留着" in model.said_to_it()
+
+
+@pytest.mark.parametrize(
+    ("language", "through", "protected"),
+    [("en", "any/folder", "This is asked every time."), ("zh", "any/folder", "每次都会询问。")],
+)
+def test_wider_is_a_choice_at_a_plain_terminal_too(
+    model: Model, language: str, through: str, protected: str
+) -> None:
+    """It shows what would be let through; what is protected can be allowed this once and no longer."""
+    (model.root / ".env").write_text("TOKEN=hunter2\n", encoding="utf-8")
+    model.plays(
+        call("run_command", command="touch one"),
+        call("run_command", command="touch two"),
+        call("run_command", command="cat .env"),
+        call("run_command", command="cat .env"),
+        Line(text="understood"),
+    )
+    out, err = talk_at_a_terminal(
+        model,
+        *("--lang", language, "run", "--root", str(model.root), "--ask", "go"),
+        answers=["w", "1 s", "s", "y", "n", "nein"],
+    )
+    assert through in err
+    assert err.count(protected) == 2
+    assert "understood" in out
+    assert (model.root / "two").exists()
+    assert "nein" in model.said_to_it()
 
 
 def talk_at_a_terminal(model: Model, *arguments: str, answers: list[str]) -> tuple[str, str]:
@@ -336,6 +364,45 @@ def test_a_model_that_says_nothing_has_a_code_of_its_own(model: Model) -> None:
     last = json.loads(model.run("--resume", "--json").out.splitlines()[-1])
     assert (last["type"], last["end"], last["counted"]["unanswered"]) == ("finished", "silent", 0)
     assert model.run("--resume").out == "Here I am.\n"
+
+
+LONG = " ".join(f"word{n}" for n in range(900))
+
+
+def test_an_answer_at_the_output_limit_is_one_answer_in_a_pipe(model: Model) -> None:
+    """Told on standard error, joined on standard output; programs see the cut."""
+    model.plays(Line(text=LONG, times=1), Line(text=" the end.", times=1), max_output=400)
+    done = model.run("tell")
+    assert done.code == 0
+    assert done.out.startswith("word0 word1")
+    assert done.out.endswith(" the end.\n")
+    assert done.out.count("\n") == 1
+    assert "stopped at the output limit (400 tokens); continuing" in done.err
+
+
+@pytest.mark.parametrize(
+    ("language", "told"), [("en", "Stopped at the output limit"), ("zh", "输出上限处停下")]
+)
+def test_the_output_limit_has_a_code_of_its_own(model: Model, language: str, told: str) -> None:
+    model.plays(*[Line(text=LONG)] * 12, max_output=100)
+    done = model.run("--lang", language, "tell")
+    assert done.code == 24
+    assert done.out.startswith("word0 word1")
+    assert told in done.err
+    lines = [json.loads(line) for line in model.run("--resume", "--json").out.splitlines()]
+    assert lines[-1]["end"] == "cut"
+    assert [line["cut"] for line in lines if line["type"] == "step"] == [True] * 5
+    assert [line["kind"] for line in lines if line["type"] == "noted"].count("continued") == 4
+
+
+@pytest.mark.parametrize(
+    ("language", "told"), [("en", "same call with the same result"), ("zh", "同样的调用")]
+)
+def test_a_run_in_a_circle_has_a_code_of_its_own(model: Model, language: str, told: str) -> None:
+    model.plays(*[call("list_files")] * 9)
+    done = model.run("--lang", language, "look around")
+    assert (done.code, model.ended()) == (25, "repeated")
+    assert told in done.err
 
 
 def test_a_limit_stops_and_resume_goes_on(model: Model) -> None:

@@ -18,6 +18,8 @@ from backscroll.engine.background import Worker
 from backscroll.vocab.prompt import WIRES
 
 BUDGET = 2500
+#: Seconds after which somebody gives up who has not asked for a prompt yet, as happens on a busy machine.
+PATIENCE = 300
 
 
 def asked(thread: backscroll.Thread, wire: str) -> list[str]:
@@ -37,7 +39,7 @@ def main(address: str, seconds: float, number: int, shared: list[str]) -> None:
     with closing(backscroll.open(address, actor=f"process:{number}", background=number % 2 == 0)) as engine:
         worker = Worker(engine)
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        while time.monotonic() < end or (not prompts and time.monotonic() < end + PATIENCE):
             thread = engine.thread(chance.choice(shared))
             thread.append("user", f"qz{number}_{written}zq: never touch src/part{written}.py; 不要动它。")
             thread.append("assistant", f"Understood, {number} {written}. " + "It is done. " * 20)

@@ -14,6 +14,9 @@ from contextlib import closing
 
 import backscroll
 
+#: What each of them writes at least, however busy the machine is, and the seconds after which it gives up on that.
+LEAST, PATIENCE = 6, 300
+
 
 def main(address: str, seconds: float, number: int, shared: list[str]) -> None:
     """Write until the time is up."""
@@ -24,7 +27,7 @@ def main(address: str, seconds: float, number: int, shared: list[str]) -> None:
         own = engine.create(f"own {number}")
         counts[own.id] = 0
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        while time.monotonic() < end or (sum(counts.values()) < LEAST and time.monotonic() < end + PATIENCE):
             name = own.id if chance.random() < 0.3 else chance.choice(shared)
             thread = engine.thread(name)
             message = thread.append("user", f"{number} {counts[name]} 你好")

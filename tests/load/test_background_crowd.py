@@ -38,7 +38,7 @@ def crowd(address: str) -> tuple[list[str], list[dict[str, Any]]]:
         subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for command in commands
     ]
-    said = [process.communicate(timeout=float(SECONDS) + 180) for process in running]
+    said = [process.communicate(timeout=float(SECONDS) + 900) for process in running]
     assert [(p.returncode, error) for p, (_, error) in zip(running, said, strict=True)] == [
         (0, "")
     ] * PROCESSES

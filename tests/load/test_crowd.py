@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
+from tests.load.crowd import LEAST
 
 ROOT = Path(backscroll.__file__).parents[1]
 PROCESSES = 8
@@ -32,7 +33,7 @@ def crowd(address: str) -> list[dict[str, int]]:
         subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for command in commands
     ]
-    said = [process.communicate(timeout=float(SECONDS) + 120) for process in running]
+    said = [process.communicate(timeout=float(SECONDS) + 900) for process in running]
     assert [(process.returncode, error) for process, (_, error) in zip(running, said, strict=True)] == [
         (0, "")
     ] * PROCESSES
@@ -55,7 +56,7 @@ def look(address: str, counts: list[dict[str, int]]) -> None:
             seqs = [event.seq for event in thread.events()]
             assert seqs == list(range(1, len(seqs) + 1))
             assert all(a.id.seq < b.id.seq for a, b in pairwise(thread))
-    assert sum(sum(mine.values()) for mine in counts) > PROCESSES * 5
+    assert min(sum(mine.values()) for mine in counts) >= LEAST
 
 
 @pytest.mark.load

@@ -31,7 +31,7 @@ def look(address: str) -> None:
         subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for command in commands
     ]
-    said = [process.communicate(timeout=300) for process in running]
+    said = [process.communicate(timeout=1200) for process in running]
     assert [(p.returncode, error) for p, (_, error) in zip(running, said, strict=True)] == [
         (0, "")
     ] * PROCESSES

@@ -93,7 +93,7 @@ class TestFaults:
             ("53300", StoreBusy, "max_connections"),
             ("40P01", StoreBusy, "try again"),
             ("55P03", StoreBusy, "try again"),
-            ("57014", StoreBusy, "statement_timeout"),
+            ("57014", StoreBusy, "statement_seconds"),
             ("25006", StoreError, "primary"),
             ("28P01", StoreError, "PGPASSWORD"),
             ("42501", StoreError, "grant"),
@@ -185,7 +185,9 @@ class TestOpening:
         name = admin.info.dbname
         for value, wanted in (("off", "on"), ("local", "on"), ("remote_apply", "remote_apply")):
             admin.execute(f"ALTER DATABASE {name} SET synchronous_commit = {value}")
-            assert opened().store.facts()["synchronous_commit"] == wanted
+            engine = opened()
+            assert engine.store.facts()["synchronous_commit"] == wanted
+            engine.store.close()  # or the next one would get its connection
 
     def test_facts(self, engine: Engine, admin: Any) -> None:
         """What `doctor` shows: server, encoding, size, version of the tables."""

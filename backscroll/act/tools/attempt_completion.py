@@ -16,6 +16,7 @@ from backscroll.act.person import Judgement, Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
 from backscroll.errors import InvalidInput
+from backscroll.regular_files import read_bytes
 from backscroll.vocab.message import is_spoken_by_user
 from backscroll.vocab.part import Json, Media
 
@@ -113,7 +114,7 @@ def _images(names: tuple[str, ...]) -> tuple[list[tuple[bytes, str]], list[str]]
     for name in names:
         path = Path(name).expanduser()
         try:
-            data = path.read_bytes() if path.stat().st_size <= _IMAGE else b""
+            data = read_bytes(path) if path.stat().st_size <= _IMAGE else b""
         except OSError as error:
             trouble.append(f"(the picture {path.name} cannot be read: {error.strerror})")
             continue

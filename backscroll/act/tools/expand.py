@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
 from backscroll.errors import InvalidInput
-from backscroll.vocab.handle import handle_of
+from backscroll.vocab.handle import Handle, thread_of
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
@@ -29,7 +29,8 @@ def expand(context: ToolContext, handle: str, part: int = 1) -> ToolOutput:
         handle: The handle, with or without brackets.
         part: Which part of a long original.
     """
-    whole = "\n\n".join(told(message) for message in context.thread.expand(handle))
+    other = thread_of(handle, context.thread.id)
+    whole = "\n\n".join(told(message, other) for message in context.thread.expand(handle))
     parts = max(1, -(-len(whole) // _PAGE))
     if not 1 <= part <= parts:
         raise InvalidInput(f"there is no part {part}: {handle} has {parts}", hint="parts are counted from 1")
@@ -41,11 +42,11 @@ def expand(context: ToolContext, handle: str, part: int = 1) -> ToolOutput:
     )
 
 
-def told(message: Message) -> str:
-    """A message in full, as text."""
+def told(message: Message, thread: str | None = None) -> str:
+    """A message in full, as text; its handle names the thread where that is another one."""
     who = message.author or message.role
     body = "\n".join(words for part in message.parts for words in _words(part))
-    return f"{handle_of(message.id)} {who}, {message.at[:16]}:\n{body}"
+    return f"{Handle(message.id.seq, message.id.seq, thread)} {who}, {message.at[:16]}:\n{body}"
 
 
 def _words(part: Part) -> Iterator[str]:

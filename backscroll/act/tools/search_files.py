@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from backscroll.act.approval_protected import ProtectedPaths
 from backscroll.act.cleaning import one_line
 from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext, ToolOutput
@@ -56,11 +57,16 @@ def search_files(
         ignore_case=ignore_case,
         context=max(0, min(around, _AROUND)),
         limit=_MOST,
+        closed=ProtectedPaths(context.root.resolve()).is_hidden,
     )
     rows = [found.text] if found.hits else [f"nothing found ({found.searched} files searched)"]
     if found.cut:
         rows.append(f"[there are more: {found.stopped or f'the first {len(found.hits)} are shown'}]")
     if found.passed_over:
         rows.append(f"[too large to be searched: {', '.join(found.passed_over[:5])}]")
+    if found.shut:
+        rows.append(
+            f"[{found.shut} protected files not searched; name one as `path`, and the person is asked]"
+        )
     many = f"{len(found.hits)}{'+' if found.cut else ''}"
     return ToolOutput("\n".join(rows), line=f"{many} lines in {len(found.counts)} files")

@@ -61,15 +61,20 @@ def _without_tools(draft: Draft, entry: Entry) -> Entry:
     if blocks is None or not any(of_kind(block, *_TOOLS) for block in blocks):
         return entry
     draft.note("A3", draft.at(entry), "calls or results in a prompt that sends no tools", "they became text")
-    return _replaced(entry, [_told(block) if of_kind(block, *_TOOLS) else block for block in blocks])
+    return _replaced(entry, [told for block in blocks for told in in_words(block)])
 
 
-def _told(block: Json) -> Json:
+def in_words(block: Json) -> list[Json]:
+    """A call or a result as a text, with the pictures and documents of a result behind it; any other block as it is."""
     data = as_object(block) or {}
-    if data["type"] == "tool_use":
-        return {"type": "text", "text": f"[called {data['name']} {dumps(data['input'])}]"}
+    if data.get("type") == "tool_use":
+        return [{"type": "text", "text": f"[called {data['name']} {dumps(data['input'])}]"}]
+    if data.get("type") != "tool_result":
+        return [block]
     failed = " failed" if data.get("is_error") else ""
-    return {"type": "text", "text": f"[result{failed}]\n{result_words(data.get('content'))}".rstrip()}
+    text = f"[result{failed}]\n{result_words(data.get('content'))}".rstrip()
+    shown = [item for item in as_array(data.get("content")) or [] if of_kind(item, "image", "document")]
+    return [{"type": "text", "text": text}, *shown]
 
 
 def result_words(content: Json) -> str:

@@ -111,8 +111,8 @@ def request_of(value: Json, wire: str | None = None, model: str | None = None) -
     key, beside = _KEYS[found_wire]
     used = {"messages", "input", "output", "tools", "model", beside}
     tools = as_array(body.get("tools"))
-    if tools is None and "model" in body:
-        tools = []  # a whole request that sends none
+    if tools is None:
+        tools = []  # a request that sends none; only a bare list of messages leaves that open
     named = model or as_text(body.get("model")) or None
     options = {name: inner for name, inner in body.items() if name not in used}
     system = body.get(beside) if beside else None

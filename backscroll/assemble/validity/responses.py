@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backscroll.assemble.validity.draft import NO_RESULT, Draft, Entry, orphan_text, words_of
+from backscroll.assemble.validity.draft import NO_RESULT, OPENING, Draft, Entry, orphan_text, words_of
 from backscroll.assemble.validity.foreign import native
 from backscroll.assemble.validity.names import RESPONSES_ID, Ids
 from backscroll.assemble.validity.responses_shape import CALLS, OUTPUTS, call_id, is_made, kind_of, shaped
@@ -28,6 +28,9 @@ def mend(draft: Draft) -> None:
     draft.entries = _paired(draft)
     draft.entries = _proven(draft)
     draft.entries = _followed(draft)
+    if not draft.entries and not _kept_by_service(draft):
+        draft.note("S1", draft.list_name, "a prompt without any item", "the user opens it")
+        draft.entries = [Entry({"role": "user", "content": OPENING}, ())]
 
 
 def _system(draft: Draft) -> None:
@@ -63,8 +66,9 @@ def _options(draft: Draft) -> None:
 
 
 def _kept_by_service(draft: Draft) -> bool:
-    """True where the service adds what was said before, so that calls may stand there."""
-    return any(draft.options.get(key) is not None for key in ("previous_response_id", "conversation"))
+    """True where the service adds what was said before (or a prompt that it keeps), so that calls may stand there."""
+    names = ("previous_response_id", "conversation", "prompt")
+    return any(draft.options.get(key) is not None for key in names)
 
 
 def _shaped(draft: Draft) -> list[Entry]:

@@ -19,7 +19,7 @@ from backscroll.assemble.wires.shape import Breakpoint, Rendered, SameModel, Spe
 from backscroll.formats.media import no_blobs
 from backscroll.formats.rows import as_array
 from backscroll.formats.shape import Blobs
-from backscroll.vocab.part import Json
+from backscroll.vocab.part import Json, ToolCall, ToolResult
 from backscroll.vocab.prompt import TAIL, Block, Section, Wire, checked_wire
 from backscroll.vocab.unicode import valid_text
 
@@ -55,7 +55,10 @@ def render(
     """
     chosen = checked_wire(wire)
     spell, join = _WIRES[chosen]
-    how = Speller(blobs, model, same_model)
+    flat = chosen == "anthropic" and tools is not None and not tools
+    if flat and any(isinstance(part, ToolCall | ToolResult) for block in blocks for part in block.parts):
+        same_model = False  # thinking is bound to the calls as they were made
+    how = Speller(blobs, model, same_model, not flat)
     tail = tuple(n for n, block in enumerate(blocks) if block.section in TAIL)
     leading = _leading(blocks, chosen)
     raw: list[Json] = []

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from backscroll.assemble.validity.anthropic import in_marks
+from backscroll.assemble.validity.anthropic import in_marks, in_words
 from backscroll.assemble.wires.parts import (
     PICTURES,
     arguments_object,
     arguments_text,
     found,
-    in_words,
+    media_words,
     opaque_words,
 )
 from backscroll.assemble.wires.shape import Breakpoint, Speller, block_kinds
@@ -41,11 +41,16 @@ def spelled(block: Block, how: Speller) -> list[dict[str, Json]]:
         )
     role = "user" if block.role == "tool" else block.role
     blocks = [done for part in block.parts if (done := _block(part, block, role, how)) is not None]
-    if role != "user":
-        results = [b for b in blocks if b["type"] == "tool_result"]
-        others = [b for b in blocks if b["type"] != "tool_result"]
-        return [*_message(role, others), *_message("user", results)]
-    return _message(role, blocks)
+    if role == "user":
+        return _message(role, _told(blocks, how))
+    results = [b for b in blocks if b["type"] == "tool_result"]
+    others = [b for b in blocks if b["type"] != "tool_result"]
+    return [*_message(role, _told(others, how)), *_message("user", _told(results, how))]
+
+
+def _told(blocks: list[dict[str, Json]], how: Speller) -> list[dict[str, Json]]:
+    """Calls and results in words where no tools are sent: the service refuses such blocks without them."""
+    return blocks if how.tools else [told for block in blocks for told in in_words(block)]
 
 
 def _message(role: str, blocks: list[dict[str, Json]]) -> list[dict[str, Json]]:
@@ -104,7 +109,7 @@ def _media(part: Media, role: str, how: Speller) -> dict[str, Json] | None:
         return {"type": kind, "source": source}
     if role == "user" and seen.url is not None and seen.media_type.startswith("image/"):
         return {"type": "image", "source": {"type": "url", "url": seen.url}}
-    return _text(in_words(part, seen))
+    return _text(media_words(part, seen))
 
 
 def with_tail(messages: list[dict[str, Json]], tail: str) -> tuple[list[dict[str, Json]], bool]:

@@ -14,7 +14,7 @@ from backscroll.assemble.wires.parts import (
     PICTURES,
     arguments_text,
     found,
-    in_words,
+    media_words,
     opaque_words,
     result_text,
     split,
@@ -99,7 +99,7 @@ def _media(part: Media, role: str, how: Speller) -> dict[str, Json]:
             return {"type": "file", "file": file}
     if role == "user" and seen.url is not None and seen.media_type.startswith("image/"):
         return {"type": "image_url", "image_url": {"url": seen.url}}
-    return {"type": "text", "text": in_words(part, seen)}
+    return {"type": "text", "text": media_words(part, seen)}
 
 
 def with_tail(messages: list[dict[str, Json]], tail: str) -> tuple[list[dict[str, Json]], bool]:

@@ -11,7 +11,7 @@ from backscroll.assemble.wires.parts import (
     PICTURES,
     arguments_text,
     found,
-    in_words,
+    media_words,
     opaque_words,
     result_text,
 )
@@ -90,7 +90,7 @@ def _content(part: Part, role: str, how: Speller) -> dict[str, Json] | None:
             picture = _picture(part, role, how)
             if picture is not None:
                 return picture
-            words = in_words(part, found(part, how.blobs))
+            words = media_words(part, found(part, how.blobs))
         case Opaque():
             words = opaque_words(part)
         case ToolCall():

@@ -44,7 +44,7 @@ def found(part: Media, blobs: Blobs) -> Found:
     return Found(kind, data, url)
 
 
-def in_words(part: Media, seen: Found) -> str:
+def media_words(part: Media, seen: Found) -> str:
     """An attachment as words: a text file with its text, anything else by its name."""
     label = f"[{label_of(part)}]"
     if seen.data is not None and seen.media_type.startswith(_READABLE):
@@ -83,7 +83,7 @@ def result_text(result: ToolResult, blobs: Blobs) -> str:
         if isinstance(part, Text):
             words.append(part.text)
         elif isinstance(part, Media):
-            words.append(in_words(part, found(part, blobs)))
+            words.append(media_words(part, found(part, blobs)))
         else:
             words.append(part.raw)
     return "\n".join(words)

@@ -41,6 +41,7 @@ class Speller(NamedTuple):
     blobs: Blobs
     model: str | None
     same_model: SameModel
+    tools: bool = True  # False: none are sent
 
     def proves(self, block: Block) -> bool:
         """True where signatures and sealed reasoning of this block may be sent back."""

@@ -17,7 +17,8 @@ from typing import Protocol, TypeAlias, cast
 from backscroll.llm.scripted.asked import Asked
 from backscroll.llm.scripted.cache import Counted, PrefixCache, rough_count
 from backscroll.llm.scripted.scenario import Fault, Line, Scenario
-from backscroll.llm.scripted.spoken import Spoken, overflow, speak
+from backscroll.llm.scripted.spoken import Spoken, overflow, speak, too_long_answer
+from backscroll.llm.windows import built_in_window
 
 _UNKNOWN = 404
 
@@ -94,6 +95,11 @@ class Service:
         if fault is not None:
             # A model that there is not says nothing about the prompt.
             return Decided(Line(), fault=fault, flaw="" if fault.status == _UNKNOWN else fault.message)
+        longest = self._longest(asked)
+        if longest and asked.limit > longest:
+            told = too_long_answer(asked.wire, asked.model, longest, asked.limit)
+            # What the table says everybody can know; a limit of the service's own has to be tried.
+            return Decided(Line(), fault=told, flaw="" if self.scenario.max_output else told.message)
         counted = self._cache.count(asked)
         most = self.scenario.window
         if most and counted.input + asked.limit > most:
@@ -161,6 +167,11 @@ class Service:
         if most and (found := self.words(asked)) > most:
             return Fault(400, f"over the budget: {found} tokens of words, {most} allowed", "budget")
         return None
+
+    def _longest(self, asked: Asked) -> int:
+        """Tokens that an answer may be asked for; 0: any."""
+        known = built_in_window(asked.model)
+        return self.scenario.max_output or (0 if known is None else known.output)
 
     def _place(self, asked: Asked) -> int | None:
         """Which line answers; it is one step further then."""

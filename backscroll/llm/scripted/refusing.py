@@ -25,6 +25,8 @@ def flaw(asked: Asked) -> str:
     odd = _no_list(messages, responses=responses)
     if odd:
         return odd
+    if asked.wire != "anthropic" and body.get("tools") == []:
+        return "tools: an empty list; leave it out where there are none"
     options: Mapping[str, Json] = {k: v for k, v in body.items() if k not in _OWN}
     found = check(
         messages,

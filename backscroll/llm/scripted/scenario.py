@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from backscroll.errors import FormatError, NotFound
+from backscroll.regular_files import read_text
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import WIRES
 
@@ -75,6 +76,7 @@ class Line:
     wait_for_file: str = ""  # a file; the answer pauses until it exists
     wait_after: int = 0  # pieces of the stream before that pause; whole answers pause before anything is sent
     touch: str = ""  # a file that is made when the pause begins, so that others know
+    endless: bool = False  # a streamed text is said again and again, whatever limit was asked for, until the other side hangs up
     raw: tuple[str, ...] = ()  # a stream as it is sent, to the letter, instead of all of the above
 
 
@@ -86,6 +88,7 @@ class Scenario:
     models: tuple[str, ...] = ()  # which there are; empty: any
     key: str = ""  # the key that is wanted; empty: any, or none
     window: int = 0  # tokens of prompt and answer together; 0: no limit
+    max_output: int = 0  # tokens that an answer may be asked for; 0: what the table says of the model
     rate: int = 0  # requests in `period` seconds; 0: no limit
     period: float = 60.0
     cache: bool = True
@@ -105,7 +108,7 @@ def load_scenario(path: str | Path) -> Scenario:
     """A scenario from a TOML or JSON file."""
     place = Path(path)
     try:
-        text = place.read_text(encoding="utf-8")
+        text = read_text(place)
     except FileNotFoundError as error:
         raise NotFound(f"no such scenario: {place}", hint="give a TOML or JSON file") from error
     except (OSError, UnicodeDecodeError) as error:
@@ -117,7 +120,7 @@ def load_scenario(path: str | Path) -> Scenario:
             import tomllib
 
             data = tomllib.loads(text)
-    except ValueError as error:  # both kinds of syntax errors are
+    except (ValueError, RecursionError) as error:  # both kinds of syntax errors are
         raise FormatError(f"cannot read the scenario {place}: {error}") from error
     return scenario_of(data, str(place))
 

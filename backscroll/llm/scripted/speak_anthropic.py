@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from backscroll.llm.scripted.asked import Asked
-from backscroll.llm.scripted.spoken import Spoken
+from backscroll.llm.scripted.spoken import Spoken, total
 from backscroll.vocab.part import Json
 
 _FINISH: Mapping[str, str] = {
@@ -49,7 +49,8 @@ def events(said: Spoken, asked: Asked) -> Iterator[str]:  # noqa: ARG001 - all w
             yield event("content_block_delta", index=at, delta=proof)
         else:
             yield event("content_block_start", index=at, content_block={**block, "input": {}})
-            for piece in said.pieces(json.dumps(block["input"], ensure_ascii=False)):
+            place = [c.id for c in said.calls].index(block["id"])
+            for piece in said.pieces(said.arguments(place)):
                 delta = {"type": "input_json_delta", "partial_json": piece}
                 yield event("content_block_delta", index=at, delta=delta)
         yield event("content_block_stop", index=at)
@@ -65,7 +66,22 @@ def _blocks(said: Spoken) -> list[dict[str, Json]]:
         out.append({"type": "thinking", "thinking": said.reasoning, "signature": proof})
     if said.text:
         out.append({"type": "text", "text": said.text})
-    out += [{"type": "tool_use", "id": c.id, "name": c.name, "input": dict(c.arguments)} for c in said.calls]
+    for n, call in enumerate(said.calls):
+        given = _began(call.arguments, said.arguments(n)) if said.is_half(n) else dict(call.arguments)
+        out.append({"type": "tool_use", "id": call.id, "name": call.name, "input": given})
+    return out
+
+
+def _began(arguments: Mapping[str, Json], half: str) -> dict[str, Json]:
+    """What an answer in one holds of a call that was cut: the fields that came, the last text of them perhaps half."""
+    out: dict[str, Json] = {}
+    for name, value in arguments.items():
+        whole = f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+        _, found, rest = half.partition(f"{json.dumps(name)}: ")
+        if whole in half:
+            out[name] = value
+        elif found and isinstance(value, str):
+            out[name] = value[: len(rest)]
     return out
 
 
@@ -80,7 +96,7 @@ def _about(said: Spoken) -> dict[str, Json]:
         "stop_sequence": None,
         "usage": {
             # What was cached is counted apart here.
-            "input_tokens": said.input - said.cached - said.written,
+            "input_tokens": total(said.input, -said.cached, -said.written),
             "cache_creation_input_tokens": said.written,
             "cache_read_input_tokens": said.cached,
             "output_tokens": said.output,

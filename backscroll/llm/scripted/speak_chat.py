@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from backscroll.llm.scripted.asked import Asked
-from backscroll.llm.scripted.spoken import MOMENT, Spoken
+from backscroll.llm.scripted.spoken import MOMENT, Spoken, total
 from backscroll.vocab.part import Json
 
 _FINISH: Mapping[str, str] = {
@@ -27,9 +27,9 @@ def whole(said: Spoken) -> Json:
             {
                 "id": c.id,
                 "type": "function",
-                "function": {"name": c.name, "arguments": json.dumps(dict(c.arguments), ensure_ascii=False)},
+                "function": {"name": c.name, "arguments": said.arguments(n)},
             }
-            for c in said.calls
+            for n, c in enumerate(said.calls)
         ]
     choice = {"index": 0, "message": message, "finish_reason": _FINISH[said.finish], "logprobs": None}
     return {**_about(said, "chat.completion"), "choices": [choice], "usage": _usage(said)}
@@ -55,7 +55,7 @@ def events(said: Spoken, asked: Asked) -> Iterator[str]:
             "function": {"name": call.name, "arguments": ""},
         }
         yield chunk({"tool_calls": [begin]})
-        for piece in said.pieces(json.dumps(dict(call.arguments), ensure_ascii=False)):
+        for piece in said.pieces(said.arguments(n)):
             yield chunk({"tool_calls": [{"index": n, "function": {"arguments": piece}}]})
     yield chunk({}, _FINISH[said.finish])
     if asked.wants_usage:
@@ -75,7 +75,7 @@ def _usage(said: Spoken) -> Json:
     return {
         "prompt_tokens": said.input,
         "completion_tokens": said.output,
-        "total_tokens": said.input + said.output,
+        "total_tokens": total(said.input, said.output),
         "prompt_tokens_details": {"cached_tokens": said.cached},
         "completion_tokens_details": {"reasoning_tokens": said.thought},
     }

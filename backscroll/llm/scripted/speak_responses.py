@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from backscroll.llm.scripted.asked import Asked
-from backscroll.llm.scripted.spoken import MOMENT, Spoken
+from backscroll.llm.scripted.spoken import MOMENT, Spoken, total
 from backscroll.vocab.part import Json
 
 
@@ -66,12 +66,13 @@ def _items(said: Spoken) -> list[dict[str, Json]]:
         out.append({"id": f"rs_{said.number}", "type": "reasoning", "summary": summary})
     if said.text or not said.calls:
         part: dict[str, Json] = {"type": "output_text", "text": said.text, "annotations": [], "logprobs": []}
-        message = {"id": f"msg_{said.number}", "type": "message", "role": "assistant", "status": "completed"}
+        status = "incomplete" if said.finish == "length" and not said.calls else "completed"
+        message = {"id": f"msg_{said.number}", "type": "message", "role": "assistant", "status": status}
         out.append({**message, "content": [part]})
     for n, call in enumerate(said.calls, 1):
-        arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
-        about = {"id": f"fc_{said.number}_{n}", "type": "function_call", "status": "completed"}
-        out.append({**about, "call_id": call.id, "name": call.name, "arguments": arguments})
+        status = "incomplete" if said.is_half(n - 1) else "completed"
+        about = {"id": f"fc_{said.number}_{n}", "type": "function_call", "status": status}
+        out.append({**about, "call_id": call.id, "name": call.name, "arguments": said.arguments(n - 1)})
     return out
 
 
@@ -111,5 +112,5 @@ def _usage(said: Spoken) -> Json:
         "input_tokens_details": {"cached_tokens": said.cached, "cache_write_tokens": said.written},
         "output_tokens": said.output,
         "output_tokens_details": {"reasoning_tokens": said.thought},
-        "total_tokens": said.input + said.output,
+        "total_tokens": total(said.input, said.output),
     }

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import cast
 
 from backscroll.llm.scripted.asked import Asked
@@ -38,10 +39,23 @@ class Spoken:
     output: int
     thought: int  # tokens of the reasoning, part of the output
     chunk: int
+    half: str | None = None  # what came of the arguments of the last call, where the limit cut it
+    endless: bool = False
 
-    def pieces(self, text: str) -> list[str]:
+    def pieces(self, text: str) -> Iterable[str]:
         """A text as a stream delivers it."""
-        return [text[n : n + self.chunk] for n in range(0, len(text), self.chunk)]
+        found = [text[n : n + self.chunk] for n in range(0, len(text), self.chunk)]
+        return cycle(found) if self.endless and text == self.text else found
+
+    def arguments(self, place: int) -> str:
+        """The arguments of a call as JSON text; of one that was cut, what came of it."""
+        if self.half is not None and place == len(self.calls) - 1:
+            return self.half
+        return json.dumps(dict(self.calls[place].arguments), ensure_ascii=False)
+
+    def is_half(self, place: int) -> bool:
+        """True for a call that the limit cut."""
+        return self.half is not None and place == len(self.calls) - 1
 
 
 def speak(
@@ -53,14 +67,17 @@ def speak(
     )
     text, reasoning = filled(line.text, facts), filled(line.reasoning, facts)
     finish = line.finish or ("tools" if line.calls else "stop")
-    if asked.limit and count(text) > asked.limit:
-        text, finish = _cut(text, asked.limit, count), "length"
     calls = tuple(
         Called(c.name, filled(dict(c.arguments), facts), filled(c.id, facts) or f"call_{number}_{n}")
         for n, c in enumerate(line.calls, 1)
     )
+    half: str | None = None
+    if asked.limit and not line.endless:
+        reasoning, text, calls, half, cut = _limited(reasoning, text, calls, asked.limit, count)
+        finish = "length" if cut else finish
     thought = count(reasoning)
-    said = count(text) + sum(count(f"{c.name}{dict(c.arguments)}") for c in calls)
+    said = count(text) + sum(_weight(c, count) for c in calls[: -1 if half is not None else None])
+    said += 0 if half is None else count(f"{calls[-1].name}{half}")
     told: Mapping[str, int] = {
         "input": counted.input,
         "cached": counted.cached,
@@ -82,7 +99,35 @@ def speak(
         output=told["output"],
         thought=told["reasoning"],
         chunk=line.chunk,
+        half=half,
+        endless=line.endless,
     )
+
+
+def _weight(call: Called, count: Callable[[str], int]) -> int:
+    return count(f"{call.name}{json.dumps(dict(call.arguments), ensure_ascii=False)}")
+
+
+def _limited(
+    reasoning: str, text: str, calls: Sequence[Called], limit: int, count: Callable[[str], int]
+) -> tuple[str, str, tuple[Called, ...], str | None, bool]:
+    """As much of an answer as the limit allows: thoughts first, then words, then calls, the last of them perhaps half."""
+    if (left := limit - count(reasoning)) < 0:
+        return _cut(reasoning, limit, count), "", (), None, True
+    if count(text) > left:
+        return reasoning, _cut(text, left, count), (), None, True
+    left -= count(text)
+    kept: list[Called] = []
+    for call in calls:
+        if _weight(call, count) > left:
+            whole = json.dumps(dict(call.arguments), ensure_ascii=False)
+            half = _cut(f"{call.name}{whole}", left, count).removeprefix(call.name)
+            if left <= count(call.name):
+                return reasoning, text, tuple(kept), None, True
+            return reasoning, text, (*kept, call), half, True
+        left -= _weight(call, count)
+        kept.append(call)
+    return reasoning, text, tuple(kept), None, False
 
 
 def filled(value: Json, facts: Mapping[str, int | str]) -> Json:
@@ -148,6 +193,31 @@ def fault_event(wire: Wire, fault: Fault) -> str:
         }
     name = "" if wire == "openai-chat" else "event: error\n"
     return f"{name}data: {json.dumps(body, ensure_ascii=False)}\n\n"
+
+
+def too_long_answer(wire: Wire, model: str, most: int, asked: int) -> Fault:
+    """The fault for a longer answer than the model gives, in the words of the wire's vendor."""
+    if wire == "anthropic":
+        words = (
+            f"max_tokens: {asked} > {most}, which is the maximum allowed number of output tokens for {model}"
+        )
+        return Fault(400, words)
+    if wire == "openai-responses":
+        words = (
+            f"Invalid 'max_output_tokens': integer above maximum value. Expected a value <= {most}, "
+            f"but got {asked} instead."
+        )
+        return Fault(400, words, "integer_above_max_value")
+    words = (
+        f"max_tokens is too large: {asked}. This model supports at most {most} completion tokens, "
+        f"whereas you provided {asked}."
+    )
+    return Fault(400, words, "invalid_value")
+
+
+def total(*figures: Json) -> Json:
+    """The sum of figures; of absurd ones the first."""
+    return sum(figures) if all(isinstance(f, int | float) for f in figures) else figures[0]
 
 
 def overflow(wire: Wire, window: int, asked: int) -> Fault:

@@ -6,13 +6,23 @@ see, because it would never be asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
+from backscroll.record.about import about_from_bytes
+from backscroll.record.chain import from_bytes
+from backscroll.record.order import WIDTH
+from backscroll.stores.beside import beside
+from backscroll.stores.columns import plain
+from backscroll.stores.postgres.columns import UNREADABLE
 from backscroll.stores.postgres.schema import DISTRIBUTED_BY
 from backscroll.stores.postgres.session import Session
+from backscroll.stores.postgres.text import HOUR
+from backscroll.vocab.moment import microseconds
 
 _SHOWN = 20
+_PAGE = 1000
 _TABLES = sorted(DISTRIBUTED_BY)
 
 
@@ -45,6 +55,10 @@ STATS: dict[str, tuple[str, Callable[[str], tuple[Any, ...]]]] = {
 }
 
 _ABSENT = "NOT EXISTS (SELECT FROM {table} o WHERE o.tenant = w.tenant AND {how})"
+
+_OF_THREADS = tuple(
+    f"backscroll_{name}" for name in ("entries", "turns", "nodes", "progress", "receipts", "turn_marks")
+)
 
 #: What would be wrong, and the rows that show it.
 _WRONG: tuple[tuple[str, str], ...] = (
@@ -95,6 +109,56 @@ _WRONG: tuple[tuple[str, str], ...] = (
             "backscroll_tokens",
         )
     ),
+    *(
+        (
+            "what is kept for quick recall of event {0}.{1} does not follow from it",
+            (
+                f"SELECT w.thread::text, w.seq FROM {table} w JOIN backscroll_events o ON o.tenant = w.tenant AND o.root = w.root "
+                "AND o.thread = w.thread AND o.seq = w.seq WHERE w.tenant = %s AND (w.said_us <> o.said_us OR w.role <> o.role)"
+            ),
+        )
+        for table in ("backscroll_words", "backscroll_vectors")
+    ),
+    (
+        "the origin of something imported leads to thread {0}, which is missing",
+        "SELECT w.thread::text FROM backscroll_origins w WHERE w.tenant = %s AND w.thread IS NOT NULL AND "
+        + _ABSENT.format(table="backscroll_directory", how="o.thread = w.thread"),
+    ),
+    (
+        "a count of tokens that is none: event {0}.{1}",
+        "SELECT w.thread::text, w.seq FROM backscroll_tokens w WHERE w.tenant = %s AND w.count < 0",
+    ),
+    *(
+        (
+            "something is kept for thread {0}, which is missing",
+            f"SELECT DISTINCT w.thread::text FROM {table} w WHERE w.tenant = %s AND "
+            + _ABSENT.format(table="backscroll_threads", how="o.root = w.root AND o.id = w.thread"),
+        )
+        for table in _OF_THREADS
+    ),
+    *(
+        (
+            "something was derived and does not say from what: event {0}.{1}",
+            f"SELECT w.thread::text, w.seq FROM {table}_from w WHERE w.tenant = %s AND "
+            + _ABSENT.format(table=table, how="o.key = w.key"),
+        )
+        for table in ("backscroll_made", "backscroll_replies")
+    ),
+    *(
+        (
+            "something was derived and does not say from what: event {0}.{1}",
+            (
+                f"SELECT s.thread::text, s.seq FROM {table} w, unnest(w.source_roots, w.source_threads, w.source_seqs) "
+                f"AS s (root, thread, seq) WHERE w.tenant = %s AND NOT EXISTS (SELECT FROM {table}_from o "
+                "WHERE o.tenant = w.tenant AND o.root = s.root AND o.thread = s.thread AND o.seq = s.seq AND o.key = w.key)"
+            ),
+        )
+        for table in ("backscroll_made", "backscroll_replies")
+    ),
+    (
+        "the time by which thread {0} is listed does not follow from when it changed",
+        f"SELECT w.id::text FROM backscroll_threads w WHERE w.tenant = %s AND w.active <> w.updated_us / {HOUR}",
+    ),
     (
         "two open states of one message: {0}.{1} in {2}",
         (
@@ -111,7 +175,58 @@ _BROKEN_INDEX = (
 
 def faults_found(session: Session, tenant: str) -> list[str]:
     """What is wrong, in plain words; empty where nothing is."""
+    session.tell(
+        "SELECT set_config('statement_timeout', '0', true)"
+    )  # this reads every row, however many there are
     out = [f"the index {row[0]} is not valid: REINDEX it" for row in session.ask(_BROKEN_INDEX, _TABLES)]
     for what, sql in _WRONG:
         out += [what.format(*row) for row in session.ask(f"{sql} LIMIT {_SHOWN}", tenant)]
+    for part in (_threads, _homes, _columns):
+        if len(out) < _SHOWN:
+            out += islice(part(session, tenant), _SHOWN)
     return out[:_SHOWN]
+
+
+def _threads(session: Session, tenant: str) -> Iterator[str]:
+    """Project, kind and times, by which threads are listed."""
+    sql = "SELECT id, project, kind, about, updated_at, updated_us FROM backscroll_threads WHERE tenant = %s"
+    for name, project, kind, about, updated, us in session.ask(sql, tenant):
+        try:
+            held = about_from_bytes(about)
+            labels = (project, kind) == (plain(held.project), plain(held.kind))
+            times = microseconds(updated) == us
+        except UNREADABLE:
+            continue  # verification names what is wrong with the row itself
+        if not labels:
+            yield f"the project or kind by which thread {name} is listed is not its own"
+        if not times:
+            yield f"the times of thread {name} do not follow from its log"
+
+
+def _homes(session: Session, tenant: str) -> Iterator[str]:
+    """Which messages of a history stand where they were put first."""
+    sql = (
+        "SELECT thread, message_thread, message_seq FROM backscroll_entries WHERE tenant = %s AND strayed = "
+        f"(thread = message_thread AND position = decode(lpad(to_hex(message_seq), {2 * WIDTH}, '0'), 'hex'))"
+    )
+    for thread, _, seq in session.ask(f"{sql} LIMIT {_SHOWN}", tenant):
+        yield f"thread {thread}: whether message {seq} was moved is noted wrongly"
+
+
+def _columns(session: Session, tenant: str) -> Iterator[str]:
+    """The columns beside an event: when and by whom it was said, with which tools, and whether it can be undone."""
+    page = (
+        "SELECT root, thread, seq, kind, at, head, body, said, said_us, role, tools, undoable, digest IS NOT NULL "
+        "FROM backscroll_events WHERE tenant = %s AND (root, thread, seq) > (%s::uuid, %s::uuid, %s) "
+        f"ORDER BY root, thread, seq LIMIT {_PAGE}"
+    )
+    last: tuple[object, ...] = ("0" * 32, "0" * 32, 0)
+    while rows := session.ask(page, tenant, *last):
+        last = rows[-1][:3]
+        for _, thread, seq, kind, at, head, body, said, us, role, tools, undoable, hashed in rows:
+            try:
+                right = beside(kind, at, from_bytes(head), body, role)
+            except UNREADABLE:
+                continue  # verification names what is wrong with the event itself
+            if right != (said, us, role, tuple(tools), undoable, hashed):
+                yield f"event {thread}.{seq}: what stands beside it does not follow from it"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from backscroll.errors import StoreCorrupt
@@ -41,6 +42,13 @@ def thread_of(row: Sequence[Any]) -> ThreadState:
     return ThreadState(
         id_, root, head, hash_, what, created, updated, messages, turns, parent, seq, position, at, gone
     )
+
+
+def readable(rows: Iterable[Sequence[Any]]) -> Iterator[ThreadState]:
+    """What can be read of some rows: one that is damaged must not hide the others. Verification names it."""
+    for row in rows:
+        with suppress(StoreCorrupt):
+            yield thread_of(row)
 
 
 def entry_of(row: Sequence[Any]) -> Entry:

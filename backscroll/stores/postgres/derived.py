@@ -49,7 +49,8 @@ class _HalfDumper(Dumper):
 
 def taught(connection: Connection, halfvec: int) -> Connection:
     """A connection that knows how to write down vectors, under the server's number for their type."""
-    if halfvec:
+    if connection.halfvec != halfvec:
+        connection.halfvec = halfvec
         connection.adapters.register_dumper(Half, type("HalfDumper", (_HalfDumper,), {"oid": halfvec}))
     return connection
 

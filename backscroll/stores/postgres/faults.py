@@ -13,11 +13,23 @@ _SAYS: tuple[tuple[str, type[StoreError], str, str], ...] = (
     ("22021", StoreError, "the server cannot hold this text", "it has characters that UTF-8 forbids"),
     ("23505", StoreError, "what should be new is already in the store", "nothing was written"),
     ("25006", StoreError, "the server only lets us read", "write to its primary, not to a standby"),
+    (
+        "26000",
+        StoreError,
+        "a pooler gives each transaction another session",
+        "set postgres.pooler to transaction",
+    ),
     ("28", StoreError, "the server refused the login", "check user and password (PGPASSWORD, ~/.pgpass)"),
     ("3D000", StoreError, "there is no such database on the server", "create it first: createdb NAME"),
     ("3F000", StoreError, "there is no such schema in the database", "create it: CREATE SCHEMA NAME"),
     ("40", StoreBusy, "other writers kept getting in the way", "nothing was written; try again"),
     ("42501", StoreError, "the login may not do this", "let the owner of the tables grant it"),
+    (
+        "42P05",
+        StoreError,
+        "a pooler gives each transaction another session",
+        "set postgres.pooler to transaction",
+    ),
     ("42P01", StoreCorrupt, "a table of the store is missing", "restore it from a backup of the server"),
     ("42703", StoreCorrupt, "a column of the store is missing", "restore it from a backup of the server"),
     ("53100", StoreError, "the server's disk is full", "nothing was written and nothing lost; make room"),
@@ -25,7 +37,12 @@ _SAYS: tuple[tuple[str, type[StoreError], str, str], ...] = (
     ("53", StoreError, "the server has run out of something", "nothing was written; look at its log"),
     ("54", StoreError, "this is larger than the server can hold", "nothing was written"),
     ("55P03", StoreBusy, "another writer held the thread for too long", "nothing was written; try again"),
-    ("57014", StoreBusy, "the server stopped a statement that took too long", "raise statement_timeout"),
+    (
+        "57014",
+        StoreBusy,
+        "the server stopped a statement that took too long",
+        "raise postgres.statement_seconds",
+    ),
     ("57P04", StoreError, "the database was dropped", "check the address of the store"),
     ("57P", StoreError, "the server is going down or coming up", "nothing was written; try again"),
     ("08", StoreError, "the connection to the server broke", "nothing was written; try again"),
@@ -38,7 +55,7 @@ _AT_THE_DOOR = {
     "authentication failed|no password supplied|pg_hba.conf|role .* (does not exist|is not permitted)": "28",
     "permission denied for database": "42501",
     "database .* does not exist": "3D000",
-    "too many clients|too many connections|remaining connection slots": "53300",
+    "too many clients|too many connections|remaining connection slots|no more connections allowed": "53300",
     "starting up|shutting down|not yet accepting connections|in recovery mode": "57P",
 }
 
@@ -91,6 +108,11 @@ def cut_off(error: psycopg.Error) -> bool:
 def turned_away(fault: StoreError) -> bool:
     """True where the server is there but lets nobody in just now: it starts, stops, or is full."""
     return fault.facts.get("state") in ("53300", "57P")
+
+
+def is_full(fault: StoreError) -> bool:
+    """True where the server takes no more connections."""
+    return fault.facts.get("state") == "53300"
 
 
 def hopeless(fault: StoreError) -> bool:

@@ -17,12 +17,11 @@ from backscroll.stores.nearness import checked
 from backscroll.stores.postgres.derived import BEHIND
 from backscroll.stores.postgres.names import EACH, KEYS, Roots
 from backscroll.stores.postgres.rows import PostgresReader
+from backscroll.stores.postgres.schema import SCRUB_WORDS
 from backscroll.stores.postgres.session import Session
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.moment import microseconds
 
-#: Where a transaction notes that words were erased but their pages not yet rewritten; `scrub` takes it away.
-SCRUB_WORDS, SCRUB_BYTES = "scrub: words", "scrub: bytes"
 _TRIED = 32  # threads that a worker tries to get hold of before it looks again
 _KEYED = "tenant = %s AND root = %s AND thread = %s"
 
@@ -269,7 +268,8 @@ class DerivedWriter(PostgresReader):
                 )
             sql = f"UPDATE backscroll_progress SET seen = 0, afresh = worker <> '' WHERE {_KEYED}"
             self._s.tell(sql, self._tenant, root, thread)
-        self._scrub_later(SCRUB_WORDS)
+        if gone or revisions:
+            self._scrub_later(SCRUB_WORDS)
         return gone
 
     def _unmaking(self, root: str, refs: Sequence[Ref]) -> list[tuple[str, tuple[object, ...]]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -19,7 +20,7 @@ from psycopg.pq import Format
 from psycopg.types.numeric import Int8Dumper
 
 from backscroll.errors import InvalidInput, StoreError, StoreTooNew
-from backscroll.stores.postgres.faults import hopeless, translated, turned_away, unreachable
+from backscroll.stores.postgres.faults import hopeless, is_full, translated, turned_away, unreachable
 from backscroll.stores.postgres.schema import HALF, MIGRATIONS, VERSION
 
 OLDEST_SERVER = 130000
@@ -28,10 +29,22 @@ _SECRETS = {"password", "sslpassword", "passfile", "sslkey"}
 _LONGEST_TENANT = 200
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long the server may take over what one store asks of it, in milliseconds; 0: for as long as it takes."""
+
+    lock: int
+    statement: int
+
+
 class Connection(psycopg.Connection[tuple[Any, ...]]):
     """A connection whose session can be told from all others on the server, even once we have lost it (`fence.py`)."""
 
     fence = 0
+    limits: Limits | None = (
+        None  # what holds for the session; None: a pooler is between, nothing lasts longer than a transaction
+    )
+    halfvec = 0  # the type of vectors it was taught
 
 
 class _HexLoader(Loader):
@@ -65,6 +78,14 @@ class Address:
     tenant: str
     location: str  # the url without its secrets
     patience: float
+    limits: Limits
+    pooled: bool  # a pooler hands out sessions by the transaction
+
+    @property
+    def database(self) -> tuple[tuple[str, str], ...]:
+        """What tells apart the databases, and logins, that a process has connections to."""
+        parts = {name: str(value) for name, value in conninfo_to_dict(self.url).items()}
+        return tuple(sorted({**parts, "pooled": str(self.pooled)}.items()))
 
     def connect(self) -> Connection:
         """A connection with our settings: manual transactions, UTF-8, durable commits, waits that end."""
@@ -77,15 +98,21 @@ class Address:
             autocommit=True,
             context=_ADAPTERS,
             client_encoding="utf8",
+            # A statement that one session has prepared is unknown to the next one.
+            prepare_threshold=None if self.pooled else 5,
             **settings,
         )
         connection.fence = secrets.randbits(62)
-        wait = str(min(max(1, round(self.patience * 1000)), 2_000_000_000))
+        if self.pooled:
+            return connection
         try:
-            connection.execute(_SETTINGS, (wait, connection.fence))
+            connection.execute(
+                _FOR_A_SESSION, (str(self.limits.lock), str(self.limits.statement), connection.fence)
+            )
         except psycopg.Error:
             connection.close()
             raise
+        connection.limits = self.limits
         return connection
 
 
@@ -94,15 +121,27 @@ _ADAPTERS = _adapters()
 #: A commit must be on disk when it returns, whatever the role's default is; a stronger promise is left alone. Compiling
 #: plans to machine code costs more than any query of ours.
 _SETTINGS = """
-SELECT set_config('lock_timeout', %s, false),
-    set_config('jit', 'off', false),
+SELECT set_config('lock_timeout', %s, {local}), set_config('statement_timeout', %s, {local}),
+    set_config('jit', 'off', {local}),
     set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-        WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
-    pg_advisory_lock(%s)
+        WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, {local})
 """
+_FOR_A_SESSION = f"{_SETTINGS.format(local='false')}, pg_advisory_lock(%s)".encode()
+_FOR_A_TRANSACTION = _SETTINGS.format(local="true")
+_OTHER_LIMITS = "SELECT set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true)"
 
 
-def address(url: str, tenant: str, patience: float) -> Address:
+def settings_for(connection: Connection, limits: Limits) -> list[tuple[str, tuple[Any, ...]]]:
+    """What to say at the beginning of a transaction, so that our settings hold in it; nothing where they hold already."""
+    if connection.limits == limits:
+        return []
+    how = _OTHER_LIMITS if connection.limits is not None else _FOR_A_TRANSACTION
+    return [(how, (str(limits.lock), str(limits.statement)))]
+
+
+def address(
+    url: str, tenant: str, patience: float, *, lock: float = 0.0, statement: float = 0.0, pooled: bool = False
+) -> Address:
     """Take an address apart, or say what is wrong with it; never by repeating it, for it may hold a password."""
     if not tenant or not tenant.isprintable() or len(tenant) > _LONGEST_TENANT:
         raise InvalidInput(
@@ -116,7 +155,13 @@ def address(url: str, tenant: str, patience: float) -> Address:
             "not an address of a PostgreSQL server",
             hint="use postgresql://user@host/database, and %-escapes for special characters in a password",
         ) from None
-    return Address(url, tenant, _shown(parts), patience)
+    limits = Limits(max(1, _milliseconds(lock or patience)), _milliseconds(statement))
+    return Address(url, tenant, _shown(parts), patience, limits, pooled)
+
+
+def _milliseconds(seconds: float) -> int:
+    """As the server counts; it cannot count further than this."""
+    return min(round(seconds * 1000), 2_000_000_000)
 
 
 def _shown(parts: dict[str, Any]) -> str:
@@ -132,9 +177,11 @@ def _shown(parts: dict[str, Any]) -> str:
     return out + (f"?{urlencode(known, safe='/:,=')}" if known else "")
 
 
-def reach(place: Address, deadline: float, *, known: bool) -> Connection:
+def reach(
+    place: Address, deadline: float, *, known: bool, give_way: Callable[[], bool] = lambda: False
+) -> Connection:
     """A connection. A server that was there before is waited for, as is one that is full or starts; one that has never
-    answered is better named at once."""
+    answered is better named at once. `give_way`: do not wait for a full server, there is something better to do."""
     pause = 0.02
     while True:
         try:
@@ -142,18 +189,20 @@ def reach(place: Address, deadline: float, *, known: bool) -> Connection:
         except psycopg.Error as error:
             fault = unreachable(error, place.location)
             worth_it = turned_away(fault) or (known and not hopeless(fault))
+            if is_full(fault) and give_way():
+                worth_it = False
             if not worth_it or time.monotonic() + pause > deadline:
                 raise fault from error
         time.sleep(pause)
         pause = min(0.5, pause * 2)
 
 
-def prepare(place: Address) -> int:
-    """Check the server and bring the tables to the current version; several processes may do so at once.
+def prepare(connection: Connection, place: Address) -> int:
+    """Check the server and bring the tables to the current version; several processes may do so at once, and only those
+    that find an older version wait for each other.
 
     Gives the number under which the server knows the type of vectors; 0 where they are plain bytes.
     """
-    connection = reach(place, time.monotonic() + place.patience, known=False)
     try:
         _check_server(connection, place)
         if _version(connection, place) < VERSION:
@@ -165,8 +214,6 @@ def prepare(place: Address) -> int:
         return 0 if row is None else row[0]
     except psycopg.Error as error:
         raise translated(error, place.location) from error
-    finally:
-        connection.close()
 
 
 def _check_server(connection: Connection, place: Address) -> None:
@@ -205,6 +252,8 @@ def _version(connection: Connection, place: Address) -> int:
 def _migrate(connection: Connection, place: Address) -> None:
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE")
+        # Rewriting a large table takes its time; waiting for others has its limit all the same.
+        connection.execute(_OTHER_LIMITS, (str(place.limits.lock), "0"))
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
         found = _version(connection, place)  # another process may have been quicker
         if found == 0:

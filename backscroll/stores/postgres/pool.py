@@ -1,107 +1,289 @@
-"""Connections, lent and given back. The last one given back is lent first, so that few stay in use where few are needed.
+"""The connections of this process to one database: shared by all stores (tenants) of it, lent in the order of asking.
 
-Safe to share between OS threads. At most `size` are lent at a time, but who holds one already gets another: a read inside a
-write must not wait for itself. A forked child starts with none: its parent's must not be touched, not even closed.
+Owns the queue, the limit, and when a connection is opened, checked, kept or closed. Refuses to know what is done with one: no
+connection carries anything of a tenant, and whatever a caller sets is set for one transaction (`session`).
+
+- Fair: a slot that is given back goes to whoever waits longest. Nobody who comes later is served earlier.
+- A caller that holds a connection already gets another one at once, beyond the limit: a read inside a write must not wait
+  for itself.
+- A connection is opened by the caller who needs it, so that the reason of a failure reaches that caller. Where the server
+  takes no more connections, the pool makes do with those it has and tries for more a little later.
+- What nobody used for `idle` seconds is closed, by a timer that only runs while something is idle.
+- A forked child starts with none: its parent's must not be touched, not even closed.
 """
 
 from __future__ import annotations
 
 import os
+import selectors
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections import deque
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from weakref import WeakSet
 
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from backscroll.errors import StoreBusy
-from backscroll.stores.postgres.opening import Connection
+from backscroll.errors import StoreBusy, StoreError
+from backscroll.stores.postgres.faults import is_full
+from backscroll.stores.postgres.opening import Address, Connection, reach
+
+_GROW_AGAIN = 1.0  # seconds after which a server that took no more connections is asked again
 
 #: What a forked child inherited. Kept, because the end of a connection object would be told to the server.
 _inherited: list[list[Connection]] = []
+_pools: dict[tuple[tuple[str, str], ...], Pool] = {}
+_every_pool: WeakSet[Pool] = WeakSet()
+_sharing = threading.Lock()
+
+
+@dataclass(slots=True, eq=False)
+class _Ticket:
+    """A place in the queue. `granted` is written under the pool's lock."""
+
+    called: threading.Event
+    granted: bool = False
 
 
 class Pool:
-    """The connections of one store in one process."""
+    """Lends connections to OS threads, first come, first served."""
 
-    def __init__(self, connect: Callable[[float], Connection], size: int) -> None:
-        self._connect = connect
-        self._size = size
-        self._idle: list[Connection] = []
-        self._start()
+    def __init__(self, place: Address, size: int, idle: float) -> None:
+        self._place = place
+        self.size = max(1, size)
+        self._keep = idle
+        self.users = 0
+        self.start()
+        _every_pool.add(self)
 
-    def _start(self) -> None:
-        if self._idle:
-            _inherited.append(self._idle)
-        self._pid = os.getpid()
-        self._idle = []
-        self._room = threading.BoundedSemaphore(self._size)
+    def start(self) -> None:
+        """Begin with nothing: a new pool, or a child's copy of one."""
+        self._lock = threading.Lock()
+        self._queue: deque[_Ticket] = deque()
+        self._idle: list[tuple[float, Connection]] = []  # since when; the one used last is lent first
+        self._open: WeakSet[Connection] = WeakSet()
+        self._out = 0  # slots given to somebody
+        self._ceiling = self.size  # fewer than `size` for a while, where the server takes no more
+        self._grow_at = 0.0
+        self._timer: threading.Timer | None = None
         self._mine = threading.local()
-        self._closed = False
 
-    def check(self) -> None:
-        """Notice that this process is a child of the one that opened the pool."""
-        if self._pid != os.getpid():
-            self._start()
+    def leave_behind(self) -> None:
+        """In a forked child: forget everything, touch nothing."""
+        if self._open:
+            _inherited.append(list(self._open))
+        self.start()
 
-    @property
-    def closed(self) -> bool:
-        """True once the pool was closed."""
-        return self._closed
+    # -- lending -----------------------------------------------------------------------------------------------
 
     @contextmanager
-    def lent(self, deadline: float) -> Generator[Connection]:
-        """A connection for a while; given back without a transaction, or closed."""
+    def lent(self, deadline: float, *, known: bool = True) -> Generator[Connection]:
+        """A connection for a while; given back without a transaction, or closed.
+
+        `known`: the server has answered before, so it is worth waiting for; else a failure is raised at once.
+        """
         depth: int = getattr(self._mine, "depth", 0)
-        if depth == 0 and not self._room.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            raise StoreBusy(
-                f"all {self._size} connections to the server were in use for too long",
-                hint="nothing was written; try again",
-            )
-        self._mine.depth = depth + 1
+        me, ticket = os.getpid(), _Ticket(threading.Event())
+        connection: Connection | None = None
         try:
-            connection = self._taken() or self._connect(deadline)
-            try:
-                yield connection
-            finally:
-                self._give_back(connection)
+            self._mine.depth = depth + 1
+            if depth:
+                connection = self._ready() or self._opened(deadline, known=known, alone=True)
+            else:
+                self._wait_for_slot(ticket, deadline)
+            while connection is None and (connection := self._ready()) is None:
+                try:
+                    connection = self._opened(deadline, known=known)
+                except StoreError as fault:
+                    if not self._makes_do(ticket, fault):
+                        raise
+                    self._wait_for_slot(ticket, deadline)
+            yield connection
         finally:
-            self._mine.depth = depth
-            if depth == 0:
-                self._room.release()
+            if os.getpid() == me:
+                self._mine.depth = depth
+                self._give_back(connection, ticket)
 
-    def _taken(self) -> Connection | None:
-        while self._idle:
-            with suppress(IndexError):  # another thread may be quicker
-                connection = self._idle.pop()
-                if not connection.closed:
-                    return connection
-        return None
+    def _wait_for_slot(self, ticket: _Ticket, deadline: float) -> None:
+        """Take a slot, or queue up for one. A caller that had its turn and could not use it stands in front already."""
+        with self._lock:
+            if not ticket.granted and ticket not in self._queue:
+                self._queue.append(ticket)
+            self._call_next()
+        if not ticket.called.wait(max(0.0, deadline - time.monotonic())):
+            open_now, _, waiting = self.counts()
+            raise StoreBusy(
+                f"all {open_now} connections to the server were in use for too long; {waiting} callers wait",
+                hint="nothing was written; try again, or raise postgres.connections",
+            )
 
-    def _give_back(self, connection: Connection) -> None:
-        status = connection.info.transaction_status
-        if status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
-            with suppress(
-                psycopg.Error
-            ):  # then the connection is broken, and the server rolls back by itself
-                connection.execute("ROLLBACK")
-            status = connection.info.transaction_status
-        if status == TransactionStatus.IDLE and not self._closed and len(self._idle) < self._size:
-            self._idle.append(connection)
-            if self._closed:  # meanwhile, by another thread
-                self.drop_idle()
-        else:
+    def _call_next(self) -> None:
+        """Give free slots to whoever waits longest. Under the lock."""
+        if self._ceiling < self.size and time.monotonic() >= self._grow_at:
+            self._ceiling = self.size
+        while self._queue and self._out < self._ceiling:
+            ticket = self._queue.popleft()
+            ticket.granted = True
+            self._out += 1
+            ticket.called.set()
+
+    def _ready(self) -> Connection | None:
+        """One that was kept. What the server has meanwhile closed, or has news for us on, is closed here too."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                _, connection = self._idle.pop()
+            if not connection.closed and not _has_news(connection):
+                return connection
+            self._discard(connection)
+
+    def _opened(self, deadline: float, *, known: bool, alone: bool = False) -> Connection:
+        """A new one. Where the server is full it is waited for only if there is no other (`alone`) to wait for."""
+
+        def give_way() -> bool:
+            with self._lock:
+                return bool(self._open) and not alone
+
+        connection = reach(self._place, deadline, known=known, give_way=give_way)
+        with self._lock:
+            self._open.add(connection)
+        return connection
+
+    def _makes_do(self, ticket: _Ticket, fault: StoreError) -> bool:
+        """True where the server is full and we have connections: the slot is given up, and the caller waits for one of
+        those, before everybody else."""
+        with self._lock:
+            if not is_full(fault) or not self._open:
+                return False
+            self._ceiling = max(1, len(self._open))
+            self._grow_at = time.monotonic() + _GROW_AGAIN
+            self._out -= 1
+            ticket.granted = False
+            ticket.called.clear()
+            self._queue.appendleft(ticket)
+            return True
+
+    # -- giving back -------------------------------------------------------------------------------------------
+
+    def _give_back(self, connection: Connection | None, ticket: _Ticket) -> None:
+        keep = connection is not None and _settled(connection)
+        with self._lock:
+            if connection is not None and keep and self.users > 0 and len(self._open) <= self.size:
+                self._idle.append((time.monotonic(), connection))
+                connection = None
+                if self._timer is None:
+                    self._arm(self._keep)
+            if ticket.granted:
+                self._out -= 1
+            elif ticket in self._queue:
+                self._queue.remove(ticket)
+            self._call_next()
+        if connection is not None:
+            self._discard(connection)
+
+    def _discard(self, connection: Connection) -> None:
+        with suppress(psycopg.Error):  # it may be broken: then there is nothing left to close
             connection.close()
+        with self._lock:
+            self._open.discard(connection)
+
+    def _arm(self, seconds: float) -> None:
+        """Look again in so many seconds. Under the lock."""
+        self._timer = threading.Timer(seconds, self._close_unused)
+        self._timer.name, self._timer.daemon = "backscroll-idle-connections", True
+        self._timer.start()
+
+    def _close_unused(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            self._timer = None
+            old = [each for each in self._idle if each[0] + self._keep <= now]
+            self._idle = [each for each in self._idle if each[0] + self._keep > now]
+            if self._idle:
+                self._arm(self._idle[0][0] + self._keep - now)
+        for _, connection in old:
+            self._discard(connection)
 
     def drop_idle(self) -> None:
         """Close what is not in use: after a restart of the server none of it works."""
-        while self._idle:
-            with suppress(IndexError):
-                self._idle.pop().close()
+        with self._lock:
+            idle, self._idle = self._idle, []
+            timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.cancel()
+        for _, connection in idle:
+            self._discard(connection)
 
-    def close(self) -> None:
-        """Close what is not in use, and the rest when it is given back."""
-        if self._pid == os.getpid():
-            self._closed = True
+    def counts(self) -> tuple[int, int, int]:
+        """Connections that are open, slots in use, and callers that wait."""
+        with self._lock:
+            return len(self._open), self._out, len(self._queue)
+
+    # -- users -------------------------------------------------------------------------------------------------
+
+    def join(self, size: int, idle: float) -> None:
+        """One more store. The widest limits that any of them asked for hold for all."""
+        with self._lock:
+            self.users += 1
+            if size > self.size:
+                self.size = self._ceiling = size
+            self._keep = max(self._keep, idle)
+
+    def leave(self) -> None:
+        """One store less; after the last, what is not in use is closed, and the rest when it is given back."""
+        with self._lock:
+            self.users -= 1
+            last = self.users <= 0
+        if last:
             self.drop_idle()
+
+
+def _settled(connection: Connection) -> bool:
+    """True where a connection is sound and in no transaction, once what was begun on it is rolled back."""
+    if connection.closed:
+        return False
+    if connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+        with suppress(psycopg.Error):  # then the connection is broken, and the server rolls back by itself
+            connection.execute("ROLLBACK")
+    return connection.info.transaction_status == TransactionStatus.IDLE
+
+
+def _has_news(connection: Connection) -> bool:
+    """True where the server sent something on a connection that nobody uses: in general that it has closed it."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.fileno(), selectors.EVENT_READ)
+        return bool(selector.select(0))
+
+
+def shared_pool(place: Address, size: int, idle: float) -> Pool:
+    """The pool of this process for a database; the caller leaves it by `let_go`."""
+    with _sharing:
+        pool = _pools.get(place.database)
+        if pool is None:
+            pool = _pools[place.database] = Pool(place, size, idle)
+        pool.join(size, idle)
+        return pool
+
+
+def let_go(place: Address, pool: Pool) -> None:
+    """One store less on a pool; without stores it ends."""
+    with _sharing:
+        pool.leave()
+        if pool.users <= 0 and _pools.get(place.database) is pool:
+            del _pools[place.database]
+
+
+def _in_child() -> None:
+    """Other threads of the parent may have held any lock; in the child nobody would ever let go of it."""
+    global _sharing
+    _sharing = threading.Lock()
+    for pool in list(_every_pool):
+        pool.leave_behind()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

@@ -14,9 +14,19 @@ from backscroll.record.ports import Bounds, RawHit, Spoken, ThreadState, Wanted
 from backscroll.stores.columns import plain
 from backscroll.stores.postgres.accounts import AccountReader
 from backscroll.stores.postgres.check import STATS, faults_found
-from backscroll.stores.postgres.columns import ENTRY, EVENT, SPOKEN, THREAD, entry_of, event_of, thread_of
+from backscroll.stores.postgres.columns import (
+    ENTRY,
+    EVENT,
+    SPOKEN,
+    THREAD,
+    entry_of,
+    event_of,
+    readable,
+    thread_of,
+)
 from backscroll.stores.postgres.finding import found
 from backscroll.stores.postgres.names import EACH, KEYS
+from backscroll.stores.postgres.schema import SCRUB_BYTES, SCRUB_WORDS
 from backscroll.stores.postgres.text import hour
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import THREAD_ID, Ref
@@ -64,8 +74,13 @@ class PostgresReader(AccountReader):
             f"SELECT {THREAD} FROM backscroll_threads WHERE {' AND '.join(where)} "
             "ORDER BY active DESC, updated_us DESC, id DESC LIMIT %s"
         )
-        rows = self._s.ask(sql, *values, max(0, limit))
-        return [thread_of(row) for row in rows]
+        wanted = max(0, limit)
+        while True:
+            rows = self._s.ask(sql, *values, wanted)
+            found = list(readable(rows))
+            if len(found) >= limit or len(rows) < wanted:
+                return found[: max(0, limit)]
+            wanted = 2 * wanted  # some rows are damaged
 
     def threads_like(self, prefix: str, limit: int = 10) -> list[str]:
         if not THREAD_ID.fullmatch(prefix.ljust(32, "0")):
@@ -77,11 +92,17 @@ class PostgresReader(AccountReader):
         rows = self._s.ask(sql, self._tenant, prefix.ljust(32, "0"), prefix.ljust(32, "f"), max(0, limit))
         return [row[0] for row in rows]
 
+    def unreadable(self) -> list[str]:
+        rows = self._s.ask(
+            f"SELECT {THREAD} FROM backscroll_threads WHERE tenant = %s ORDER BY id", self._tenant
+        )
+        return [row[0] for row in rows if not list(readable([row]))]
+
     def family(self, root: str) -> list[ThreadState]:
         if not THREAD_ID.fullmatch(root):
             return []
         sql = f"SELECT {THREAD} FROM backscroll_threads WHERE tenant = %s AND root = %s ORDER BY born, id"
-        return [thread_of(row) for row in self._s.ask(sql, self._tenant, root)]
+        return list(readable(self._s.ask(sql, self._tenant, root)))
 
     # -- entries ---------------------------------------------------------------------------------------------
 
@@ -144,7 +165,7 @@ class PostgresReader(AccountReader):
         )
         return [(entry_of(row), Spoken(*row[10:])) for row in self._s.ask(sql, *values)]
 
-    def count(self, thread: str, bounds: Bounds, *, role: str | None = None) -> int:
+    def count(self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False) -> int:
         root = self._root(thread)
         if root is None:
             return 0
@@ -152,6 +173,8 @@ class PostgresReader(AccountReader):
         if role is not None:
             where += " AND e.role = %s"
             values.append(plain(role))
+        if hidden:
+            where += " AND e.flags & 2 <> 0"
         sql = f"SELECT count(*) FROM backscroll_entries e WHERE {where} AND e.flags & 9 = 0"
         return self._s.ask(sql, *values)[0][0]
 
@@ -321,6 +344,10 @@ class PostgresReader(AccountReader):
         sql = "SELECT value FROM backscroll_meta WHERE tenant = %s AND key = %s"
         row = self._s.ask_one(sql, self._tenant, key)
         return None if row is None else row[0]
+
+    def scrub_due(self) -> bool:
+        sql = "SELECT count(*) FROM backscroll_meta WHERE key = ANY(%s::text[])"
+        return bool(self._s.ask(sql, [SCRUB_WORDS, SCRUB_BYTES])[0][0])
 
     def stats(self) -> Mapping[str, int]:
         return {

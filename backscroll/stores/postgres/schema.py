@@ -319,9 +319,27 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX backscroll_turn_marks_position ON backscroll_turn_marks (tenant, root, thread, rule, position);
     ALTER TABLE backscroll_turn_marks ALTER COLUMN key SET STATISTICS 0, ALTER COLUMN version SET STATISTICS 0;
     """,
+    # Rows that `verify --repair` took out of the other tables, as they were; `thread` and `seq` let `forget` reach them.
+    """
+    CREATE TABLE backscroll_quarantine (
+        tenant text COLLATE "C" NOT NULL,
+        thread text COLLATE "C" NOT NULL,
+        no bigint NOT NULL,
+        seq bigint NOT NULL,
+        at text NOT NULL,
+        reason text NOT NULL,
+        source text COLLATE "C" NOT NULL,
+        held bytea NOT NULL,
+        PRIMARY KEY (tenant, thread, no)
+    );
+    ALTER TABLE backscroll_quarantine ALTER COLUMN held SET STATISTICS 0;
+    """,
 )
 
 VERSION = len(MIGRATIONS)
+
+#: Keys of `meta` by which a transaction notes that words were erased but their pages not yet rewritten; `scrub` takes them away.
+SCRUB_WORDS, SCRUB_BYTES = "scrub: words", "scrub: bytes"
 
 #: The column on which a sharded PostgreSQL may distribute each table. What is on `root` belongs together (colocated).
 DISTRIBUTED_BY: dict[str, str] = {
@@ -348,4 +366,5 @@ DISTRIBUTED_BY: dict[str, str] = {
     "backscroll_blob_users": "digest",
     "backscroll_origins": "key",
     "backscroll_meta": "key",
+    "backscroll_quarantine": "thread",
 }

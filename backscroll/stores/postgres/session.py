@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from backscroll.stores.postgres.opening import Connection
+from backscroll.stores.postgres.opening import Connection, Limits, settings_for
 
 BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
@@ -22,12 +22,21 @@ _HELD = 512  # statements to hold back at most; a long import must not gather in
 class Session:
     """A transaction that begins with the first statement."""
 
-    def __init__(self, connection: Connection, begin: str) -> None:
+    def __init__(self, connection: Connection, begin: str, limits: Limits) -> None:
         self.connection = connection
         self.answered = False  # something was read: the caller may have acted on it
-        self._held: list[tuple[str, Sequence[Any]]] = [(begin, ())]
+        self._held: list[tuple[str, Sequence[Any]]] = [(begin, ()), *settings_for(connection, limits)]
         self._began = False
+        self._silent = len(self._held)
         self._cursor = connection.cursor(binary=True)
+
+    def put_up_fence(self) -> None:
+        """Behind a pooler, where no session is ours for longer than this: make this transaction recognisable (`fence`).
+
+        Waits for the answer, so that nothing can be on its way to the server that the fence does not stand around.
+        """
+        self._held.append(("SELECT pg_advisory_xact_lock(%s)", (self.connection.fence,)))
+        self.flush()
 
     def tell(self, sql: str, *values: Any) -> None:
         """Do something that answers nothing; it is sent with what comes next."""
@@ -69,7 +78,7 @@ class Session:
 
     def commit(self) -> None:
         """Everything, durable, or an error and nothing."""
-        if not self._began and len(self._held) == 1:
+        if not self._began and len(self._held) == self._silent:
             return  # nothing was ever asked or told
         cursor = self.connection.cursor()
         with self._pipeline():

@@ -12,7 +12,8 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import TypeVar
 
 import psycopg
@@ -24,14 +25,13 @@ from backscroll.stores.postgres.faults import collided, cut_off, translated
 from backscroll.stores.postgres.fence import ended
 from backscroll.stores.postgres.names import Roots
 from backscroll.stores.postgres.opening import Connection, address, prepare, reach
-from backscroll.stores.postgres.pool import Pool
+from backscroll.stores.postgres.pool import let_go, shared_pool
 from backscroll.stores.postgres.rows import PostgresReader
 from backscroll.stores.postgres.session import BEGIN_READ, BEGIN_WRITE, Session
-from backscroll.stores.postgres.upkeep import facts_of, scrubbed
+from backscroll.stores.postgres.upkeep import facts_of, resumed, scrubbed
 from backscroll.stores.postgres.write import Crowded, PostgresWriter
 
 T = TypeVar("T")
-_CONNECTIONS = 12
 
 
 class _Lost(Exception):
@@ -43,28 +43,56 @@ class PostgresStore:
 
     dialect = "tsquery"
 
-    def __init__(self, url: str, *, tenant: str = "default", patience: float = 60.0) -> None:
-        self._address = address(url, tenant, patience)
+    def __init__(
+        self,
+        url: str,
+        *,
+        tenant: str = "default",
+        patience: float = 60.0,
+        connections: int = 8,
+        idle_seconds: float = 30.0,
+        lock_seconds: float = 0.0,
+        statement_seconds: float = 300.0,
+        pooled: bool = False,
+    ) -> None:
+        self._address = address(
+            url, tenant, patience, lock=lock_seconds, statement=statement_seconds, pooled=pooled
+        )
         self.location = self._address.location
         self.tenant = tenant
         self.patience = patience
-        self._halfvec = prepare(self._address)
         self._roots = Roots()
-        self._pool = Pool(
-            lambda deadline: taught(reach(self._address, deadline, known=True), self._halfvec), _CONNECTIONS
-        )
         self._busy = threading.local()
+        self._closed = False
+        self._pool = shared_pool(self._address, connections, idle_seconds)
+        try:
+            with self._pool.lent(time.monotonic() + patience, known=False) as connection:
+                self._halfvec = prepare(connection, self._address)
+        except BaseException:
+            self.close()  # nobody else would
+            raise
 
     def _check(self) -> None:
-        self._pool.check()
-        if self._pool.closed:
+        if self._closed:
             raise StoreError("the store is closed", hint="open it again with backscroll.open")
+
+    @contextmanager
+    def _lent(self, deadline: float) -> Generator[Connection]:
+        """A connection of the pool that all stores of this process on this database share."""
+        with self._pool.lent(deadline) as connection:
+            yield taught(connection, self._halfvec)
 
     # -- reading ---------------------------------------------------------------------------------------------
 
     def read(self, work: Callable[[Reader], T]) -> T:
-        """Run `work` on one consistent moment. It is begun again only where the server was gone before it answered."""
+        """Run `work` on one consistent moment. It is begun again only where the server was gone before it answered.
+
+        A read inside a read sees the same moment on the same connection, unless something was written in between.
+        """
         self._check()
+        outer = self._reading()
+        if outer is not None:
+            return work(PostgresReader(outer, self.tenant, self._roots, self._halfvec))
         deadline = time.monotonic() + self.patience
         while True:
             try:
@@ -73,8 +101,9 @@ class PostgresStore:
                 self._pool.drop_idle()
 
     def _read_once(self, work: Callable[[Reader], T], deadline: float) -> T:
-        with self._pool.lent(deadline) as connection:
-            session = Session(connection, BEGIN_READ)
+        with self._lent(deadline) as connection:
+            session = Session(connection, BEGIN_READ, self._address.limits)
+            self._busy.reading = (os.getpid(), session)
             try:
                 return work(PostgresReader(session, self.tenant, self._roots, self._halfvec))
             except psycopg.Error as error:
@@ -85,6 +114,13 @@ class PostgresStore:
                 ):
                     raise _Lost from error
                 raise translated(error, self.location) from error
+            finally:
+                self._busy.reading = None
+
+    def _reading(self) -> Session | None:
+        """The session in which this OS thread is reading right now."""
+        pid, session = getattr(self._busy, "reading", None) or (0, None)
+        return session if pid == os.getpid() else None
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -94,6 +130,7 @@ class PostgresStore:
         if getattr(self._busy, "writing", 0) == os.getpid():
             raise RuntimeError("a write inside a write would wait for itself")
         self._busy.writing = os.getpid()
+        self._busy.reading = None  # what is read after this write sees it
         try:
             return self._write(work)
         finally:
@@ -123,10 +160,12 @@ class PostgresStore:
 
     def _write_once(self, work: Callable[[Writer], T], together: frozenset[str], deadline: float) -> T:
         results: list[T] = []  # filled once the work is done and COMMIT may be on its way
-        with self._pool.lent(deadline) as connection:
-            session = Session(connection, BEGIN_WRITE)
+        with self._lent(deadline) as connection:
+            session = Session(connection, BEGIN_WRITE, self._address.limits)
             writer = PostgresWriter(session, self.tenant, self._roots, self._halfvec, together)
             try:
+                if self._address.pooled:
+                    session.put_up_fence()
                 results.append(work(writer))
                 session.commit()
             except psycopg.Error as error:
@@ -154,9 +193,11 @@ class PostgresStore:
         in_question = asked and not writer.repeatable
         while time.monotonic() < deadline:
             try:
-                with self._pool.lent(deadline) as connection:
+                with self._lent(deadline) as connection:
                     if ended(connection, fence, deadline):
-                        return in_question and writer.arrived(Session(connection, BEGIN_READ))
+                        return in_question and writer.arrived(
+                            Session(connection, BEGIN_READ, self._address.limits)
+                        )
             except (psycopg.OperationalError, StoreError) as error:
                 if isinstance(error, StoreError) and not in_question:
                     raise  # nothing was written, and it says why the server cannot be reached
@@ -172,7 +213,27 @@ class PostgresStore:
 
     def scrub(self) -> list[str]:
         """Rewrite the tables that words were erased from, so that no page keeps them. Says what it cannot reach."""
-        return self._alone(lambda connection: scrubbed(connection, self.patience))
+        self._check()
+        connection = reach(self._address, time.monotonic() + self.patience, known=True)
+        try:  # a connection of its own: it sets what no transaction of others may inherit
+            return scrubbed(connection, self.patience, pooled=self._address.pooled)
+        except psycopg.Error as error:
+            raise translated(error, self.location) from error
+        finally:
+            connection.close()
+
+    def resume_scrub(self) -> bool:
+        """Finish what a forget that was cut off left undone; False where others are in the way."""
+        self._check()
+        if not self.read(lambda reader: reader.scrub_due()):
+            return True
+        connection = reach(self._address, time.monotonic() + self.patience, known=True)
+        try:
+            return resumed(connection, pooled=self._address.pooled)
+        except psycopg.Error:
+            return False  # a standby, or a login that may not: it stays due
+        finally:
+            connection.close()
 
     def backup(self, target: str) -> None:
         """Not done from here: the server's own tools copy it consistently, and an export is readable anywhere."""
@@ -188,17 +249,24 @@ class PostgresStore:
             if self._halfvec
             else "compared here: the server has no pgvector"
         )
-        return {**self._alone(facts_of), "vectors": vectors, "path": self.location, "tenant": self.tenant}
-
-    def _alone(self, work: Callable[[Connection], T]) -> T:
-        """Run something outside of any transaction."""
         self._check()
-        with self._pool.lent(time.monotonic() + self.patience) as connection:
+        with self._lent(time.monotonic() + self.patience) as connection:
             try:
-                return work(connection)
+                found = facts_of(connection)
             except psycopg.Error as error:
                 raise translated(error, self.location) from error
+        there, used, waiting = self._pool.counts()
+        pool = f"{there} open, {used} in use, {waiting} waiting, at most {self._pool.size}"
+        return {
+            **found,
+            "vectors": vectors,
+            "connections": pool,
+            "path": self.location,
+            "tenant": self.tenant,
+        }
 
     def close(self) -> None:
-        """Close every connection; later calls raise a clear error."""
-        self._pool.close()
+        """Let go of the connections; the last store on a database closes them. Later calls raise a clear error."""
+        if not self._closed:
+            self._closed = True
+            let_go(self._address, self._pool)

@@ -9,7 +9,7 @@ from enum import Enum
 from backscroll.recall.words import tsvector_of
 from backscroll.stores.postgres.tsquery import OVERFULL, quoted
 
-_HOUR = 3_600_000_000
+HOUR = 3_600_000_000
 _MOST_PLACES = 255  # of one word in a tsvector
 _LAST_PLACE = 16383
 _ROOM = 1_000_000  # bytes
@@ -17,7 +17,7 @@ _ROOM = 1_000_000  # bytes
 
 def hour(us: int) -> int:
     """The hour in which a time lies."""
-    return us // _HOUR
+    return us // HOUR
 
 
 def tenant_mark(tenant: str) -> str:

@@ -15,15 +15,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 
 import psycopg
 from psycopg import sql
 
-from backscroll.stores.postgres.making import SCRUB_BYTES, SCRUB_WORDS
 from backscroll.stores.postgres.opening import Connection
-from backscroll.stores.postgres.schema import DISTRIBUTED_BY
+from backscroll.stores.postgres.schema import DISTRIBUTED_BY, SCRUB_BYTES, SCRUB_WORDS
 
 _HOLD_WORDS: dict[str, tuple[str, ...]] = {
     SCRUB_WORDS: (
@@ -54,28 +53,35 @@ OUT_OF_REACH: tuple[str, ...] = (
 )
 
 
-def scrubbed(connection: Connection, patience: float) -> list[str]:
-    """Rewrite what words were erased from; gives what still holds them."""
+def scrubbed(connection: Connection, patience: float, *, pooled: bool) -> list[str]:
+    """Rewrite what words were erased from; gives what still holds them.
+
+    The connection is for this alone: what is set on it is not set back. `pooled`: a pooler hands out sessions by the
+    transaction, so that everything has to happen in transactions.
+    """
     deadline = time.monotonic() + patience
     left = list(OUT_OF_REACH)
     marks = _marks(connection)
     if not marks:
         return left
+    if not pooled:  # whether or not it is ours: who resumes leaves it to us
+        connection.execute(_ALONE, (_SCRUBBING,))
     others = _wait_for_older(connection, min(deadline, time.monotonic() + 5 * _TRY_SECONDS))
     if others:
-        left.append(f"what {others} other sessions or standbys still see: end them, then forget once more")
+        left.append(
+            f"what {others} other sessions or standbys still see: end them, then open the store again"
+        )
     done: dict[str, _How] = {}
     watch = _Watch(in_vain=others > 0)
     connection.add_notice_handler(watch)
     try:
-        connection.execute("SET statement_timeout = 0")
+        if not pooled:
+            connection.execute(_LIMITS.format(local="false").encode())
+        rewrite = _rewrite_in_transaction if pooled else _rewrite
         for mark in marks:
-            done |= {table: _rewritten(connection, table, deadline, watch) for table in _HOLD_WORDS[mark]}
+            done |= {t: _rewritten(connection, t, deadline, watch, rewrite) for t in _HOLD_WORDS[mark]}
     finally:
         connection.remove_notice_handler(watch)
-        if not connection.closed:
-            connection.execute("RESET statement_timeout")
-            connection.execute("SELECT set_config('lock_timeout', %s, false)", (str(round(patience * 1000)),))
     for how in (_How.SWEPT, _How.BUSY):
         tables = [table for table, got in done.items() if got is how]
         left += [how.value.format(", ".join(tables))] if tables else []
@@ -90,12 +96,36 @@ def scrubbed(connection: Connection, patience: float) -> list[str]:
     return left
 
 
+def resumed(connection: Connection, *, pooled: bool) -> bool:
+    """Do what a client that was cut off after its forget did not come to; False where it is still due.
+
+    Nobody asked for it now, so nobody is kept waiting: it is left to the next one where a transaction still sees the words,
+    or another client is at it.
+    """
+    if not _marks(connection):
+        return True
+    if not pooled and not _says_yes(connection.execute(_ALONE, (_SCRUBBING,)).fetchone()):
+        return False
+    if _wait_for_older(connection, 0.0):
+        return False
+    scrubbed(connection, _TRY_SECONDS, pooled=pooled)
+    return not _marks(connection)
+
+
+def _says_yes(row: tuple[object, ...] | None) -> bool:
+    return row is not None and bool(row[0])
+
+
+_SCRUBBING = 0x42534353  # the advisory lock of whoever rewrites tables; it goes with the session
+_ALONE = "SELECT pg_try_advisory_lock(%s)"
+
+
 class _How(Enum):
     """What became of a table, and what that leaves."""
 
     REWRITTEN = ""
     SWEPT = "unused space in {}, too large to rewrite while others work: VACUUM FULL when the store may stand still"
-    BUSY = "old pages of {}, which others kept in use: forget once more later"
+    BUSY = "old pages of {}, which others kept in use: the next opening of the store rewrites them"
 
 
 class _Watch:
@@ -157,19 +187,50 @@ def _wait_for_older(connection: Connection, deadline: float) -> int:
         time.sleep(0.02)
 
 
-def _rewritten(connection: Connection, table: str, deadline: float, watch: _Watch) -> _How:
+#: A rewrite takes as long as it takes, but its lock is asked for in short tries.
+_LIMITS = (
+    "SELECT set_config('statement_timeout', '0', {local}), "
+    f"set_config('lock_timeout', '{round(_TRY_SECONDS * 1000)}', {{local}})"
+)
+
+
+def _rewrite(connection: Connection, table: str, _watch: _Watch) -> None:
+    connection.execute(sql.SQL("VACUUM (FULL, VERBOSE) {}").format(sql.Identifier(table)))
+
+
+def _rewrite_in_transaction(connection: Connection, table: str, watch: _Watch) -> None:
+    """The same rewrite under another name: VACUUM must stand outside of transactions, CLUSTER need not. In the order of its
+    primary key, which every table of ours has."""
+    index = connection.execute(
+        "SELECT c.relname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid "
+        "WHERE i.indrelid = %s::regclass AND i.indisprimary",
+        (table,),
+    ).fetchone()
+    assert index is not None, table
+    try:
+        with connection.transaction():
+            connection.execute(_LIMITS.format(local="true").encode())
+            order = sql.SQL("CLUSTER (VERBOSE) {} USING {}")
+            connection.execute(order.format(sql.Identifier(table), sql.Identifier(index[0])))
+    except psycopg.errors.InsufficientPrivilege as error:
+        watch.said.append(error.diag.message_primary or str(error))
+
+
+_Rewrite = Callable[[Connection, str, _Watch], None]
+
+
+def _rewritten(connection: Connection, table: str, deadline: float, watch: _Watch, rewrite: _Rewrite) -> _How:
     row = connection.execute("SELECT pg_total_relation_size(%s::regclass)", (table,)).fetchone()
     if row is not None and row[0] > _LARGE:
         connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(table)))
         if table == "backscroll_words":
             connection.execute("REINDEX INDEX CONCURRENTLY backscroll_words_found")
         return _How.SWEPT
-    connection.execute("SELECT set_config('lock_timeout', %s, false)", (str(round(_TRY_SECONDS * 1000)),))
     pause = 0.1
     while True:
         watch.copied = 0
         try:
-            connection.execute(sql.SQL("VACUUM (FULL, VERBOSE) {}").format(sql.Identifier(table)))
+            rewrite(connection, table, watch)
             if watch.in_vain or not watch.copied:
                 return _How.REWRITTEN
         except psycopg.errors.LockNotAvailable:

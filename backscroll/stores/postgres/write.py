@@ -19,9 +19,10 @@ from backscroll.record.history import Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Logged, ThreadState
 from backscroll.stores.columns import plain
-from backscroll.stores.postgres.columns import THREAD, thread_of
-from backscroll.stores.postgres.making import SCRUB_BYTES, SCRUB_WORDS, DerivedWriter
+from backscroll.stores.postgres.columns import THREAD, readable, thread_of
+from backscroll.stores.postgres.mending import MendingWriter
 from backscroll.stores.postgres.names import Roots
+from backscroll.stores.postgres.schema import SCRUB_BYTES, SCRUB_WORDS
 from backscroll.stores.postgres.session import Session
 from backscroll.stores.postgres.text import hour, indexable, tenant_mark
 from backscroll.vocab.event import Event
@@ -37,7 +38,7 @@ class Crowded(Exception):
         self.root = root
 
 
-class PostgresWriter(DerivedWriter):
+class PostgresWriter(MendingWriter):
     """Writes through one session. What is new is known to the others only once it is committed."""
 
     def __init__(
@@ -94,7 +95,7 @@ class PostgresWriter(DerivedWriter):
         sql = f"SELECT {THREAD}, born FROM backscroll_threads WHERE tenant = %s AND root = %s ORDER BY id FOR UPDATE {how}"
         while True:
             rows = self._s.ask(sql, self._tenant, root)
-            found = [(row[-1], thread_of(row[:-1])) for row in rows]
+            found = [(row[-1], state) for row in rows for state in readable([row[:-1]])]
             new = {state.id: state for _, state in found if state.id not in self._held}
             if not new:
                 return [state for _, state in sorted(found, key=lambda each: (each[0], each[1].id))]
@@ -326,6 +327,7 @@ class PostgresWriter(DerivedWriter):
             self._s.tell(sql, *values)
         users = "DELETE FROM backscroll_blob_users WHERE tenant = %s AND thread = %s AND seq = %s"
         self._s.tell(users, self._tenant, *event)
+        self._erase_event_aside(event.thread, [event.seq])
         self._scrub_later(SCRUB_WORDS)
 
     def erase_blob(self, digest: str) -> None:

@@ -7,24 +7,22 @@ see: SQLite's own pages, rows without their counterpart, and the columns kept be
 from __future__ import annotations
 
 import sqlite3
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from itertools import islice
-from typing import Any
 
 from backscroll.errors import BackscrollError
+from backscroll.record.about import about_from_bytes
 from backscroll.record.chain import DAMAGE, from_bytes
-from backscroll.record.content import original, tools_of
+from backscroll.record.order import at_end
+from backscroll.stores.beside import beside
 from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only
 from backscroll.stores.sqlite.packing import unpacked
-from backscroll.vocab.event import DELIBERATE, SPEAKING, Kind
 from backscroll.vocab.moment import microseconds
 
 _SHOWN = 20
-_UNDOABLE = {kind.value for kind in DELIBERATE | {Kind.UNDONE, Kind.REDONE}}
-_SPEAKING = {kind.value for kind in SPEAKING}
-_FIRST = {Kind.APPENDED.value, Kind.INSERTED.value}
 
 #: What would be wrong, and the rows that show it.
 _WRONG: tuple[tuple[str, str], ...] = (
@@ -59,6 +57,32 @@ _WRONG: tuple[tuple[str, str], ...] = (
         JOIN named n ON n.key = d.key WHERE v.body IS NULL""",
     ),
     (
+        "the origin of something imported leads to thread {0}, which is missing",
+        "SELECT thread FROM origins WHERE thread NOT IN (SELECT id FROM threads)",
+    ),
+    (
+        "what is kept for quick recall of event {0} does not follow from it",
+        """SELECT n.name FROM signs s JOIN events v ON v.key = s.event JOIN named n ON n.key = v.key
+        WHERE s.said_us <> v.said_us OR s.encoder NOT IN (SELECT no FROM encoders) OR s.no NOT IN (SELECT no FROM vectors)
+        OR typeof(s.role) <> 'integer'""",
+    ),
+    (
+        "a count of tokens that is none: event {0}",
+        """SELECT n.name FROM tokens t JOIN named n ON n.key = t.event
+        WHERE typeof(t.count) <> 'integer' OR t.count < 0""",
+    ),
+    (
+        "something is kept for thread number {0}, which is missing",
+        """SELECT DISTINCT d.thread FROM (SELECT thread FROM entries UNION SELECT thread FROM turn_states UNION
+        SELECT thread FROM made UNION SELECT thread FROM replies UNION SELECT thread FROM nodes UNION SELECT thread FROM progress
+        UNION SELECT thread FROM receipts UNION SELECT thread FROM turn_marks) d WHERE d.thread NOT IN (SELECT no FROM threads)""",
+    ),
+    (
+        "something was derived and does not say from what: number {0}",
+        """SELECT m.made FROM made_from m WHERE m.made NOT IN (SELECT no FROM made)
+        UNION SELECT r.reply FROM replies_from r WHERE r.reply NOT IN (SELECT no FROM replies)""",
+    ),
+    (
         "something is made of an event that is missing: {0}",
         """SELECT (d.key >> 32) || '.' || (d.key & 4294967295) FROM (SELECT source AS key FROM made_from
         UNION SELECT source FROM replies_from UNION SELECT event FROM signs) d
@@ -78,7 +102,7 @@ def faults_found(connection: sqlite3.Connection, another: Callable[[], sqlite3.C
 
 
 def _all(connection: sqlite3.Connection, another: Callable[[], sqlite3.Connection]) -> Iterator[str]:
-    for part in (_pages, _index_of(another), _rows, _times, _columns):
+    for part in (_pages, _index_of(another), _rows, _times, _labels, _homes, _sources, _columns):
         try:
             yield from part(connection)
         except FAULTS as error:
@@ -130,27 +154,57 @@ def _times(connection: sqlite3.Connection) -> Iterator[str]:
             yield f"the times of thread {name} do not follow from its log"
 
 
+def _labels(connection: sqlite3.Connection) -> Iterator[str]:
+    """By project and kind threads are listed; both stand in what is known about a thread, too."""
+    for name, project, kind, about in connection.execute("SELECT id, project, kind, about FROM threads"):
+        try:
+            held = about_from_bytes(about)
+            right = (project, kind) == (plain(held.project), plain(held.kind))
+        except (*DAMAGE, BackscrollError):
+            continue  # verification names what is wrong with the row itself
+        if not right:
+            yield f"the project or kind by which thread {name} is listed is not its own"
+
+
+def _homes(connection: sqlite3.Connection) -> Iterator[str]:
+    """Which messages of a history stand where they were put first."""
+    names = dict(connection.execute("SELECT no, id FROM threads"))
+    for thread, position, message, strayed in connection.execute(
+        "SELECT thread, position, message, strayed FROM entries"
+    ):
+        home = message >> 32 == thread and position == at_end(message & 0xFFFFFFFF)
+        if strayed != (not home):
+            yield f"thread {names.get(thread, '?')}: whether message {message & 0xFFFFFFFF} was moved is noted wrongly"
+
+
+def _sources(connection: sqlite3.Connection) -> Iterator[str]:
+    """What was derived is found, and forgotten, by the events that it was made from; its row names them as well."""
+    for table, names, column in (("made", "made_from", "made"), ("replies", "replies_from", "reply")):
+        noted: dict[int, set[int]] = {}
+        for number, source in connection.execute(f"SELECT {column}, source FROM {names}"):
+            noted.setdefault(number, set()).add(source)
+        for number, sources in connection.execute(f"SELECT no, sources FROM {table}"):
+            try:
+                right = {key for (key,) in struct.iter_unpack(">q", sources)}
+            except (struct.error, TypeError):
+                right = {-1}
+            if noted.get(number, set()) != right:
+                yield f"something was derived and does not say from what: number {number}"
+
+
 def _columns(connection: sqlite3.Connection) -> Iterator[str]:
     """The columns beside an event: when and by whom it was said, with which tools, and whether it can be undone."""
     names = dict(connection.execute("SELECT no, id FROM threads"))
-    sql = "SELECT key, kind, at, head, body, unpacked, said, said_us, role, tools, undoable FROM events ORDER BY key"
+    sql = (
+        "SELECT key, kind, at, head, body, unpacked, said, said_us, role, tools, undoable, digest IS NOT NULL FROM events "
+        "ORDER BY key"
+    )
     for key, kind, at, head, body, size, *kept in connection.execute(sql):
         try:
-            right = _beside(kind, at, from_bytes(head), unpacked(body, size), kept[2])
-            differ = right != tuple(kept)
+            right = beside(kind, at, from_bytes(head), unpacked(body, size), kept[2])
+            tools = "\n" + "\n".join(right.tools) + "\n" if right.tools else ""
+            differ = [*right[:3], tools, *right[4:]] != kept or (size and body is None)
         except (*DAMAGE, BackscrollError):
             continue  # verification names what is wrong with the event itself
         if differ:
             yield f"event {names.get(key >> 32, '?')}.{key & 0xFFFFFFFF}: what stands beside it does not follow from it"
-
-
-def _beside(kind: str, at: str, head: Any, body: bytes | None, role: str) -> tuple[object, ...]:
-    said: str = head.get("said", at)
-    tools = tools_of(original(body)) if kind in _SPEAKING and body is not None else ()
-    return (
-        said,
-        microseconds(said),
-        head["role"] if kind in _FIRST and body is not None else role if kind in _SPEAKING else "",
-        "\n" + "\n".join(map(plain, tools)) + "\n" if tools else "",
-        int(kind in _UNDOABLE),
-    )

@@ -13,6 +13,7 @@ from backscroll.stores.ledger import CHARGE, columns_of
 from backscroll.stores.nearness import checked, sign_bits
 from backscroll.stores.sqlite.derived import BEHIND, joined, role_number
 from backscroll.stores.sqlite.rows import SqliteReader
+from backscroll.stores.sqlite.scrubbing import note_scrub
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.moment import microseconds
 
@@ -197,6 +198,8 @@ class DerivedWriter(SqliteReader):
             gone += self._c.execute("DELETE FROM turn_marks WHERE thread = ?", (number,)).rowcount
             sql = "UPDATE progress SET seen = 0, afresh = worker <> '' WHERE thread = ?"
             self._c.execute(sql, (number,))
+        if gone or revisions:
+            note_scrub(self._c)
         return gone
 
     def _unmade(self, keys: Sequence[int]) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import Any, cast
 
 from backscroll.errors import StoreCorrupt
@@ -16,8 +18,10 @@ from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.accounts import AccountReader
 from backscroll.stores.sqlite.check import faults_found
 from backscroll.stores.sqlite.packing import unpacked
+from backscroll.stores.sqlite.scrubbing import noted
 from backscroll.stores.sqlite.signs import Signs
 from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.fields import is_thread
 from backscroll.vocab.ids import LAST, Ref, parse_ref
 from backscroll.vocab.message import checked_role
 from backscroll.vocab.moment import microseconds
@@ -74,16 +78,20 @@ class SqliteReader(AccountReader):
         if after is not None:
             where.append("(updated_us, id) < (?, ?)")
             values += [microseconds(after[0]), after[1]]
-        sql = f"SELECT {_THREAD} FROM threads WHERE {' AND '.join(where)} ORDER BY updated_us DESC, id DESC LIMIT ?"
-        return [_thread(row) for row in self._c.execute(sql, (*values, limit))]
+        sql = f"SELECT {_THREAD} FROM threads WHERE {' AND '.join(where)} ORDER BY updated_us DESC, id DESC"
+        return list(islice(_readable(self._c.execute(sql, values)), max(0, limit)))
 
     def threads_like(self, prefix: str, limit: int = 10) -> list[str]:
         sql = "SELECT id FROM threads WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
         return [row[0] for row in self._c.execute(sql, (prefix, prefix + "g", limit))]
 
+    def unreadable(self) -> list[str]:
+        rows = self._c.execute(f"SELECT {_THREAD} FROM threads ORDER BY no")
+        return [str(row[0]) for row in rows if not list(_readable([row]))]
+
     def family(self, root: str) -> list[ThreadState]:
         rows = self._c.execute(f"SELECT {_THREAD} FROM threads WHERE root = ? ORDER BY no", (root,))
-        return [_thread(row) for row in rows]
+        return list(_readable(rows))
 
     # -- entries ---------------------------------------------------------------------------------------------
 
@@ -154,7 +162,7 @@ class SqliteReader(AccountReader):
         )
         return [(self._entry(row), _spoken(row[8:])) for row in self._c.execute(sql, values).fetchall()]
 
-    def count(self, thread: str, bounds: Bounds, *, role: str | None = None) -> int:
+    def count(self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False) -> int:
         number = self._number(thread)
         if number is None:
             return 0
@@ -162,6 +170,8 @@ class SqliteReader(AccountReader):
         if role is not None:
             where += " AND e.role = ?"
             values.append(role)
+        if hidden:
+            where += " AND e.flags & 2"
         sql = f"SELECT count(*) FROM entries e WHERE {where} AND NOT e.flags & 9"
         return self._c.execute(sql, values).fetchone()[0]
 
@@ -306,6 +316,9 @@ class SqliteReader(AccountReader):
         row = self._c.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else row[0]
 
+    def scrub_due(self) -> bool:
+        return noted(self._c) is not None
+
     def stats(self) -> Mapping[str, int]:
         out: dict[str, int] = {}
         for name, sql in _STATS.items():
@@ -351,6 +364,13 @@ def _thread(row: Sequence[Any]) -> ThreadState:
         raise damaged(f"the row of thread {str(row[0])[:8]}", error) from error
 
 
+def _readable(rows: Iterable[Sequence[Any]]) -> Iterator[ThreadState]:
+    """What can be read of some rows: one that is damaged must not hide the others. Verification names it."""
+    for row in rows:
+        with suppress(StoreCorrupt):
+            yield _thread(row)
+
+
 def _state(row: Sequence[Any]) -> ThreadState:
     (
         id_,
@@ -369,6 +389,10 @@ def _state(row: Sequence[Any]) -> ThreadState:
         forgotten,
     ) = row
     _whole(head, messages, turns, seq)
+    if not (is_thread(id_) and is_thread(root)) or (parent is not None and not is_thread(parent)):
+        raise ValueError("an id is none")
+    if not isinstance(position, bytes | None) or not isinstance(hash_, bytes):
+        raise TypeError("bytes are none")
     microseconds(updated)  # a time that is none would be noticed only by the next who writes
     return ThreadState(
         id_,

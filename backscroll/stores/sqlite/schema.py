@@ -199,6 +199,19 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE INDEX turn_marks_position ON turn_marks (thread, rule, position);
     """,
+    # Rows that `verify --repair` took out of the other tables, as they were; `thread` and `seq` let `forget` reach them.
+    """
+    CREATE TABLE quarantine (
+        no INTEGER PRIMARY KEY AUTOINCREMENT,
+        at TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        source TEXT NOT NULL,
+        thread TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        held BLOB NOT NULL
+    );
+    CREATE INDEX quarantine_thread ON quarantine (thread, seq);
+    """,
 )
 
 VERSION = len(MIGRATIONS)

@@ -22,11 +22,14 @@ from backscroll.stores.sqlite.faults import FAULTS, is_busy, translated
 from backscroll.stores.sqlite.opening import connect, prepare
 from backscroll.stores.sqlite.readers import Readers
 from backscroll.stores.sqlite.rows import SqliteReader
+from backscroll.stores.sqlite.scrubbing import OUT_OF_REACH, noted, rewrite
 from backscroll.stores.sqlite.signs import Signs
+from backscroll.stores.sqlite.turns import Turns
 from backscroll.stores.sqlite.write import SqliteWriter
 
 T = TypeVar("T")
 _BATCH = 256
+_IN_PASSING = 0.5  # seconds that an opening waits for others before it leaves a rewrite to the next one
 
 
 class _Job(Generic[T]):
@@ -67,6 +70,9 @@ class SqliteStore:
         """Begin with no connection and nothing known: a new store, or a child's copy of one."""
         self._lead = threading.Lock()
         self._leader: int | None = None
+        if hasattr(self, "_turns"):
+            self._turns.abandon()
+        self._turns = Turns(self.path)
         self._waiting: deque[_Job[Any]] = deque()
         self._writer: sqlite3.Connection | None = None
         self._numbers: dict[str, int] = {}
@@ -99,6 +105,7 @@ class SqliteStore:
             self._writer.close()
             self._writer = None
             self._version = -1  # the next connection counts anew
+        self._turns.close()
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -165,7 +172,12 @@ class SqliteStore:
                 job.done = True
 
     def _commit(self, jobs: list[_Job[Any]]) -> None:
-        connection = self._begin()
+        deadline = time.monotonic() + self.patience
+        with self._turns.taken(deadline):
+            self._commit_now(jobs, deadline)
+
+    def _commit_now(self, jobs: list[_Job[Any]], deadline: float) -> None:
+        connection = self._begin(deadline)
         version = connection.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:  # another connection has written to the file
             self._held.clear()
@@ -205,14 +217,23 @@ class SqliteStore:
         if job.error is not None:
             writer.take_back(known)
 
-    def _begin(self) -> sqlite3.Connection:
+    def _begin(self, deadline: float) -> sqlite3.Connection:
         self._check()  # while this one waited for its turn, somebody may have closed the store
         if self._writer is None:
             self._writer = connect(self.path, self.patience, read_only=False)
-        deadline = time.monotonic() + self.patience
+        left = deadline - time.monotonic()
+        if left < 0.9 * self.patience:  # what waiting for our turn took is not waited for again
+            self._writer.execute(f"PRAGMA busy_timeout = {max(0, round(left * 1000))}")
+        try:
+            return self._begun(self._writer, deadline)
+        finally:
+            if left < 0.9 * self.patience:
+                self._writer.execute(f"PRAGMA busy_timeout = {round(self.patience * 1000)}")
+
+    def _begun(self, writer: sqlite3.Connection, deadline: float) -> sqlite3.Connection:
         while True:
             try:
-                self._writer.execute("BEGIN IMMEDIATE")
+                writer.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
                 if not is_busy(error):
                     raise
@@ -223,7 +244,7 @@ class SqliteStore:
                     ) from error
                 time.sleep(0.005)
             else:
-                return self._writer
+                return writer
 
     # -- the file as a whole ---------------------------------------------------------------------------------
 
@@ -240,26 +261,23 @@ class SqliteStore:
     def scrub(self) -> list[str]:
         """Merge the index, rewrite the file and empty the write-ahead log, so that no page keeps erased words."""
 
-        def work(connection: sqlite3.Connection) -> list[str]:
-            left = ["copies of the store: backups, exports, snapshots of the disk"]
-            try:
-                connection.execute("INSERT INTO words (words) VALUES ('optimize')")
-                connection.execute("VACUUM")
-                busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            except sqlite3.OperationalError as error:
-                # The words are erased all the same; only rewriting the file did not work out.
-                busy = True
-                if not is_busy(error):
-                    left.append(f"freed pages of the file: {translated(error, self.location).message}")
-            if busy:
-                left.append(
-                    "freed pages of the file, while another program uses it: forget anything again later"
-                )
-            return left
-
         self._readers.drop()
         self._signs.clear()
-        return self._alone(work)
+        return [OUT_OF_REACH, *self._alone(lambda connection: rewrite(connection, self.location))]
+
+    def resume_scrub(self) -> bool:
+        """Finish what a forget that was cut off left undone; False where others are in the way, or the file is read-only."""
+        self._check()
+        try:
+            with self._readers.lent() as connection:
+                due = noted(connection) is not None
+            if not due or self.read_only:
+                return not due
+            self._readers.drop()
+            with closing(connect(self.path, _IN_PASSING, read_only=False)) as connection:
+                return not rewrite(connection, self.location)
+        except FAULTS:
+            return False  # it stays due, and who reads what is damaged will be told
 
     def backup(self, target: str) -> None:
         """A consistent copy, made while others go on reading and writing."""

@@ -11,8 +11,9 @@ from backscroll.record.history import Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Logged, ThreadState
 from backscroll.stores.columns import plain
-from backscroll.stores.sqlite.making import DerivedWriter
+from backscroll.stores.sqlite.mending import MendingWriter
 from backscroll.stores.sqlite.packing import packed
+from backscroll.stores.sqlite.scrubbing import note_scrub
 from backscroll.stores.sqlite.signs import Signs
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.moment import microseconds
@@ -20,7 +21,7 @@ from backscroll.vocab.moment import microseconds
 _HELD = 1024  # rows of threads that a writer remembers
 
 
-class SqliteWriter(DerivedWriter):
+class SqliteWriter(MendingWriter):
     """Writes through the one writing connection, which the caller has put into a transaction."""
 
     def __init__(
@@ -222,12 +223,15 @@ class SqliteWriter(DerivedWriter):
         if key is not None:
             self._unmade([key])
         self._c.execute("DELETE FROM blob_users WHERE event = ?", (key,))
+        self._erase_event_aside(event.thread, [event.seq])
         sql = (
             "UPDATE events SET salt = NULL, body = NULL, digest = NULL, tools = '', doc = NULL, unpacked = 0 "
             "WHERE key = ?"
         )
         self._c.execute(sql, (key,))
+        note_scrub(self._c)
 
     def erase_blob(self, digest: str) -> None:
+        note_scrub(self._c)
         self._c.execute("DELETE FROM blobs WHERE digest = ?", (digest,))
         self._c.execute("DELETE FROM blob_users WHERE digest = ?", (digest,))

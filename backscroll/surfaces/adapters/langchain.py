@@ -19,7 +19,7 @@ from backscroll.engine import conversing, overhearing
 from backscroll.engine.costing import record_call
 from backscroll.engine.replying import ANSWER
 from backscroll.errors import MissingExtra
-from backscroll.llm.ledger import Tokens, tokens_of
+from backscroll.llm.ledger import Tokens, heard_tokens, tokens_of
 from backscroll.surfaces.adapters.langchain_messages import VENDOR, heard, told
 from backscroll.surfaces.adapters.listening import Asking, Listener, Spoken
 from backscroll.vocab.foreign import ForeignMessage
@@ -200,6 +200,11 @@ def _provider(model: object) -> str:
 
 
 def _usage(message: AIMessage) -> Tokens:
+    """What the service reported, where that can be true."""
+    return heard_tokens(lambda: _reported(message))
+
+
+def _reported(message: AIMessage) -> Tokens:
     told_usage = message.usage_metadata
     if not told_usage:
         return tokens_of(None)

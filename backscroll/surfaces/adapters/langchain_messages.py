@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from backscroll.errors import InvalidInput, MissingExtra
+from backscroll.formats.json_text import value_in
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Extra, Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -252,7 +253,7 @@ def _block(part: Part, blobs: Blobs) -> Any:
         case Media():
             return _media(part, block, facts.get("at"), blobs)
         case Opaque() if part.vendor == VENDOR:
-            return json.loads(part.raw)
+            return value_in(part.raw)
         case _:
             return None
 
@@ -316,6 +317,6 @@ def _object(arguments: Json) -> dict[str, Any]:
     if isinstance(arguments, str):
         try:
             value = json.loads(arguments) if arguments.strip() else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             value = {"arguments": arguments}
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {"arguments": value}

@@ -19,7 +19,7 @@ from backscroll.engine import conversing
 from backscroll.engine.costing import record_call
 from backscroll.engine.replying import ANSWER
 from backscroll.errors import BudgetTooSmall, MissingExtra
-from backscroll.llm.ledger import Tokens, tokens_of
+from backscroll.llm.ledger import Tokens, heard_tokens, tokens_of
 from backscroll.surfaces.guarding import Guarded
 from backscroll.surfaces.wrapping import host_of
 from backscroll.vocab.part import Json
@@ -204,6 +204,11 @@ class Spending(RunHooks[Any], Guarded):
 
 
 def _usage(response: ModelResponse) -> Tokens:
+    """What the service reported, where that can be true."""
+    return heard_tokens(lambda: _reported(response))
+
+
+def _reported(response: ModelResponse) -> Tokens:
     """What the service reported; the SDK says nothing by zeros."""
     usage = response.usage
     if not usage.input_tokens and not usage.output_tokens:

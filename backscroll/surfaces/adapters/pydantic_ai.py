@@ -22,7 +22,7 @@ from backscroll.engine.costing import record_call
 from backscroll.engine.overhearing import PROGRAM, append_all
 from backscroll.engine.replying import ANSWER
 from backscroll.errors import MissingExtra
-from backscroll.llm.ledger import Tokens, tokens_of
+from backscroll.llm.ledger import Tokens, heard_tokens, tokens_of
 from backscroll.surfaces.adapters.listening import Asking, Listener, Spoken
 from backscroll.surfaces.adapters.pydantic_ai_messages import VENDOR, heard, told, understood
 from backscroll.vocab.foreign import ForeignMessage
@@ -242,6 +242,11 @@ def _only_said(response: ModelResponse) -> Content:
 
 
 def _usage(response: ModelResponse) -> Tokens:
+    """What the service reported, where that can be true."""
+    return heard_tokens(lambda: _reported(response))
+
+
+def _reported(response: ModelResponse) -> Tokens:
     usage = response.usage
     whole, answer = usage.input_tokens, usage.output_tokens
     if not whole and not answer:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from backscroll.errors import MissingExtra
+from backscroll.formats.json_text import NotJson, object_in, parsed, value_in
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Extra, Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -185,7 +186,7 @@ def _saying(part: Part, content: Content) -> Dumped | None:
             call: Dumped = {"tool_name": part.name, "tool_call_id": part.id, "args": part.arguments}
             return {**left, **call, "part_kind": "tool-call"}
         case Opaque() if part.vendor == VENDOR:
-            return json.loads(part.raw)
+            return value_in(part.raw)
         case _:
             return None
 
@@ -207,8 +208,8 @@ def _asking(message: ForeignMessage, names: Mapping[str, str], blobs: Blobs) -> 
                 "content": _content(part.content, blobs),
             }
         elif isinstance(part, Opaque) and part.vendor == VENDOR and message.role == "system":
-            if part.kind != "nothing":
-                yield json.loads(part.raw)
+            if part.kind != "nothing" and (whole := object_in(part.raw)) is not None:
+                yield whole
         else:
             rest.append(part)
     if rest:
@@ -224,8 +225,9 @@ def _content(parts: Sequence[Part], blobs: Blobs) -> Any:
     first = parts[0] if parts else Text("")
     if len(parts) == 1 and isinstance(first, Text):
         facts = _facts(first.extra)
-        if facts.get("json"):
-            return json.loads(first.text)
+        value = parsed(first.text) if facts.get("json") else NotJson("", 0)
+        if not isinstance(value, NotJson):
+            return value
         return [first.text] if facts.get("listed") else first.text
     if all(isinstance(p, Text) and not _facts(p.extra) for p in parts):
         return "\n".join(p.text for p in parts if isinstance(p, Text))
@@ -239,7 +241,7 @@ def _listed(part: Part, blobs: Blobs) -> Any:
         case Media():
             return _attached(part, cast("Dumped", _facts(part.extra).get("item") or {}), blobs)
         case Opaque() if part.vendor == VENDOR:
-            return json.loads(part.raw)
+            return value_in(part.raw)
         case _:
             return None
 

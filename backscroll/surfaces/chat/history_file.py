@@ -15,6 +15,7 @@ from typing import TypeAlias, cast
 
 from prompt_toolkit.history import History
 
+from backscroll.regular_files import read_text
 from backscroll.surfaces.chat.pastes import Pastes
 
 _KEPT = 2000  # lines
@@ -58,14 +59,14 @@ def history_path(root: Path) -> Path:
 
 def _texts(path: Path) -> list[_Typed]:
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = read_text(path, errors="replace").splitlines()
     except OSError:
         return []
     out: list[_Typed] = []
     for line in lines[-_KEPT:]:
         try:
             text = _typed(json.loads(line))
-        except ValueError:
+        except (ValueError, RecursionError):
             continue  # a line that was cut by a crash
         if text is not None and (not out or out[-1] != text):
             out.append(text)

@@ -121,7 +121,7 @@ class MarkdownStream:
         starts = _starts(tokens)
         self._rows = 0
         if len(starts) < 2:
-            self._rows = len(whole) if starts and tokens[0].type == "table_open" else 0
+            self._rows = len(whole) if starts and _is_open_table(tokens[0], whole) else 0
             return []
         lines = whole.splitlines(keepends=True)
         out: list[Block] = []
@@ -141,6 +141,11 @@ class MarkdownStream:
             return False
         self._rows = len(whole)
         return True
+
+
+def _is_open_table(token: Token, whole: str) -> bool:
+    """True for a table that the next line can add to: a blank line has not ended it."""
+    return token.type == "table_open" and token.map is not None and token.map[1] == whole.count("\n")
 
 
 def _starts(tokens: list[Token]) -> list[tuple[int, bool]]:

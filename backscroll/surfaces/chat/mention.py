@@ -19,6 +19,7 @@ from backscroll.surfaces.chat import attaching
 from backscroll.surfaces.chat.mention_files import file_names, folder_listing, found_names
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.said import say
+from backscroll.vocab.handle import Handle, thread_of
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Part, Text, ToolCall, ToolResult
 
@@ -184,15 +185,18 @@ class _Gatherer:
             return False
         if found := _TURN.match(mention.name):
             messages = self._turn(int(found[1]))
-            name = f"turn:{int(found[1])}"
+            name, other = f"turn:{int(found[1])}", None
         elif handle := _HANDLE.match(mention.name):
             from backscroll.engine.expanding import expand
 
             name = handle[0]
             messages = expand(self.thread, name)
+            other = thread_of(name, self.thread.id)
         else:
             return False
-        told = "\n\n".join(f"[bs:{m.id.seq}] {m.role}: {_words(m.parts)}" for m in messages)
+        told = "\n\n".join(
+            f"{Handle(m.id.seq, m.id.seq, other)} {m.role}: {_words(m.parts)}" for m in messages
+        )
         part, used = attaching.text_part("message", name, told, most=min(_QUOTE, self.left))
         self._add(part, used, name)
         return True

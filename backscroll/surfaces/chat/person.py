@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from rich.text import Text
 
-from backscroll.act.person import Decision, Judgement, Proposal, Span
+from backscroll.act.person import Decision, Judgement, Proposal, Span, WiderRule
 from backscroll.surfaces.chat import asking
 from backscroll.surfaces.chat.diffs import BRIEF, diff_lines
 from backscroll.surfaces.chat.markdown_look import as_texts, block_lines
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from backscroll.surfaces.chat.ahead import Ahead
 
 _SPANS: tuple[Span, ...] = ("once", "session", "project", "always")
+_KINDS = {"words": "chat.wider_words", "below": "chat.wider_below", "folder": "chat.wider_folder"}
 _TEXT = 30  # lines of a preview's text that are shown at once
 
 
@@ -101,7 +102,7 @@ class TerminalPerson:
                 self._place.show(*whole_preview(proposal))
             elif key == "+" and not self._seen(rest, number, of):
                 continue
-            elif (decision := self._decision(key, suggested(proposal))) is not None:
+            elif (decision := self._decision(key, proposal)) is not None:
                 return decision, key in {"+", "-"}
 
     def _seen(self, rest: Sequence[Proposal], number: int, of: int) -> bool:
@@ -114,8 +115,9 @@ class TerminalPerson:
             self._place.show("", *proposal_lines(proposal, place, of, self._place.width))
         return asking.press(t("chat.approve_all_sure"), ["y", "n"], self._place.ahead) == "y"
 
-    def _decision(self, key: str, pattern: str) -> Decision | None:
+    def _decision(self, key: str, proposal: Proposal) -> Decision | None:
         """What a key means; None where the person came back from a further question."""
+        pattern = suggested(proposal)
         match key:
             case "n" | "-":
                 reason = asking.ask(t("chat.why_not"))
@@ -124,11 +126,27 @@ class TerminalPerson:
                 return Decision(True, span="session", pattern=pattern)
             case "a":
                 return self._for_longer(pattern)
-            case "e":
-                edited = asking.ask(t("chat.edit_pattern"), initial=pattern)
-                return None if edited is None else self._for_longer(edited.strip())
+            case "w":
+                return self._wider(proposal, pattern)
             case _:
                 return Decision(True)
+
+    def _wider(self, proposal: Proposal, narrow: str) -> Decision | None:
+        """A rule that covers more: chosen on purpose, and shown with what it would let through before it is made."""
+        rules = wider_rules(proposal)
+        lines = [wider_line(rule) for rule in rules]
+        found = asking.choose(t("chat.wider_title"), [*lines, t("chat.wider_own")], ahead=self._place.ahead)
+        if found is None:
+            return None
+        if found < len(rules):
+            rule = rules[found]
+        else:
+            edited = asking.ask(t("chat.edit_pattern"), initial=narrow)
+            if edited is None or not edited.strip():
+                return None
+            rule = own_rule(proposal, edited.strip())
+        self._place.show("", *wider_lines(rule))
+        return self._for_longer(rule.pattern)
 
     def _for_longer(self, pattern: str) -> Decision | None:
         """For how long; None where the person came back from here."""
@@ -230,6 +248,11 @@ def proposal_lines(proposal: Proposal, number: int, of: int, width: int) -> list
     if preview.diff:
         out += diff_lines(preview.diff, BRIEF)
     out += [Text(f"  ! {one_line(say(warning))}", style="bold red") for warning in preview.warnings]
+    if proposal.protected:
+        out += [
+            Text(f"  ! {line}", style="bold red")
+            for line in wrap(protected_words(proposal), max(20, width - 5))
+        ]
     if proposal.refused_before is not None:
         reason = one_line(proposal.refused_before)
         said = t("chat.refused_before_with", reason=reason) if reason else t("chat.refused_before")
@@ -245,7 +268,13 @@ def _listed(proposal: Proposal, number: int) -> str:
 def _fits_a_line(proposal: Proposal, number: int, room: int) -> bool:
     """True where its line in the list shows all there is to see."""
     preview, line = proposal.preview, _listed(proposal, number)
-    more = preview.diff or preview.text or preview.warnings or proposal.refused_before is not None
+    more = (
+        preview.diff
+        or preview.text
+        or preview.warnings
+        or proposal.protected
+        or proposal.refused_before is not None
+    )
     whole = revealed(preview.command) in line
     return not more and whole and cut(line, room) == line
 
@@ -257,15 +286,53 @@ def whole_preview(proposal: Proposal) -> list[Text]:
 
 
 def suggested(proposal: Proposal) -> str:
-    """What else a lasting decision might cover, as the rules would write it."""
-    from backscroll.act import approval_rules
+    """What a lasting decision covers, as the rules would write it; empty: exactly this call."""
+    from backscroll.act import approval_offers
 
-    return approval_rules.suggested(proposal)
+    return approval_offers.suggested(proposal) if proposal.narrow is None else proposal.narrow
+
+
+def wider_rules(proposal: Proposal) -> tuple[WiderRule, ...]:
+    """What it may cover beyond that, if the person wants it."""
+    from backscroll.act import approval_offers
+
+    return approval_offers.wider(proposal) if proposal.narrow is None else proposal.wider
+
+
+def own_rule(proposal: Proposal, pattern: str) -> WiderRule:
+    """A pattern that the person wrote, with what it would let through."""
+    from backscroll.act import approval_offers
+
+    examples = approval_offers.examples_of(pattern) if proposal.effect == "command" else ()
+    return WiderRule(pattern, "own", examples)
+
+
+def wider_line(rule: WiderRule) -> str:
+    """A wider rule on one line of a list."""
+    return t("chat.wider_line", pattern=one_line(rule.pattern), kind=t(_KINDS[rule.kind]))
+
+
+def wider_lines(rule: WiderRule) -> list[Text]:
+    """A wider rule as one decides on it: what it is, what it lets through, and what is asked about all the same."""
+    out = [Text(t("chat.wider_allows", pattern=one_line(rule.pattern)), style="bold yellow")]
+    out += [Text(f"    {one_line(say(example))}") for example in rule.examples]
+    return [*out, Text(f"  {t('chat.wider_still')}", style="dim")]
+
+
+def protected_words(proposal: Proposal) -> str:
+    """Which protected path a call touches, and why it is one."""
+    path, _, why = proposal.protected.rpartition(": ")
+    return t("chat.protected", path=one_line(path), why=one_line(say(why)))
 
 
 def _keys(proposal: Proposal, *, several: bool) -> tuple[str, list[str]]:
     """The keys that decide, and how they are told."""
-    words, keys = [t("chat.approve_keys")], ["y", "n", "a", "s", "e"]
+    words, keys = [t("chat.approve_keys")], ["y", "n", "a", "s"]
+    if proposal.protected:
+        words, keys = [t("chat.approve_once_keys")], ["y", "n"]
+    elif proposal.effect in ("command", "read", "write"):
+        words.append(t("chat.approve_wider_key"))
+        keys.append("w")
     if several:
         words.append(t("chat.approve_all_keys"))
         keys += ["+", "-"]
@@ -273,8 +340,9 @@ def _keys(proposal: Proposal, *, several: bool) -> tuple[str, list[str]]:
         words.append(t("chat.approve_more_key"))
         keys.append("d")
     told = " · ".join([*words, t("chat.approve_stop_key")])
-    if pattern := suggested(proposal):
-        told += "\n" + t("chat.approve_covers", pattern=one_line(pattern))
+    if not proposal.protected:
+        covered = one_line(suggested(proposal)) or t("chat.exactly_this")
+        told += "\n" + t("chat.approve_covers", pattern=covered)
     return told, keys
 
 

@@ -53,6 +53,7 @@ _ESTIMATE = 0.5  # seconds between two looks at what an answer costs while it co
 _WIDEST = 110  # cells of running text: longer lines are hard to read
 #: What came of an answer is not valid any more, and comes again from the beginning.
 _AGAIN = {"again", "retry", "cut", "overflow"}
+_LIMITS = {"limit", "continued", "cut_call", "calls", "repeated"}
 
 
 class Player:
@@ -194,7 +195,7 @@ class Player:
         self._end_text()
         words = find(f"chat.noted_{kind}")
         said = text if words is None else words.format_map({"text": text})
-        self._note(said, "yellow" if kind in {*_AGAIN, "limit"} else "dim")
+        self._note(said, "yellow" if kind in {*_AGAIN, *_LIMITS} else "dim")
 
     def _finish(self, done: Finished) -> None:
         self._end_text()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import InvalidInput
+from backscroll.regular_files import read_text
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
 from backscroll.surfaces.cli.done import said
@@ -230,7 +231,7 @@ def world(session: Session, thread: str, file: str | None, name: str | None, dro
 def _text_of(path: Path, typed: str) -> str:
     """A file in UTF-8; a mark of the byte order is no part of it."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path, "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         what = error.strerror if isinstance(error, OSError) else str(error)
         raise InvalidInput(

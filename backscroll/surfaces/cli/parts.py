@@ -86,7 +86,7 @@ def _target(arguments: Json) -> str:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return one_line(value[:_LONG])
     if isinstance(value, dict):
         known = cast("dict[str, Json]", value)

@@ -234,7 +234,7 @@ def _test(session: Session, name: str) -> None:
     try:
         # Models that think first need some room for it.
         reply = client.complete(
-            Request([{"role": "user", "content": "Answer with the one word: ready"}], max_tokens=512)
+            Request([{"role": "user", "content": "Answer with the one word: ready"}], max_tokens=4096)
         )
     finally:
         client.close()

@@ -7,10 +7,11 @@ own (`surfaces/chat` has one), rules (`act/approval`). After: the command `run`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from backscroll.act.approval_rules import rules_for, suggested
-from backscroll.act.person import Decision, Judgement, Nobody, Proposal
+from backscroll.act.approval_offers import suggested, wider
+from backscroll.act.approval_rules import rules_for
+from backscroll.act.person import Decision, Judgement, Nobody, Proposal, Span
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.plain import one_line, safe
 from backscroll.surfaces.cli.screen import Screen
@@ -18,6 +19,7 @@ from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.said import say
 
 _LINES = 60  # of a diff that are shown at once
+_SPANS: Mapping[str, Span] = {"s": "session", "p": "project", "a": "always"}
 
 
 class Unattended(Nobody):
@@ -43,13 +45,17 @@ class Unattended(Nobody):
 
 
 def _rule(proposal: Proposal) -> str:
-    pattern = suggested(proposal)
+    pattern = _narrow(proposal)
     if pattern and "&&" not in pattern:
         return f"{proposal.tool}({pattern})"
     try:
         return one_line(rules_for(proposal, "", "allow", "flag")[0].text)
     except InvalidInput:  # in a folder whose name no rule can say
         return proposal.tool
+
+
+def _narrow(proposal: Proposal) -> str:
+    return suggested(proposal) if proposal.narrow is None else proposal.narrow
 
 
 class Attended(Unattended):
@@ -91,16 +97,39 @@ class Attended(Unattended):
 
     def _decided(self, proposal: Proposal) -> Decision:
         self._show(proposal)
-        pattern = suggested(proposal)
+        pattern = _narrow(proposal)
+        question = t("run.allow", pattern=one_line(pattern) or t("run.exactly"))
+        if proposal.protected:
+            question = t("run.allow_once")
         while True:
-            said = (self._line(t("run.allow", pattern=pattern or t("run.exactly"))) or "n").strip().lower()
+            said = (self._line(question) or "n").strip().lower()
             if _is_yes(said):
                 return Decision(True)
-            if said in ("s", "p", "a"):
-                span = {"s": "session", "p": "project", "a": "always"}[said]
-                return Decision(True, span=span, pattern=pattern)  # pyright: ignore[reportArgumentType]
+            if said in _SPANS and not proposal.protected:
+                return Decision(True, span=_SPANS[said], pattern=pattern)
+            if said == "w" and not proposal.protected:
+                decision = self._wider(proposal)
+                if decision is not None:
+                    return decision
             if said in ("n", "no", "否", ""):
                 return Decision(False, (self._line(t("run.reason")) or "").strip())
+
+    def _wider(self, proposal: Proposal) -> Decision | None:
+        """A rule that covers more, with what it would let through; None where none is taken."""
+        rules = wider(proposal) if proposal.narrow is None else proposal.wider
+        for number, rule in enumerate(rules, 1):
+            self._screen.remark(f"  {number}. {one_line(rule.pattern)}", "strong")
+            for example in rule.examples:
+                self._screen.remark(f"       {one_line(say(example))}", "dim")
+        if not rules:
+            self._screen.remark(t("run.no_wider"), "dim")
+            return None
+        self._screen.remark(t("run.wider_still"), "dim")
+        number, _, span = (self._line(t("run.wider")) or "").strip().lower().partition(" ")
+        chosen = int(number) - 1 if number.isdecimal() and number.isascii() else -1
+        if not 0 <= chosen < len(rules) or span.strip() not in _SPANS:
+            return None
+        return Decision(True, span=_SPANS[span.strip()], pattern=rules[chosen].pattern)
 
     def _show(self, proposal: Proposal) -> None:
         preview, screen = proposal.preview, self._screen
@@ -114,6 +143,9 @@ class Attended(Unattended):
             screen.remark(t("run.more_lines", n=len(lines) - _LINES), "dim")
         for warning in preview.warnings:
             screen.remark(f"  ! {one_line(say(warning))}", "warn")
+        if proposal.protected:
+            path, _, why = proposal.protected.rpartition(": ")
+            screen.remark(f"  ! {t('chat.protected', path=one_line(path), why=one_line(say(why)))}", "warn")
         if proposal.refused_before is not None:
             screen.remark(t("run.refused_before", reason=one_line(proposal.refused_before) or "–"), "warn")
 

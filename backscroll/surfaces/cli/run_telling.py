@@ -32,6 +32,8 @@ CODES = {
     "asked": 21,
     "limit": 22,
     "silent": 23,
+    "cut": 24,
+    "repeated": 25,
     "stopped": 130,
 }
 _FAILED = 12
@@ -70,6 +72,7 @@ class Words:
         self._quiet = quiet
         self._answer = ""  # of the step at hand
         self._shown = ""  # the last that stands on standard output as a whole
+        self._begun = ""  # of an answer that goes on in the next step
         self._printing = ""  # the call whose output is shown
 
     def hear(self, happening: Happening) -> None:
@@ -99,7 +102,8 @@ class Words:
             self._screen.flush()
 
     def _step(self, step: Step) -> None:
-        text, self._answer = step.text or self._answer, ""
+        text, self._answer = self._begun + (step.text or self._answer), ""
+        self._begun = ""
         if self._screen.terminal:
             if text:
                 self._screen.line()
@@ -107,10 +111,15 @@ class Words:
         elif step.calls:
             if text.strip():
                 self._beside(safe(text.strip()))
+        elif step.cut:
+            self._begun = text  # into a pipe goes one answer, not its parts
         elif text:
-            self._screen.line(text)
-            self._screen.flush()
-            self._shown = text
+            self._whole(text)
+
+    def _whole(self, text: str) -> None:
+        self._screen.line(text)
+        self._screen.flush()
+        self._shown = text
 
     def _called(self, called: Called) -> None:
         if called.refused is not None:
@@ -134,6 +143,8 @@ class Words:
     def _finished(self, finished: Finished) -> None:
         if self._answer and self._screen.terminal:
             self._screen.line()  # what was cut short does not stand in the middle of a line
+        if self._begun:
+            self._whole(self._begun)
         if (
             finished.text
             and finished.end in ("completed", "incomplete", "asked")

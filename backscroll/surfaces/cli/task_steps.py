@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import InvalidInput, NotFound
+from backscroll.regular_files import read_bytes
 from backscroll.surfaces.cli.addressing import message_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, message_argument, option, thread_argument
 from backscroll.surfaces.cli.plain import one_line
@@ -166,7 +167,7 @@ def _plan(thread: Thread, step: Step) -> tuple[list[str], list[str]]:
 
 def _bytes_of(name: str) -> bytes:
     try:
-        return Path(name).expanduser().read_bytes()
+        return read_bytes(Path(name).expanduser())
     except FileNotFoundError as error:
         raise NotFound(t("task.no_image", path=name)) from error
     except OSError as error:

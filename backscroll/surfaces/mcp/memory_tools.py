@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.errors import InvalidInput, NotFound
+from backscroll.errors import Ambiguous, InvalidInput, NotFound
+from backscroll.vocab.handle import Handle, parse_handle, qualify_handles, thread_of
 from backscroll.vocab.part import Media, Part, Reasoning, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Memory:
         if not found.items:
             return "Nothing in the record answers this."
         lines = [
-            f"{item.handle} (thread {item.thread[:_SHORT]}) {item.speaker}, {item.at[:16]}: {item.text}"
+            f"{qualify_handles(item.handle, item.thread)} {item.speaker}, {item.at[:16]}: {item.text}"
             for item in found.items
         ]
         more = (
@@ -59,17 +60,20 @@ class Memory:
         return "\n\n".join([_QUOTED, *lines]) + more
 
     def expand(self, handle: str, thread: str = "", offset: int = 0) -> str:
-        """The full original behind a handle such as [bs:17], as a prompt, `recall` or `search` showed it.
+        """The full original behind a handle such as [bs:3f2a9c1e.17], as `recall`, `search` or a prompt showed it.
 
         Args:
             handle: the handle, with or without brackets
-            thread: the conversation it stands in (first digits of its id); empty: the one served, or the newest
+            thread: the conversation, for a handle that names none, such as [bs:17]
             offset: characters to skip, to read on in a very long original
         """
         if offset < 0:
             raise InvalidInput("offset counts from 0", hint="leave it out to begin at the beginning")
-        messages = self._thread(thread).expand(handle)
-        text = "\n\n".join(f"{_who(m)}:\n{_words(m)}" for m in messages)
+        home = self._home(handle, thread)
+        named = thread_of(handle, home.id) or home.id
+        text = "\n\n".join(
+            f"{Handle(m.id.seq, m.id.seq, named)} {_who(m)}:\n{_words(m)}" for m in home.expand(handle)
+        )
         shown = text[offset : offset + _LONGEST]
         rest = len(text) - offset - len(shown)
         more = f"\n… {rest} characters more: offset={offset + len(shown)}" if rest > 0 else ""
@@ -96,7 +100,7 @@ class Memory:
         if not found.hits:
             return "No message holds these words."
         lines = [
-            f"[bs:{h.message.seq}] (thread {h.thread[:_SHORT]}{f', {h.title}' if h.title else ''}) "
+            f"{Handle(h.message.seq, h.message.seq, h.thread)}{f' ({h.title})' if h.title else ''} "
             f"{h.author or h.role}, {h.at[:16]}: {h.snippet}"
             for h in found.hits
         ]
@@ -114,7 +118,9 @@ class Memory:
 
         found = self._thread(thread)
         told = render_operations(found.operations(rounds), found.legible.info.language or "en")
-        return told or "No tool was used in these turns."
+        if not told:
+            return "No tool was used in these turns."
+        return f"{_heading(found)}\n{qualify_handles(told, found.id)}"
 
     def task_status(self, thread: str = "") -> str:
         """The task at hand in a conversation: title, state, plan, the last attempt and its verdict, and the tasks before it.
@@ -140,7 +146,7 @@ class Memory:
                 )
         others = [t for t in tasks if current is None or t.id != current.id]
         lines += [f"- {t.title} ({t.state.value})" for t in others[-10:]]
-        return "\n".join(lines)
+        return f"{_heading(found)}\n" + qualify_handles("\n".join(lines), found.id)
 
     def threads(self, project: str = "", limit: int = 20) -> str:
         """Conversations in the record, the most recently changed first, with their ids.
@@ -158,6 +164,19 @@ class Memory:
         ]
         return "\n".join(lines) or "The record is empty."
 
+    def _home(self, handle: str, thread: str) -> Thread:
+        """The conversation in which a handle is read; where several are possible it has to say which."""
+        wanted = thread or self.thread or parse_handle(handle).thread
+        if wanted:
+            return self.engine.thread(wanted)
+        several = [i.id for i in self.engine.threads(project=self.project or None) if not i.forgotten][:2]
+        if len(several) > 1:
+            raise Ambiguous(
+                f"{handle} does not say in which conversation it stands",
+                hint="give `thread`, or a handle with its thread, such as [bs:3f2a9c1e.17]",
+            )
+        return self._thread("")
+
     def _thread(self, name: str) -> Thread:
         """The conversation that is meant."""
         wanted = name or self.thread
@@ -170,6 +189,11 @@ class Memory:
             "the record is empty",
             hint="talk first: backscroll chat; or bring something in: backscroll import",
         )
+
+
+def _heading(thread: Thread) -> str:
+    title = thread.info.title
+    return f"Thread {thread.id[:_SHORT]}{f', {title}' if title else ''}:"
 
 
 def _who(message: Message) -> str:

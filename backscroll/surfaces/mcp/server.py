@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _ABOUT = (
     "The record of earlier conversations and agent runs, kept whole. Ask `recall` before guessing about the past; handles such as "
-    "[bs:17] are expanded by `expand`."
+    "[bs:3f2a9c1e.17] are expanded by `expand`."
 )
 NAMES = ("recall", "expand", "search", "recent_operations", "task_status", "threads")
 

@@ -294,7 +294,8 @@ def test_thinking_keeps_its_proof_on_the_wire_of_its_vendor(thread: Thread) -> N
     thinking = MESSAGES[11].model_copy(update={"response_metadata": {"model_name": "claude-sonnet-5-5"}})
     said = [HumanMessage("look"), thinking, ToolMessage("bark", tool_call_id="c3")]
     append_all(thread, [heard(m) for m in said])
-    body = thread.prompt(8_000, wire="anthropic", model="claude-sonnet-5-5").request
+    tools = [{"name": "sniff", "input_schema": {"type": "object"}}]
+    body = thread.prompt(8_000, wire="anthropic", model="claude-sonnet-5-5", tools=tools).request
     out: list[Any] = [t for m in messages_in("anthropic", body) for t in told(m, lambda _: None)]
     answer = next(m for m in out if m.type == "ai")
     assert answer.content[0] == {"type": "thinking", "thinking": "hm", "signature": "sealed"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backscroll.surfaces.chat import markdown_stream
@@ -40,6 +40,7 @@ def _fed(text: str, step: int) -> list[tuple[int, Block]]:
 
 
 @given(_LINES, st.integers(1, 9))
+@example(["| a | b |", "|---|---|", "", "| a | b |"], 1)  # a blank line ended the table
 def test_blocks_are_the_same_and_come_at_the_same_moment(lines: list[str], step: int):
     """Whatever lines follow each other, skipping rows changes neither the blocks nor when they are given."""
     text = "\n".join(lines)

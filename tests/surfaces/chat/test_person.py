@@ -13,6 +13,7 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
+from backscroll.act.approval_offers import wider
 from backscroll.act.person import Decision, Judgement, Preview, Proposal
 from backscroll.surfaces import i18n
 from backscroll.surfaces.chat import asking
@@ -126,8 +127,10 @@ def test_for_longer(key: str, span: str, keyboard: Keyboard) -> None:
 
 
 def test_the_pattern_can_be_edited(keyboard: Keyboard) -> None:
-    decisions, _ = decided("e\x15git *\r3", keyboard)
+    own = str(len(wider(proposal())) + 1)
+    decisions, shown = decided(f"w{own}\x15git *\r3", keyboard)
     assert decisions == [Decision(True, span="project", pattern="git *")]
+    assert "“git *” would let through" in shown
 
 
 def test_the_whole_of_a_long_diff(keyboard: Keyboard) -> None:
@@ -181,8 +184,32 @@ def test_what_a_lasting_yes_covers_is_told_before_it_is_given(monkeypatch: pytes
 
     monkeypatch.setattr(asking, "press", press)
     decision = TerminalPerson(Wall()).approve([proposal("git status -s")])[0]
-    assert decision.pattern == "git status *"
-    assert "git status *" in asked[0]
+    assert decision.pattern == "git status -s"
+    assert "s and a cover: git status -s" in asked[0]
+
+
+def test_a_wider_rule_is_shown_with_what_it_lets_through(keyboard: Keyboard) -> None:
+    """It is chosen from a list, and for how long is asked after what it covers; going back leads to the question."""
+    line = proposal("terraform apply")
+    decisions, shown = decided("w12", keyboard, line)
+    assert decisions == [Decision(True, span="session", pattern="terraform apply *")]
+    assert "terraform apply -auto-approve" in shown
+    assert "Still asked: protected files" in shown
+    decisions, shown = decided("w2\x03y", keyboard, line)
+    assert decisions == [Decision(True)]
+    assert "cd any/folder && terraform apply" in shown
+
+
+@pytest.mark.parametrize(
+    ("language", "told"), [("en", "it holds keys"), ("zh", "含有密钥或密码。每次都会询问")]
+)
+def test_a_protected_path_is_decided_once(keyboard: Keyboard, language: str, told: str) -> None:
+    """Neither for the session nor for longer, and no wider; the question says why."""
+    i18n.use(language)  # type: ignore[arg-type]
+    line = proposal("cat .env", protected=".env: it holds keys or passwords", narrow="")
+    decisions, shown = decided("sawy", keyboard, line)
+    assert decisions == [Decision(True)]
+    assert told in shown
 
 
 def test_turning_away_stops_the_run(keyboard: Keyboard) -> None:

@@ -92,6 +92,8 @@ def test_an_answer_that_was_not_streamed_is_shown_at_the_end() -> None:
         ("incomplete", "not done"),
         ("asked", "question is open"),
         ("silent", "said nothing"),
+        ("cut", "output limit"),
+        ("repeated", "same call"),
     ],
 )
 def test_every_end_is_said(end: str, words: str) -> None:

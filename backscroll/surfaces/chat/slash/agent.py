@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from backscroll.config import CHOICES
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.chat.slash.arguments import first_word, no_words, wrong_use
 from backscroll.surfaces.chat.slash.borrowing import screen_of
@@ -223,7 +224,10 @@ def _list_rules(talk: Talk) -> None:
 
 
 def _rule_line(rule: Rule) -> str:
-    return f"{t(f'slash_verdict.{rule.verdict}')} {rule.text}  ({t(f'slash_span.{rule.source}')})"
+    from backscroll.act.approval_offers import is_broad
+
+    broad = f" · {t('slash.rule_broad')}" if is_broad(rule) else ""
+    return f"{t(f'slash_verdict.{rule.verdict}')} {rule.text}  ({t(f'slash_span.{rule.source}')}){broad}"
 
 
 def _add_rule(talk: Talk, verdict: Verdict, text: str) -> None:
@@ -268,7 +272,7 @@ def permissions_offer(talk: Talk, before: list[str], _current: str) -> Iterable[
     """Verdicts, then tools; behind `remove` the rules there are."""
     offers: Mapping[str, Callable[[], Iterable[tuple[str, str]]]] = {
         "remove": lambda: [(r.text, r.source) for r in talk.agent.rules.listed()],
-        "mode": lambda: [(mode, t(f"slash_mode.{mode}")) for mode in ("ask", "edits", "all")],
+        "mode": lambda: [(mode, t(f"slash_mode.{mode}")) for mode in CHOICES["agent_approval"]],
     }
     if not before:
         return [(verb, t(f"slash_verdict.{verb}")) for verb in ("allow", "ask", "deny", "remove", "mode")]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backscroll.errors import StoreCorrupt
+from backscroll.errors import InvalidInput, StoreCorrupt
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.apart import engine_apart
 from backscroll.surfaces.cli.cells import wrap
-from backscroll.surfaces.cli.command import command, thread_argument
+from backscroll.surfaces.cli.command import command, flag, option, thread_argument
 from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.cli.progress import Bar
 from backscroll.surfaces.cli.session import Session
@@ -19,17 +19,27 @@ from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
     from backscroll.engine.doctoring import Check
+    from backscroll.engine.repairing import Mended
     from backscroll.engine.verifying import Flaw, Verdict
     from backscroll.surfaces.cli.screen import Screen
+    from backscroll.vocab.part import Json
 
 _BYTES = {"bytes", "blob_bytes"}
 _OF_A_STORE = {"store", "contents", "disk"}
 
 
-@command("verify", thread_argument(required=False))
-def verify_command(session: Session, thread: str | None) -> None:
+@command("verify", thread_argument(required=False), flag("--repair"), option("--set-aside", metavar="FILE"))
+def verify_command(session: Session, thread: str | None, repair: bool, set_aside: str | None) -> None:
     """Check every hash and fold everything again."""
+    if thread is not None and (repair or set_aside is not None):
+        raise InvalidInput(t("checking.whole_only"), hint=t("checking.whole_only_hint"))
+    if set_aside is not None and not repair:
+        with session.engine() as engine:
+            _save_aside(session, engine.save_aside(set_aside), set_aside)
+        return
     with session.engine() as engine, Bar(wanted=not session.as_json) as bar:
+        mended = engine.repair() if repair else []
+        saved = None if set_aside is None else engine.save_aside(set_aside)
         wanted = None if thread is None else thread_named(engine, thread).id
         verdict = engine.verify(wanted, lambda done, total: bar(done, total, t("checking.verifying")))
     if not verdict.ok:
@@ -40,6 +50,8 @@ def verify_command(session: Session, thread: str | None) -> None:
                 "ok": verdict.ok,
                 "threads": verdict.threads,
                 "events": verdict.events,
+                **({"repaired": [_mended_shape(m) for m in mended]} if repair else {}),
+                "scrub_due": verdict.scrub_due,
                 "flaws": [
                     {
                         "thread": f.thread,
@@ -51,7 +63,39 @@ def verify_command(session: Session, thread: str | None) -> None:
             }
         )
     else:
+        if repair:
+            _tell_mended(session.screen, mended)
+        if saved is not None and set_aside is not None:
+            _save_aside(session, saved, set_aside)
         _verdict(session.screen, verdict)
+
+
+def _mended_shape(mended: Mended) -> dict[str, Json]:
+    return {
+        "thread": mended.thread,
+        "why": say(mended.why),
+        "what": say(mended.what),
+        "set_aside": mended.aside,
+    }
+
+
+def _tell_mended(screen: Screen, mended: list[Mended]) -> None:
+    """What was wrong with each thread, what was done, and how much of it lies in the quarantine now."""
+    if not mended:
+        screen.line(t("checking.nothing_to_mend"))
+        return
+    for each in mended:
+        screen.line(f"  {each.thread[:8] or t('checking.whole_store')}  {one_line(say(each.why))}")
+        done = t("checking.mended", what=say(each.what), rows=count("checking.rows", each.aside))
+        screen.line(f"    {one_line(done)}")
+    screen.line(t("checking.aside_hint"))
+
+
+def _save_aside(session: Session, rows: int, path: str) -> None:
+    if session.as_json:
+        session.screen.json({"file": path, "rows": rows})
+    else:
+        session.screen.line(t("checking.saved_aside", rows=count("checking.rows", rows), path=one_line(path)))
 
 
 def _verdict(screen: Screen, verdict: Verdict) -> None:
@@ -60,6 +104,8 @@ def _verdict(screen: Screen, verdict: Verdict) -> None:
         threads=count("words.threads", verdict.threads),
         events=count("words.events", verdict.events),
     )
+    if verdict.scrub_due:
+        screen.line(screen.style(t("checking.scrub_due"), "warn"))
     if verdict.ok:
         screen.line(f"{screen.style(t('checking.sound'), 'good')}  {seen}")
         return

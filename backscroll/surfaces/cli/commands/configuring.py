@@ -15,6 +15,7 @@ import click
 
 from backscroll.config import YAML, Settings, config_file, dotted, explained, flat, load
 from backscroll.errors import InvalidInput, StoreError
+from backscroll.regular_files import read_text
 from backscroll.surfaces.cli.command import command, option
 from backscroll.surfaces.cli.done import said
 from backscroll.surfaces.cli.language import checked
@@ -137,7 +138,7 @@ def _toml(value: Any) -> str:
 
 def _rewrite(path: Path, name: str, line: str | None) -> None:
     """Change one line of the file and keep the others, comments included; the whole file or nothing is written."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    text = read_text(path) if path.exists() else ""
     explained()  # says what is wrong with a file that does not parse
     found = text.splitlines()
     if path.suffix in YAML:

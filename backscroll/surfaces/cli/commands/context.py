@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from backscroll.errors import InvalidInput, NotFound
+from backscroll.regular_files import read_text
 from backscroll.surfaces.cli import picture
 from backscroll.surfaces.cli.addressing import event_number, thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
@@ -43,7 +44,7 @@ def _tools(path: str | None) -> list[Any]:
     if path is None:
         return []
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        data = json.loads(read_text(Path(path), "utf-8-sig"))
     except OSError as error:
         raise _no_tools(path, say(error.strerror or str(error))) from error
     except (ValueError, RecursionError) as error:

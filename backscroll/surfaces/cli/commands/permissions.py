@@ -43,6 +43,8 @@ def permissions_command(
 
 
 def _list(session: Session, root: Path, *, everything: bool) -> None:
+    from backscroll.act.approval_offers import is_broad
+    from backscroll.act.approval_rules import Verdict, rule_of
     from backscroll.act.permissions import ALWAYS, read_tables
     from backscroll.config import permissions_file
 
@@ -51,8 +53,12 @@ def _list(session: Session, root: Path, *, everything: bool) -> None:
         here = where == ALWAYS or Path(where) == root or Path(where) in root.parents
         if everything or here:
             rows += [(rule, verdict, where) for rule, verdict in entries.items()]
+    broad = {rule for rule, verdict, _ in rows if is_broad(rule_of(rule, cast("Verdict", verdict)))}
     if session.as_json:
-        found = [{"rule": rule, "verdict": verdict, "where": where} for rule, verdict, where in rows]
+        found = [
+            {"rule": rule, "verdict": verdict, "where": where, "broad": verdict == "allow" and rule in broad}
+            for rule, verdict, where in rows
+        ]
         mode = session.settings().agent_approval
         session.screen.json({"file": str(permissions_file()), "approval": mode, "rules": found})
         return
@@ -66,7 +72,11 @@ def _list(session: Session, root: Path, *, everything: bool) -> None:
         shown = [
             (
                 one_line(rule),
-                t(f"permissions.then_{verdict}"),
+                t(
+                    "permissions.then_broad"
+                    if verdict == "allow" and rule in broad
+                    else f"permissions.then_{verdict}"
+                ),
                 t("permissions.always") if where == ALWAYS else one_line(where),
             )
             for rule, verdict, where in rows
@@ -74,6 +84,8 @@ def _list(session: Session, root: Path, *, everything: bool) -> None:
         screen.lines(table(screen, columns, shown))
     else:
         screen.line(t("permissions.none"))
+    if broad:
+        screen.remark(t("permissions.broad"), "warn")
     mode = session.settings().agent_approval
     screen.remark(t("permissions.mode", mode=mode, meaning=t(f"permissions.mode_{mode}")), "dim")
     screen.remark(t("permissions.file", path=one_line(str(permissions_file()))), "dim")

@@ -17,6 +17,7 @@ import click
 
 from backscroll.config import CHOICES
 from backscroll.errors import InvalidInput, NotFound
+from backscroll.regular_files import read_text
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.commands.chat import checked_sandbox
@@ -119,7 +120,7 @@ def _words(asked: _Asked) -> str:
         words = given(asked.text)
     else:
         try:
-            words = Path(asked.file).expanduser().read_text(encoding="utf-8-sig").strip("\n")
+            words = read_text(Path(asked.file).expanduser(), "utf-8-sig").strip("\n")
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput(t("run.no_file", path=asked.file, why=error)) from error
     if not words.strip():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from backscroll.errors import FormatError, NotFound, StoreError
+from backscroll.regular_files import read_text
 from backscroll.surfaces.cli import arrivals
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
@@ -111,7 +112,7 @@ def _messages(file: str) -> list[Any]:
     text = _text(file)
     try:
         data: Any = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) < 2:
             raise FormatError(t("syncing.no_json", file=file, what=error), hint=t("syncing.hint")) from error
@@ -127,7 +128,7 @@ def _messages(file: str) -> list[Any]:
 def _line(file: str, number: int, line: str) -> Any:
     try:
         return json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(
             t("syncing.bad_line", file=file, number=number, what=error), hint=t("syncing.hint")
         ) from error
@@ -138,7 +139,7 @@ def _text(file: str) -> str:
         return from_stdin()
     path = Path(file).expanduser()
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path, "utf-8-sig")
     except FileNotFoundError as error:
         raise NotFound(t("syncing.no_file", file=file)) from error
     except UnicodeDecodeError as error:

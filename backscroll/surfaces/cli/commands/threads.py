@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from backscroll.engine.damage import unreadable
 from backscroll.surfaces.cli import shapes
 from backscroll.surfaces.cli.command import command, limit_option, option
 from backscroll.surfaces.cli.conversation import kind_name, project_name, title_of
@@ -13,7 +14,7 @@ from backscroll.surfaces.cli.overview import first_steps
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.cli.table import Column, table
 from backscroll.surfaces.cli.times import shown
-from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
@@ -42,6 +43,9 @@ def threads_command(
                 screen.json_line(shapes.of_thread(info))
             return
         found = list(islice(wanted, limit + 1 if limit else None))
+        lost = unreadable(engine)
+    if lost:
+        screen.remark(count("threads.unreadable", len(lost)), "warn")
     if not found:
         if project or kind or tag:
             screen.line(t("threads.none_fit"))

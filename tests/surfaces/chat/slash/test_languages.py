@@ -114,6 +114,12 @@ HAPPENINGS: tuple[Happening, ...] = (
             ("again", "the answer broke off"),
             ("overflow", ""),
             ("silent", "stop"),
+            ("continued", "4,096"),
+            ("cut_call", "4,096"),
+            ("calls", "9,872"),
+            ("repeated", "run_command"),
+            ("output_limit", "8192"),
+            ("usage", "-7"),
             ("resumed", "run_command"),
             ("left", "run_command"),
             ("limit", "steps: 3"),
@@ -127,6 +133,7 @@ HAPPENINGS: tuple[Happening, ...] = (
     Calling("c1", "run_command", "make", {}),
     Called("c1", "run_command", "exit code 0, 3 lines", "", False),
     Called("c2", "run_command", "not accepted", "", True),
+    Called("c2", "run_command", "not run: cut at the output limit", "", True),
     Called("c3", "attempt_completion", "accepted", "", False),
     Called("c3", "attempt_completion", "waits for a verdict", "", False),
     Called("c4", "write_file", "", "", True, refused=""),
@@ -136,7 +143,19 @@ HAPPENINGS: tuple[Happening, ...] = (
 
 
 @pytest.mark.parametrize(
-    "end", ["answered", "completed", "incomplete", "asked", "stopped", "limit", "silent", "failed"]
+    "end",
+    [
+        "answered",
+        "completed",
+        "incomplete",
+        "asked",
+        "stopped",
+        "limit",
+        "silent",
+        "cut",
+        "repeated",
+        "failed",
+    ],
 )
 def test_every_happening_is_drawn_in_chinese(end: End) -> None:
     """What happens in a run, and every way in which it can end."""

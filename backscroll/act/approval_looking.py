@@ -1,0 +1,268 @@
+"""Whether a command only looks at files inside the working folder, and at none that are protected.
+
+Owns what the listed commands (`approval_looking.toml`) do with every one of their words: an option that is not listed, a file elsewhere, a
+name that the shell may complete to something else, a program that lies in the folder itself make it a command like any other. It is
+decided by all words of a command, never by the first. Refuses: git (`act/approval_git`), the line (`act/approval_shell`), deciding (`act/approval`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import cast
+
+from backscroll.act.approval_git import glance_at_git
+from backscroll.act.approval_options import Told, told_apart
+from backscroll.act.approval_protected import Glance, ProtectedPaths, Unknown, real
+from backscroll.act.approval_shell import Simple
+from backscroll.vocab.part import Json
+
+_BUILTINS = frozenset({"echo", "printf", "pwd", "true", "false", "type", "command"})
+#: Lines of a file that `sed` prints: `10,20p`, `5p`, `1p;7p`, `10,$p`.
+_PAGES = re.compile(r"(?:\d+|\$)(?:,(?:\d+|\$))?p(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p)*")
+_SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack"})
+_IGNORING = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
+
+
+class Looking:
+    """Knows commands that run in one working folder."""
+
+    def __init__(self, protected: ProtectedPaths) -> None:
+        self.protected = protected
+
+    def glance(self, command: Simple, folder: str | None) -> Glance:
+        """What a simple command does in a folder; None: in one that is not known."""
+        words = self._completed(command, folder)
+        named = self._named(command, words, folder)
+        if folder is None or words is None or not self.protected.is_inside(".", folder):
+            return Glance(False, named)
+        if words[0] == "git":
+            found = glance_at_git(words, command.open, folder, self.protected)
+        else:
+            found = self._listed(words, folder)
+        trusted = all(self._is_trusted(name) for name in (words[0], *command.through))
+        if found is None or not trusted or command.opaque:
+            return Glance(False, named or self._searched(words, folder))
+        if found.protected:
+            return found
+        if why := self.protected.in_words(command.inputs, folder):
+            return Glance(False, why)
+        inside = all(self.protected.is_inside(path, folder) for path in command.inputs)
+        return Glance(found.looks and inside)
+
+    def _completed(self, command: Simple, folder: str | None) -> list[str] | None:
+        """The words as the program gets them; None where that cannot be told."""
+        out: list[str] = []
+        for place, word in enumerate(command.words):
+            if place not in command.open:
+                out.append(word)
+                continue
+            if word.startswith("~") or folder is None or place == 0:
+                return None
+            try:
+                out += self.protected.completed(word, folder) or [word]
+            except Unknown:
+                return None
+        return out
+
+    def _named(self, command: Simple, words: Sequence[str] | None, folder: str | None) -> str:
+        """The protected path that stands among the words, whatever the command does with it."""
+        given = [*command.words[1:], *(words or ())[1:], *command.inputs]
+        first = [command.words[0]] if "/" in command.words[0] else []
+        return self.protected.in_words(dict.fromkeys([*first, *given]), folder)
+
+    def _is_trusted(self, name: str) -> bool:
+        """False where a program of this name lies in the working folder, or may: whoever writes there may have made it."""
+        if name in _BUILTINS:
+            return f"BASH_FUNC_{name}%%" not in os.environ
+        path = os.environ.get("PATH", os.defpath)
+        root = self.protected.root
+        if root is None or any(not entry.startswith("/") for entry in path.split(os.pathsep)):
+            return False
+        found = shutil.which(name, path=path)
+        places = [] if found is None else [Path(found), Path(real(found))]
+        return f"BASH_FUNC_{name}%%" not in os.environ and not any(p.is_relative_to(root) for p in places)
+
+    # -- listed commands -------------------------------------------------------------------------------------
+
+    def _listed(self, words: Sequence[str], folder: str) -> Glance | None:
+        """What a listed command does; None where it is not listed, or given something that is not."""
+        table = _table(words[0])
+        if table is None:
+            return None
+        what = str(table["what"])
+        if table.get("free"):
+            return Glance(True)
+        if what == "find":
+            return self._find(table, words[1:], folder)
+        told = told_apart(table, words[1:])
+        if told is None or len(told.others) > int(cast("int", table.get("most", len(told.others)))):
+            return None
+        kinds: Mapping[str, Callable[[], Glance | None]] = {
+            "files": lambda: self._files(told.others, folder, folders=bool(table.get("folders"))),
+            "names": lambda: self._files(told.others, folder, folders=True, contents=False),
+            "text": lambda: Glance(True),
+            "none": lambda: None if told.others else Glance(True),
+            "date": lambda: Glance(True) if all(word.startswith("+") for word in told.others) else None,
+            "pages": lambda: self._pages(told, folder),
+            "search": lambda: self._search(told, folder),
+            "tree": lambda: self._tree(told, folder),
+        }
+        return kinds[what]()
+
+    def _files(
+        self, paths: Sequence[str], folder: str, *, folders: bool, contents: bool = True
+    ) -> Glance | None:
+        """Files that are read, or only looked up; all of them inside, and none protected."""
+        for path in paths:
+            if path in ("-", "/dev/null"):
+                continue
+            if why := self.protected.why(path, folder, hidden=not contents):
+                return Glance(False, f"{path}: {why}")
+            if not self.protected.is_inside(path, folder):
+                return None
+            if not folders and Path(self.protected.whole(path, folder)).is_dir():
+                return None
+        return Glance(True)
+
+    def _find(self, table: Mapping[str, Json], words: Sequence[str], folder: str) -> Glance | None:
+        tests, valued = cast("list[str]", table["tests"]), cast("list[str]", table["valued_tests"])
+        left, places = list(words), list[str]()
+        while left and not left[0].startswith("-") and left[0] != "!":
+            places.append(left.pop(0))
+        while left:
+            word = left.pop(0)
+            if word in valued and left:
+                left.pop(0)
+            elif word not in tests:
+                return None
+        return self._files(places, folder, folders=True, contents=False)
+
+    def _pages(self, told: Told, folder: str) -> Glance | None:
+        if not told.has("-n") or not told.others or not _PAGES.fullmatch(told.others[0]):
+            return None
+        return self._files(told.others[1:], folder, folders=False)
+
+    # -- searches --------------------------------------------------------------------------------------------
+
+    def _search(self, told: Told, folder: str) -> Glance | None:
+        """`grep`: of files, or with -r of everything below folders, hidden files too."""
+        paths = told.others if told.has("-e", "--regexp") else told.others[1:]
+        if not told.others and not told.has("-e", "--regexp"):
+            return None
+        if not told.has("-r", "--recursive"):
+            return self._files(paths, folder, folders=True)
+        include, exclude = told.values("--include"), told.values("--exclude")
+        passed = told.values("--exclude-dir")
+
+        def reaches(path: str) -> bool:
+            *above, name = path.split("/")
+            return not (
+                (include and not any(fnmatchcase(name, glob) for glob in include))
+                or (not include and any(fnmatchcase(name, glob) for glob in exclude))
+                or any(fnmatchcase(part, glob) for part in above for glob in passed)
+            )
+
+        return self._below(paths or ["."], folder, reaches)
+
+    def _tree(self, told: Told, folder: str) -> Glance | None:
+        """`rg`: everything below folders but what is hidden or ignored, unless something says otherwise."""
+        listing = told.has("--files", "--type-list")
+        texts = listing or told.has("-e", "--regexp")
+        if not texts and not told.others:
+            return None
+        paths = (told.others if texts else told.others[1:]) or ["."]
+        if told.has("--files", "--type-list"):
+            return self._files(paths, folder, folders=True)
+        globs = told.values("-g", "--glob", "--iglob")
+        chosen = [glob for glob in globs if not glob.startswith("!")]
+        every = bool(told.values("-t", "--type")) or "RIPGREP_CONFIG_PATH" in os.environ or bool(chosen)
+
+        def reaches(path: str) -> bool:
+            if chosen and not any(_may_choose(glob, path) for glob in chosen):
+                return False
+            hidden = any(part.startswith(".") for part in path.split("/"))
+            return every or not hidden or self._is_let_in(path, paths, folder)
+
+        return self._below(paths, folder, reaches)
+
+    def _below(self, paths: Sequence[str], folder: str, reaches: Callable[[str], bool]) -> Glance | None:
+        found = self._files(paths, folder, folders=True)
+        if found is None or not found.looks:
+            return found
+        try:
+            for path in paths:
+                if path != "-" and (why := self.protected.in_search(path, folder, reaches)):
+                    return Glance(False, why)
+        except Unknown:
+            return None
+        return Glance(True)
+
+    def _is_let_in(self, path: str, paths: Sequence[str], folder: str) -> bool:
+        """True where an ignore file takes a hidden file back in (`!.env`), which `rg` obeys."""
+        assert self.protected.root is not None
+        parts = path.split("/")
+        for top in paths:
+            start = Path(real(self.protected.whole(top, folder)))
+            places = [start.joinpath(*parts[:n]) for n in range(len(parts))]
+            above = [p for p in start.parents if p.is_relative_to(self.protected.root)]
+            for place in (*places, *above):
+                for name in _IGNORING:
+                    if any(
+                        _may_choose(line[1:], path) for line in _lines(place / name) if line.startswith("!")
+                    ):
+                        return True
+        return False
+
+    def _searched(self, words: Sequence[str], folder: str) -> str:
+        """What a search shows that is written in a way nobody here reads: everything below the folders it names."""
+        if words[0] not in _SEARCHERS:
+            return ""
+        if words[0].endswith("grep") and not any(_is_recursive(word) for word in words):
+            return ""
+        named = [w for w in words[1:] if Path(self.protected.whole(w, folder)).is_dir()] or ["."]
+        try:
+            found = (
+                self.protected.in_search(path, folder)
+                for path in named
+                if self.protected.is_inside(path, folder)
+            )
+            return next((why for why in found if why), "")
+        except Unknown:
+            return ""
+
+
+def _is_recursive(word: str) -> bool:
+    return word in ("--recursive", "--dereference-recursive") or bool(re.match(r"-[A-Za-z]*[rR]", word))
+
+
+def _may_choose(glob: str, path: str) -> bool:
+    """True where a pattern of an ignore file may mean a path: wide, by any of its parts."""
+    wanted = [part for part in glob.strip().lstrip("!").strip("/").casefold().split("/") if part]
+    parts = path.casefold().split("/")
+    if any(set("{}[]\\") & set(part) for part in wanted):
+        return True
+    return not wanted or any(fnmatchcase(part, wanted[-1]) or fnmatchcase(part, wanted[0]) for part in parts)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+@cache
+def _tables() -> dict[str, Json]:
+    return tomllib.loads((files("backscroll.act") / "approval_looking.toml").read_text(encoding="utf-8"))
+
+
+def _table(name: str) -> Mapping[str, Json] | None:
+    return cast("Mapping[str, Json] | None", _tables().get(name))

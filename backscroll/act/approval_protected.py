@@ -1,0 +1,231 @@
+"""Protected paths: files about which the person is always asked, whoever reads or writes them.
+
+Owns which they are (`approval_protected.toml` on top of `workspace/protected.toml`, and our own store and settings), comparing paths with
+them as they are written and as they are on disk (links followed), finding them in the words of a command, and in what a search would go
+through. Refuses: deciding (`act/approval`), refusing them to the tools for files (`workspace/guard`). After: `act/approval_looking`, `act/approval`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from posixpath import join, normpath
+
+from backscroll.config import config_file, default_store, permissions_file
+from backscroll.workspace.guard import Guard, Pattern, compiled, folded, shown
+
+#: Where a word may hold a path behind something else: `--file=.env`, `HEAD:.env`, `@.env`, `if=.env`.
+_PIECES = re.compile(r"[=:,@;|&<>()\s\"']+")
+_SHORT = re.compile(r"-[A-Za-z](?=.)")
+_WILD = re.compile(r"[*?\[]")
+_BRACKETS = re.compile(r"\[[^/\[\]]*\]")
+_MOST_NAMES = 5_000  # that a word may be completed to
+_MOST_FILES = 200_000  # that a search may go through before nothing is known
+_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What is known about a command: that it only looks, or which protected path it touches; or neither."""
+
+    looks: bool
+    protected: str = ""
+
+
+class Unknown(Exception):
+    """What a word or a search comes to cannot be told; then the person is asked."""
+
+
+class ProtectedPaths:
+    """What is protected, seen from one working folder; without one, paths are only compared as they are written."""
+
+    def __init__(self, root: Path | None) -> None:
+        self.root = root
+        self._ours = _ours(root)
+        self._guard = Guard(root or Path("/nowhere"), [str(path) for path in self._ours])
+
+    # -- one path --------------------------------------------------------------------------------------------
+
+    def why(self, path: str, folder: str = ".", *, hidden: bool = False) -> str:
+        """Why a path, told from a folder, is protected: as it is written, or where it leads; empty where it is not.
+
+        With `hidden` only where its content may be secret.
+        """
+        reason = self._named(path, hidden=hidden)
+        if reason or self.root is None:
+            return reason
+        whole = real(self.whole(path, folder))
+        inside = Path(whole).is_relative_to(self.root)
+        told = os.path.relpath(whole, self.root) if inside else whole
+        return self._named(told, hidden=hidden) or self._of_ours(whole)
+
+    def whole(self, path: str, folder: str = ".") -> str:
+        """The whole path, links not followed."""
+        given = os.path.expanduser(path)  # noqa: PTH111 - the name of a user whom nobody knows stays as it is
+        return given if given.startswith("/") else join(str(self.root or "/nowhere"), folder, given)
+
+    def is_inside(self, path: str, folder: str = ".") -> bool:
+        """True where a path leads to something in the working folder."""
+        return self.root is not None and Path(real(self.whole(path, folder))).is_relative_to(self.root)
+
+    def _named(self, path: str, *, hidden: bool = False) -> str:
+        parts = [folded(part) for part in normpath(path).split("/") if part not in ("", ".", "..")]
+        return self._guard.why("/".join(parts)) or _why(parts, hidden=hidden)
+
+    def _of_ours(self, whole: str) -> str:
+        return "it belongs to Backscroll" if any(Path(whole).is_relative_to(p) for p in self._ours) else ""
+
+    def is_hidden(self, path: str) -> bool:
+        """True for a file, told from the working folder, whose content no search may show unasked."""
+        parts = [folded(part) for part in path.split("/") if part not in ("", ".")]
+        return bool(self._guard.why(path) or _why(parts, hidden=True))
+
+    # -- words of a command ----------------------------------------------------------------------------------
+
+    def in_words(self, words: Iterable[str], folder: str | None) -> str:
+        """The first protected path that the words of a command may name, with the reason; empty where there is none."""
+        for word in words:
+            for piece in pieces(word):
+                for path in self._completed(piece, folder):
+                    if why := self.why(path, folder or "."):
+                        return f"{shown(path)}: {why}"
+        return ""
+
+    def _completed(self, piece: str, folder: str | None) -> list[str]:
+        if not _WILD.search(piece) or self.root is None or folder is None:
+            return [piece]
+        try:
+            return [piece, *self.completed(piece, folder)]
+        except Unknown:
+            return [piece]
+
+    def completed(self, word: str, folder: str) -> list[str]:
+        """The names that a shell makes of a word with `*`, `?` or `[`: all that it may, and no fewer. Raises `Unknown`."""
+        plain = _BRACKETS.sub("?", word)
+        if "[" in plain or "]" in plain or self.root is None:
+            raise Unknown
+        whole = word.startswith("/")
+        reached = [""] if not whole else ["/"]
+        base = "" if whole else join(str(self.root), folder)
+        for part in plain.strip("/").split("/"):
+            reached = [made for at in reached for made in _matching(base, at, part)]
+            if len(reached) > _MOST_NAMES:
+                raise Unknown
+        return reached
+
+    # -- searching -------------------------------------------------------------------------------------------
+
+    def in_search(
+        self,
+        path: str,
+        folder: str,
+        reaches: Callable[[str], bool] = lambda _: True,
+        *,
+        most: int = _MOST_FILES,
+    ) -> str:
+        """The first file below a path whose content a search must not show, among those it `reaches` (told from the path).
+
+        Raises `Unknown` where there is more than can be looked at.
+        """
+        assert self.root is not None
+        top = os.path.realpath(self.whole(path, folder))
+        end, seen = time.monotonic() + _SECONDS, 0
+        for at, folders, names in os.walk(top):
+            folders.sort()
+            seen += len(names)
+            if seen > most or time.monotonic() > end:
+                raise Unknown
+            above = os.path.relpath(at, self.root)
+            ours = self._of_ours(at)
+            # Most folders hold nothing of interest, and lie in none that is: one look at each name tells.
+            suspect = names if ours or _is_suspect(above) else [name for name in names if _is_suspect(name)]
+            for name in suspect:
+                whole, told = join(at, name), normpath(join(above, name))
+                if Path(whole).is_symlink() or not (ours or self.is_hidden(told)):
+                    continue  # searches do not follow links that they come by
+                if reaches(os.path.relpath(whole, top)):
+                    return f"{shown(told)}: {self.why(told) or ours}"
+        return ""
+
+
+def _ours(root: Path | None) -> list[Path]:
+    """Our store and settings, with the folders that hold them; of a folder in which somebody works only the files themselves."""
+    places = [default_store().parent, permissions_file().parent]
+    around = [path for path in places if root is not None and root.is_relative_to(real(str(path)))]
+    kept = [path for path in places if path not in around]
+    return [Path(real(str(path))) for path in (*kept, default_store(), permissions_file(), config_file())]
+
+
+def real(path: str) -> str:
+    """Where a path leads, links followed; a path that no system takes leads nowhere."""
+    try:
+        return os.path.realpath(path)
+    except ValueError:  # a zero byte, half of a character
+        return "/nowhere"
+
+
+def pieces(word: str) -> Iterator[str]:
+    """The parts of a word that may be paths."""
+    yield word
+    short = _SHORT.match(word)
+    for text in (word, word[short.end() :]) if short else (word,):
+        yield from (piece for piece in _PIECES.split(text) if piece and piece != word)
+
+
+def _matching(base: str, at: str, part: str) -> list[str]:
+    """What a part of a pattern makes of one place reached so far; a leading dot has to be written."""
+    if not _WILD.search(part):
+        return [f"{at}{part}" if not at or at.endswith("/") else f"{at}/{part}"]
+    wanted = re.compile(
+        "".join(".*" if c == "*" else "." if c == "?" else re.escape(c) for c in part), re.DOTALL
+    )
+    try:
+        names = sorted(each.name for each in Path(join(base, at)).iterdir())
+    except OSError:
+        return []
+    found = [
+        n for n in (".", "..", *names) if wanted.fullmatch(n) and (not n.startswith(".") or part[0] == ".")
+    ]
+    return [f"{at}{n}" if not at or at.endswith("/") else f"{at}/{n}" for n in found]
+
+
+@lru_cache(maxsize=65536)
+def _is_suspect(path: str) -> bool:
+    """True where some part of a path may be protected: quick, and never wrongly no."""
+    guard, groups = Guard(Path("/nowhere")), _groups()[0]
+    parts = [folded(part) for part in path.split("/") if part not in ("", ".")]
+    firsts = [pattern.parts[0] for patterns, _, _ in groups for pattern in patterns]
+    return any(guard.is_suspect(part) or any(first.match(part) for first in firsts) for part in parts)
+
+
+def _why(parts: Sequence[str], *, hidden: bool = False) -> str:
+    """Why a path is protected by the patterns that are asked about; with `hidden` only those whose content may be secret."""
+    groups, harmless = _groups()
+    if not parts or any(each.match(parts[-1]) for each in harmless):
+        return ""
+    for patterns, why, secret in groups:
+        if (secret or not hidden) and any(pattern.fits(parts) for pattern in patterns):
+            return why
+    return ""
+
+
+@lru_cache(maxsize=1)
+def _groups() -> tuple[tuple[tuple[tuple[Pattern, ...], str, bool], ...], tuple[re.Pattern[str], ...]]:
+    text = files("backscroll.act").joinpath("approval_protected.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    harmless = compiled(data.pop("harmless")["names"])
+    return tuple(
+        (
+            tuple(Pattern(compiled(name.split("/")), str(group["why"])) for name in group["names"]),
+            str(group["why"]),
+            bool(group.get("hidden")),
+        )
+        for group in data.values()
+    ), harmless

@@ -1,0 +1,46 @@
+"""Runs that turn in a circle: the same calls, with the same results, again and again.
+
+Owns noticing it: the steps of a run are compared by their calls and what came of them; a circle of up to three steps that was gone
+through three times ends the run. Calls that bring something new each time (a poll that changes, a test after an edit) never do. Pure.
+Before: `act/acting`. After: `act/loop`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+
+from backscroll.vocab.part import Json, ToolCall
+
+#: How often, and steps of a circle at the most.
+TIMES, LONGEST = 3, 3
+
+
+class Repeats:
+    """What the last steps of a run did."""
+
+    def __init__(self) -> None:
+        self._steps: list[bytes] = []
+
+    def step(self, calls: Sequence[ToolCall], results: Iterable[str]) -> bool:
+        """One more step; True where the run turns in a circle."""
+        told = [(call.name, _plain(call.arguments)) for call in calls]
+        text = json.dumps([told, list(results)], sort_keys=True, default=str)
+        self._steps.append(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+        del self._steps[: -TIMES * LONGEST]
+        return any(self._turns(length) for length in range(1, LONGEST + 1))
+
+    def _turns(self, length: int) -> bool:
+        last = self._steps[-TIMES * length :]
+        return len(last) == TIMES * length and last == last[-length:] * TIMES
+
+
+def _plain(arguments: Json) -> Json:
+    """Arguments as a value, however they were spelled."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments, strict=False)
+    except (ValueError, RecursionError):
+        return arguments

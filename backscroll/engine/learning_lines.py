@@ -1,0 +1,65 @@
+"""Lessons in native files: what was asked for again, one line each, so that a copy condenses as the original does.
+
+Owns the shape of such a line and its way back in. Lessons hold no words; the same lesson twice is one. A program that knows no lessons
+leaves these lines out and says so. Before: `engine/learning`. After: `engine/native`, which reads and writes the rest of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from backscroll.formats.json_text import dumps
+from backscroll.record.derived import Lesson
+from backscroll.record.ports import Writer
+from backscroll.vocab.fields import Check, is_name, is_thread, is_time, wrong_field
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+_MOST = 200  # characters of a feature: they are names such as `tool:read`
+
+
+def lesson_lines(engine: Engine, threads: Sequence[str]) -> Iterator[str]:
+    """A line for everything that was learned in these threads, oldest first."""
+    for thread in threads:
+        found = engine.store.read(lambda reader, t=thread: reader.lessons(t))
+        for lesson in reversed(found):
+            data: dict[str, Json] = {"lesson": lesson.feature, "for": lesson.thread, "amount": lesson.amount}
+            yield dumps({**data, "at": lesson.at})
+
+
+def lesson_from(row: Mapping[str, Json]) -> Lesson:
+    """The lesson that `lesson_lines` wrote; raises ValueError where the line is damaged."""
+    wrong = wrong_field(row, _LESSON, {})
+    if wrong is not None:
+        raise ValueError(f"the field {wrong} is missing or not valid")
+    return Lesson(row["at"], row["for"], row["lesson"], float(row["amount"]))
+
+
+def _is_feature(value: Json) -> bool:
+    return is_name(value) and len(value) <= _MOST
+
+
+def _is_amount(value: Json) -> bool:
+    whole = isinstance(value, int | float) and not isinstance(value, bool)
+    return whole and isfinite(value) and abs(value) <= 1
+
+
+_LESSON: Mapping[str, Check] = {"lesson": _is_feature, "for": is_thread, "amount": _is_amount, "at": is_time}
+
+
+def take_lesson(engine: Engine, row: Mapping[str, Json]) -> None:
+    """Keep a lesson that came with a file, where its thread is here. One whose line is damaged was noted before."""
+    try:
+        lesson = lesson_from(row)
+    except ValueError:
+        return
+
+    def work(tx: Writer) -> None:
+        if tx.thread(lesson.thread) is not None:
+            tx.learn(lesson)
+
+    engine.store.write(work)

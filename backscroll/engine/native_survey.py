@@ -1,0 +1,262 @@
+"""Looking a native file over before anything of it is written: which threads it holds, and how far each can be believed.
+
+Owns: reading every line once with the distrust that foreign files get, checking every field, seal and link, folding each log in
+memory. One bad thread does not stop the others; `engine/native_trust` decides how far each is taken in. Writes nothing. Before: `formats/native` (one line), `record/rehearsal` (one log). After: `engine/native`, which writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, cast
+
+from backscroll.engine.files import FileSource
+from backscroll.engine.importing import ImportReport
+from backscroll.engine.journal import reply_from
+from backscroll.engine.learning_lines import lesson_from
+from backscroll.engine.native_trust import (
+    REST,
+    Survey,
+    Surveyed,
+    decide,
+    entry_at,
+    misbegun,
+    misread,
+    past_here,
+)
+from backscroll.errors import BackscrollError, FormatError, StoreCorrupt
+from backscroll.formats.json_text import NotJson, parsed
+from backscroll.formats.native import LINES, ThreadLine, blob_from, checked_header, event_from, thread_from
+from backscroll.record.chain import DAMAGE, flaws, genesis
+from backscroll.record.content import blobs_in
+from backscroll.record.history import Entry
+from backscroll.record.rehearsal import Past, Rehearsal
+from backscroll.record.wellformed import misshapen
+from backscroll.vocab.event import SPEAKING, Event
+from backscroll.vocab.fields import is_ref
+from backscroll.vocab.foreign import Problem
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+
+def survey(engine: Engine, source: FileSource, *, dry_run: bool) -> Survey:
+    """Read a file through; nothing is written."""
+    out = Survey()
+    reading = _Reading(engine, source, out, dry_run=dry_run)
+    promised: Json = None
+    for number, row in rows(source, reading.note):
+        if number == 1:
+            wrong = checked_header(row)
+            out.whole = row.get("kind") != "thread"
+            promised = row.get("threads") if wrong is None else None
+            if wrong is not None:
+                out.problems.append(Problem(wrong, 1))
+        else:
+            reading.take(number, row)
+    reading.close()
+    if isinstance(promised, int) and promised != reading.lines:
+        what = f"the first line promises {promised} threads, the file holds {reading.lines}: it was cut or damaged"
+        out.problems.append(Problem(what, 1))
+    decide(engine, out)
+    if out.problems and not out.reports:
+        out.reports.append(ImportReport("native", source.path, dry_run=dry_run))
+    if out.problems:
+        out.reports[0].problems[:0] = out.problems
+    return out
+
+
+def rows(source: FileSource, note: Callable[[str, int], None]) -> Iterator[tuple[int, dict[str, Json]]]:
+    """The objects of a file, line by line; the first must be ours, and a damaged one is noted."""
+    for number, line in source.lines(ample='{"blob":'):
+        if not line.strip():
+            continue
+        data = parsed(line)
+        if not isinstance(data, NotJson) and isinstance(data, dict):
+            yield number, cast("dict[str, Json]", data)
+            continue
+        why = data.what if isinstance(data, NotJson) else "it is not a JSON object"
+        if number == 1:
+            raise FormatError(
+                f"{source.name} is not a native Backscroll file: {why}",
+                hint="its first line must be a JSON object with the key `backscroll`",
+            )
+        note(f"the line is damaged and was left out: {why}", number)
+
+
+class _Reading:
+    """Goes through the lines of a file once."""
+
+    def __init__(self, engine: Engine, source: FileSource, out: Survey, *, dry_run: bool) -> None:
+        self.engine = engine
+        self.source = source
+        self.out = out
+        self.dry_run = dry_run
+        self.lines = 0  # about threads
+        self._now: Surveyed | None = None
+        self._astray: set[str] = set()  # threads whose events came without the line about them
+        self._bytes: dict[str, int] = {}  # that came and were not referred to yet, with their lines
+
+    def take(self, number: int, row: dict[str, Json]) -> None:
+        """One line after the first."""
+        kinds = [name for name in LINES if name in row]
+        if len(kinds) != 1:
+            self.note("the line is of no known kind and was left out", number)
+        elif kinds[0] == "thread":
+            self.close()
+            self._begin(number, row)
+        elif kinds[0] == "blob":
+            self._take_bytes(number, row)
+        elif kinds[0] == "event":
+            self._take_event(number, row)
+        else:
+            self.close()
+            self._look_beside(number, row)
+
+    def _look_beside(self, number: int, row: dict[str, Json]) -> None:
+        """Replies of models and lessons come after all logs."""
+        try:
+            if "reply" in row:
+                what = "a reply of a model is damaged and was left out"
+                reply_from(row)
+            else:
+                what = "something that was learned is damaged and was left out"
+                lesson_from(row)
+        except ValueError as error:
+            self.note(f"{what}: {error}", number)
+
+    def note(self, what: str, number: int) -> None:
+        """Note a problem, with the thread whose lines are being read."""
+        (self.out.problems if self._now is None else self._now.report.problems).append(Problem(what, number))
+
+    # -- threads ---------------------------------------------------------------------------------------------
+
+    def _begin(self, number: int, row: dict[str, Json]) -> None:
+        self.lines += 1
+        report = ImportReport("native", self.source.path, dry_run=self.dry_run)
+        self.out.reports.append(report)
+        name: Json = row["thread"]
+        try:
+            line = thread_from(row)
+        except ValueError as error:
+            report.problems.append(
+                Problem(f"the line about a thread is damaged, the thread was left out: {error}", number)
+            )
+            self._astray.add(str(name))
+            return
+        report.thread = line.id
+        if line.id in self.out.threads:
+            report.thread = None
+            what = f"thread {line.id[:8]} is in the file twice, the second was left out"
+            report.problems.append(Problem(what, number))
+            return
+        found = Surveyed(line, number, report, Rehearsal(line.id, line.fork_seq, Past()), line.fork_seq)
+        self.out.threads[line.id] = self._now = found
+        wrong = self._link(found)
+        if wrong is not None:
+            found.stop(f"{wrong}, the thread was left out", number)
+
+    def _link(self, found: Surveyed) -> str | None:
+        """Find what a thread builds on; gives why there is nothing."""
+        line = found.line
+        if line.parent is None:
+            found.link = genesis(line.id)
+            return None
+        parent = self.out.threads.get(line.parent)
+        if parent is None or not parent.line.fork_seq < line.fork_seq <= parent.upto:
+            return self._link_here(found)
+        found.link = parent.hash_at(line.fork_seq)
+        found.rehearsal.past = parent.rehearsal.fork(line.fork_seq, line.fork_position)
+        if line.root != parent.line.root:
+            return "it is not of the family of the thread it forked from"
+        return None
+
+    def _link_here(self, found: Surveyed) -> str | None:
+        """The same where the thread that it forked from is in the store and not, or not as far, in the file."""
+        line = found.line
+        try:
+            past = self.engine.store.read(lambda reader: past_here(reader, line))
+        except (*DAMAGE, StoreCorrupt):
+            past = None
+        if past is None:
+            return "the thread it forked from is not in the store or the file, or not that far"
+        found.link, root, reached = past
+        if root != line.root:
+            return "it is not of the family of the thread it forked from"
+        found.rehearsal.past = Past(self._entry_here(line), self._speaks_here, reached)
+        return None
+
+    def _entry_here(self, line: ThreadLine):
+        def entry(message: Ref) -> Entry | None:
+            return self.engine.store.read(lambda reader: entry_at(reader, line, message))
+
+        return entry
+
+    def _speaks_here(self, revision: Ref) -> Ref | None:
+        event = self.engine.store.read(lambda reader: reader.event(revision))
+        return None if event is None or event.kind not in SPEAKING else event.message
+
+    def close(self) -> None:
+        """The lines of a thread are over."""
+        found, self._now = self._now, None
+        self._left_bytes(found)
+        if found is None or found.stopped:
+            return
+        held = (found.upto, found.hash_at(found.upto))
+        if held != (found.line.head, found.line.hash):
+            what = f"the log ends at event {found.upto} and not, as its line says, at {found.line.head}"
+            found.report.problems.append(Problem(what, found.number))
+
+    # -- events ----------------------------------------------------------------------------------------------
+
+    def _take_event(self, number: int, row: dict[str, Json]) -> None:
+        found = self._now
+        name: Json = row["event"]
+        if found is None or (is_ref(name) and parse_ref(name).thread != found.line.id):
+            home = str(name).partition(".")[0]
+            if home not in self._astray:
+                self._astray.add(home)
+                self.note("events came without the line about their thread and were left out", number)
+            return
+        if found.stopped:
+            return
+        try:
+            event = event_from(row)
+            wrong = flaws(event, found.hash_at(found.upto)) if event.seq == found.upto + 1 else []
+        except (ValueError, BackscrollError) as error:
+            found.stop(f"the line is damaged, {REST}: {error}", number)
+            return
+        what = self._misfit(found, event, wrong)
+        if what is None:
+            what = found.rehearsal.take(event, number, declared=row.get("forgotten") is True)
+        if what is not None:
+            found.stop(f"event {event.seq} does not verify, {REST}: {what}", number)
+            return
+        found.hashes += event.hash
+        found.upto = event.seq
+        for blob in blobs_in(event):
+            self._bytes.pop(blob, None)
+        self._left_bytes(found)
+
+    def _misfit(self, found: Surveyed, event: Event, wrong: list[str]) -> str | None:
+        if event.seq != found.upto + 1:
+            return f"it does not follow event {found.upto}"
+        return wrong[0] if wrong else misshapen(event) or misread(event) or misbegun(found.line, event)
+
+    # -- bytes -----------------------------------------------------------------------------------------------
+
+    def _take_bytes(self, number: int, row: dict[str, Json]) -> None:
+        try:
+            name, _ = blob_from(row)
+        except ValueError as error:
+            self.note(f"attached bytes were left out: {error}", number)
+            return
+        self._bytes[name] = number
+
+    def _left_bytes(self, found: Surveyed | None) -> None:
+        """Bytes come right before the event that refers to them; others would never be found, or forgotten, again."""
+        for number in self._bytes.values():
+            what = Problem("attached bytes to which no message refers were left out", number)
+            (self.out.problems if found is None else found.report.problems).append(what)
+        self._bytes.clear()

@@ -1,0 +1,237 @@
+"""How far each thread of a native file can be believed.
+
+Owns: what is known of a thread of a file while it is looked over, what its line must have in common with its first event, and,
+once all threads are known, up to which event each is taken in: words may be absent only where something says that they were
+forgotten, a fork needs its parent, and what the store has under the same names must have begun in the same way.
+Before: `record/rehearsal`. After: `engine/native_survey`, which reads the lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from backscroll.engine.importing import ImportReport
+from backscroll.engine.lineage import View, reach
+from backscroll.errors import BackscrollError, StoreCorrupt
+from backscroll.formats.native import ThreadLine
+from backscroll.record.chain import DAMAGE
+from backscroll.record.history import Entry
+from backscroll.record.ports import Reader
+from backscroll.record.rehearsal import Missing, Rehearsal
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.foreign import Problem
+from backscroll.vocab.ids import Ref
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+_HASH = 32
+REST = "the rest of this thread was left out"
+
+
+@dataclass(slots=True)
+class Surveyed:
+    """One thread of a file."""
+
+    line: ThreadLine
+    number: int  # of its line in the file
+    report: ImportReport
+    rehearsal: Rehearsal
+    upto: int  # the last event that is taken in
+    shared: int | None = None  # the last event that the store has too; None: the store has nothing else
+    link: bytes = b""  # the hash that its first event builds on
+    hashes: bytearray = field(default_factory=bytearray)  # of its events, one after the other
+    stopped: bool = False
+    buried: set[Ref] = field(
+        default_factory=set[Ref]
+    )  # messages whose words are gone without this log saying so
+
+    def stop(self, what: str, number: int | None) -> None:
+        """Nothing after this line can be checked."""
+        self.stopped = True
+        self.report.problems.append(Problem(what, number))
+
+    def hash_at(self, seq: int) -> bytes:
+        """The hash of an event, or what the first one builds on."""
+        at = (seq - self.line.fork_seq) * _HASH
+        return bytes(self.hashes[at - _HASH : at]) if at > 0 else self.link
+
+    @property
+    def sound(self) -> bool:
+        """True where at least the beginning is taken in."""
+        return self.upto > self.line.fork_seq
+
+
+@dataclass(slots=True)
+class Survey:
+    """What is in a file."""
+
+    reports: list[ImportReport] = field(default_factory=list[ImportReport])
+    threads: dict[str, Surveyed] = field(default_factory=dict[str, Surveyed])
+    whole: bool = True  # the file holds a whole store, so that no log in it is cut short
+    problems: list[Problem] = field(default_factory=list[Problem])  # of the file, not of one thread
+
+
+def misbegun(line: ThreadLine, event: Event) -> str | None:
+    """What of the line about a thread does not follow from its first event."""
+    if event.seq != line.fork_seq + 1:
+        return None
+    if event.kind is not (Kind.CREATED if line.parent is None else Kind.FORKED):
+        return "a log begins with another kind of event"
+    if line.created_at not in (event.at, event.head.get("said")):
+        return "the line about the thread gives another time of its beginning"
+    if line.parent is None:
+        return None
+    head = event.head
+    said = (head["parent"], head["at"], head.get("position"), head.get("message"))
+    position = None if line.fork_position is None else line.fork_position.hex()
+    message = None if line.fork_message is None else str(line.fork_message)
+    same = said == (line.parent, line.fork_seq, position, message)
+    return None if same else "the line about the thread gives another place at which it forked"
+
+
+def misread(event: Event) -> str | None:
+    """What those who will read an event have against it."""
+    if event.body is None:
+        return None
+    from backscroll.engine.changing_log import recorded_of
+    from backscroll.engine.composing import frozen_of
+    from backscroll.engine.graph_acts import override_of, world_in
+
+    try:
+        if event.kind is Kind.COMPACTED:
+            frozen_of(event)
+        elif event.kind is Kind.OVERRIDDEN:
+            override_of(event)
+        elif event.kind is Kind.WORLD_TOLD:
+            world_in([event])
+        elif event.kind is Kind.CODE_CHANGED:
+            recorded_of(event)
+    except (*DAMAGE, BackscrollError) as error:
+        return f"what it says cannot be read: {error}"
+    return None
+
+
+def past_here(reader: Reader, line: ThreadLine) -> tuple[bytes, str, dict[str, int]] | None:
+    """What a fork builds on that is in the store: a hash, the family, and how far each log of its past reaches."""
+    state = reader.thread(line.parent or "")
+    if state is None or state.head < line.fork_seq:
+        return None
+    link = View(reader, state).event(line.fork_seq)
+    if link is None:
+        return None
+    reached = {name: min(last, line.fork_seq) for name, last in reach(reader, state)}
+    return link.hash, state.root, reached
+
+
+def entry_at(reader: Reader, line: ThreadLine, message: Ref) -> Entry | None:
+    """The entry that a fork finds in the store for a message of its past."""
+    state = reader.thread(line.parent or "")
+    if state is None:
+        return None
+    found = View(reader, state, line.fork_seq).entry(message)
+    limit = line.fork_position
+    return None if found is None or (limit is not None and found.position > limit) else found
+
+
+def decide(engine: Engine, out: Survey) -> None:
+    """How far each thread can be believed once all of them are known."""
+    for found in out.threads.values():
+        _compare(engine, found)
+    before: list[int] = []
+    while before != (now := [found.upto for found in out.threads.values()]):
+        before = now
+        for found in out.threads.values():
+            _check_missing(out, found)
+            _check_parent(engine, out, found)
+
+
+def _compare(engine: Engine, found: Surveyed) -> None:
+    """What is in the store under the same names must have begun in the same way."""
+    line = found.line
+    if not found.sound:
+        return
+
+    try:
+        held, shared = engine.store.read(lambda reader: (reader.thread(line.id), _shared(reader, found)))
+    except (*DAMAGE, StoreCorrupt) as error:
+        what = f"the thread is damaged in the store, nothing was added to it: {error}"
+        _cut(found, line.fork_seq, what, found.number)
+        return
+    found.report.new = held is None
+    if held is None:
+        return
+    if held.parent != line.parent or shared == line.fork_seq:
+        what = "the store has another thread under this id, this one was left out"
+        _cut(found, line.fork_seq, what, found.number)
+    elif shared < min(held.head, found.upto):
+        found.shared = shared
+
+
+def _shared(reader: Reader, found: Surveyed) -> int:
+    """The last event that file and store have in common: hashes cover everything before them, so halving finds it."""
+    low, high = found.line.fork_seq, found.upto
+    while low < high:
+        middle = (low + high + 1) // 2
+        event = reader.event(Ref(found.line.id, middle))
+        if event is not None and event.hash == found.hash_at(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _cut(found: Surveyed, upto: int, what: str, number: int | None) -> None:
+    found.upto = min(found.upto, upto)
+    found.report.problems.append(Problem(what, number))
+
+
+def _check_missing(out: Survey, found: Surveyed) -> None:
+    """Words may be absent only where something says that they were forgotten."""
+    for each in found.rehearsal.unexplained(found.upto):
+        if not _said_elsewhere(out, found, each):
+            what = (
+                f"event {each.seq} lacks its words, and nothing says that they were forgotten: it and {REST}"
+            )
+            _cut(found, each.seq - 1, what, each.line)
+            return
+        if each.message is not None:
+            found.buried.add(each.message)
+
+
+def _said_elsewhere(out: Survey, found: Surveyed, each: Missing) -> bool:
+    if each.declared:
+        return True
+    kin = [k for k in out.threads.values() if k.line.root == found.line.root and k is not found and k.sound]
+    message = each.message
+    if message is None:
+        told = any(0 < k.rehearsal.forgets <= k.upto for k in kin)
+        return told or (not out.whole and not each.listed and each.kind in (Kind.CROPPED, Kind.COMPACTED))
+    if any(k.rehearsal.has_forgotten(message, k.upto) for k in kin):
+        return True
+    # An older program cut an ancestor where its fork begins, and with it the event that says so. Of such a message only
+    # the ancestor itself knows.
+    heirs = [k for k in kin if k.line.parent == found.line.id and k.line.fork_seq == found.line.head]
+    return not out.whole and bool(heirs) and all(h.rehearsal.entry(message) is None for h in heirs)
+
+
+def _check_parent(engine: Engine, out: Survey, found: Surveyed) -> None:
+    """A fork whose parent is not taken in that far has nothing to stand on."""
+    line = found.line
+    parent = out.threads.get(line.parent or "")
+    if line.parent is None or not found.sound:
+        return
+    whole = parent is not None and parent.upto >= line.fork_seq
+    try:
+        here = engine.store.read(lambda reader: past_here(reader, line))
+    except (*DAMAGE, StoreCorrupt):
+        here = None
+    parted = parent is not None and parent.shared is not None and line.fork_seq > parent.shared
+    if parted or (here is not None and here[0] != found.link):
+        what = "the thread it forked from went another way in the store, this one was left out"
+    elif here is None and not whole:
+        what = "the thread it forked from is damaged before the fork, this one was left out"
+    else:
+        return
+    _cut(found, line.fork_seq, what, found.number)

@@ -1,0 +1,88 @@
+"""Which compaction a thread is shown under: the newest one that still has its end in the history.
+
+A compaction condenses what was old when it was made and leaves the newest messages as they are. Where none of those is left (the
+thread was rewound, they were deleted, hidden or cropped, a fork began before them), what it condensed is no longer the far past but the present: then
+an earlier compaction is in force, or none. Decided from the log alone, so that an undo decides it back. Refuses: reading messages
+for a prompt (`engine/sheet`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, cast
+
+from backscroll.assemble.compaction import Compaction
+from backscroll.derive.tree import just_before
+from backscroll.engine.lineage import View
+from backscroll.errors import StoreCorrupt
+from backscroll.record.chain import from_bytes
+from backscroll.record.history import Entry
+from backscroll.record.ports import Spoken
+from backscroll.record.standing import Standing
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+
+_PAGE = 64
+Visible: TypeAlias = Callable[[Entry, Spoken], bool]
+
+
+def compaction_in_force(view: View, standing: Standing, visible: Visible) -> Event | None:
+    """The event of the newest compaction that still holds in this view, with its body; `visible`: what prompts may show."""
+    for seq in reversed(standing.compactions):
+        event = view.event(seq)
+        if event is not None and event.body is not None and _still_holds(view, event, visible):
+            return event
+    return None
+
+
+def edge_of_compaction(event: Event) -> bytes | None:
+    """The position up to which only summaries speak; None: nothing is passed over."""
+    place = event.head.get("after")
+    return bytes.fromhex(place) if isinstance(place, str) else None
+
+
+def _still_holds(view: View, event: Event, visible: Visible) -> bool:
+    """True where a message that the compaction left as it was can still be shown.
+
+    Only what was there when it was made counts: what is said after a rewind does not bring it back into force.
+    """
+    limit, edge = view.limit(event.thread), edge_of_compaction(event)
+    if limit is not None and edge is not None and limit <= edge:
+        return False
+    made = _compaction(event)
+    if not made.cuts or made.upto is None:
+        return True  # only fresh results were cut: it hides no message
+    then = View(view.reader, view.state, event.seq)
+    first, last = _place(then, made.cuts[-1]), _place(then, made.upto)
+    if first is None:
+        return False  # the fork began before it
+    after = max(just_before(first), edge or b"")
+    before = None if last is None else last + b"\0"
+    while rows := view.page(_PAGE, after=after, before=before):
+        if any(entry.message.seq < event.seq and visible(entry, spoken) for entry, spoken in rows):
+            return True
+        after = rows[-1][0].position
+    return False
+
+
+def _place(then: View, unit: Ref) -> bytes | None:
+    """Where a unit stood at a moment; what stands in for a crop is named by the crop's event."""
+    entry = then.entry(unit)
+    if entry is not None:
+        return entry.position
+    event = then.event(unit.seq)
+    if event is None or event.kind is not Kind.CROPPED or not event.head["places"]:
+        return None
+    return bytes.fromhex(event.head["places"][0][0])
+
+
+def _compaction(event: Event) -> Compaction:
+    assert event.body is not None
+    body = cast("Mapping[str, Json]", from_bytes(event.body))
+    try:
+        return Compaction.from_json(body["compaction"])
+    except (KeyError, TypeError) as error:
+        raise StoreCorrupt(
+            f"compaction {event.id.short} is damaged", hint="undo it, or compact again; no message is touched"
+        ) from error

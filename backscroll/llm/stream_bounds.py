@@ -1,0 +1,97 @@
+"""Bounds on what a service may send: an answer that never ends, a line that never ends, an error of a gigabyte.
+
+Owns the figures and who counts. An answer that goes on far beyond the tokens that were asked for is ended, and what came of it is kept
+(`finish` is `endless`); a stream that sends signs of life but no words for as long as a service may be silent is given up, as silence
+is; a line or a body without end breaks off. Before: `sdk`, `server_sent`. After: the clients.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from backscroll.llm.client import CallDelta, ReasoningDelta, StreamEvent, TextDelta
+from backscroll.llm.client_faults import timed_out
+from backscroll.llm.server_sent import too_large
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from backscroll.llm.providers import Provider
+
+#: Characters that a token of an answer is taken to have at the most, on average, and what may come beyond that.
+_CHARACTERS, _SLACK = 24, 200_000
+_FRAME = 16  # characters that a call counts for besides its name and arguments
+#: Bytes of an answer that comes in one, and of a refusal: the words of one are cut to a few lines anyway.
+LARGEST, REFUSAL = 64_000_000, 64_000
+_REFUSED = 400  # a status from here on
+
+
+class StreamBounds:
+    """Watches one streamed answer."""
+
+    def __init__(
+        self, provider: Provider, max_tokens: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._provider = provider
+        self._clock = clock
+        self._left = max_tokens * _CHARACTERS + _SLACK
+        self._heard = clock()
+
+    @property
+    def full(self) -> bool:
+        """True once more came than any answer of so many tokens can have."""
+        return self._left < 0
+
+    def counted(self, events: Iterator[StreamEvent]) -> Iterator[StreamEvent]:
+        """The same events, counted."""
+        for event in events:
+            match event:
+                case TextDelta() | ReasoningDelta():
+                    size = len(event.text)
+                case CallDelta():
+                    size = len(event.name) + len(event.arguments) + _FRAME
+                case _:
+                    size = 0
+            self._left -= size
+            if size:
+                self._heard = self._clock()
+            yield event
+
+    def watch(self) -> None:
+        """To be called for every piece of bytes: raises where nothing but signs of life came for too long."""
+        if self._clock() - self._heard > self._provider.timeout:
+            raise timed_out(self._provider.name, self._provider.timeout)
+
+
+def bounded_body(response: httpx2.Response) -> None:
+    """For the HTTP library: bodies that come in one have an end. Streams of events are watched as they are read."""
+    if response.status_code >= _REFUSED:
+        response.stream = _stream(response.stream, REFUSAL, quiet=True)
+    elif "event-stream" not in response.headers.get("content-type", ""):
+        response.stream = _stream(response.stream, LARGEST)
+
+
+def _stream(inner: Any, most: int, *, quiet: bool = False) -> Any:
+    """A stream of bytes that ends: with an error, or (quiet) as if there were no more."""
+    import httpx2
+
+    class Bounded(httpx2.SyncByteStream):
+        """What is read of a body."""
+
+        def __iter__(self) -> Iterator[bytes]:
+            left = most
+            for piece in inner:
+                if len(piece) > left:
+                    if quiet:
+                        yield piece[:left]
+                        return
+                    raise too_large("an answer", most)
+                left -= len(piece)
+                yield piece
+
+        def close(self) -> None:
+            inner.close()
+
+    return Bounded()

@@ -1,0 +1,47 @@
+"""Rewriting the file after a forget, and the note that one is due.
+
+The note is a row of `meta`, written in the transaction that erases: killed at any moment after it, the next one to open
+the file knows that old pages still hold the words. It is taken away once the file is rewritten and the write-ahead log is
+empty, and only if nobody erased anything else meanwhile. Refuses to wait: who holds the connection decides how long it waits.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+
+from backscroll.stores.sqlite.faults import is_busy, translated
+
+NOTE = "scrub: file"
+#: Nobody who opens the file can reach these.
+OUT_OF_REACH = "copies of the store: backups, exports, snapshots of the disk"
+
+
+def note_scrub(connection: sqlite3.Connection) -> None:
+    """Note, in the transaction at hand, that words were erased whose pages are not rewritten yet."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (NOTE, secrets.token_hex(8)))
+
+
+def noted(connection: sqlite3.Connection) -> str | None:
+    """The note, or None where nothing is due."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (NOTE,)).fetchone()
+    return None if row is None else row[0]
+
+
+def rewrite(connection: sqlite3.Connection, location: str) -> list[str]:
+    """Merge the index, rewrite the file and empty the write-ahead log; says what of the file still holds the words."""
+    try:
+        note = noted(connection)
+        connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+        connection.execute("VACUUM")
+        busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if not busy and note is not None:
+            connection.execute("DELETE FROM meta WHERE key = ? AND value = ?", (NOTE, note))
+    except sqlite3.OperationalError as error:
+        # The words are erased all the same; only rewriting the file did not work out.
+        if not is_busy(error):
+            return [f"freed pages of the file: {translated(error, location).message}"]
+        busy = True
+    if busy:
+        return ["freed pages of the file, while another program uses it: the next opening rewrites them"]
+    return []

@@ -1,0 +1,86 @@
+"""Each fuzzer on a few fixed seeds, and the program that runs them with fresh ones."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import fuzz
+from tests.fuzz import __main__ as program
+
+ROOT = Path(__file__).resolve().parents[2]
+SEEDS = (1, 2, 3)
+HERE = Path(__file__).parent
+#: A fuzzer with a file of tests of its own has its fixed seeds there.
+RUNS = [
+    (name, seed)
+    for name in fuzz.fuzzers()
+    if not (HERE / f"test_{name}.py").exists()
+    for seed in fuzz.fixed_seeds(name, SEEDS)
+]
+
+
+@pytest.mark.parametrize(("name", "seed"), RUNS, ids=[f"{name}-{seed}" for name, seed in RUNS])
+def test_a_fuzzer_finds_nothing(name: str, seed: int, tmp_path: Path) -> None:
+    """What fails here is seen again with `make fuzz ONLY=name SEED=n`."""
+    fuzz.run(name, seed, tmp_path)
+    assert not list(tmp_path.glob("fuzz-*"))
+
+
+def test_the_fuzzers_are_found_by_themselves() -> None:
+    """A module with `fuzz(seed, folder)` is enough."""
+    assert {"histories", "differential", "secrets"} <= set(fuzz.fuzzers())
+
+
+class TestProgram:
+    def test_a_failure_is_told_with_what_reproduces_it(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """One bad fuzzer ends nothing but its own run, and the exit code says so."""
+        seen: list[tuple[str, int]] = []
+
+        def bad(seed: int, folder: Path) -> None:
+            seen.append(("bad", seed))
+            (folder / "left").write_text("behind")
+            raise ValueError("no good")
+
+        known = {"bad": bad, "good": lambda seed, _: seen.append(("good", seed))}
+        monkeypatch.setattr(fuzz, "fuzzers", lambda: known)
+        assert program.main(["--seed", "7"]) == 1
+        assert seen == [("bad", 7), ("good", 7)]
+        told = capsys.readouterr().out
+        assert "ValueError: no good" in told
+        assert "good: 1 runs" in told
+        assert told.splitlines()[-1] == "reproduce: make fuzz ONLY=bad SEED=7"
+        assert program.main(["--only", "good", "--seed", "8"]) == 0
+
+    def test_time_ends_it(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        """Fresh seeds until the time is up, fuzzer by fuzzer."""
+        seen: list[int] = []
+        monkeypatch.setattr(fuzz, "fuzzers", lambda: {"good": lambda seed, _: seen.append(seed)})
+        assert program.main(["--minutes", "0.002"]) == 0
+        assert len(set(seen)) == len(seen) > 1
+        assert f"good: {len(seen)} runs" in capsys.readouterr().out
+
+    def test_no_such_fuzzer(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert program.main(["--only", "nothing"]) == 2
+        assert "no fuzzer 'nothing'" in capsys.readouterr().err
+
+    def test_several_processes_add_up(self) -> None:
+        """The exit code of any of them counts, and each tells its own account."""
+        command = [
+            sys.executable,
+            "-m",
+            "tests.fuzz",
+            "--processes",
+            "2",
+            "--minutes",
+            "0.0001",
+            "--only",
+            "secrets",
+        ]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
