@@ -129,8 +129,9 @@ def _steps(reader: str, text: str) -> int:
     return count
 
 
-#: Old and new lines are compared in order as long as few pairs of them are equal; that takes so many steps at the most.
-BOUNDED = {"digest of an edit": 100_000}
+#: Steps that a reader takes at the most for texts of a middling length: old and new lines are compared in order, short
+#: descriptions of a world are read in full.
+BOUNDED = {"digest of an edit": 100_000, "world": 150_000}
 #: A family for each way in which texts go on and on; `bench/hostile` has them all.
 TYPICAL = ["a.b.", "aaaa", "a a a", "Aa Aa", "a-b-", "((((", "“", "/a/a", "- [ ]", "boxes", "rows", "lines CRLF", "spaces", "...", "。", "**a", "他说他说", "小明和", "who is the",
            "said Tom", "e.g. A", "never use a,", "Error:", "trace", "a: b"]  # fmt: skip
