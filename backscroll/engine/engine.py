@@ -270,22 +270,12 @@ class Engine:
     def _forget(
         self, thread: str, messages: Sequence[Ref] | None, actor: str, *, keep_shared: bool, dry_run: bool
     ) -> forgetting.Erasure:
-        def work(tx: Writer) -> forgetting.Erasure:
-            if messages is not None:
-                done = forgetting.forget_messages(
-                    tx, self.means, thread, messages, actor, keep_shared=keep_shared
-                )
-            else:
-                done = forgetting.forget_thread(tx, self.means, thread, actor, keep_shared=keep_shared)
-            if dry_run:
-                raise forgetting.OnlyAsked(done)
-            return done
-
         from backscroll.engine.changing_forgetting import snapshots_left
 
         kept = self.store.read(lambda reader: snapshots_left(reader, thread, messages))
+        asked = forgetting.Erasing(thread, messages, actor, keep_shared, dry_run)
         try:
-            done = self.store.write(work)
+            done = self.store.write(lambda tx: forgetting.forget(tx, self.means, asked))
         except forgetting.OnlyAsked as answer:
             return replace(answer.erasure, unreachable=kept)
         done = self._scrubbed(thread, actor, done)

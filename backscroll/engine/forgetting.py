@@ -58,6 +58,30 @@ class OnlyAsked(Exception):
         self.erasure = erasure
 
 
+@dataclass(frozen=True, slots=True)
+class Erasing:
+    """What is to be forgotten: messages of a thread, or (None) all of it."""
+
+    thread: str
+    messages: Sequence[Ref] | None
+    actor: str
+    keep_shared: bool
+    dry_run: bool
+
+
+def forget(tx: Writer, means: Means, what: Erasing) -> Erasure:
+    """Erase it; a rehearsal is rolled back by `OnlyAsked`."""
+    if what.messages is None:
+        done = forget_thread(tx, means, what.thread, what.actor, keep_shared=what.keep_shared)
+    else:
+        done = forget_messages(
+            tx, means, what.thread, what.messages, what.actor, keep_shared=what.keep_shared
+        )
+    if what.dry_run:
+        raise OnlyAsked(done)
+    return done
+
+
 def mark(salt: bytes, digest: bytes) -> str:
     """Three hex digits that fit a content hash: slow to compute, and too short to prove a guess."""
     slow = hashlib.scrypt(digest, salt=salt, n=1 << 12, r=8, p=1, dklen=2)
