@@ -13,7 +13,6 @@ FUNCTION_LINES = 80
 PUBLIC_NAMES = 30
 
 TOO_LONG_ON_PURPOSE: dict[str, str] = {
-    "backscroll/engine/engine.py": "what users hold: one short method for each thing a store can do",
 }
 """`backscroll/room/module.py` or `backscroll/room/module.py:function`, and the reason why it is one idea."""
 
