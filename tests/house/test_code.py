@@ -12,8 +12,7 @@ MODULE_LINES = 450
 FUNCTION_LINES = 80
 PUBLIC_NAMES = 30
 
-TOO_LONG_ON_PURPOSE: dict[str, str] = {
-}
+TOO_LONG_ON_PURPOSE: dict[str, str] = {}
 """`backscroll/room/module.py` or `backscroll/room/module.py:function`, and the reason why it is one idea."""
 
 BANNED_NAMES = {"base", "common", "helper", "helpers", "manager", "managers", "misc", "util", "utils"}
