@@ -20,7 +20,9 @@ from backscroll.recall.words import index_words
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import content_of
 from bench.corpus import Corpus
+from bench.crowds import postgres, writers
 from bench.graph_view import measure as graph_view
+from bench.hostile import hostile
 from bench.living import living
 from bench.prompts import prompts
 from bench.table import Row
@@ -322,5 +324,8 @@ ALL: dict[str, Callable[[Path, Namespace], list[Row]]] = {
     "imports": imports,
     "prompts": prompts,
     "living": living,
+    "hostile": hostile,
     "graph": graph,
+    "writers": writers,
+    "postgres": postgres,
 }

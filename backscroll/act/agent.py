@@ -25,6 +25,7 @@ from backscroll.act.person import Nobody, Person
 from backscroll.act.stopping import Stop
 from backscroll.act.tool import Tool, Tools
 from backscroll.act.toolbox import Toolbox
+from backscroll.engine.doors import door, doors
 from backscroll.engine.instructing import instruct
 from backscroll.engine.replying import AGENT, at_work, unanswered
 from backscroll.engine.running import Alone
@@ -47,9 +48,11 @@ _WINDOW = 32_000  # tokens of a prompt where nobody says how large it may be
 _BY_PERSON = "The person ran this command:"
 
 
+@doors
 class Agent:
     """Who answers in a thread. Use it in a `with`, or close it."""
 
+    @door
     def __init__(
         self,
         thread: Thread,

@@ -67,9 +67,12 @@ class Looking:
             if word.startswith("~") or folder is None or place == 0:
                 return None
             try:
-                out += self.protected.completed(word, folder) or [word]
+                names = self.protected.completed(word, folder)
             except Unknown:
                 return None
+            if not all(self.protected.is_inside(name, folder) for name in names):
+                return None  # even the names of what lies elsewhere are not shown
+            out += names or [word]
         return out
 
     def _named(self, command: Simple, words: Sequence[str] | None, folder: str | None) -> str:

@@ -48,9 +48,8 @@ class ProtectedPaths:
 
     def __init__(self, root: Path | None) -> None:
         self.root = root
-        ours = [str(p) for p in (default_store().parent, config_file().parent, permissions_file().parent)]
-        self._guard = Guard(root or Path("/nowhere"), ours)
-        self._ours = [Path(os.path.realpath(path)) for path in ours]
+        self._ours = _ours(root)
+        self._guard = Guard(root or Path("/nowhere"), [str(path) for path in self._ours])
 
     # -- one path --------------------------------------------------------------------------------------------
 
@@ -154,6 +153,14 @@ class ProtectedPaths:
                 if reaches(os.path.relpath(whole, top)):
                     return f"{shown(told)}: {self.why(told) or ours}"
         return ""
+
+
+def _ours(root: Path | None) -> list[Path]:
+    """Our store and settings, with the folders that hold them; of a folder in which somebody works only the files themselves."""
+    places = [default_store().parent, permissions_file().parent]
+    around = [path for path in places if root is not None and root.is_relative_to(real(str(path)))]
+    kept = [path for path in places if path not in around]
+    return [Path(real(str(path))) for path in (*kept, default_store(), permissions_file(), config_file())]
 
 
 def real(path: str) -> str:

@@ -128,8 +128,9 @@ class Matter:
 
     @property
     def subject(self) -> str:
-        """What the call is about: a command, a path, or nothing."""
-        return self.proposal.preview.command or self.proposal.preview.subject
+        """What the call is about: a command, a path, or nothing. Of a command the very line, not as it is spelt out for people."""
+        preview = self.proposal.preview
+        return preview.subject if preview.subject and self.is_command else preview.command or preview.subject
 
     @cached_property
     def paths(self) -> tuple[str, ...]:

@@ -97,6 +97,8 @@ def remove(text: str, root: Path | None, path: Path | None = None) -> None:
 
 
 def _text(path: Path) -> str:
+    if str(path) == os.devnull:  # who wants no file of permissions names this one
+        return ""
     try:
         return read_text(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -109,7 +109,12 @@ class Receipt:
 
     def to_json(self) -> dict[str, Json]:
         """As plain data."""
-        return {**self._plain(), "total": self.total, "sections": self.sections()}
+        return {
+            **self._plain(),
+            "unseen": self.unseen,
+            "total": self.total,
+            "sections": self.sections(),
+        }
 
     def to_bytes(self) -> bytes:
         """As it is kept."""

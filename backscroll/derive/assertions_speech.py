@@ -16,6 +16,7 @@ from importlib import resources
 from typing import cast
 
 from backscroll.derive.digests.asking import kind_of
+from backscroll.derive.runs import parted
 from backscroll.derive.said import Said
 from backscroll.derive.sentences import sentences
 from backscroll.vocab.handle import IN_TEXT
@@ -132,7 +133,7 @@ def cleaned(message: Message) -> tuple[str, list[str]]:
 
 def cleaned_text(text: str) -> tuple[str, list[str]]:
     """A text without what a program put into it, and that. White space stands where something was taken out."""
-    text = text[:_WIDE]
+    text = parted(text[:_WIDE])
     gone: list[str] = []
     answered = bool(_answer().match(text.lstrip()))
     kept = _without_blocks(text, gone, only_wrapped=answered)

@@ -15,6 +15,8 @@ from typing import Literal, NamedTuple, TypeAlias
 Shape: TypeAlias = Literal["prose", "item", "heading", "row", "code"]
 
 LONGEST = 1200  # characters; a longer sentence is cut where it breathes
+LONGEST_CODE = 8_000  # characters of a block of code; a longer one is cut between lines
+_SHORT = 24  # characters before the stop behind the number of an item
 _LONG_LINE = 48  # a line at least this long may be one that an editor wrapped
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
@@ -33,7 +35,7 @@ _CODE = re.compile(
 _END = re.compile(
     r"(?P<wide>[。！？｡]+[\"'”’」』）)\]】》]*|…{2,}[\"'”’」』）)]*)"
     r"|(?P<mark>[!?]+[\"'”’)\]]*)"
-    r"|(?P<stop>\.+[\"'”’)\]]*)(?=\s|$)"
+    r"|(?P<stop>(?<!\.)\.++[\"'”’)\]]*+)(?=\s|$)"  # a run of stops is looked at once, not from every stop of it
     r"|(?P<line>\n)"
 )
 _BREATH = re.compile(r"[,;，；、：:]\s*|\s+")
@@ -168,7 +170,8 @@ def _stop_ends(text: str, begin: int, dot: int, cut: int, end: int) -> bool:
         rest += 1
     if rest >= end or text[rest] == "\n":
         return True
-    if text[rest].islower() or _NUMBERED.fullmatch(text, begin, dot):  # the number of an item is no sentence
+    # The number of an item is no sentence.
+    if text[rest].islower() or (dot - begin <= _SHORT and _NUMBERED.fullmatch(text, begin, dot)):
         return False
     word = _LAST_WORD.search(text, max(begin, dot - 24), dot + 1)
     if word is None:
@@ -195,13 +198,17 @@ def _trimmed(text: str, start: int, end: int, shape: Shape) -> list[Sentence]:
         end -= 1
     if start == end:
         return []
-    if end - start <= LONGEST or shape == "code":
+    most = LONGEST_CODE if shape == "code" else LONGEST
+    if end - start <= most:
         return [Sentence(start, end, text[start:end], shape)]
     out: list[Sentence] = []
-    while end - start > LONGEST:
-        cut = start + LONGEST
-        for breath in _BREATH.finditer(text, start + LONGEST // 2, cut):
-            cut = breath.end()
+    while end - start > most:
+        cut = start + most
+        if shape == "code":
+            cut = text.rfind("\n", start + most // 2, cut) + 1 or cut
+        else:
+            for breath in _BREATH.finditer(text, start + most // 2, cut):
+                cut = breath.end()
         out += _trimmed(text, start, cut, shape)
         start = cut
     return out + _trimmed(text, start, end, shape)

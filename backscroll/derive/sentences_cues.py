@@ -63,7 +63,7 @@ _QUESTION_ZH = re.compile(
 _BEHIND = re.compile(r"^\(\?<![^)]*\)")
 _EITHER = re.compile(r"\(\?:([^()]*)\)(\?)?")
 _RAISED = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
-_BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])?\s*\[(?P<tick>[ xX✓✔√~/-])\]\s*(?P<what>.+)", re.DOTALL)
+_BOX = re.compile(r"^\s*+(?:(?:[-*+]|\d++[.)])\s*+)?\[(?P<tick>[ xX✓✔√~/-])\]\s*(?P<what>.+)", re.DOTALL)
 
 
 class Marked(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from backscroll.assemble.excerpt import shown_bytes
 from backscroll.assemble.marks import Prices
 from backscroll.assemble.view_meter import Meter
-from backscroll.engine.checking import checked_text, checked_tools
+from backscroll.engine.checking import checked_tools
 from backscroll.engine.counting import correction, usable
 from backscroll.errors import BudgetTooSmall, InvalidInput
 from backscroll.llm.overhead import frame_tokens, message_tokens, tools_tokens
@@ -61,7 +61,7 @@ def asked(
     """Check a request, and look up what depends on its model. Whether there is room in it is asked by `too_small`."""
     settings = engine.settings
     way = checked_wire(settings.wire if wire is None else wire)
-    name = checked_text(settings.model if model is None else model, "a model")
+    name = settings.model if model is None else model
     tokenizer = tokenizer_for(name)
     whole = _budget(engine, budget, name)
     kept = _reserve(engine, reserve, _usable(engine, name, whole), name)

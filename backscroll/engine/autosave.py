@@ -33,22 +33,33 @@ class Autosave:
 
     def save(self, thread: str) -> Path:
         """Write the dialogue of a thread; gives the file."""
+        return self._save(thread, begin=True)
+
+    def save_again(self) -> None:
+        """Write every dialogue anew that has a file, oldest first, as the files got their names."""
+        for info in sorted(self._engine.threads(), key=lambda info: (info.created_at, info.id)):
+            self._save(info.id, begin=False)
+
+    def _save(self, thread: str, *, begin: bool) -> Path:
         foreign = foreign_thread(self._engine, thread)
         write = format_named("dialogue").write
         assert write is not None
         text = "".join(write(foreign, self._engine.blob).text)
         with self._lock:
-            path = self._paths.get(thread)
-            if path is None:
-                path = self._paths[thread] = self._free(foreign.started or "", text, thread)
-            write_file(path, [text])
+            path = self._paths.get(thread) or self._free(foreign.started or "", text, thread)
+            if begin or path.exists():
+                self._paths[thread] = path
+                write_file(path, [text])
         return path
 
     def _free(self, started: str, text: str, thread: str) -> Path:
         """The file of this dialogue; two that began in the same second get different names."""
         path = self._folder / file_name(started)
+        own = path.with_name(f"{path.stem}_{thread[:8]}{path.suffix}")
+        if own.exists():
+            return own
         if path in self._paths.values() or (path.exists() and not _same_start(path, text)):
-            path = path.with_name(f"{path.stem}_{thread[:8]}{path.suffix}")
+            return own
         return path
 
 

@@ -32,6 +32,8 @@ from backscroll.engine.changing_log import (
     seen_programs,
     write_change,
 )
+from backscroll.engine.checking import checked_path
+from backscroll.engine.doors import doors
 from backscroll.engine.tongue import language_of
 from backscroll.errors import InvalidInput
 from backscroll.vocab.change import Cause, CodeChange, FileChange
@@ -55,6 +57,7 @@ _ASKED = 40  # messages among which the last question is looked for
 PERSON = Cause("person")
 
 
+@doors
 class Workroom:
     """One thread and one folder. Opening one finishes what a crash in the middle of a rewind left undone."""
 
@@ -344,7 +347,7 @@ class Workroom:
         """
         from backscroll.engine.changing_forgetting import forget_file
 
-        name = self.inside(path) or ""
+        name = self.inside(checked_path(path)) or ""
         if name in ("", "."):
             raise InvalidInput(f"not a file of the folder: {os.fspath(path)!r}", hint="name one file")
         return forget_file(self, name, dry_run=dry_run)

@@ -5,14 +5,16 @@ Owns the question whether something is a content or a time at all; what it means
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import wraps
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast, get_args
 
 from backscroll.engine.means import zoned
 from backscroll.errors import InvalidInput
-from backscroll.formats.json_text import dumps
+from backscroll.formats.json_text import dumps, printable
 from backscroll.vocab.message import Content, ContentLike, content_of
 from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -107,6 +109,29 @@ def checked_time(value: str | datetime | None) -> str | None:
     return time
 
 
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """The path, or a clear error where no file could have that name."""
+    try:
+        if b"\0" in os.fsencode(path):
+            raise ValueError
+    except ValueError as error:
+        raise InvalidInput(
+            f"not the name of a file: {str(path)!r}",
+            hint="it contains a character that no file name can have",
+        ) from error
+    return Path(path)
+
+
+def checked_label(text: str) -> str:
+    """A short text that the store keeps as it is, or a clear error where no file could hold it."""
+    if printable(text) != text:
+        raise InvalidInput(
+            f"not a text that can be stored: {text!r}",
+            hint="it contains a lone surrogate and cannot be encoded",
+        )
+    return text
+
+
 def in_valid_text(work: Callable[P, T]) -> Callable[P, T]:
     """A door to the rooms: every text among the arguments (a question, a name, a title) enters without lone surrogates."""
 
@@ -120,13 +145,6 @@ def in_valid_text(work: Callable[P, T]) -> Callable[P, T]:
 
 def _valid(value: object) -> object:
     return valid_text(value) if isinstance(value, str) else value
-
-
-def checked_text(value: Any, what: str) -> str:
-    """The text, or a clear error; `what` names the thing, with its article."""
-    if not isinstance(value, str):
-        raise InvalidInput(f"not {what}: {value!r}", hint=f"{what} is given as text")
-    return value
 
 
 def checked_tools(tools: Any) -> tuple[Mapping[str, Json], ...]:

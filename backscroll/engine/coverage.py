@@ -7,7 +7,7 @@ what a prompt shows. Before: `engine/composing`. After: `engine/prompting` puts 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,9 @@ from backscroll.derive.tree import just_before
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import ARRIVALS, CropMark
-from backscroll.record.history import HIDDEN
+from backscroll.record.history import HIDDEN, Entry
 from backscroll.vocab.handle import handle_of
+from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
@@ -55,7 +56,9 @@ class _Account:
         crop_events = {c.event for c in self.crops}
         self.shown = named - crop_events
         lines = _texts(blocks, Section.HISTORY, Section.RECENT)
-        levels = {} if composer.frozen is None else composer.frozen.compaction.levels
+        levels: Mapping[Ref, Level] = {}
+        if composer.frozen is not None:
+            levels = composer.frozen.compaction.levels
         spoken = [
             u
             for u in composer.units
@@ -102,9 +105,14 @@ class _Account:
             return 0
         count -= self.view.count(after=low or None, upto=high, hidden=True)
         count -= sum(self._cropped(crop, gap, shown=True) for crop in self.crops)
-        apart = (*self.sheet.marked, *([self.sheet.asked] if self.sheet.asked else []))
-        inside = {m.id for m in apart if low < m.position <= high and m.id in self.shown}
+        inside = [ref for ref, place in self._apart().items() if low < place <= high]
         return count - sum(not any(c.holds(ref) for c in self.crops) for ref in inside)
+
+    def _apart(self) -> dict[Ref, bytes]:
+        """Messages that are shown although they stand before the window, and where: a few."""
+        window = {m.id for m in self.sheet.window}
+        entries = (self.view.entry(ref) for ref in self.shown - window)
+        return {entry.message: entry.position for entry in entries if entry is not None}
 
     def _hidden(self, edge: bytes | None) -> int:
         """Live messages that are hidden; before the window only a rare event can change how many."""
@@ -139,7 +147,7 @@ class _Account:
         after, upto = place
         return self.view.count(after=after, upto=upto) - self.view.count(after=after, upto=upto, hidden=True)
 
-    def _entry(self, seq: int) -> Any:
+    def _entry(self, seq: int) -> Entry | None:
         event = self.view.event(seq)
         message = None if event is None else event.message
         return self.view.entry(message) if message is not None and message.seq == seq else None
@@ -162,7 +170,7 @@ def _within(gap: Stretch | None, low: bytes, high: bytes) -> Stretch | None:
     return (low, high) if low < high else None
 
 
-def _merged(ranges: Any) -> list[Stretch]:
+def _merged(ranges: Iterable[Stretch]) -> list[Stretch]:
     """Stretches in order, both ends included, those that touch as one."""
     out: list[Stretch] = []
     for first, last in sorted(ranges):

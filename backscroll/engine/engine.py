@@ -7,20 +7,21 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from backscroll.config import Settings
 from backscroll.engine import forgetting
+from backscroll.engine.doors import doors
 from backscroll.engine.forking import begin_fork
 from backscroll.engine.lineage import View
 from backscroll.engine.means import Means
 from backscroll.engine.memo import Memo
 from backscroll.engine.pen import Pen, checked_actor
 from backscroll.engine.reading import info_of
+from backscroll.engine.scrubbing import scrub
 from backscroll.engine.thread import Thread
-from backscroll.errors import Ambiguous, InvalidInput, NotFound, StoreError
+from backscroll.errors import Ambiguous, InvalidInput, NotFound
 from backscroll.record.about import About
 from backscroll.record.chain import genesis
 from backscroll.record.ports import Store, ThreadState, Writer
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from backscroll.engine.verifying import Verdict
 
 
+@doors
 class Engine:
     """Everything in one store."""
 
@@ -51,6 +53,9 @@ class Engine:
         self.means = means or Means()
         self._closing: list[Callable[[], bool]] = []
         self._watchers: list[Callable[[Thread], None]] = []
+        self.rewriters: list[
+            Callable[[], None]
+        ] = []  # who keeps words in files; run to finish a cut-off forget
         self._worker: Worker | None = None
         self._lock = threading.Lock()
         self.memo = Memo()
@@ -150,19 +155,14 @@ class Engine:
         """A thread that shares another one's past up to and including a message; gives its id."""
 
         def work(tx: Writer) -> str:
-            state = tx.lock_thread(parent)
+            state = tx.lock_thread(parent) if THREAD_ID.fullmatch(parent) else None
             if state is None:
                 raise NotFound(f"no thread {parent}")
-            view = View(tx, state)
-            position: bytes | None = None
-            if at is not None:
-                entry = view.entry(at)
-                if entry is None or not entry.live:
-                    raise NotFound(
-                        f"message {at.short} does not stand in thread {parent[:8]}",
-                        hint="fork at a live message",
-                    )
-                position = entry.position
+            entry = None if at is None else View(tx, state).entry(at)
+            if at is not None and (entry is None or not entry.live):
+                where = f"message {at.short} does not stand in thread {parent[:8]}"
+                raise NotFound(where, hint="fork at a live message")
+            position = None if entry is None else entry.position
             return self.begin_fork(tx, state, position, at, title, actor).state.id
 
         made = self.store.write(work)
@@ -260,68 +260,27 @@ class Engine:
     def _forget(
         self, thread: str, messages: Sequence[Ref] | None, actor: str, *, keep_shared: bool, dry_run: bool
     ) -> forgetting.Erasure:
-        def work(tx: Writer) -> forgetting.Erasure:
-            if messages is not None:
-                done = forgetting.forget_messages(
-                    tx, self.means, thread, messages, actor, keep_shared=keep_shared
-                )
-            else:
-                done = forgetting.forget_thread(tx, self.means, thread, actor, keep_shared=keep_shared)
-            if dry_run:
-                raise forgetting.OnlyAsked(done)
-            return done
-
         from backscroll.engine.changing_forgetting import snapshots_left
 
+        if not THREAD_ID.fullmatch(thread):
+            raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
         kept = self.store.read(lambda reader: snapshots_left(reader, thread, messages))
-        try:
-            done = self.store.write(work)
-        except forgetting.OnlyAsked as answer:
-            return replace(answer.erasure, unreachable=kept)
+        done = forgetting.erase_in(
+            self.store, self.means, thread, messages, actor, keep_shared=keep_shared, dry_run=dry_run
+        )
+        if dry_run:
+            return replace(done, unreachable=kept)
         done = self._scrubbed(thread, actor, done)
         return replace(done, unreachable=(*done.unreachable, *kept))
 
     def forget_acts(self, thread: str, seqs: Sequence[int], *, actor: str) -> forgetting.Erasure:
         """Erase the words of what was done beside the conversation, by the numbers of its events."""
+        thread = self.resolve(thread)
         done = self.store.write(lambda tx: forgetting.forget_acts(tx, self.means, thread, seqs, actor))
         return self._scrubbed(thread, actor, done)
 
     def _scrubbed(self, thread: str, actor: str, done: forgetting.Erasure) -> forgetting.Erasure:
-        """After an erasure: nothing is left in memory or in free pages either."""
-        self._clear_memory()
-        for name in dict.fromkeys([thread, *done.threads]):
-            self.changed(Thread(self, name, actor))  # first: the note of what is due goes with the last step
-        return replace(done, unreachable=tuple(self.store.scrub()))
-
-    def _clear_memory(self) -> None:
-        from backscroll.derive import gist, summary
-        from backscroll.graph import fold
-
-        self.memo.clear()
-        gist.let_go()
-        summary.let_go()
-        fold.let_go()
-
-    def finish_forgetting(self, *, wait: bool = False) -> bool:
-        """Do what a forget that was cut off did not come to; False where it is still due, as `doctor` and `verify` say.
-
-        Dialogue files first: the note in the store goes with the last step. `wait`: for others who use the store.
-        """
-        try:
-            if not self.store.read(lambda reader: reader.scrub_due()):
-                return True
-            self._clear_memory()
-            if self.settings.storage_dir:
-                for info in list(self.threads()):
-                    thread = Thread(self, info.id)
-                    if any(event.kind is Kind.FORGOTTEN for event in thread.events()):
-                        self.changed(thread)
-        except StoreError:
-            return False  # damaged: who reads from it will be told
-        if wait:
-            self.store.scrub()
-            return not self.store.read(lambda reader: reader.scrub_due())
-        return self.store.resume_scrub()
+        return replace(done, unreachable=tuple(scrub(self, [thread, *done.threads], actor)))
 
     # -- finding ---------------------------------------------------------------------------------------------
 
@@ -455,8 +414,9 @@ class Engine:
     def backup(self, target: str | os.PathLike[str]) -> None:
         """A consistent copy of the store, made while others go on working."""
         from backscroll.engine.backups import backup
+        from backscroll.engine.checking import checked_path
 
-        backup(self.store, Path(target))
+        backup(self.store, checked_path(target))
 
     # -- slots for what is counted once ----------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from backscroll.engine.checking import checked_path
 from backscroll.engine.reading import History
 from backscroll.errors import FormatError, InvalidInput, StoreCorrupt, StoreError
 from backscroll.formats.detect import format_named
@@ -110,6 +111,7 @@ def _deliver(text: Iterable[str], target: str | None, name: str, report: ExportR
 
 def write_file(path: Path, text: Iterable[str]) -> None:
     """Write a whole file or nothing: a reader never sees half of it. A pipe or a device is no file, and stays what it is."""
+    checked_path(path)
     if is_special(path):
         raise InvalidInput(
             f"not a regular file: {path}", hint="name a file, or leave the target out to print"

@@ -78,26 +78,28 @@ class FileSource:
         """
         rest: list[str] = []
         number = size = 0
+        start = ""  # the first characters of the line, wherever the pieces of the file end
         for chunk in self.chunks():
             for place, piece in enumerate(chunk.split("\n")):
                 if place:
                     number += 1
-                    yield number, self._whole(rest, size, ample)
-                    rest, size = [], 0
+                    yield number, self._whole(rest, size, ample=bool(ample) and start == ample)
+                    rest, size, start = [], 0, ""
                 size += len(piece)
-                if size <= self._limit(rest, ample):
+                start += piece[: len(ample) - len(start)]
+                if size <= self._limit(ample=bool(ample) and start == ample):
                     rest.append(piece)
                 else:
-                    del rest[1:]
-        if size and (last := self._whole(rest, size, ample)):
+                    rest.clear()
+        if size and (last := self._whole(rest, size, ample=bool(ample) and start == ample)):
             yield number + 1, last
 
-    def _limit(self, pieces: list[str], ample: str) -> int:
-        return self._longest * (8 if ample and pieces and pieces[0].startswith(ample) else 1)
+    def _limit(self, *, ample: bool) -> int:
+        return self._longest * (8 if ample else 1)
 
-    def _whole(self, pieces: list[str], size: int, ample: str) -> str:
+    def _whole(self, pieces: list[str], size: int, *, ample: bool) -> str:
         """A line of its pieces, or what stands for one that is too long."""
-        longest = self._limit(pieces, ample)
+        longest = self._limit(ample=ample)
         return Overlong(size, longest) if size > longest else "".join(pieces).removesuffix("\r")
 
     def text(self) -> str:

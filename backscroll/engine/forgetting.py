@@ -21,7 +21,7 @@ from backscroll.engine.pen import Pen
 from backscroll.errors import NotFound
 from backscroll.record.content import blobs_of, original
 from backscroll.record.history import FORGOTTEN
-from backscroll.record.ports import ThreadState, Writer
+from backscroll.record.ports import Store, ThreadState, Writer
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
@@ -62,6 +62,33 @@ def mark(salt: bytes, digest: bytes) -> str:
     """Three hex digits that fit a content hash: slow to compute, and too short to prove a guess."""
     slow = hashlib.scrypt(digest, salt=salt, n=1 << 12, r=8, p=1, dklen=2)
     return slow.hex()[:3]
+
+
+def erase_in(
+    store: Store,
+    means: Means,
+    thread: str,
+    messages: Sequence[Ref] | None,
+    actor: str,
+    *,
+    keep_shared: bool,
+    dry_run: bool,
+) -> Erasure:
+    """Erase messages, or (None) a whole thread, in one transaction; `dry_run` only says what would go."""
+
+    def work(tx: Writer) -> Erasure:
+        if messages is not None:
+            done = forget_messages(tx, means, thread, messages, actor, keep_shared=keep_shared)
+        else:
+            done = forget_thread(tx, means, thread, actor, keep_shared=keep_shared)
+        if dry_run:
+            raise OnlyAsked(done)
+        return done
+
+    try:
+        return store.write(work)
+    except OnlyAsked as answer:
+        return answer.erasure
 
 
 def forget_messages(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.engine.checking import in_valid_text
+from backscroll.engine.doors import doors
 from backscroll.engine.graph_acts import (
     known_type,
     messages_behind,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 
+@doors
 class ThreadGraph:
     """The knowledge graph of one thread: reading it, correcting it, telling it about the world."""
 

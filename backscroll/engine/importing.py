@@ -18,7 +18,6 @@ from backscroll.engine.files import FileSource
 from backscroll.engine.lines import Router
 from backscroll.errors import Conflict, FormatError, InvalidInput
 from backscroll.formats.detect import detect, format_named
-from backscroll.formats.rows import TOO_DEEP
 from backscroll.formats.secrets import find_secrets
 from backscroll.record.content import encode, searchable
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
@@ -76,10 +75,11 @@ def import_path(
     chosen = format_named(format) if format is not None else detect(source)
     if chosen.name == "native":
         from backscroll.engine.native import import_native
+        from backscroll.engine.scrubbing import finish_forgetting
 
         reports = import_native(engine, source, dry_run=dry_run, again=again)
         if not dry_run:
-            engine.finish_forgetting(wait=True)  # a file may bring a forget along
+            finish_forgetting(engine, wait=True)  # a file may bring a forget along
         return reports
     if chosen.read is None:
         raise FormatError(
@@ -100,7 +100,9 @@ def _taken_in(
 ) -> ImportReport:
     report = ImportReport(thread.format, source.path, thread.title, dry_run=dry_run)
     if is_deeper(dict(thread.metadata), DEEPEST - _AROUND):
-        report.problems.append(Problem(f"what the file says about the conversation is {TOO_DEEP}: left out"))
+        report.problems.append(
+            Problem("what the file says about the conversation is nested too deeply: left out")
+        )
         thread = replace(thread, metadata={})
     arrival = Arrival(
         engine, thread, report.counts, report.notes, again=again, project=project, dry_run=dry_run

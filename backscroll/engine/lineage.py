@@ -112,7 +112,7 @@ class View:
         for segment in self._segments:
             rows += self._segment_page(segment, limit, after, before, newest_first=newest_first, gone=gone)
         if len(self._segments) > 1:
-            rows.sort(key=lambda row: row[0].position, reverse=newest_first)
+            rows.sort(key=lambda row: row[0].position, reverse=bool(newest_first))
         return rows[:limit]
 
     def _segment_page(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, cast
 
+from backscroll.engine.doors import doors
+
 if TYPE_CHECKING:
     from backscroll.engine.changing import Workroom
     from backscroll.engine.committing import Committed
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from backscroll.vocab.change import CodeChange
 
 
+@doors
 class Living:
     """What a thread knows about the world and about its own work."""
 

@@ -116,12 +116,13 @@ class _Reading:
 
     def _look_beside(self, number: int, row: dict[str, Json]) -> None:
         """Replies of models and lessons come after all logs."""
+        what = "something that was learned is damaged and was left out"
+        if "reply" in row:
+            what = "a reply of a model is damaged and was left out"
         try:
             if "reply" in row:
-                what = "a reply of a model is damaged and was left out"
                 reply_from(row)
             else:
-                what = "something that was learned is damaged and was left out"
                 lesson_from(row)
         except ValueError as error:
             self.note(f"{what}: {error}", number)

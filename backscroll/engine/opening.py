@@ -9,6 +9,7 @@ from typing import Any
 
 from backscroll.config import Settings, default_store, load
 from backscroll.engine.engine import Engine
+from backscroll.engine.scrubbing import finish_forgetting
 from backscroll.errors import InvalidInput
 from backscroll.record.ports import Store
 
@@ -40,8 +41,10 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Any) -> Engine
             if chosen.storage_dir:
                 from backscroll.engine.autosave import Autosave
 
-                engine.on_change(Autosave(engine, Path(chosen.storage_dir).expanduser()))
-            engine.finish_forgetting()
+                autosave = Autosave(engine, Path(chosen.storage_dir).expanduser())
+                engine.on_change(autosave)
+                engine.rewriters.append(autosave.save_again)
+            finish_forgetting(engine)
             _open[key] = engine
         else:
             _check_same(engine.settings, chosen, settings)

@@ -11,6 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar, cast
 
+from backscroll.engine.doors import doors
 from backscroll.engine.lineage import View, ancestors
 from backscroll.engine.operations import visible_revisions
 from backscroll.errors import Forgotten, InvalidInput, NotFound
@@ -41,6 +42,7 @@ class Change:
     at: str
 
 
+@doors
 class History:
     """One thread, now (`as_of` None) or as of an event: to the letter, or (`legible`) in valid Unicode."""
 

@@ -15,6 +15,7 @@ from backscroll.engine.forgetting import erase as erase_events
 from backscroll.engine.pen import Pen
 from backscroll.engine.remembering import memory_of
 from backscroll.engine.remembering_reading import collect
+from backscroll.engine.scrubbing import scrub
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.record.ports import Writer
 from backscroll.tasks.memory_acts import Act, added_id, checked_kind, memory_named
@@ -122,9 +123,7 @@ def forget(thread: Thread, name: str, *, erase: bool = False) -> int:
 
         gone += engine.store.write(work)
     if gone:
-        engine.memo.clear()  # not in memory either
-        engine.store.scrub()
-        engine.changed(thread)
+        scrub(engine, [now.thread, thread.id], thread.actor)
     return gone
 
 

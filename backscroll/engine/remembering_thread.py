@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.engine import remembering, remembering_acts
+from backscroll.engine.doors import doors
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind, Task
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from backscroll.tasks.preferences import Defaults, Preference
 
 
+@doors
 class ThreadMemory:
     """What is remembered for one thread. Keeps nothing of its own: two of them always agree."""
 

@@ -232,7 +232,7 @@ def _beginning(tx: Writer, thread: str) -> tuple[ThreadState | None, Past]:
         and (message is None or is_ref(message))
     )
     try:
-        held = tx.thread(parent) if sane and at == first - 1 else None
+        held = tx.thread(str(parent)) if sane and at == first - 1 else None
         view = None if held is None or held.head < first - 1 else View(tx, held, first - 1)
         shared = None if view is None else view.event(first - 1)
     except DAMAGE:

@@ -15,7 +15,7 @@ from backscroll.assemble.compaction import Compaction
 from backscroll.derive.tree import just_before
 from backscroll.engine.lineage import View
 from backscroll.errors import StoreCorrupt
-from backscroll.record.chain import from_bytes
+from backscroll.record.chain import words_from_bytes
 from backscroll.record.history import Entry
 from backscroll.record.ports import Spoken
 from backscroll.record.standing import Standing
@@ -79,7 +79,7 @@ def _place(then: View, unit: Ref) -> bytes | None:
 
 def _compaction(event: Event) -> Compaction:
     assert event.body is not None
-    body = cast("Mapping[str, Json]", from_bytes(event.body))
+    body = cast("Mapping[str, Json]", words_from_bytes(event.body))
     try:
         return Compaction.from_json(body["compaction"])
     except (KeyError, TypeError) as error:

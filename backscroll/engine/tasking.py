@@ -17,6 +17,7 @@ from backscroll.engine import (
     tasking_steps,
     tasking_verdict,
 )
+from backscroll.engine.doors import doors
 from backscroll.engine.tasking_reading import all_tasks, named, task_messages
 from backscroll.engine.tasking_writing import task_named
 from backscroll.errors import InvalidInput
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from backscroll.vocab.message import Message
 
 
+@doors
 class Tasks:
     """The tasks of one thread. Keeps nothing of its own: two of them always agree."""
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from backscroll.engine import forgetting, operations, undoing
-from backscroll.engine.checking import checked_content, checked_time
+from backscroll.engine.checking import checked_content, checked_label, checked_time
+from backscroll.engine.doors import doors
 from backscroll.engine.living import Living
 from backscroll.engine.pen import Pen
 from backscroll.engine.reading import Change, History
@@ -41,6 +42,7 @@ T = TypeVar("T")
 DIALOGUES = "dialogue_history"  # the folder of dialogue files, where no other is named
 
 
+@doors
 class Thread(Living, History):
     """One conversation. Two handles on the same thread always agree: neither keeps anything of its own."""
 
@@ -432,8 +434,8 @@ class Thread(Living, History):
         """Note that a turn was analysed in this version; another version makes it unprocessed by itself."""
         found = self.turn(turn)
         opening = found.messages[0].id if turn else Ref(self.id, 0)
-        when = checked_time(at) or self.engine.means.now()
-        self.store.write(lambda tx: tx.set_turn_state(self.id, opening, version, when))
+        when, name = checked_time(at) or self.engine.means.now(), checked_label(version)
+        self.store.write(lambda tx: tx.set_turn_state(self.id, opening, name, when))
 
 
 def _one_before(pen: Pen, before: Ref | str | None) -> Ref | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from backscroll.derive.model_assertions import worth_reading
 from backscroll.derive.window import Window, window_of
 from backscroll.engine.analysing import catch_up, planned
+from backscroll.engine.doors import doors
 from backscroll.engine.extracting import (
     Failed,
     Read,
@@ -48,6 +49,7 @@ class _Known:
     left: frozenset[Ref]  # turns that no model is going to read by itself
 
 
+@doors
 class ThreadWindow:
     """The sliding window of one thread."""
 

@@ -86,7 +86,7 @@ def header(kind: str, exported_at: str, threads: int) -> str:
 
 def checked_header(data: Mapping[str, Json]) -> str | None:
     """Refuse a file that is none of ours, or newer than we are; gives what else is wrong with the first line."""
-    version = data.get("backscroll")
+    version: Json = data.get("backscroll", 0)
     if not is_count(version) or version < 1:
         raise FormatError(
             f"not a native Backscroll file: its version is {version!r}",

@@ -24,7 +24,7 @@ _DOTS = re.compile(r"\s*[·•・‧∙]\s*")
 _ARTICLE = re.compile(r"(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"(?<=\w)['’][sS]$")
 _UNIT = re.compile(f"[{CJK}]|[^\\W_{CJK}]+")
-_CAMEL = re.compile(r"[a-z]{2,}[a-z0-9]*[A-Z][A-Za-z0-9]*$")
+_CAMEL = re.compile(r"[a-z]{2}[a-z0-9]*+[A-Z][A-Za-z0-9]*$")
 _SNAKE = re.compile(r"\w_\w|^__\w|^_\w")
 _PAIR = re.compile(r"^(?P<one>[^()]{1,60}?)\s*\((?P<two>[^()]{1,60})\)$")
 _KEPT = frozenset("#%&@*")  # punctuation that may belong to a name at its edge: C#, R&D

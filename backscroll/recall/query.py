@@ -22,10 +22,13 @@ from backscroll.recall.words import folded, humps_of, index_words, is_unspaced, 
 
 #: More distinct terms than this make no better result, only a slower one; the rest of a pasted page is ignored.
 MOST_TERMS = 200
+#: Characters of what was typed that are looked at; a quotation has at most 2,000, or a quote that nobody closes would be followed
+#: to the end from every quote.
+LONGEST = 20_000
 
 _ITEM = re.compile(
     r"""(?P<minus>[-－](?=[^\s\-－]))?"""
-    r"""(?:"(?P<a>[^"]*)"|“(?P<b>[^”]*)”|「(?P<c>[^」]*)」|『(?P<d>[^』]*)』|(?P<word>[^\s"“「『]+|["“「『]))(?P<star>\*)?"""
+    r"""(?:"(?P<a>[^"]{0,2000})"|“(?P<b>[^”]{0,2000})”|「(?P<c>[^」]{0,2000})」|『(?P<d>[^』]{0,2000})』|(?P<word>[^\s"“「『]+|["“「『]))(?P<star>\*)?"""
 )
 _EITHER = frozenset({"OR", "或"})
 _OPERATORS = _EITHER | {"AND"}
@@ -177,7 +180,7 @@ def _term_of(text: str, *, quoted: bool, star: bool) -> Term | None:
 
 def parse_query(text: str) -> Query:
     """Understand what was typed, or say what is missing."""
-    items = [found for found in _ITEM.finditer(text) if found[0] not in _QUOTES]
+    items = [found for found in _ITEM.finditer(text[:LONGEST]) if found[0] not in _QUOTES]
     groups: list[dict[Term, None]] = []
     excluded: dict[Term, None] = {}
     wanted: set[Term] = set()

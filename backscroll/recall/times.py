@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TypeAlias
 
+from backscroll.derive.runs import parted
+
 _DAY = timedelta(days=1)
 #: Longer texts are pasted pages, not questions about a time.
 LONGEST = 4_000
@@ -314,7 +316,7 @@ _READERS: list[tuple[re.Pattern[str], _Read]] = [
 
 def find_times(text: str, now: date | None = None) -> list[Days]:
     """The times that a text names, in the order in which they stand in it."""
-    text = text[:LONGEST]
+    text = parted(text[:LONGEST])
     taken = bytearray(len(text))
     found: list[tuple[int, Days]] = []
     for pattern, read in _READERS:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import cast
 
+from backscroll.derive.runs import parted
 from backscroll.recall.cut import terms_of
 from backscroll.recall.times import Days, find_times
 
@@ -100,7 +101,7 @@ class Asked:
 
 def understand(text: str, now: date | None = None) -> Asked:
     """Read a question."""
-    text = text[:LONGEST]
+    text = parted(text[:LONGEST])
     words, pairs = terms_of(text)
     sentences = tuple(s.strip() for s in _SENTENCE.split(text) if s and s.strip())
     return Asked(

@@ -104,6 +104,8 @@ def facts(receipt: Receipt, crops: Sequence[CropMark] = ()) -> Iterator[str]:
         yield t("context.cached", tokens=number(receipt.cached))
     if receipt.left_out:
         yield count("context.left_out", receipt.left_out, all=number(receipt.messages))
+    if receipt.summarised and receipt.unseen:
+        yield count("context.unseen", receipt.unseen)
     for crop in crops:
         yield count("context.cropped", crop.count, handle=crop.handle)
     if receipt.compaction:

@@ -144,6 +144,10 @@ cat outside/elsewhere.txt
 cat ~/x
 ls ..
 ls /
+echo /etc/*
+echo ../*
+printf %s outside/*
+echo ~/*
 cat $HOME/x
 cat $(echo README.md)
 cat README.{md,txt}
@@ -323,6 +327,22 @@ def test_a_program_of_the_folder_is_not_the_one_of_the_system(
     monkeypatch.setenv("PATH", before)
     monkeypatch.setenv("BASH_FUNC_cat%%", "() { evil; }")
     assert said(rules_in(root), "cat README.md") == "ask"
+
+
+def test_settings_that_lie_around_the_folder_do_not_make_all_of_it_protected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A settings file in the home folder, or beside the project, is protected itself; what lies beside it is not."""
+    root = project(tmp_path, repository=False)
+    monkeypatch.setenv("BACKSCROLL_CONFIG", str(root / "backscroll.toml"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (root / "backscroll.toml").write_text("", encoding="utf-8")
+    assert [said(rules_in(root), line) for line in ("cat README.md", "cat backscroll.toml")] == [
+        "allow",
+        "ask",
+    ]
+    monkeypatch.setenv("BACKSCROLL_CONFIG", str(tmp_path / "config.toml"))
+    assert said(rules_in(root), "cat README.md") == "allow"
 
 
 # -- git ---------------------------------------------------------------------------------------------------------

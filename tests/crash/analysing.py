@@ -20,7 +20,7 @@ from backscroll.engine.background import bring_up_to_date
 from backscroll.engine.engine import Engine
 from backscroll.llm.encoder import encoder_of
 from tests import proof
-from tests.crash.victims import PATIENCE, killed_after
+from tests.crash.victims import PATIENCE, killed_after, stretched
 from tests.properties.living import Tales, living, marked, reference
 
 OPS = (
@@ -131,7 +131,7 @@ def main(address: str, rounds: int, seed: int) -> None:
         # Until everything was done that is looked for: what a child does is up to chance.
         if wrong or (number >= rounds and kinds_of(address, name) >= WANTED):
             break
-        work, moment = seed * 1000 + number, chance.uniform(0.05, 0.7)
+        work, moment = seed * 1000 + number, stretched(chance.uniform(0.05, 0.7), number, rounds)
         told = killed_after(
             lambda pipe, n=work: victim(address, name, n, pipe), moment, begun=number % 2 == 0
         )

@@ -20,7 +20,7 @@ from backscroll.llm.encoder import encoder_of
 from backscroll.vocab.prompt import WIRES
 from tests import proof
 from tests.crash.analysing import kinds_of
-from tests.crash.victims import PATIENCE, killed_after
+from tests.crash.victims import PATIENCE, killed_after, stretched
 from tests.properties.memory import allowed, marks_in, spelled, tree_of
 
 BUDGET = 1500
@@ -63,9 +63,8 @@ def step(thread: backscroll.Thread, chance: random.Random) -> None:
         return  # not everything can be done at every moment
 
 
-def kill_once(address: str, name: str, seed: int, chance: random.Random) -> int:
+def kill_once(address: str, name: str, seed: int, moment: float) -> int:
     """Let a child work for a moment and kill it; gives the last event that it had acknowledged."""
-    moment = chance.uniform(0.05, 0.8)
     lines = killed_after(lambda pipe: victim(address, name, seed, pipe), moment, begun=seed % 2 == 0).split()
     return int(lines[-1]) if lines else 0
 
@@ -108,7 +107,8 @@ def main(address: str, rounds: int, seed: int) -> None:
         # Until everything was done that is looked for: what a child does is up to chance.
         if wrong or (number >= rounds and kinds_of(address, name) >= WANTED):
             break
-        acknowledged = kill_once(address, name, seed * 1000 + number, chance)
+        moment = stretched(chance.uniform(0.05, 0.8), number, rounds)
+        acknowledged = kill_once(address, name, seed * 1000 + number, moment)
         heads = max(heads, acknowledged)
         wrong += [f"round {number}: {what}" for what in look(address, name, acknowledged)]
     with closing(backscroll.open(address, background=False)) as engine:

@@ -23,7 +23,7 @@ from backscroll.engine.extracting import extract_turn, failed_extractions, found
 from backscroll.engine.modelling import Modelling
 from backscroll.llm.retrying import Patience
 from tests import proof
-from tests.crash.victims import PATIENCE, killed_after
+from tests.crash.victims import PATIENCE, killed_after, stretched
 from tests.llm.scripted_talk import provider_at
 
 TURNS = 24
@@ -80,7 +80,7 @@ def main(address: str, server: str, rounds: int, seed: int) -> None:
         # Until somebody has lived long enough to have a turn read, beside the one who died by his own hand.
         if number >= rounds and early > 1:
             break
-        moment = chance.uniform(0.05, 0.6)
+        moment = stretched(chance.uniform(0.05, 0.6), number, rounds)
         killed_after(lambda pipe: victim(address, server, name, pipe), moment, begun=number % 2 == 0)
         killed += 1
         with closing(backscroll.open(address, background=False)) as engine:

@@ -197,9 +197,13 @@ def killed_after(work: Callable[[int], None], seconds: float, *, begun: bool = F
     return told[: told.rfind(b"\n") + 1]  # the last line may be cut
 
 
-def kill_once(address: str, threads: list[str], seed: int, chance: random.Random) -> bytes:
+def stretched(moment: float, number: int, rounds: int) -> float:
+    """A moment to live in a round: longer in each of those that are added because nothing was at stake before."""
+    return moment * (1 + max(0, number - rounds + 1))
+
+
+def kill_once(address: str, threads: list[str], seed: int, moment: float) -> bytes:
     """Let a child write for a moment, kill it, and give back all that it said; every other one is surely at work by then."""
-    moment = chance.uniform(0.0, 0.12)
     return killed_after(lambda pipe: victim(address, threads, seed, pipe), moment, begun=seed % 2 == 0)
 
 
@@ -211,10 +215,11 @@ def main(address: str, rounds: int, seed: int) -> None:
     known = [Known() for _ in range(WORKERS)]
     acknowledged, wrong = 0, list[str]()
     for number in range(PATIENCE * rounds):
-        # On a busy machine the moments are too short for much: there are more of them, until there is something to lose.
+        # On a busy machine the moments are too short for much: more and longer ones come, until there is something to lose.
         if number >= rounds and acknowledged > rounds:
             break
-        told = kill_once(address, threads, seed * 1000 + number, chance)
+        moment = stretched(chance.uniform(0.0, 0.12), number, rounds)
+        told = kill_once(address, threads, seed * 1000 + number, moment)
         count, found = look(address, threads, known, told)
         acknowledged += count
         wrong += [f"round {number}: {what}" for what in found]

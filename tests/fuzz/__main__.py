@@ -20,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
+from types import FrameType
 
 from tests import fuzz
 
@@ -100,15 +101,21 @@ def _several(asked: argparse.Namespace) -> int:
     children = [subprocess.Popen(command) for _ in range(asked.processes)]
     try:
         codes = [child.wait() for child in children]
-    except KeyboardInterrupt:
+    finally:
         for child in children:
-            child.send_signal(signal.SIGINT)
-        codes = [child.wait() for child in children]
+            child.terminate()
+            child.wait()
     return max(1 if code else 0 for code in codes)
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    """Asked to end: not without removing the folders of the runs under way."""
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":
     sys.path.insert(0, os.fspath(Path(__file__).resolve().parents[2]))
+    signal.signal(signal.SIGTERM, _stop)
     try:
         sys.exit(main())
     except KeyboardInterrupt:

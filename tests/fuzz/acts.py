@@ -299,7 +299,8 @@ def graph(talk: Talk, name: str) -> None:
         "flush": talk.thread(name).window.flush,
     }
     how = dice.choice(list(steps) if nodes else ["add", "world", "flush"])
-    talk.tried(f"graph {name[:8]} {how} {node}", steps[how])
+    named = "" if how in ("add", "world", "flush") else f"{node} {other}"
+    talk.tried(f"graph {name[:8]} {how} {named}", steps[how])
 
 
 def ask(talk: Talk, name: str) -> None:

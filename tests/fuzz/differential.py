@@ -18,8 +18,9 @@ from tests.fuzz.acts import ACTS, act, ask
 from tests.fuzz.second import Second
 from tests.fuzz.talk import Talk
 
-OPERATIONS = 24
-EVERY = 12
+SEEDS = (1, 2)
+OPERATIONS = 20
+EVERY = 10
 #: What was asked for is noted beside the log and makes its like fade later; no copy can have it.
 HERE = {chosen: weight for chosen, weight in ACTS.items() if chosen is not ask}
 #: Tables that hold nothing but what follows from the log.
@@ -44,11 +45,11 @@ def fuzz(seed: int, folder: Path) -> None:
         project = dice.choice(("", "harbour"))
         for _ in range(dice.choice((1, 2))):
             name = talk.create(project=project)
-            for _ in range(dice.choice((1, 3, 9))):
+            for _ in range(dice.choice((1, 2, 6))):
                 talk.turn(name)
         for number in range(OPERATIONS):
             act(talk, HERE)
-            if number % 4 == 3:
+            if number % 5 == 4:
                 assert_second(talk, second, [talk.some_thread()])
             if number % EVERY == EVERY - 1:
                 assert_copies(talk, folder / f"at-{number}")

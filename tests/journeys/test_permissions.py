@@ -40,6 +40,22 @@ def test_in_chinese(cli: Cli) -> None:
     assert "处处" in shown
 
 
+@pytest.mark.parametrize(("language", "mark"), [("en", "allow (broad)"), ("zh", "允许（过宽）")])
+def test_broad_rules_of_the_version_before_are_marked(cli: Cli, language: str, mark: str) -> None:
+    """They go on loading; what they cover is for the person to see."""
+    file = Path(cli.ok("permissions", "--json").json["file"])
+    file.parent.mkdir(parents=True)
+    kept = (
+        "run_command(cat *)",
+        "run_command(cd *)",
+        "run_command(terraform *)",
+        "run_command(git status *)",
+    )
+    file.write_text("[always]\n" + "".join(f'"{rule}" = "allow"\n' for rule in kept), encoding="utf-8")
+    assert [r["broad"] for r in cli.ok("permissions", "--json").json["rules"]] == [True, True, True, False]
+    assert cli.ok("--lang", language, "permissions").out.count(mark) == 3
+
+
 def test_what_is_there_already_is_said(cli: Cli) -> None:
     cli.ok("permissions", "allow", "recall")
     assert "already" in cli.ok("permissions", "allow", "recall").out

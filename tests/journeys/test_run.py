@@ -253,6 +253,34 @@ def test_a_terminal_is_asked(model: Model) -> None:
     assert "两个都要留着" in model.said_to_it()
 
 
+@pytest.mark.parametrize(
+    ("language", "through", "protected"),
+    [("en", "any/folder", "This is asked every time."), ("zh", "any/folder", "每次都会询问。")],
+)
+def test_wider_is_a_choice_at_a_plain_terminal_too(
+    model: Model, language: str, through: str, protected: str
+) -> None:
+    """It shows what would be let through; what is protected can be allowed this once and no longer."""
+    (model.root / ".env").write_text("TOKEN=hunter2\n", encoding="utf-8")
+    model.plays(
+        call("run_command", command="touch one"),
+        call("run_command", command="touch two"),
+        call("run_command", command="cat .env"),
+        call("run_command", command="cat .env"),
+        Line(text="understood"),
+    )
+    out, err = talk_at_a_terminal(
+        model,
+        *("--lang", language, "run", "--root", str(model.root), "--ask", "go"),
+        answers=["w", "1 s", "s", "y", "n", "nein"],
+    )
+    assert through in err
+    assert err.count(protected) == 2
+    assert "understood" in out
+    assert (model.root / "two").exists()
+    assert "nein" in model.said_to_it()
+
+
 def talk_at_a_terminal(model: Model, *arguments: str, answers: list[str]) -> tuple[str, str]:
     """Run with a terminal for input and questions, and type an answer whenever one is wanted."""
     ours, theirs = pty.openpty()

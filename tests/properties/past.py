@@ -10,14 +10,16 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from backscroll.assemble.units import units_of
 from backscroll.assemble.validity import check
 from backscroll.config import Settings
+from backscroll.engine.background import bring_up_to_date
 from backscroll.engine.cropping import crops
 from backscroll.engine.engine import Engine
 from backscroll.engine.means import Means
@@ -47,8 +49,11 @@ OPERATIONS = (
     "pin", "unpin", "crop", "crop_by_hand", "uncrop", "compact", "prompt", "prompt", "fork", "fork_early", "undo", "redo",
     "rewind", "start", "attempt", "complete", "incomplete", "cancel", "forget", "wait", "expand",
 )  # fmt: skip
+Act: TypeAlias = tuple[str, int, int]
 _MOST = 4  # threads
+_ROOMY = 6_000  # a budget that holds any one message
 _NAMED = re.compile(r"\[bs:[0-9a-f.:-]+\]")
+_TOLD = ("history", "recent", "summaries")
 _SPEAKER = re.compile(r" (user|assistant|tool|system):")
 
 
@@ -71,6 +76,11 @@ class World:
 
     def _now(self) -> str:
         return self.moment.isoformat()
+
+    def begin(self, talk: int, acts: Sequence[Act]) -> None:
+        """Some dozens of messages that are condensed, and then what is done to them."""
+        for act in (("talk", 0, talk), ("prompt", 0, 0), *acts):
+            self.do(*act)
 
     def close(self) -> None:
         self.engine.close()
@@ -304,6 +314,12 @@ class World:
         must += [unit.messages[0] for unit in newest if unit.unanswered]
         missing = [self.words[str(m.revision)] for m in must if self.words[str(m.revision)] not in spoken]
         assert missing == [], f"not in the prompt: {missing}"
+        if (
+            visible and made.receipt.budget >= _ROOMY
+        ):  # what was said last is no past: it is shown, not summed up
+            assert visible[-1].id in {block.message for block in made.blocks}, (
+                "the newest message is not shown"
+            )
         own = {self.words[str(m.revision)] for m in live if not m.hidden}
         ghosts = sorted(w for w in set(self.words.values()) - own if w in spoken)
         assert ghosts == [], f"not in the history, but in the prompt: {ghosts}"
@@ -313,6 +329,48 @@ class World:
         classes = Counter(became_of(m, made, marks, live) for m in live)
         told = (receipt.messages - receipt.left_out, receipt.summarised, receipt.unseen)
         assert told == (classes["shown"], classes["summarised"], classes["unseen"])
+
+    def owed_everywhere(self) -> None:
+        """What is owed in every thread, budget and wire."""
+        for number, thread in enumerate(self.threads):
+            for budget in BUDGETS:
+                for wire in WIRES:
+                    with self.where(f"thread {number}, budget {budget}, {wire}"):
+                        self.owed(thread, self.prompted(thread, budget, wire))
+
+    def copies_agree(self) -> None:
+        """The same bytes from a second engine on the store, which remembers nothing yet, and from a native copy of it."""
+        target = self.folder / "all.jsonl"
+        self.engine.export(None, "native", str(target))
+        second, copy = self.opened(self.folder / "world.db"), self.opened(self.folder / "copy.db")
+        try:
+            problems = [p for report in copy.import_path(target) for p in report.problems]
+            assert problems == []
+            for engine in (self.engine, copy):
+                for thread in self.threads:  # what waits to be analysed is said later
+                    bring_up_to_date(engine, thread.id)
+            for number, thread in enumerate(self.threads):
+                for budget, wire in zip(BUDGETS, (*WIRES, WIRES[0]), strict=True):
+                    with self.where(f"thread {number}, budget {budget}, {wire}"):
+                        first = self.prompted(thread, budget, wire)
+                        for engine in (second, copy):
+                            self._same(first, self.prompted(engine.thread(thread.id), budget, wire))
+        finally:
+            second.close()
+            copy.close()
+
+    def _same(self, first: Prompt, other: Prompt) -> None:
+        assert spelled(other) == spelled(first)
+        for name in ("compaction", "messages", "left_out", "summarised", "tokens"):
+            assert getattr(other.receipt, name) == getattr(first.receipt, name), name
+
+    @contextmanager
+    def where(self, what: str) -> Iterator[None]:
+        """A failure says what was done before it, so that it can be done again."""
+        try:
+            yield
+        except AssertionError as error:
+            raise AssertionError("\n".join([*self.log, f"then, {what}: {error}"])) from error
 
 
 def spelled(made: Prompt) -> str:
@@ -336,13 +394,10 @@ def became_of(message: Message, made: Prompt, marks: list[Any], live: list[Messa
         line = f"[bs:{crop.event.seq}] user:"
         return "summarised" if named or line in _condensed(made, "history", "recent") else "unseen"
     place = {m.id.seq: n for n, m in enumerate(live)}
-    for block in made.blocks:
-        if block.message is None and block.section.value in ("history", "recent", "summaries"):
-            if any(
-                place[first] <= place[message.id.seq] <= place[last] for first, last in _named(block, place)
-            ):
-                return "summarised"
-    return "unseen"
+    here = place[message.id.seq]
+    told = [b for b in made.blocks if b.message is None and b.section.value in _TOLD]
+    named = (stretch for block in told for stretch in _named(block, place))
+    return "summarised" if any(place[a] <= here <= place[b] for a, b in named) else "unseen"
 
 
 def _named(block: Block, place: Mapping[int, int]) -> Iterator[tuple[int, int]]:

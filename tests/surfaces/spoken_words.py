@@ -41,7 +41,7 @@ TABLES = {"_SAYS"}
 #: Functions whose first argument is no sentence: a type, a pattern.
 SILENT = {"cast", "compile"}
 #: Strings beside sentences that are no sentences: states of PostgreSQL.
-CODES = {"3D000", "3F000", "42P01", "55P03", "57P04", "57P", "XX001", "XX002"}
+CODES = {"3D000", "3F000", "42P01", "42P05", "55P03", "57P04", "57P", "XX001", "XX002"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,23 +123,25 @@ def test_what_was_refused_is_marked_when_it_comes_again(desk: Desk) -> None:
 def test_a_pattern_is_edited_and_holds_for_the_session(desk: Desk) -> None:
     """What fits the pattern is not asked for again; something else is."""
     desk.model(
-        Line(calls=(command("echo one"),), times=1),
-        Line(calls=(command("echo two"),), times=1),
-        Line(calls=(command("printf three"),), times=1),
+        Line(calls=(command("touch one"),), times=1),
+        Line(calls=(command("touch two"),), times=1),
+        Line(calls=(command("mkdir three"),), times=1),
         Line(text="Enough."),
     )
     terminal = desk.chat()
     terminal.wait_for(READY)
     terminal.enter("go")
-    terminal.wait_for("$ echo one", "y allow")
-    terminal.type("e")
+    terminal.wait_for("$ touch one", "y allow")
+    terminal.type("w")
+    terminal.wait_for("1. touch *", "3. a pattern of your own")
+    terminal.type("3")
     terminal.wait_for("Allow whatever fits")
-    terminal.type("\x15echo *" + ENTER)
-    terminal.wait_for("Allow “echo *”", "2. for this session")
+    terminal.type("\x15touch t*" + ENTER)
+    terminal.wait_for("Allow “touch t*”", "2. for this session")
     terminal.type("2")
-    shown = terminal.wait_for("$ printf three", "y allow")
-    assert "$ echo two" not in shown
-    assert "allowed for this session: echo *" in shown
+    shown = terminal.wait_for("$ mkdir three", "y allow")
+    assert "$ touch two" not in shown
+    assert "allowed for this session: touch t*" in shown
     terminal.type("n")
     terminal.wait_for("Why not?")
     terminal.type(ENTER)

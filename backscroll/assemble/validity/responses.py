@@ -29,7 +29,7 @@ def mend(draft: Draft) -> None:
     draft.entries = _proven(draft)
     draft.entries = _followed(draft)
     if not draft.entries and not _kept_by_service(draft):
-        draft.note("S1", draft.list_name, "a prompt without any item", "the user opens it")
+        draft.note("S1", draft.list_name, "a prompt without any message", "the user opens it")
         draft.entries = [Entry({"role": "user", "content": OPENING}, ())]
 
 

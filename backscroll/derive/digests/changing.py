@@ -7,6 +7,7 @@ that are errors; `derive/digests/trouble` reads those. Before: `derive/digests/a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import cast
@@ -34,6 +35,7 @@ _NEW = (
 _WHOLE = ("content", "contents", "file_text", "text", "data", "body")
 _PATCHES = ("patch", "diff", "input")
 _COMPARED = 4_000  # lines up to which old and new are compared line by line
+_PAIRS = 40_000  # pairs of equal lines up to which their order is looked at; with more it can take seconds
 _MARKS = re.compile(r"(?m)^(?:<{5,} ?SEARCH|={5,}|>{5,} ?REPLACE)[^\n]*$")
 _FILED = re.compile(r"^(?:\+\+\+ (?:b/)?(\S+)|\*\*\* (?:Add|Update|Delete) File: (.+))")
 _HUNKED = re.compile(r"^@@", re.MULTILINE)
@@ -65,9 +67,29 @@ def counted(asked: Asked) -> tuple[int, int]:
         if not a or len(a) + len(b) > _COMPARED:
             added, removed = added + len(b), removed + len(a)
             continue
-        same = sum(block.size for block in SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks())
+        same = _same(a, b)
         added, removed = added + len(b) - same, removed + len(a) - same
     return added, removed
+
+
+def _same(old: list[str], new: list[str]) -> int:
+    """How many lines stay. Where the same few lines stand there over and over, only at both ends is their order looked at."""
+    ends = 0
+    if _pairs(old, new) > _PAIRS:
+        most = min(len(old), len(new))
+        first = next((n for n in range(most) if old[n] != new[n]), most)
+        last = next((n for n in range(most - first) if old[-1 - n] != new[-1 - n]), most - first)
+        ends, old, new = first + last, old[first : len(old) - last], new[first : len(new) - last]
+    if _pairs(old, new) > _PAIRS:
+        return ends + (Counter(old) & Counter(new)).total()
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return ends + sum(block.size for block in blocks)
+
+
+def _pairs(old: list[str], new: list[str]) -> int:
+    """How many lines of one are equal to how many of the other: what comparing them in order takes, at the least."""
+    after = Counter(new)
+    return sum(times * after[line] for line, times in Counter(old).items())
 
 
 def changes(asked: Asked) -> Iterator[tuple[str, str]]:

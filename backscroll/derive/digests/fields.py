@@ -26,9 +26,9 @@ _PAIR = re.compile(
     r"^(?P<indent>\s*)(?P<item>-\s+)?(?P<key>[\w一-鿿][\w一-鿿 ./-]{0,40}?)\s*[:：]\s+(?P<value>\S.*)$|^(?P<indent2>\s*)(?P<item2>-\s+)?(?P<key2>[\w一-鿿][\w一-鿿 ./-]{0,40}?)\s*[:：]\s*$"
 )
 _ITEM = re.compile(r"^\s*-\s+(?P<value>\S.*)$")
-_IDLIKE = re.compile(r"(?=.*\d)[A-Za-z0-9][\w.:#/-]{3,63}")
+_IDLIKE = re.compile(r"(?=.{0,64}\d)[A-Za-z0-9][\w.:#/-]{3,63}")
 _CODE = re.compile(
-    r"#?(?:(?=\S*\d)(?=\S*[A-Za-z])[A-Za-z0-9][\w#-]{3,40}|[A-Z][A-Z0-9]{4,11}|\d{7,20}|#\w{3,20})"
+    r"#?(?:(?=\S{0,42}\d)(?=\S{0,42}[A-Za-z])[A-Za-z0-9][\w#-]{3,40}|[A-Z][A-Z0-9]{4,11}|\d{7,20}|#\w{3,20})"
 )
 _MEASURE = re.compile(r"\d+(?:\.\d+)?[-\s]?[a-z%°]+", re.IGNORECASE)
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}.*|\d{1,2}:\d{2}.*")

@@ -144,6 +144,17 @@ _WRONG: tuple[tuple[str, str], ...] = (
         )
         for table in ("backscroll_made", "backscroll_replies")
     ),
+    *(
+        (
+            "something was derived and does not say from what: event {0}.{1}",
+            (
+                f"SELECT s.thread::text, s.seq FROM {table} w, unnest(w.source_roots, w.source_threads, w.source_seqs) "
+                f"AS s (root, thread, seq) WHERE w.tenant = %s AND NOT EXISTS (SELECT FROM {table}_from o "
+                "WHERE o.tenant = w.tenant AND o.root = s.root AND o.thread = s.thread AND o.seq = s.seq AND o.key = w.key)"
+            ),
+        )
+        for table in ("backscroll_made", "backscroll_replies")
+    ),
     (
         "the time by which thread {0} is listed does not follow from when it changed",
         f"SELECT w.id::text FROM backscroll_threads w WHERE w.tenant = %s AND w.active <> w.updated_us / {HOUR}",

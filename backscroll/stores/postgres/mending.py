@@ -91,6 +91,12 @@ class MendingWriter(DerivedWriter):
                 "WHERE o.tenant = t.tenant AND o.key = t.key)"
             )
             self._s.do(orphan, self._tenant)
+            noted = (
+                f"INSERT INTO backscroll_{table}_from (tenant, root, thread, seq, key) SELECT t.tenant, s.root, s.thread, s.seq, "
+                f"t.key FROM backscroll_{table} t, unnest(t.source_roots, t.source_threads, t.source_seqs) AS s "
+                "(root, thread, seq) WHERE t.tenant = %s ON CONFLICT DO NOTHING"
+            )
+            count += self._s.do(noted, self._tenant)
         for table in ("words", "tokens", "vectors"):
             sql = (
                 f"DELETE FROM backscroll_{table} t WHERE t.tenant = %s AND NOT EXISTS (SELECT FROM backscroll_events o "

@@ -7,6 +7,7 @@ see: SQLite's own pages, rows without their counterpart, and the columns kept be
 from __future__ import annotations
 
 import sqlite3
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from itertools import islice
@@ -101,7 +102,7 @@ def faults_found(connection: sqlite3.Connection, another: Callable[[], sqlite3.C
 
 
 def _all(connection: sqlite3.Connection, another: Callable[[], sqlite3.Connection]) -> Iterator[str]:
-    for part in (_pages, _index_of(another), _rows, _times, _labels, _homes, _columns):
+    for part in (_pages, _index_of(another), _rows, _times, _labels, _homes, _sources, _columns):
         try:
             yield from part(connection)
         except FAULTS as error:
@@ -174,6 +175,21 @@ def _homes(connection: sqlite3.Connection) -> Iterator[str]:
         home = message >> 32 == thread and position == at_end(message & 0xFFFFFFFF)
         if strayed != (not home):
             yield f"thread {names.get(thread, '?')}: whether message {message & 0xFFFFFFFF} was moved is noted wrongly"
+
+
+def _sources(connection: sqlite3.Connection) -> Iterator[str]:
+    """What was derived is found, and forgotten, by the events that it was made from; its row names them as well."""
+    for table, names, column in (("made", "made_from", "made"), ("replies", "replies_from", "reply")):
+        noted: dict[int, set[int]] = {}
+        for number, source in connection.execute(f"SELECT {column}, source FROM {names}"):
+            noted.setdefault(number, set()).add(source)
+        for number, sources in connection.execute(f"SELECT no, sources FROM {table}"):
+            try:
+                right = {key for (key,) in struct.iter_unpack(">q", sources)}
+            except (struct.error, TypeError):
+                right = {-1}
+            if noted.get(number, set()) != right:
+                yield f"something was derived and does not say from what: number {number}"
 
 
 def _columns(connection: sqlite3.Connection) -> Iterator[str]:

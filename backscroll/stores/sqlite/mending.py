@@ -109,6 +109,7 @@ class MendingWriter(DerivedWriter):
             gone += self._c.execute(
                 f"DELETE FROM {table} WHERE source NOT IN (SELECT key FROM events)"
             ).rowcount
+        gone += self._note_sources_anew()
         for table in ("tokens", "blob_users", "signs"):
             gone += self._c.execute(
                 f"DELETE FROM {table} WHERE event NOT IN (SELECT key FROM events)"
@@ -116,6 +117,21 @@ class MendingWriter(DerivedWriter):
         self._c.execute("DELETE FROM vectors WHERE no NOT IN (SELECT no FROM signs)")
         stray = "rowid IN (SELECT id FROM words_content WHERE c1 NOT IN (SELECT key FROM events))"
         return gone + self._c.execute(f"DELETE FROM words WHERE {stray}").rowcount
+
+    def _note_sources_anew(self) -> int:
+        """By which events what was derived is found follows from its row."""
+        count = 0
+        for table, names, column in (("made", "made_from", "made"), ("replies", "replies_from", "reply")):
+            for number, sources in self._c.execute(f"SELECT no, sources FROM {table}").fetchall():
+                right = {self._named(ref) for ref in self._sources(sources)}
+                sql = f"SELECT source FROM {names} WHERE {column} = ?"
+                held = {row[0] for row in self._c.execute(sql, (number,)).fetchall()}
+                for key in held - right:
+                    self._c.execute(f"DELETE FROM {names} WHERE {column} = ? AND source = ?", (number, key))
+                for key in right - held:
+                    self._c.execute(f"INSERT INTO {names} (source, {column}) VALUES (?, ?)", (key, number))
+                count += held != right
+        return count
 
     def move_blob_aside(self, digest: str, reason: str, at: str) -> None:
         self._keep("blobs", "", 0, reason, at, "SELECT * FROM blobs WHERE digest = ?", digest)

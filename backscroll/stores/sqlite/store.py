@@ -24,6 +24,7 @@ from backscroll.stores.sqlite.readers import Readers
 from backscroll.stores.sqlite.rows import SqliteReader
 from backscroll.stores.sqlite.scrubbing import OUT_OF_REACH, noted, rewrite
 from backscroll.stores.sqlite.signs import Signs
+from backscroll.stores.sqlite.turns import Turns
 from backscroll.stores.sqlite.write import SqliteWriter
 
 T = TypeVar("T")
@@ -69,6 +70,9 @@ class SqliteStore:
         """Begin with no connection and nothing known: a new store, or a child's copy of one."""
         self._lead = threading.Lock()
         self._leader: int | None = None
+        if hasattr(self, "_turns"):
+            self._turns.abandon()
+        self._turns = Turns(self.path)
         self._waiting: deque[_Job[Any]] = deque()
         self._writer: sqlite3.Connection | None = None
         self._numbers: dict[str, int] = {}
@@ -101,6 +105,7 @@ class SqliteStore:
             self._writer.close()
             self._writer = None
             self._version = -1  # the next connection counts anew
+        self._turns.close()
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -167,7 +172,12 @@ class SqliteStore:
                 job.done = True
 
     def _commit(self, jobs: list[_Job[Any]]) -> None:
-        connection = self._begin()
+        deadline = time.monotonic() + self.patience
+        with self._turns.taken(deadline):
+            self._commit_now(jobs, deadline)
+
+    def _commit_now(self, jobs: list[_Job[Any]], deadline: float) -> None:
+        connection = self._begin(deadline)
         version = connection.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:  # another connection has written to the file
             self._held.clear()
@@ -207,14 +217,23 @@ class SqliteStore:
         if job.error is not None:
             writer.take_back(known)
 
-    def _begin(self) -> sqlite3.Connection:
+    def _begin(self, deadline: float) -> sqlite3.Connection:
         self._check()  # while this one waited for its turn, somebody may have closed the store
         if self._writer is None:
             self._writer = connect(self.path, self.patience, read_only=False)
-        deadline = time.monotonic() + self.patience
+        left = deadline - time.monotonic()
+        if left < 0.9 * self.patience:  # what waiting for our turn took is not waited for again
+            self._writer.execute(f"PRAGMA busy_timeout = {max(0, round(left * 1000))}")
+        try:
+            return self._begun(self._writer, deadline)
+        finally:
+            if left < 0.9 * self.patience:
+                self._writer.execute(f"PRAGMA busy_timeout = {round(self.patience * 1000)}")
+
+    def _begun(self, writer: sqlite3.Connection, deadline: float) -> sqlite3.Connection:
         while True:
             try:
-                self._writer.execute("BEGIN IMMEDIATE")
+                writer.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
                 if not is_busy(error):
                     raise
@@ -225,7 +244,7 @@ class SqliteStore:
                     ) from error
                 time.sleep(0.005)
             else:
-                return self._writer
+                return writer
 
     # -- the file as a whole ---------------------------------------------------------------------------------
 

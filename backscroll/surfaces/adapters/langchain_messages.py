@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from backscroll.errors import InvalidInput, MissingExtra
-from backscroll.formats.json_text import value_in
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Extra, Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -253,7 +252,7 @@ def _block(part: Part, blobs: Blobs) -> Any:
         case Media():
             return _media(part, block, facts.get("at"), blobs)
         case Opaque() if part.vendor == VENDOR:
-            return value_in(part.raw)
+            return _read(part.raw)
         case _:
             return None
 
@@ -305,6 +304,14 @@ def _text(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
     except ValueError:  # a number that JSON does not have
         return json.dumps(str(value), ensure_ascii=False)
+
+
+def _read(text: str) -> Any:
+    """The value that a text holds; None where it is no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _said(arguments: Any) -> str:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from backscroll.errors import MissingExtra
-from backscroll.formats.json_text import NotJson, object_in, parsed, value_in
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Extra, Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -186,7 +185,7 @@ def _saying(part: Part, content: Content) -> Dumped | None:
             call: Dumped = {"tool_name": part.name, "tool_call_id": part.id, "args": part.arguments}
             return {**left, **call, "part_kind": "tool-call"}
         case Opaque() if part.vendor == VENDOR:
-            return value_in(part.raw)
+            return _read(part.raw)
         case _:
             return None
 
@@ -208,7 +207,7 @@ def _asking(message: ForeignMessage, names: Mapping[str, str], blobs: Blobs) -> 
                 "content": _content(part.content, blobs),
             }
         elif isinstance(part, Opaque) and part.vendor == VENDOR and message.role == "system":
-            if part.kind != "nothing" and (whole := object_in(part.raw)) is not None:
+            if part.kind != "nothing" and (whole := _read(part.raw)) is not None:
                 yield whole
         else:
             rest.append(part)
@@ -225,13 +224,20 @@ def _content(parts: Sequence[Part], blobs: Blobs) -> Any:
     first = parts[0] if parts else Text("")
     if len(parts) == 1 and isinstance(first, Text):
         facts = _facts(first.extra)
-        value = parsed(first.text) if facts.get("json") else NotJson("", 0)
-        if not isinstance(value, NotJson):
-            return value
+        if facts.get("json"):
+            return _read(first.text)
         return [first.text] if facts.get("listed") else first.text
     if all(isinstance(p, Text) and not _facts(p.extra) for p in parts):
         return "\n".join(p.text for p in parts if isinstance(p, Text))
     return [i for p in parts if (i := _listed(p, blobs)) is not None]
+
+
+def _read(text: str) -> Any:
+    """The value that a text holds; None where it is no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _listed(part: Part, blobs: Blobs) -> Any:
@@ -241,7 +247,7 @@ def _listed(part: Part, blobs: Blobs) -> Any:
         case Media():
             return _attached(part, cast("Dumped", _facts(part.extra).get("item") or {}), blobs)
         case Opaque() if part.vendor == VENDOR:
-            return value_in(part.raw)
+            return _read(part.raw)
         case _:
             return None
 

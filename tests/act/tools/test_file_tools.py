@@ -210,6 +210,20 @@ def test_text_is_found(at: Bench) -> None:
     assert at.preview("search_files", pattern="x").line == "search: x in ."
 
 
+def test_a_search_passes_over_what_may_hold_secrets(at: Bench) -> None:
+    """Settings of editors and agents too; it says so, and whoever names the file gets it (the person is asked first)."""
+    for path in (".env", ".cursor/mcp.json", ".vscode/settings.json", "AGENTS.md", "src/ok.txt"):
+        (at.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (at.root / path).write_text("needle\n", encoding="utf-8")
+    done = at.call("search_files", pattern="needle")
+    assert sorted(line.split(":")[0] for line in done.text.splitlines() if "needle" in line) == [
+        "AGENTS.md",
+        "src/ok.txt",
+    ]
+    assert "2 protected files not searched" in done.text
+    assert "needle" in at.call("search_files", pattern="needle", path=".cursor/mcp.json").text
+
+
 def test_file_names_that_look_like_commands_are_names(at: Bench) -> None:
     """Names go to the system as they are: no tool ever writes one into a command line."""
     for name in ("$(touch evil)", "a; touch evil", "`touch evil`", "-rf", "x' || touch evil '", "a&b|c"):

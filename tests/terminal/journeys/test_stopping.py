@@ -196,7 +196,7 @@ def test_a_busy_service_a_cut_stream_and_the_figures(stage: Stage) -> None:
         {"fault": {"status": 429, "message": "slow down", "retry_after": 0.1}},
         {"text": "Half of the answer came.", "chunk": 6, "cut_after": 4},
         {"text": "The whole **answer**.", "usage": usage},
-        {"calls": [command("echo one")], "usage": {"input": 13_000, "cached": 12_000, "output": 50}},
+        {"calls": [command("touch one")], "usage": {"input": 13_000, "cached": 12_000, "output": 50}},
         {"text": "Done.", "usage": {"input": 14_000, "cached": 12_500, "output": 5}},
     )
     terminal = stage.ready()

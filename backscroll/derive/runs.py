@@ -1,0 +1,23 @@
+"""Runs without a break: the door at which every reader of rules gets text that it can read in bounded time.
+
+A rule looks from every place of a text to the next break, so what it costs grows with the square of the longest run: minified
+code, a base64 blob or `a.b.a.b…` would take seconds. No person writes a thousand characters without a space or a comma; where a text
+has them a line break is put in, and of a gap of a thousand white spaces little is left. Measured in `bench/hostile`.
+Refuses: changing a text that has no such run; what is shown, sent or exported never passes here.
+"""
+
+from __future__ import annotations
+
+import re
+
+LONGEST_RUN = 1_000  # characters without a break; far above any word, path, address or sentence of a script without spaces
+_RUN = re.compile(rf"[^\s。！？；，、：…]{{{LONGEST_RUN}}}")
+_GAP = re.compile(rf"\s{{{LONGEST_RUN},}}+")
+
+
+def parted(text: str) -> str:
+    """The text with a line break after every so many characters without one; the very same where there is no such run."""
+    if len(text) < LONGEST_RUN:
+        return text
+    made = _GAP.sub("\n\n", text)
+    return _RUN.sub(lambda run: f"{run[0]}\n", made)

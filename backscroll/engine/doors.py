@@ -1,0 +1,212 @@
+"""Doors: what callers hand to the public classes, compared with what their signatures ask for, before anything is done.
+
+Callers are not always type-checked, and a number in the place of an id would fail somewhere deep inside. Owns one reading of
+annotations into checks, made once per method. Refuses to judge values: whether an id, a name or a number makes sense is
+decided by the method itself. After: `engine`, `thread` and the other classes that users hold.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from types import FunctionType
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
+
+from backscroll.errors import InvalidInput
+
+C = TypeVar("C", bound="type[Any]")
+F = TypeVar("F", bound="Callable[..., Any]")
+Check: TypeAlias = Callable[[Any], bool]
+
+#: Names that stand for more than one type, or that the method itself looks at: everything passes.
+OPEN: Final = frozenset(
+    {
+        "Any",
+        "Json",
+        "ContentLike",
+        "object",
+        "bool",
+        "Literal",
+        "T",
+        "What",
+        "Progress",
+        "Ask",
+        "Happening",
+        "Tools",
+    }
+)
+#: Protocols: what has their methods passes, whatever its class.
+SHAPES: Final = frozenset({"Client", "Person", "Snapshots", "Store", "Writer"})
+_LISTS: Final = frozenset({"Sequence", "Iterable", "Collection", "list", "tuple", "set", "frozenset"})
+_LOOKED_INTO: Final = (list, tuple, set, frozenset)
+
+
+class Asked(NamedTuple):
+    """What a signature asks for in one place."""
+
+    name: str
+    text: str  # the annotation, as it is written
+    fits: Check
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_PLAIN: Final[Mapping[str, Check]] = {
+    "str": lambda value: isinstance(value, str),
+    "int": _is_whole,
+    "float": _is_number,
+    "bytes": lambda value: isinstance(value, bytes),
+    "None": lambda value: value is None,
+    "PathLike": lambda value: hasattr(value, "__fspath__"),
+    "Mapping": lambda value: isinstance(value, Mapping),
+    "dict": lambda value: isinstance(value, Mapping),
+    "Callable": callable,
+}
+
+
+def check_of(annotation: str) -> Check | None:
+    """What an annotation lets through; None where that is everything."""
+    return _read(ast.parse(annotation, mode="eval").body)
+
+
+def _read(node: ast.expr) -> Check | None:
+    match node:
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            one, other = _read(left), _read(right)
+            return None if one is None or other is None else lambda value: one(value) or other(value)
+        case ast.Constant(value=None):
+            return _PLAIN["None"]
+        case ast.Constant(value=str(text)):
+            return check_of(text)
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return (
+                None
+                if name in OPEN | SHAPES
+                else _PLAIN.get(name) or _list_of(None, name) or _instance_of(name)
+            )
+        case ast.Subscript(value=ast.Attribute(attr=name) | ast.Name(id=name), slice=inner):
+            items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+            if name in ("Mapping", "dict"):
+                return _mapping_of([_read(item) for item in items])
+            one = _read(items[0]) if name in _LISTS else None
+            return (
+                None
+                if name in OPEN | SHAPES
+                else _list_of(one, name) or _PLAIN.get(name) or _instance_of(name)
+            )
+        case _:
+            return None
+
+
+def _list_of(item: Check | None, name: str) -> Check | None:
+    """A list of things; text and names with values are lists only by accident."""
+    if name not in _LISTS:
+        return None
+
+    def fits(value: Any) -> bool:
+        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+            return False
+        known = isinstance(value, _LOOKED_INTO)  # anything else may be read only once
+        return item is None or not known or all(map(item, cast("Iterable[Any]", value)))
+
+    return fits
+
+
+def _mapping_of(items: Sequence[Check | None]) -> Check:
+    """Names with values, each as it is asked for."""
+    key, one = (*items, None, None)[:2]
+
+    def fits(value: Any) -> bool:
+        if not isinstance(value, Mapping):
+            return False
+        held = cast("Mapping[Any, Any]", value)
+        return (key is None or all(map(key, held))) and (one is None or all(map(one, held.values())))
+
+    return fits
+
+
+def _instance_of(name: str) -> Check:
+    """Instances of a class by its name: most of them are not imported where they are only named."""
+    return lambda value: any(kind.__name__ == name for kind in cast("type[Any]", type(value)).__mro__)
+
+
+class _Plan(NamedTuple):
+    """What a signature asks for, place by place."""
+
+    places: tuple[Asked | None, ...]
+    names: Mapping[str, Asked]
+    rest: Asked | None  # of further arguments by place
+
+
+def _plan_of(work: Callable[..., Any]) -> _Plan:
+    import inspect
+
+    places: list[Asked | None] = []
+    names: dict[str, Asked] = {}
+    rest: Asked | None = None
+    for parameter in inspect.signature(work).parameters.values():
+        asked = _asked(parameter.name, parameter.annotation)
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            rest = asked
+        elif parameter.kind is not parameter.VAR_KEYWORD:
+            if parameter.kind is not parameter.KEYWORD_ONLY:
+                places.append(asked)
+            if asked is not None:
+                names[parameter.name] = asked
+    return _Plan(tuple(places), names, rest)
+
+
+def door(work: F, owner: str = "") -> F:
+    """The same function; arguments of a type that its signature does not ask for are refused before it begins."""
+    plan: _Plan | None = None  # read when it is first called: most methods never are
+    label = f"{owner}.{work.__name__}" if owner else work.__name__
+
+    @wraps(work)
+    def guarded(*args: Any, **named: Any) -> Any:
+        nonlocal plan
+        if plan is None:
+            plan = _plan_of(work)
+        places, names, rest = plan
+        for number, value in enumerate(args):
+            asked = places[number] if number < len(places) else rest
+            if asked is not None and not asked.fits(value):
+                raise _refusal(label, asked, value)
+        for name, value in named.items():
+            asked = names.get(name)
+            if asked is not None and not asked.fits(value):
+                raise _refusal(label, asked, value)
+        return work(*args, **named)
+
+    return cast("F", guarded)
+
+
+def _asked(name: str, annotation: object) -> Asked | None:
+    fits = check_of(annotation) if isinstance(annotation, str) else None
+    return None if fits is None else Asked(name, str(annotation), fits)
+
+
+def _refusal(label: str, asked: Asked, value: object) -> InvalidInput:
+    shown = repr(value)
+    shown = shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
+    return InvalidInput(
+        f"{label}: {asked.name} cannot be {shown} ({type(value).__name__})",
+        hint=f"{asked.name} takes {asked.text}",
+    )
+
+
+_SHOWN: Final = 80
+
+
+def doors(owner: C) -> C:
+    """The same class; its public methods look at their arguments first."""
+    for name, work in list(vars(owner).items()):
+        if not name.startswith("_") and isinstance(work, FunctionType):
+            setattr(owner, name, door(work, owner.__name__))
+    return owner

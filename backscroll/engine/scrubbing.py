@@ -1,0 +1,55 @@
+"""After an erasure: nothing of the words is left in memory, in files beside the store, or in old pages of the store.
+
+Owns the order of these steps. The store has noted, in the transaction that erased, that they are due; its own rewrite comes last
+and takes the note away. Killed anywhere in between, the next opening finishes it (`finish_forgetting`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backscroll.engine.thread import Thread
+from backscroll.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from backscroll.engine.engine import Engine
+
+
+def scrub(engine: Engine, threads: Iterable[str], actor: str) -> list[str]:
+    """Finish an erasure that has just been committed; gives what cannot be reached."""
+    clear_memory(engine)
+    for name in dict.fromkeys(threads):
+        engine.changed(Thread(engine, name, actor))
+    return engine.store.scrub()
+
+
+def clear_memory(engine: Engine) -> None:
+    """Drop whatever this process remembers of words."""
+    from backscroll.derive import gist, summary
+    from backscroll.graph import fold
+
+    engine.memo.clear()
+    gist.let_go()
+    summary.let_go()
+    fold.let_go()
+
+
+def finish_forgetting(engine: Engine, *, wait: bool = False) -> bool:
+    """Do what a forget that was cut off did not come to; False where it is still due, as `doctor` and `verify` say.
+
+    `wait`: for others who use the store. An opening does not: it leaves the rest to the next one.
+    """
+    try:
+        if not engine.store.read(lambda reader: reader.scrub_due()):
+            return True
+        clear_memory(engine)
+        for rewrite in engine.rewriters:
+            rewrite()
+    except StoreError:
+        return False  # damaged: who reads from it will be told
+    if wait:
+        engine.store.scrub()
+        return not engine.store.read(lambda reader: reader.scrub_due())
+    return engine.store.resume_scrub()

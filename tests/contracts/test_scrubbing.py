@@ -1,0 +1,124 @@
+"""A forget that was cut off between its commit and the rewrite of the files: said by `doctor` and `verify`, finished at the next opening."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import backscroll
+from backscroll.engine import forgetting
+from backscroll.engine.scrubbing import finish_forgetting
+from tests.contracts.talk import say
+
+
+def cut_off(store: backscroll.Engine) -> backscroll.Thread:
+    """Forget a message as a process does that is killed right after the commit."""
+    thread = store.create("talk")
+    say(thread, "u kept words")
+    said = thread.append("user", "xylophonequartz")
+    store.store.write(
+        lambda tx: forgetting.forget_messages(
+            tx, store.means, thread.id, [said.id], "user", keep_shared=False
+        )
+    )
+    return thread
+
+
+def test_it_is_said_and_finished_at_the_next_opening(
+    store: backscroll.Engine, reopen: Callable[[], backscroll.Engine]
+) -> None:
+    """Until then both `doctor` and `verify` name it; afterwards neither does."""
+    thread = cut_off(store)
+    assert store.verify().scrub_due
+    assert store.verify().ok  # nothing is damaged
+    assert [check.ok for check in store.doctor() if check.name == "forgotten"] == [False]
+    store.close()
+    again = reopen()
+    assert not again.verify().scrub_due
+    assert not [check for check in again.doctor() if check.name == "forgotten"]
+    assert [m.text for m in again.thread(thread.id)] == ["kept words"]
+
+
+def test_a_whole_forget_leaves_nothing_due(store: backscroll.Engine) -> None:
+    """The note goes with the rewrite."""
+    thread = store.create("talk")
+    said = thread.append("user", "xylophonequartz")
+    thread.forget(said.id)
+    assert not store.verify().scrub_due
+    thread.append("user", "more")
+    assert finish_forgetting(store)
+
+
+def test_a_rehearsal_and_a_failure_leave_no_note(store: backscroll.Engine) -> None:
+    """The note is part of the transaction: what is rolled back is not due."""
+    thread = store.create("talk")
+    said = thread.append("user", "xylophonequartz")
+    thread.forget(said.id, dry_run=True)
+    assert not store.store.read(lambda r: r.scrub_due())
+    assert [m.text for m in thread] == ["xylophonequartz"]
+
+
+def test_who_reads_meanwhile_is_not_waited_for(store: backscroll.Engine) -> None:
+    """An opening leaves the rewrite to the next one where somebody still looks at an older moment."""
+    thread = store.create("talk")
+    said = thread.append("user", "xylophonequartz")
+    inside, done = threading.Event(), threading.Event()
+
+    def look() -> None:
+        store.store.read(lambda r: (list(r.events(thread.id)), inside.set(), done.wait(60)))
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    try:
+        inside.wait(60)
+        store.store.write(
+            lambda tx: forgetting.forget_messages(
+                tx, store.means, thread.id, [said.id], "user", keep_shared=False
+            )
+        )
+        assert not finish_forgetting(store)
+        assert store.verify().scrub_due
+    finally:
+        done.set()
+        reader.join(60)
+    assert finish_forgetting(store)
+    assert not store.verify().scrub_due
+
+
+def test_a_forget_that_comes_with_a_file_is_carried_out_to_the_end(
+    store: backscroll.Engine, tmp_path: Path
+) -> None:
+    """A native file brings a forget along: the words leave the files here, too."""
+    thread = store.create("talk")
+    say(thread, "u kept words")
+    said = thread.append("user", "xylophonequartz")
+    with backscroll.open(tmp_path / "other.db") as other:
+        before, after = tmp_path / "before.backscroll.jsonl", tmp_path / "after.backscroll.jsonl"
+        store.export([thread.id], "native", str(before))
+        other.import_path(before)
+        other.thread(thread.id).forget(said.id)
+        other.export([thread.id], "native", str(after))
+    store.import_path(after)
+    assert [m.text for m in thread] == ["kept words"]
+    assert not store.verify().scrub_due
+    if not store.store.location.startswith("postgresql"):
+        place = Path(store.store.location)
+        files = [file for file in place.parent.iterdir() if file.name.startswith(place.name)]
+        assert not [file for file in files if b"xylophonequartz" in file.read_bytes()]
+
+
+def test_a_file_that_may_only_be_read_stays_due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is opened all the same, and says so."""
+    path = tmp_path / "store.db"
+    with backscroll.open(path) as store:
+        cut_off(store)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda _path, mode: mode != os.W_OK)
+        with backscroll.open(path) as store:
+            assert store.verify().scrub_due
+    with backscroll.open(path) as store:
+        assert not store.verify().scrub_due

@@ -1,0 +1,15 @@
+"""Command lines at random, on a few fixed seeds; `make fuzz` takes fresh ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.command_lines import fuzz
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_goes_ahead_unasked_does_no_harm(seed: int, tmp_path: Path) -> None:
+    """Real shells run every line that is let through."""
+    fuzz(seed, tmp_path)

@@ -1,0 +1,164 @@
+"""Processes that write to one file are served in the order in which they asked, and nobody waits for the dead."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import backscroll
+from backscroll.config import Settings
+from backscroll.engine.engine import Engine
+from backscroll.record.ports import Writer
+from backscroll.stores.sqlite import turns as module
+from backscroll.stores.sqlite.store import SqliteStore
+from backscroll.stores.sqlite.turns import Turns
+
+ROOT = Path(backscroll.__file__).parents[1]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no queue on this system")
+
+WRITER = """
+import sys
+from pathlib import Path
+import backscroll
+with backscroll.open(sys.argv[1], background=False) as store:
+    thread = store.thread(sys.argv[2])
+    print("ready", flush=True)
+    for line in sys.stdin:
+        thread.append("user", line.strip())
+        print("done", flush=True)
+"""
+
+
+def eventually(true: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.001)
+
+
+def drawn(path: Path) -> int:
+    """How many numbers were drawn so far."""
+    try:
+        head = path.with_name(path.name + "-turns").read_bytes()[:8]
+    except FileNotFoundError:
+        return 0
+    return struct.unpack("<Q", head)[0] if len(head) == 8 else 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_who_asked_first_writes_first(tmp_path: Path, seed: int) -> None:
+    """While one process writes, three others ask in some order; it then asks again in the same breath and comes last."""
+    path, dice = tmp_path / "store.db", random.Random(seed)
+    with backscroll.open(path, background=False) as store:
+        thread = store.create("x")
+        command = [sys.executable, "-c", WRITER, str(path), thread.id]
+        pipes: dict[str, Any] = {
+            "stdin": subprocess.PIPE,
+            "stdout": subprocess.PIPE,
+            "text": True,
+            "cwd": ROOT,
+        }
+        writers: list[Any] = [subprocess.Popen(command, **pipes) for _ in range(3)]
+        try:
+            assert [writer.stdout.readline() for writer in writers] == ["ready\n"] * 3
+            wanted: list[str] = []
+            for lap in range(3):
+                order = dice.sample(range(3), 3)
+
+                def work(_tx: Writer, order: list[int] = order, lap: int = lap) -> None:
+                    for number in order:
+                        before = drawn(path)
+                        writers[number].stdin.write(f"{lap}: {number}\n")
+                        writers[number].stdin.flush()
+                        eventually(lambda before=before: drawn(path) > before)
+
+                store.store.write(work)
+                thread.append("user", f"{lap}: again")
+                assert [writer.stdout.readline() for writer in writers] == ["done\n"] * 3
+                wanted += [*(f"{lap}: {number}" for number in order), f"{lap}: again"]
+            assert [m.text for m in thread] == wanted
+        finally:
+            for writer in writers:
+                writer.stdin.close()
+                assert writer.wait(60) == 0
+                writer.stdout.close()
+
+
+def test_nobody_waits_for_the_dead(tmp_path: Path) -> None:
+    """Children that are killed while they wait, or while it is their turn, hold up nobody; the others keep their order."""
+    path, log, dice = tmp_path / "store.db", tmp_path / "log", random.Random(5)
+    children = [fork(lambda: take_turns(path, log, 40)) for _ in range(8)]
+    for child in dice.sample(children, 4):
+        time.sleep(0.01)
+        os.kill(child, signal.SIGKILL)
+    for child in children:
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in (0, -signal.SIGKILL)
+    numbers = [int(line) for line in log.read_text().split()]
+    assert numbers == sorted(numbers)
+    assert len(numbers) >= 4 * 40  # everybody who lived came to an end
+
+
+def take_turns(path: Path, log: Path, count: int) -> None:
+    """Take turns and note them; two at a time would be noted out of order."""
+    turns = Turns(path)
+    draw = turns._draw
+    numbers: list[int | None] = []
+    turns._draw = lambda deadline: (numbers.append(draw(deadline)), numbers[-1])[1]
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for _ in range(count):
+        with turns.taken(time.monotonic() + 60):
+            os.write(file, f"{numbers[-1]}\n".encode())
+
+
+def fork(work: Callable[[], None]) -> int:
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        work()
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def test_two_stores_of_one_process_take_turns_too(tmp_path: Path) -> None:
+    """Locks of the opened file, where the system has them, hold between two of them as well."""
+    first, second = Turns(tmp_path / "a.db"), Turns(tmp_path / "a.db")
+    late = time.monotonic()
+    with first.taken(late + 60):
+        assert first._draw(late) == 1
+        with second.taken(late):  # past its deadline: it goes on without waiting
+            assert second._works
+    first.close()
+    second.close()
+    assert list(tmp_path.iterdir()) == []  # nobody is left, and no file
+
+
+@pytest.mark.parametrize("how", ["no locks", "no file"])
+def test_without_a_queue_everything_works(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system without locks, or a name that is taken: SQLite alone decides who writes."""
+    path = tmp_path / "store.db"
+    if how == "no file":
+        path.with_name("store.db-turns").mkdir()
+    else:
+
+        def refuse(*_arguments: object, **_options: object) -> bool:
+            raise OSError(38, "not here")
+
+        monkeypatch.setattr(module, "_lock", refuse)
+    with closing(SqliteStore(path)) as store:
+        thread = Engine(store, Settings()).create("x")
+        thread.append("user", "one")
+        assert [m.text for m in thread] == ["one"]
