@@ -236,7 +236,7 @@ cat .cursorrules
 cat .bashrc
 cat ~/.ssh/id_ed25519
 cat ~/.aws/credentials
-cat /root/.netrc
+cat ~/.netrc
 git show HEAD:.env
 git show HEAD:./.env
 git diff -- .env
