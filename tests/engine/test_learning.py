@@ -57,9 +57,9 @@ def test_lessons_of_one_thread_or_all_can_be_dropped(engine: backscroll.Engine) 
     assert reset(engine, one.id) > 0
     assert learned(engine, one.id) == []
     assert learned(engine, two.id)
-    assert reset(engine) > 0
+    assert reset(engine, None) > 0
     assert weights_of(engine) == {}
-    assert reset(engine) == 0
+    assert reset(engine, None) == 0
 
 
 def test_next_to_nothing_teaches_nothing(engine: backscroll.Engine) -> None:

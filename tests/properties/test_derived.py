@@ -354,7 +354,7 @@ class Memory(RuleBasedStateMachine):
 
     def everything(self, engine: backscroll.Engine, name: str) -> dict[str, Any]:
         thread = engine.thread(name)
-        reset(engine)  # what was learned from asking is no part of the history
+        reset(engine, None)  # what was learned from asking is no part of the history
         prompts = {wire: spelled(least(thread, 2500, wire)) for wire in WIRES}
         return {**derived(engine, thread, QUESTIONS), "prompts": prompts}
 

@@ -104,10 +104,9 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Pat
     monkeypatch.setenv("BACKSCROLL_STORE", str(store))
     with backscroll.open(store) as engine:
         thread = engine.create("A tale", project=str(tmp_path))
-        for n in range(3):
-            said = thread.append(("user", "assistant")[n % 2], f"Ellie is an elf number {n}.")
+        said = [thread.append(("user", "assistant")[n % 2], f"Ellie is an elf number {n}.") for n in range(3)]
         thread.tasks.start("a task")
-        note(engine, thread.id, said)
+        note(engine, thread.id, said[-1])
         yield store, thread.id
 
 
@@ -157,7 +156,7 @@ def test_an_empty_global_option_is_an_error(
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_forgetting_a_thread_is_asked_for_by_name(
-    language: str, world: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+    language: i18n.Language, world: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The old spelling is refused and told both new ones; with `--all` the thread goes."""
     store, thread = world

@@ -7,7 +7,7 @@ typed. Refuses: doing anything; the functions in `commands/` do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import click
 from click.core import ParameterSource
@@ -70,7 +70,7 @@ def _refuse_blank(ctx: click.Context, param: click.Parameter, value: Any) -> Non
     name = param.name or ""
     if holds_words(ctx.command.name or "", name):
         return
-    given = value if isinstance(value, tuple) else (value,)
+    given: tuple[object, ...] = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
     typed = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     if typed and any(isinstance(each, str) and not each.strip() for each in given):
         shown = param.opts[0] if isinstance(param, click.Option) else name.upper()
