@@ -183,6 +183,8 @@ def surroundings(
     ring = list(picked.values())
     left_out = 0
     for _ in range(max(depth, 0)):
+        if not ring:
+            break  # everything that can be reached is there, however deep one asks
         found: dict[int, tuple[Group, float]] = {}
         for group in ring:
             links[id(group)] = around = neighbours(weave, group)

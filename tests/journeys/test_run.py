@@ -281,6 +281,10 @@ def test_wider_is_a_choice_at_a_plain_terminal_too(
     assert "nein" in model.said_to_it()
 
 
+#: How a question ends, in both languages.
+_QUESTIONS = (b"):", "）：".encode(), b"read it)", "会读到）".encode(), b"]")
+
+
 def talk_at_a_terminal(model: Model, *arguments: str, answers: list[str]) -> tuple[str, str]:
     """Run with a terminal for input and questions, and type an answer whenever one is wanted."""
     ours, theirs = pty.openpty()
@@ -304,7 +308,7 @@ def talk_at_a_terminal(model: Model, *arguments: str, answers: list[str]) -> tup
             if not piece:
                 break
             heard += piece
-            if left and heard.rstrip(b" ").endswith((b"):", "）：".encode(), b"read it)", b"]")):
+            if left and heard.rstrip(b" ").endswith(_QUESTIONS):
                 os.write(ours, left.pop(0).encode() + b"\n")
                 heard += b"\n"
         assert process.stdout is not None
