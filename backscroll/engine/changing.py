@@ -34,6 +34,7 @@ from backscroll.engine.changing_log import (
 )
 from backscroll.engine.checking import checked_path
 from backscroll.engine.doors import doors
+from backscroll.engine.files import store_files
 from backscroll.engine.tongue import language_of
 from backscroll.errors import InvalidInput
 from backscroll.vocab.change import Cause, CodeChange, FileChange
@@ -99,7 +100,7 @@ class Workroom:
             self.home,
             key_files=settings.workspace_key_files,
             largest=settings.workspace_largest,
-            left_out=[] if "://" in store else [store, f"{store}-wal", f"{store}-shm"],
+            left_out=[] if "://" in store else [str(path) for path in store_files(Path(store))],
             git=git,
         )
 

@@ -38,6 +38,8 @@ OPEN: Final = frozenset(
 )
 #: Protocols: what has their methods passes, whatever its class.
 SHAPES: Final = frozenset({"Client", "Person", "Snapshots", "Store", "Writer"})
+#: Parameters that every method checks itself, with a hint that knows what they mean.
+OWN: Final = frozenset({"role", "budget", "images"})
 _LISTS: Final = frozenset({"Sequence", "Iterable", "Collection", "list", "tuple", "set", "frozenset"})
 _LOOKED_INTO: Final = (list, tuple, set, frozenset)
 
@@ -152,7 +154,7 @@ def _plan_of(work: Callable[..., Any]) -> _Plan:
     names: dict[str, Asked] = {}
     rest: Asked | None = None
     for parameter in inspect.signature(work).parameters.values():
-        asked = _asked(parameter.name, parameter.annotation)
+        asked = None if parameter.name in OWN else _asked(parameter.name, parameter.annotation)
         if parameter.kind is parameter.VAR_POSITIONAL:
             rest = asked
         elif parameter.kind is not parameter.VAR_KEYWORD:

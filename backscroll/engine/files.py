@@ -15,7 +15,14 @@ from backscroll.formats.shape import Overlong, Source
 from backscroll.regular_files import is_special, open_regular
 
 _CHUNK = 1 << 16
+#: What stands beside a SQLite store while it is open: the write-ahead log, its index, the queue of writers.
+SIDE_FILES = ("-wal", "-shm", "-turns")
 LONGEST_LINE = 1 << 25  # characters; reading a line takes about six times as many bytes of memory
+
+
+def store_files(store: Path) -> list[Path]:
+    """A store and everything that may stand beside it."""
+    return [store, *(store.with_name(store.name + suffix) for suffix in SIDE_FILES)]
 
 
 class FileSource:

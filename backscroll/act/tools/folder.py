@@ -11,6 +11,7 @@ from pathlib import Path
 from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext
 from backscroll.config import config_file, default_store
+from backscroll.engine.files import store_files
 from backscroll.workspace.edits import Applied, Plan
 from backscroll.workspace.files import Files
 
@@ -19,11 +20,10 @@ def files_of(context: ToolContext) -> Files:
     """The files of the folder, with our own store and settings out of reach."""
     store = context.thread.engine.settings.store
     named = Path(store).expanduser() if store and "://" not in store else default_store()
-    ours = [named, named.with_name(f"{named.name}-wal"), named.with_name(f"{named.name}-shm")]
     # The data folder holds snapshots and journals, the configuration folder keys and permissions.
     return Files(
         context.root,
-        protected=[str(path) for path in (*ours, default_store().parent, config_file().parent)],
+        protected=[str(path) for path in (*store_files(named), default_store().parent, config_file().parent)],
     )
 
 
