@@ -18,13 +18,17 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 
+#: Says which thread has which file.
+INDEX = ".dialogues.json"
+
+
 class Autosave:
     """Writes `dialogue_YYYYmmdd_HHMMSS.json` files into a folder."""
 
     def __init__(self, engine: Engine, folder: Path) -> None:
         self._engine = engine
         self._folder = folder
-        self._paths: dict[str, Path] = {}
+        self._paths = self._known()
         self._lock = threading.Lock()
 
     def __call__(self, thread: Thread) -> None:
@@ -48,9 +52,30 @@ class Autosave:
         with self._lock:
             path = self._paths.get(thread) or self._free(foreign.started or "", text, thread)
             if begin or path.exists():
-                self._paths[thread] = path
+                self._note(thread, path)
                 write_file(path, [text])
         return path
+
+    def _known(self) -> dict[str, Path]:
+        """Which thread has which file. A file is named by the first message, which may come later than the file, or go."""
+        try:
+            held: Json = json.loads(read_text(self._folder / INDEX))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        names = cast("dict[str, Json]", held) if isinstance(held, dict) else {}
+        return {
+            thread: self._folder / name
+            for thread, name in names.items()
+            if isinstance(name, str) and name == Path(name).name
+        }
+
+    def _note(self, thread: str, path: Path) -> None:
+        """Note the file of a thread before its first word is in it: who is killed in between leaves nothing unknown."""
+        if self._paths.get(thread) == path:
+            return
+        self._paths = {**self._known(), **self._paths, thread: path}  # another process may save here too
+        names = {name: each.name for name, each in self._paths.items()}
+        write_file(self._folder / INDEX, [json.dumps(names, indent=1)])
 
     def _free(self, started: str, text: str, thread: str) -> Path:
         """The file of this dialogue; two that began in the same second get different names."""

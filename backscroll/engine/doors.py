@@ -39,7 +39,7 @@ OPEN: Final = frozenset(
 #: Protocols: what has their methods passes, whatever its class.
 SHAPES: Final = frozenset({"Client", "Person", "Snapshots", "Store", "Writer"})
 #: Parameters that every method checks itself, with a hint that knows what they mean.
-OWN: Final = frozenset({"role", "budget", "images"})
+OWN: Final = frozenset({"role", "budget", "images", "tags"})
 _LISTS: Final = frozenset({"Sequence", "Iterable", "Collection", "list", "tuple", "set", "frozenset"})
 _LOOKED_INTO: Final = (list, tuple, set, frozenset)
 

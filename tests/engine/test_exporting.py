@@ -162,4 +162,20 @@ def test_a_dialogue_is_saved_where_no_folder_is_named(
     first, second = thread.save_dialogue(), thread.save_dialogue()
     assert first == second
     assert Path(first).parent.name == "dialogue_history"
-    assert [p.name for p in (tmp_path / "dialogue_history").iterdir()] == [Path(first).name]
+    assert [p.name for p in (tmp_path / "dialogue_history").glob("dialogue_*")] == [Path(first).name]
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["begun later", "first message deleted"])
+def test_a_forget_reaches_the_file_of_a_dialogue_however_it_began(tmp_path: Path, gone: bool) -> None:
+    """The file is named when the thread begins; another process finds it though the first message came later, or went."""
+    folder = tmp_path / "files"
+    with backscroll.open(tmp_path / "store.db", storage_dir=str(folder), background=False) as engine:
+        thread = engine.create("talk")
+        first = thread.append("user", "kept words", at="2001-02-03T04:05:06+00:00")
+        secret = thread.append("user", "xylophone")
+        thread.fork().append("user", "in the fork")
+        if gone:
+            thread.delete(first.id)
+    with backscroll.open(tmp_path / "store.db", storage_dir=str(folder), background=False) as engine:
+        engine.thread(thread.id).forget(secret.id)
+    assert [p.name for p in folder.iterdir() if "xylophone" in p.read_text("utf-8")] == []

@@ -67,7 +67,7 @@ def test_whoever_asked_is_told_of_every_change(tmp_path: Path) -> None:
         with pytest.raises(backscroll.NotFound):
             thread.delete(backscroll.Ref(thread.id, 99))
         thread.forget(message.id)
-    assert told == [thread.id, thread.id, thread.id, fork.id, thread.id]
+    assert told == [thread.id, thread.id, thread.id, fork.id, thread.id, fork.id]  # the fork shared the words
 
 
 def test_two_stores_are_two_engines(tmp_path: Path) -> None:

@@ -359,7 +359,11 @@ def test_an_answer_that_tries_to_control_the_terminal(desk: Desk) -> None:
     """Escape sequences in an answer and in the output of a command are shown or dropped, never obeyed."""
     evil = "\x1b]0;owned\x07\x1b[2J"
     desk.model(
-        Line(text=f"Look: {evil} here.", calls=(command("printf '\\033[2Jgone'"),), times=1),
+        Line(
+            text=f"Look: {evil} here.",
+            calls=(command("printf '\\033[2Jgone' > gone.txt; cat gone.txt"),),
+            times=1,
+        ),
         Line(text="Survived."),
     )
     terminal = desk.chat()
