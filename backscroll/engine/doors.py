@@ -38,8 +38,8 @@ OPEN: Final = frozenset(
 )
 #: Protocols: what has their methods passes, whatever its class.
 SHAPES: Final = frozenset({"Client", "Person", "Snapshots", "Store", "Writer"})
-#: Parameters that every method checks itself, with a hint that knows what they mean.
-OWN: Final = frozenset({"role", "budget", "images", "tags"})
+#: Parameters that their method checks itself, with a hint that knows what they mean.
+OWN: Final = frozenset({"Thread.append.role", "Thread.insert.role", "Thread.context_summary.budget"})
 _LISTS: Final = frozenset({"Sequence", "Iterable", "Collection", "list", "tuple", "set", "frozenset"})
 _LOOKED_INTO: Final = (list, tuple, set, frozenset)
 
@@ -147,14 +147,15 @@ class _Plan(NamedTuple):
     rest: Asked | None  # of further arguments by place
 
 
-def _plan_of(work: Callable[..., Any]) -> _Plan:
+def _plan_of(work: Callable[..., Any], label: str) -> _Plan:
     import inspect
 
     places: list[Asked | None] = []
     names: dict[str, Asked] = {}
     rest: Asked | None = None
     for parameter in inspect.signature(work).parameters.values():
-        asked = None if parameter.name in OWN else _asked(parameter.name, parameter.annotation)
+        own = f"{label}.{parameter.name}" in OWN
+        asked = None if own else _asked(parameter.name, parameter.annotation)
         if parameter.kind is parameter.VAR_POSITIONAL:
             rest = asked
         elif parameter.kind is not parameter.VAR_KEYWORD:
@@ -174,7 +175,7 @@ def door(work: F, owner: str = "") -> F:
     def guarded(*args: Any, **named: Any) -> Any:
         nonlocal plan
         if plan is None:
-            plan = _plan_of(work)
+            plan = _plan_of(work, label)
         places, names, rest = plan
         for number, value in enumerate(args):
             asked = places[number] if number < len(places) else rest
@@ -197,9 +198,10 @@ def _asked(name: str, annotation: object) -> Asked | None:
 def _refusal(label: str, asked: Asked, value: object) -> InvalidInput:
     shown = repr(value)
     shown = shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
+    alone = isinstance(value, str) and asked.text.startswith("Sequence[str]")
     return InvalidInput(
         f"{label}: {asked.name} cannot be {shown} ({type(value).__name__})",
-        hint=f"{asked.name} takes {asked.text}",
+        hint=f"{asked.name} takes {asked.text}" + (f", such as [{shown}]" if alone else ""),
     )
 
 

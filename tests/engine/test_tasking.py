@@ -260,7 +260,7 @@ def test_pictures_of_the_feedback_are_stored(engine: Engine, thread: Thread, tas
     task = tasks.incomplete("", images=[picture])
     (name,) = task.attempts[-1].media
     assert engine.blob(name) == picture
-    with pytest.raises(InvalidInput, match="as its bytes"):
+    with pytest.raises(InvalidInput, match=r"images takes Sequence\[bytes\]"):
         tasks.incomplete("look", images=["door.png"])  # type: ignore[list-item]
 
 
