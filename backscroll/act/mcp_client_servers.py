@@ -40,13 +40,11 @@ class Server:
     tools: tuple[str, ...] = ()  # only these; empty: all of them
 
 
-def servers() -> list[Server]:
-    """The servers of the configuration file, in its order; those that are `off` are left out."""
-    return [server for name, table in mcp_table().items() if (server := server_of(name, table)) is not None]
-
-
 def usable_servers() -> tuple[list[Server], list[str]]:
-    """The servers whose tables are right, and for each of the others what is wrong with it."""
+    """The servers of the configuration file whose tables are right, in its order, and what is wrong with each of the others.
+
+    Those that are `off` are left out.
+    """
     found: list[Server] = []
     problems: list[str] = []
     for name, table in mcp_table().items():

@@ -19,7 +19,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from backscroll.act.mcp_client import Connected, connect, schema_of, tool_name
 from backscroll.act.mcp_client_line import Line, _Late
-from backscroll.act.mcp_client_servers import Server, server_of, servers
+from backscroll.act.mcp_client_servers import Server, server_of, usable_servers
 from backscroll.act.toolbox import NAME, Toolbox
 from backscroll.errors import InvalidInput
 from tests.act.workbench import Bench, Told, bench
@@ -289,7 +289,8 @@ def test_tables_of_the_configuration_are_read(tmp_path: Path, monkeypatch: pytes
     )
     monkeypatch.setenv("BACKSCROLL_CONFIG", str(file))
     monkeypatch.setenv("MY_TOKEN", "hunter2")
-    files, far = servers()
+    (files, far), problems = usable_servers()
+    assert problems == []
     assert (files.command, files.args, files.env) == ("npx", ("-y", "server"), {"TOKEN": "hunter2"})
     assert (far.url, far.headers, far.seconds) == (
         "https://example.org/mcp",

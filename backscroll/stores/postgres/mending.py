@@ -24,6 +24,18 @@ _OF_A_THREAD = tuple(
 _NEXT = "SELECT coalesce(max(no), 0) FROM backscroll_quarantine WHERE tenant = %s"
 
 
+def thread_values(state: ThreadState) -> tuple[object, ...]:
+    """What the row of a thread holds after its names, from `parent` to `about`, in the order of the columns."""
+    us = microseconds(state.updated_at)
+    return (
+        *(state.parent, state.fork_seq, state.fork_position),
+        None if state.fork_message is None else str(state.fork_message),
+        *(state.head, state.hash, state.messages, state.turns, state.created_at, state.updated_at),
+        *(us, hour(us), state.forgotten, plain(state.about.project), plain(state.about.kind)),
+        to_bytes(state.about.to_json()),
+    )
+
+
 class MendingWriter(DerivedWriter):
     """The part of a writer that only a repair uses."""
 
@@ -115,7 +127,6 @@ class MendingWriter(DerivedWriter):
         self._s.tell(sql, self._tenant, plain(digest))
 
     def renew_thread(self, state: ThreadState) -> None:
-        us = microseconds(state.updated_at)
         self._move_home(state.id, state.root)
         for table in ("entries", "words"):
             sql = f"DELETE FROM backscroll_{table} WHERE tenant = %s AND root = %s AND thread = %s"
@@ -124,24 +135,7 @@ class MendingWriter(DerivedWriter):
             "UPDATE backscroll_threads SET parent = %s, fork_seq = %s, fork_position = %s, fork_message = %s, head = %s, "
             "hash = %s, messages = %s, turns = %s, created_at = %s, updated_at = %s, updated_us = %s, active = %s, "
             "forgotten = %s, project = %s, kind = %s, about = %s WHERE tenant = %s AND id = %s",
-            *(state.parent, state.fork_seq, state.fork_position),
-            None if state.fork_message is None else str(state.fork_message),
-            *(
-                state.head,
-                state.hash,
-                state.messages,
-                state.turns,
-                state.created_at,
-                state.updated_at,
-                us,
-                hour(us),
-            ),
-            *(
-                state.forgotten,
-                plain(state.about.project),
-                plain(state.about.kind),
-                to_bytes(state.about.to_json()),
-            ),
+            *thread_values(state),
             *(self._tenant, state.id),
         )
         self._held[state.id] = state

@@ -20,7 +20,7 @@ from backscroll.record.order import at_end
 from backscroll.record.ports import Logged, ThreadState
 from backscroll.stores.columns import plain
 from backscroll.stores.postgres.columns import THREAD, readable, thread_of
-from backscroll.stores.postgres.mending import MendingWriter
+from backscroll.stores.postgres.mending import MendingWriter, thread_values
 from backscroll.stores.postgres.names import Roots
 from backscroll.stores.postgres.schema import SCRUB_BYTES, SCRUB_WORDS
 from backscroll.stores.postgres.session import Session
@@ -108,7 +108,6 @@ class PostgresWriter(MendingWriter):
             born = (self._s.ask(sql, self._tenant, state.root)[0][0] or 0) + 1
         directory = "INSERT INTO backscroll_directory (tenant, thread, root) VALUES (%s, %s, %s)"
         self._s.tell(directory, self._tenant, state.id, state.root)
-        us = microseconds(state.updated_at)
         self._s.tell(
             "INSERT INTO backscroll_threads (tenant, root, id, born, parent, fork_seq, fork_position, fork_message, head, "
             "hash, messages, turns, created_at, updated_at, updated_us, active, forgotten, project, kind, about) "
@@ -117,22 +116,7 @@ class PostgresWriter(MendingWriter):
             state.root,
             state.id,
             born,
-            state.parent,
-            state.fork_seq,
-            state.fork_position,
-            None if state.fork_message is None else str(state.fork_message),
-            state.head,
-            state.hash,
-            state.messages,
-            state.turns,
-            state.created_at,
-            state.updated_at,
-            us,
-            hour(us),
-            state.forgotten,
-            plain(state.about.project),
-            plain(state.about.kind),
-            to_bytes(state.about.to_json()),
+            *thread_values(state),
         )
         self.learned[state.id] = state.root
         self.added = state.id

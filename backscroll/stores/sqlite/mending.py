@@ -18,6 +18,17 @@ from backscroll.vocab.moment import microseconds
 _OF_A_THREAD = ("entries", "turn_states", "nodes", "turn_marks", "progress", "receipts")
 
 
+def thread_values(state: ThreadState) -> tuple[object, ...]:
+    """What the row of a thread holds after its id, from `root` to `about`, in the order of the columns."""
+    return (
+        *(state.root, state.parent, state.fork_seq, state.fork_position),
+        None if state.fork_message is None else str(state.fork_message),
+        *(state.head, state.hash, state.messages, state.turns, state.created_at, state.updated_at),
+        *(microseconds(state.updated_at), state.forgotten, plain(state.about.project)),
+        *(plain(state.about.kind), to_bytes(state.about.to_json())),
+    )
+
+
 class MendingWriter(DerivedWriter):
     """The part of a writer that only a repair uses."""
 
@@ -149,13 +160,7 @@ class MendingWriter(DerivedWriter):
             "UPDATE threads SET root = ?, parent = ?, fork_seq = ?, fork_position = ?, fork_message = ?, head = ?, hash = ?, "
             "messages = ?, turns = ?, created_at = ?, updated_at = ?, updated_us = ?, forgotten = ?, project = ?, kind = ?, "
             "about = ? WHERE no = ?",
-            (
-                *(state.root, state.parent, state.fork_seq, state.fork_position),
-                None if state.fork_message is None else str(state.fork_message),
-                *(state.head, state.hash, state.messages, state.turns, state.created_at, state.updated_at),
-                *(microseconds(state.updated_at), state.forgotten, plain(state.about.project)),
-                *(plain(state.about.kind), to_bytes(state.about.to_json()), number),
-            ),
+            (*thread_values(state), number),
         )
         self._hold(state)
 

@@ -11,7 +11,7 @@ from backscroll.record.history import Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Logged, ThreadState
 from backscroll.stores.columns import plain
-from backscroll.stores.sqlite.mending import MendingWriter
+from backscroll.stores.sqlite.mending import MendingWriter, thread_values
 from backscroll.stores.sqlite.packing import packed
 from backscroll.stores.sqlite.scrubbing import note_scrub
 from backscroll.stores.sqlite.signs import Signs
@@ -60,25 +60,7 @@ class SqliteWriter(MendingWriter):
         cursor = self._c.execute(
             "INSERT INTO threads (id, root, parent, fork_seq, fork_position, fork_message, head, hash, messages, turns, "
             "created_at, updated_at, updated_us, forgotten, project, kind, about) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-            (
-                state.id,
-                state.root,
-                state.parent,
-                state.fork_seq,
-                state.fork_position,
-                None if state.fork_message is None else str(state.fork_message),
-                state.head,
-                state.hash,
-                state.messages,
-                state.turns,
-                state.created_at,
-                state.updated_at,
-                microseconds(state.updated_at),
-                state.forgotten,
-                plain(state.about.project),
-                plain(state.about.kind),
-                to_bytes(state.about.to_json()),
-            ),
+            (state.id, *thread_values(state)),
         )
         if cursor.lastrowid is not None:
             self._learn(state.id, cursor.lastrowid)
