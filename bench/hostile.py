@@ -2,7 +2,8 @@
 
 `python -m bench hostile`. One row for each reader with the family that took longest, in milliseconds for each kB, and how much
 longer the large text took than the small one: 4 is linear, 16 is quadratic. `tests/derive/test_runs.py` proves without a clock that
-no rule gets a run longer than `derive/runs` allows; this shows what that is worth.
+no rule gets a run longer than `derive/runs` allows; this shows what that is worth. These are parts, not the product: each reader is
+called by itself.
 """
 
 from __future__ import annotations
