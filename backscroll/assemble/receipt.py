@@ -16,7 +16,7 @@ from backscroll.formats.json_text import dumps
 from backscroll.record.chain import to_bytes, words_from_bytes
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.part import Json, part_to_json
-from backscroll.vocab.prompt import TAIL, Block, Level, Section
+from backscroll.vocab.prompt import Block, Level, Section
 
 #: Shares of the budget from which the window monitor warns, and from which it is alarmed.
 NEAR, FULL = 0.85, 0.97
@@ -167,7 +167,7 @@ def mark_of(block: Block) -> str:
 def with_cached(items: Sequence[Item], before: Receipt | None) -> tuple[tuple[Item, ...], int]:
     """The items with those marked that the last prompt began with too, and how many tokens those are."""
     same = same_prefix(
-        [i.mark for i in items], [i.mark for i in before.items if i.section not in TAIL] if before else []
+        [i.mark for i in items], [i.mark for i in before.items] if before else []
     )
     marked = [_cached(item) if n < same else item for n, item in enumerate(items)]
     return tuple(marked), sum(i.tokens for i in marked if i.cached)

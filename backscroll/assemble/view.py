@@ -293,7 +293,10 @@ class _Walk:
 
     def _unit(self, unit: Unit, begun: bool, old: bool) -> Iterator[Block]:
         why = self.safe.get(unit.id)
-        level = Level.VERBATIM if why else self.compaction.levels.get(unit.id, Level.VERBATIM)
+        level = self.compaction.levels.get(unit.id, Level.VERBATIM)
+        if why == "pinned" and level is not Level.VERBATIM:
+            why = None  # pinned after it was condensed: until the next compaction it is told at the end
+        level = Level.VERBATIM if why else level
         if not why and (not begun or level >= Level.SUMMARY):
             return
         reason = "kept"

@@ -1,4 +1,4 @@
-"""Recent operations: what tools did lately, as a list for the prompt's tail.
+"""Recent operations: what tools did lately, as a list for prompts.
 
 Owns: which operations are listed, how the list is written, and the fixed sentence that takes the place of
 `{recent_operations}` in a user's own system prompt: the list itself changes at every call and would break the provider's
@@ -68,11 +68,14 @@ def shown(messages: Sequence[Message]) -> list[Message]:
     return [message for message in messages if not (message.hidden or message.deleted)]
 
 
-def render_operations(digests: Sequence[Digest], language: str = "en") -> str:
-    """The list as it stands in a prompt: a header, then one line each; the date where the day changes. Empty: nothing."""
+def render_operations(digests: Sequence[Digest], language: str = "en", *, expands: bool = True) -> str:
+    """The list as it stands in a prompt: a header, then one line each; the date where the day changes. Empty: nothing.
+
+    `expands`: whoever reads it has a tool that gives the originals.
+    """
     if not digests:
         return ""
-    lines = [_said(language, "header")]
+    lines = [_said(language, "header" if expands else "header_alone")]
     day = ""
     for digest in digests:
         today, time = _moment(digest.timestamp)
@@ -106,7 +109,7 @@ def with_pointer(
 ) -> tuple[str, bool]:
     """A system prompt with its placeholder filled, and whether it had one.
 
-    By default the filling is a fixed sentence that points to the list in the tail; with `inline` it is the list itself.
+    By default the filling is a fixed sentence that says where they stand; with `inline` it is the list itself.
     """
     if not placeholder or placeholder not in system_text:
         return system_text, False
@@ -117,4 +120,4 @@ def with_pointer(
 
 
 #: The English sentence; other languages through `pointer(language)`.
-POINTER = "(The recent operations are listed after the conversation.)"
+POINTER = "(The recent operations are the tool calls of this conversation; earlier ones are listed where it was condensed.)"

@@ -112,7 +112,7 @@ class Step:
         self._reader, self._state, self._at = reader, state, now
         self._now = View(reader, state, upto)
         self._events = list(self._log())
-        self._rare = [e for e in self._events if e.kind not in PLENTY]
+        self._rare = [e for e in self._events if e.kind not in _NOTHING]
         self.marks = Marks(window, self.thread, self._known())
         self._touched: set[bytes] = set()  # positions at which something changed, as every moment saw them
         self._texts: dict[Ref, list[Message]] = {}  # of turns to analyse
@@ -154,7 +154,7 @@ class Step:
             moved |= event.kind in _MOVING
             if event.kind is Kind.APPENDED:
                 self._appended(event)
-            elif event.kind not in PLENTY:
+            elif event.kind not in _NOTHING:
                 self._happened(event)
             if following is not None and _stroke(following) == _stroke(event):
                 continue
@@ -356,6 +356,8 @@ def _first(view: View) -> Entry | None:
     return None
 
 
+#: What says nothing about any message.
+_NOTHING = PLENTY | {Kind.PLACED}
 #: Rare events that leave every message in its place, and all that was said before as it was, or change only words.
 _PLAIN = frozenset(Kind) - _MOVING
 

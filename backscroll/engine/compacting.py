@@ -7,7 +7,7 @@ After: `engine/prompting`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from backscroll.assemble.view import protected
 from backscroll.derive.essentials import Kind
 from backscroll.engine.composing import Bound, Composer, Frozen, weight
 from backscroll.engine.pen import Pen
+from backscroll.engine.placement import place
 from backscroll.engine.sheet import Sheet
 from backscroll.errors import Conflict
 from backscroll.vocab.event import Event
@@ -28,7 +29,7 @@ from backscroll.vocab.event import Kind as Happened
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.moment import microseconds
-from backscroll.vocab.prompt import Level
+from backscroll.vocab.prompt import Block, Level
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -73,6 +74,7 @@ class Made:
     before: int
     now: int
     sheet: Sheet | None = None  # with what was passed over at the beginning; None: as it was
+    room: int = 0  # for messages, in the prompt for which it was made
 
 
 def due(composer: Composer, tokens: int, room: int) -> Reason | None:
@@ -145,7 +147,7 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     if now >= before:
         return None
     compaction = replace(pruned, before=before, after=now)
-    return Made(replace(wanted, compaction=compaction), after, left, before, now, sheet)
+    return Made(replace(wanted, compaction=compaction), after, left, before, now, sheet, composer.ask.room)
 
 
 def _fixed(composer: Composer) -> int:
@@ -197,11 +199,12 @@ def trimmed(composer: Composer, room: int) -> Made | None:
     cut = trim(units, base, composer.lens, cap=most, trail=trail, boost=_boost(composer))
     if cut is None:
         return None
-    wanted = Frozen(cut) if frozen is None else replace(frozen, compaction=cut)
+    under = 0 if frozen is None else frozen.placed_under
+    wanted = replace(frozen or Frozen(cut), compaction=cut, under=under)
     now = weight(composer.blocks(wanted))
     if now >= before:
         return None
-    return Made(wanted, composer.edge, tuple(units), before, now)
+    return Made(wanted, composer.edge, tuple(units), before, now, room=composer.ask.room)
 
 
 def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) -> int:
@@ -234,6 +237,8 @@ def _passed_over(composer: Composer, gone: int) -> Sheet:
     apart = [m for u in units if safe.get(u.id) in ("system", "pinned") for m in u.messages]
     marked = tuple(m for m in apart if m.role == "system" or m.pinned)
     asked = next((u.messages[0] for u in units if safe.get(u.id) == "latest"), sheet.asked)
+    if any(is_spoken_by_user(u.messages[0]) for u in composer.units[gone:]):
+        asked = None  # the window shows what the user last wrote
     return replace(sheet, marked=(*sheet.marked, *marked), asked=asked)
 
 
@@ -277,15 +282,23 @@ def bound_of(composer: Composer, room: int) -> tuple[Bound, ...]:
     return tuple(reversed(out))
 
 
-def write_down(thread: Thread, found: Made, seen: int, actor: str = ACTOR) -> Event | None:
-    """Write a compaction into the log; None where anything but new messages came since the event it was made at.
+def write_down(
+    thread: Thread,
+    found: Made,
+    sheet: Sheet,
+    actor: str = ACTOR,
+    placed: tuple[Message, Sequence[Block]] | None = None,
+) -> Event | None:
+    """Write a compaction into the log, and what is placed with it; None where others wrote since the sheet was read.
 
-    What was deleted meanwhile would live on in it, and another compaction would be hidden by it.
+    What was deleted meanwhile would live on in it, and another compaction would be hidden by it. A text is placed only
+    behind what is still the newest message.
     """
+    seen, sheet = sheet.head, found.sheet or sheet
 
     def work(pen: Pen) -> Event | None:
         frozen = found.frozen
-        if pen.view.others(seen):
+        if pen.view.others(seen) or (placed and pen.state.head != seen):
             return None
         head = {
             "after": None if found.after is None else found.after.hex(),
@@ -293,8 +306,14 @@ def write_down(thread: Thread, found: Made, seen: int, actor: str = ACTOR) -> Ev
             "before": found.before,
             "now": found.now,
             "sources": sorted({str(_message(pen, source)) for source in frozen.sources()}),
+            "room": max(0, found.room),
+            "asked": None if sheet.asked is None else str(sheet.asked.id),
+            "marked": sorted(str(m.id) for m in sheet.marked if m.role != "system"),
         }
-        return pen.write(Happened.COMPACTED, head=head, body=frozen.to_json())
+        event = pen.write(Happened.COMPACTED, head=head, body=frozen.to_json())
+        if placed:
+            place(pen, *placed, event.seq if frozen.under is None else frozen.under)
+        return event
 
     return thread.as_actor(actor).stroke(work)
 
@@ -323,7 +342,7 @@ def compact(
             return CompactionReport(None, "asked", tokens, tokens, 0, 0, 0, 0.0, 0.0, None)
         if dry_run:
             return report_of(composer, found, None)
-        event = write_down(thread, found, composer.sheet.head, thread.actor)
+        event = write_down(thread, found, composer.sheet, thread.actor)
         if event is not None:
             return report_of(composer, found, event.seq)
     raise Conflict("the history changed while it was being condensed", hint="compact again")

@@ -1,8 +1,9 @@
-"""Composing: the stable part of a prompt, from the sheet and the compaction in force.
+"""Composing: what a prompt shows already, from the sheet, the compaction in force and what was placed since.
 
-Owns what stands before the volatile tail: system messages, pins, summaries of the far past, what is still open and binding,
-then the history at the resolution that was chosen at the last compaction. Between two compactions it only grows at its
-end. Before: `engine/sheet`, `assemble/view`. After: `engine/prompting` adds the tail.
+Owns the order: system messages, pins, summaries of the far past, the history at the resolution that was chosen at the last
+compaction with what was still open then behind it, everything since, and behind each message what was placed there. Between two
+compactions it only grows at its end. Before: `engine/sheet`, `engine/placement`, `assemble/view`. After: `engine/prompting`
+adds what is new.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from backscroll.assemble.view_pieces import GAP
 from backscroll.derive.operations import with_pointer
 from backscroll.engine.asking import Ask, meter_of
 from backscroll.engine.lineage import View
+from backscroll.engine.placement import standing_placements
 from backscroll.engine.reading import message_of
 from backscroll.engine.sheet import Row, Sheet, Told
 from backscroll.engine.sheet_compaction import edge_of_compaction
@@ -80,15 +82,22 @@ class Frozen:
     event: int | None = None  # None: not written yet
     at: str = ""  # when the far past was told; what a model summed up later is not shown
     after: bytes | None = None  # position up to which only summaries speak
+    under: int | None = None  # texts placed under this compaction (0: none) are shown; None: under this one
+
+    @property
+    def placed_under(self) -> int | None:
+        """The compaction under which texts are placed into prompts; None: this one, and it is not written yet."""
+        return self.event if self.under is None else self.under
 
     def to_json(self) -> dict[str, Json]:
         """The sealed body of the event."""
-        return {
+        body: dict[str, Json] = {
             "compaction": self.compaction.to_json(),
             "told": self.at,
             "far": [[level, str(opening)] for level, opening in self.far],
             "bound": [[b.kind, b.text, str(b.source)] for b in self.bound],
         }
+        return body if self.under is None else {**body, "under": self.under}
 
     def without(self, dead: Collection[Ref]) -> Frozen:
         """The same without the words of some revisions."""
@@ -113,6 +122,7 @@ def frozen_of(event: Event) -> Frozen:
             event.seq,
             str(body.get("told") or event.at),
             edge_of_compaction(event),
+            None if body.get("under") is None else int(body["under"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreCorrupt(
@@ -209,11 +219,14 @@ class Composer:
             # So much was added since that the window does not reach back: what was chosen then is out of sight.
             self.frozen = None
         self.edge = sheet.edge
-        self._remembered: list[Block] | None = None
         self.replied = _last_reply(view_now, sheet.window)
         self.dead = self._dead(view_now)
         if self.frozen is not None and self.dead:
             self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their words on
+        self.placed_under = 0 if sheet.compaction is None else sheet.compaction.seq
+        if self.frozen is not None and self.frozen.placed_under is not None:
+            self.placed_under = self.frozen.placed_under
+        self._placed = self._read_placed(view_now)
 
     def _dead(self, now: View) -> frozenset[Ref]:
         """Revisions of which words are written down, but which are not to be seen any more."""
@@ -252,9 +265,40 @@ class Composer:
         asked += [b for w in sheet.waiting if w.message.id not in seen for b in self._waiting(w)]
         # System messages at the beginning of the window come before everything that is told beside the history.
         lead = list(takewhile(lambda block: block.role == "system", history))
-        beside = [*self._memory(), *self._far(frozen), *self._bound(frozen), *asked]
-        blocks = (*self._marked(sheet), *lead, *beside, *history[len(lead) :])
+        after = self._with_placed(history[len(lead) :], frozen)
+        blocks = (*self._marked(sheet), *lead, *self._far(frozen), *asked, *after)
         return [self._filled(block) for block in blocks]
+
+    def _with_placed(self, history: Sequence[Block], frozen: Frozen | None) -> list[Block]:
+        """The history, with what was open and binding behind what was there when it was condensed, and what was placed since."""
+        upto = None if frozen is None else frozen.compaction.upto
+        bound = list(self._bound(frozen))
+        there = [n for n, b in enumerate(history) if upto and b.message and b.message.seq <= upto.seq]
+        last = there[-1] if there else -1
+        placed = self._placed if frozen is None or frozen.placed_under == self.placed_under else {}
+        out: list[Block] = bound if last < 0 else []
+        for n, block in enumerate(history):
+            out.append(block)
+            if n == last:
+                out += bound
+            if block.message is not None:
+                out += placed.get(block.message, ())
+        return out
+
+    def _read_placed(self, now: View) -> dict[Ref, list[Block]]:
+        """What was placed into prompts, by the message behind which it stands."""
+        out: dict[Ref, list[Block]] = {}
+        for found in standing_placements(now, self.placed_under):
+            out.setdefault(found.behind, []).extend(self.weighed(t.block()) for t in found.texts)
+        return out
+
+    def weighed(self, block: Block) -> Block:
+        """A block with its tokens."""
+        shelf = self.thread.engine.memo.shelf(f"weights:{self.ask.tokenizer.name}:{self.ask.wire}", 2000)
+        known: int | None = shelf.get(block.text)
+        if known is None:
+            known = shelf[block.text] = self.meter.parts(block.parts)
+        return replace(block, tokens=known)
 
     def _marked(self, sheet: Sheet) -> Iterable[Block]:
         """System messages and pins that stand before the window."""
@@ -263,23 +307,16 @@ class Composer:
                 if (message.role == "system") == (section is Section.SYSTEM):
                     yield self._whole(message, section, "system" if section is Section.SYSTEM else "pinned")
 
-    def _memory(self) -> list[Block]:
-        """What is remembered from earlier tasks; it changes only at a compaction or where a task begins or ends."""
-        if self.as_of is not None:
-            return []
-        if self._remembered is None:
-            from backscroll.engine.remembering import memory_block
-
-            room = int(self.thread.engine.settings.share_memory * self.ask.room)
-            block = memory_block(self.thread, room, self.ask.tokenizer.count)
-            told = [] if block is None else [replace(block, tokens=self.meter.parts(block.parts))]
-            self._remembered = told
-        return self._remembered
+    def pinned_since(self, stable: Sequence[Block]) -> list[Block]:
+        """Pinned messages that these blocks do not show to the letter: pinned after they were condensed."""
+        whole = {b.message for b in stable if b.level is Level.VERBATIM}
+        late = [m for m in self.sheet.kept if m.role != "system" and m.id not in whole]
+        return [self._whole(m, Section.MEMORY, "pinned") for m in late]
 
     def _whole(self, message: Message, section: Section, reason: str) -> Block:
         parts = message.parts
         role = message.role
-        if section is Section.MEMORY and role != "user":
+        if section is Section.MEMORY:
             # Out of its place a pinned answer or result is told, not replayed: its call is not here.
             from backscroll.derive.flat import flat
 

@@ -26,7 +26,7 @@ from backscroll.vocab.part import Json, Opaque, Reasoning, Text, ToolCall, ToolR
 from backscroll.vocab.unicode import valid_text
 
 _BESIDE = frozenset(
-    {Kind.ASIDE, Kind.CODE_CHANGED, Kind.CROPPED, Kind.COMPACTED, Kind.TASKED, Kind.REMEMBERED}
+    {Kind.ASIDE, Kind.CODE_CHANGED, Kind.CROPPED, Kind.COMPACTED, Kind.PLACED, Kind.TASKED, Kind.REMEMBERED}
 )
 #: Shorter words stand everywhere by chance; a Chinese sign says about as much as three letters.
 _ENOUGH = 12

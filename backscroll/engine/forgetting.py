@@ -27,7 +27,7 @@ from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 
 #: Events whose text stands in for messages.
-_CONDENSING = frozenset({Kind.CROPPED, Kind.COMPACTED})
+_CONDENSING = frozenset({Kind.CROPPED, Kind.COMPACTED, Kind.PLACED})
 #: Events whose text may speak of messages; they name those that it does.
 _SPEAKING_OF = frozenset({Kind.TASKED, Kind.REMEMBERED})
 #: Events whose words can be erased by themselves: nothing stands on them but what they say.
@@ -128,7 +128,7 @@ def condensed(tx: Writer, family: Sequence[ThreadState], messages: Iterable[Ref]
     return [
         event
         for kin in family
-        for event in tx.others(kin.id)
+        for event in (*tx.others(kin.id), *tx.placed(kin.id))
         if event.body is not None
         and (
             (event.kind in _CONDENSING and _rests_on(event.head.get("sources"), names))
@@ -159,8 +159,10 @@ def forget_acts(tx: Writer, means: Means, thread: str, seqs: Sequence[int], acto
             pen.write(Kind.FORGOTTEN, head={"messages": [], "acts": seen})
             pen.save()
             told.append(kin.id)
+    # What prompts were told of them does not say in which words: all that was placed there goes.
+    placed = [e for name in told for e in tx.placed(name) if e.body is not None]
     derived = tx.unmake([e.id for e in events], told)
-    done = erase(tx, [e for e in events if e.body is not None], 0, told)
+    done = erase(tx, [*(e for e in events if e.body is not None), *placed], 0, told)
     return replace(done, beside=len(events), derived=derived)
 
 

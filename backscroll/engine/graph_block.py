@@ -1,9 +1,9 @@
-"""The graph section of a prompt: what is known about what is being talked about, in the volatile tail, anew at every call.
+"""The graph section of a prompt: what is known about what is being talked about.
 
 Tells only what the prompt does not show anyway, and only what still stands: a settled turn keeps its facts in the graph when
 it is edited, but a prompt does not repeat words that nobody can read in the history any more, nor hidden ones. Waits for
 nothing: where many turns are still to be analysed the section is left out. Before: `engine/graphing`, `graph/telling`. After:
-`engine/tail`.
+`engine/insertions` says what of it is new.
 """
 
 from __future__ import annotations

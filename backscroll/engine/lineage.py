@@ -6,7 +6,7 @@ An entry of a nearer thread hides the entry of a farther one for the same messag
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from backscroll.errors import StoreCorrupt
@@ -179,13 +179,20 @@ class View:
 
     def others(self, after: int = 0) -> list[Event]:
         """The rare events (all but new messages and asides) after a number, the shared past of a fork included."""
+        return self._few(self.reader.others, after)
+
+    def placed(self, after: int = 0) -> list[Event]:
+        """The events after a number that put text of ours into prompts, the shared past of a fork included."""
+        return self._few(self.reader.placed, after)
+
+    def _few(self, read: Callable[[str, int, int], list[Event]], after: int) -> list[Event]:
         high = self.as_of
-        out = self.reader.others(self.state.id, max(after, self.state.fork_seq) + 1, high)
+        out = read(self.state.id, max(after, self.state.fork_seq) + 1, high)
         for fork, parent in ancestors(self.reader, self.state):
             high = min(high, fork.fork_seq)
             if after >= high:
                 break
-            out = self.reader.others(parent.id, max(after, parent.fork_seq) + 1, high) + out
+            out = read(parent.id, max(after, parent.fork_seq) + 1, high) + out
         return out
 
     def event(self, seq: int) -> Event | None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _BATCH = 500
 _WEIGHT = 4_000_000  # or about this many bytes
 #: What a prompt shows is told by places and numbers of one log. A fork shows everything until it is condensed anew.
-_VIEWS = frozenset({Kind.CROPPED, Kind.UNCROPPED, Kind.COMPACTED})
+_VIEWS = frozenset({Kind.CROPPED, Kind.UNCROPPED, Kind.COMPACTED, Kind.PLACED})
 _NUMBERS = frozenset({"of", "group", "runs"})  # parts of a head that count events of their own log
 _TASKS = frozenset(
     {"task", "other", "follows"}

@@ -1,8 +1,9 @@
 """Prompting: the messages to send now, within the budget, valid, with the cache kept warm, and the receipt.
 
-The order of things: read the sheet, compose the stable part, compact where it must be, pays or is free, add the tail, spell
-it on the wire, mend what a wire would refuse, write the receipt. Everything is decided by the pure rooms; this module reads,
-writes and keeps the account. Before: `engine/sheet`, `engine/composing`, `engine/compacting`, `engine/tail`.
+A prompt is the one before and something at its end, byte for byte, until a compaction. The order of things: read the sheet, compose
+what prompts show already, find what is new to say, compact where it must be, pays or is free, spell it on the wire, mend what a wire
+would refuse, write down what was placed, write the receipt. Everything is decided by the pure rooms; this module reads, writes and keeps the
+account. Before: `engine/sheet`, `engine/composing`, `engine/compacting`, `engine/insertions`.
 """
 
 from __future__ import annotations
@@ -28,13 +29,15 @@ from backscroll.engine.compacting import ACTOR, Made, due, made, trimmed, write_
 from backscroll.engine.composing import Composer, told_by, weight
 from backscroll.engine.counting import flush_if_many
 from backscroll.engine.coverage import coverage_of
+from backscroll.engine.insertions import Insertions, insertions_for
 from backscroll.engine.lineage import View
+from backscroll.engine.placement import place
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
-from backscroll.engine.tail import Tail, tail_of
 from backscroll.errors import BudgetTooSmall
+from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
-from backscroll.vocab.prompt import Block, Level
+from backscroll.vocab.prompt import Block
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -45,6 +48,7 @@ __all__ = ["Difference", "Item", "Money", "Prompt", "Receipt", "compare", "compo
 KEPT = 20
 _MENDED, _LAST_WORD = 32, 8  # tokens that mending one thing, and asking to go on, can add at the most
 _TRIES = 4  # how often the blocks are fitted again when the wire turns out to need more
+_AGAIN = 3  # how often a prompt is made again because others wrote to the thread meanwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +95,25 @@ def prompt(
     last = next(iter(receipts(thread, 1)), None)
     if not quiet:
         engine.worker()
-    done = _Job(composed(thread, ask, as_of), last, recall=wanted, quiet=quiet).done()
+    done = _made(thread, ask, last, as_of, recall=wanted, quiet=quiet)
     if not quiet:
         body = done.receipt.to_bytes()
         engine.store.write(lambda tx: tx.keep_receipt(thread.id, done.receipt.at, body, KEPT))
         flush_if_many(engine)
+    return done
+
+
+def _made(
+    thread: Thread, ask: Ask, last: Receipt | None, as_of: int | None, *, recall: bool, quiet: bool
+) -> Prompt:
+    """The prompt, made again where others wrote to the thread before what it adds was written down."""
+    for _ in range(_AGAIN):
+        done = _Job(composed(thread, ask, as_of), last, recall=recall, quiet=quiet).done()
+        if done is not None:
+            return done
+    job = _Job(composed(thread, ask, as_of), last, recall=False, quiet=True)  # a busy thread: nothing is added
+    done = job.done()
+    assert done is not None
     return done
 
 
@@ -128,30 +146,39 @@ class _Job:
         self.compaction: dict[str, Json] = {}
         self.due: Made | None = None  # to be written down once there is a prompt
 
-    def done(self) -> Prompt:
-        """The prompt."""
+    def done(self) -> Prompt | None:
+        """The prompt; None where others wrote to the thread before it was written down."""
         least = self._least()
         self._trim()
         stable = self.composer.blocks(self.composer.frozen)
-        tail = self._tail(stable)
-        tokens = weight(stable)
-        room = self.ask.room - weight(tail.blocks)
-        reason = due(self.composer, tokens, room)
+        new = self._new(stable)
+        reason = due(self.composer, weight(stable) + weight(new.blocks), self.ask.room)
         if reason is not None:
             found = made(self.composer, reason, self.ask.room)
             if found is not None:
                 stable = self._compacted(found)
-                tail = self._tail(stable)
-        made_now = self._spelled(stable, tail, least)
-        return made_now if self.quiet or self.due is None else self._written(made_now, self.due)
+                new = self._new(stable, anew=True)
+        made_now, placed = self._spelled(stable, new, least)
+        return made_now if self.quiet else self._written(made_now, placed)
 
-    def _written(self, done: Prompt, found: Made) -> Prompt:
-        """Write down what was condensed; a prompt that could not be made leaves nothing behind."""
-        event = write_down(self.composer.thread, found, self.composer.sheet.head, ACTOR)
-        if event is None:
-            return done  # others changed the past meanwhile: this prompt is as of before, the next one decides anew
-        facts = {**done.receipt.compaction, "event": event.seq}
-        return replace(done, receipt=replace(done.receipt, compaction=facts))
+    def _written(self, done: Prompt, placed: Sequence[Block]) -> Prompt | None:
+        """Write down what was condensed and placed; a prompt that could not be made leaves nothing behind."""
+        composer = self.composer
+        newest = _newest(composer)
+        behind = (newest, placed) if placed and newest is not None else None
+        if self.due is not None:
+            event = write_down(composer.thread, self.due, composer.sheet, ACTOR, behind)
+            if event is None:
+                return None
+            facts = {**done.receipt.compaction, "event": event.seq}
+            return replace(done, receipt=replace(done.receipt, compaction=facts))
+        if behind is None:
+            return done
+        seen = composer.sheet.head
+        written = composer.thread.as_actor(ACTOR).stroke(
+            lambda pen: place(pen, *behind, composer.placed_under) if pen.state.head == seen else None
+        )
+        return None if written is None else done
 
     def _trim(self) -> None:
         """Giant fresh results are cut before a provider caches them."""
@@ -172,19 +199,22 @@ class _Job:
         composer.sheet = found.sheet or composer.sheet
         return composer.blocks(found.frozen)
 
-    def _tail(self, stable: Sequence[Block]) -> Tail:
-        shown = {s for b in stable if b.level is Level.VERBATIM for s in b.sources}
-        free = max(self.ask.room - weight(stable), int(0.25 * self.ask.room))
-        return tail_of(self.composer, free, shown, recall=self.recall)
+    def _new(self, stable: Sequence[Block], *, anew: bool = False) -> Insertions:
+        """What is to be said behind the newest message."""
+        if _newest(self.composer) is None:
+            return Insertions((), "there is nothing to look for")
+        return insertions_for(self.composer, stable, recall=self.recall, anew=anew)
 
-    def _spelled(self, stable: Sequence[Block], tail: Tail, least: Sequence[Block]) -> Prompt:
+    def _spelled(
+        self, stable: Sequence[Block], new: Insertions, least: Sequence[Block]
+    ) -> tuple[Prompt, tuple[Block, ...]]:
         """Fit, render and mend; mending can add to what the blocks weigh, so this may take another try.
 
         Where no try fits, nothing but what must be there is sent: that it fits is known already.
         """
         room, more = self.ask.room, _LAST_WORD
         for attempt in range(_TRIES):
-            kept = tail.blocks if attempt < 2 else ()  # what is volatile goes before anything else does
+            kept = new.blocks if attempt < 2 else ()  # what is not said yet goes before anything else does
             try:
                 blocks = self.composer.fitted([*stable, *kept], room - more)
             except BudgetTooSmall:
@@ -192,9 +222,9 @@ class _Job:
             rendered = self._rendered(blocks)
             need = counted(blocks, rendered)
             if need <= room:
-                return self._prompt(blocks, rendered, tail)
+                return self._prompt(blocks, rendered, new), tuple(b for b in kept if b in blocks)
             more = max(more, need - weight(blocks))
-        return self._prompt(least, self._rendered(least), tail)
+        return self._prompt(least, self._rendered(least), new), ()
 
     def _least(self) -> list[Block]:
         """What must be there; where that does not fit, the refusal names the smallest budget that would do.
@@ -227,7 +257,7 @@ class _Job:
             same_model=same_model,
         )
 
-    def _prompt(self, blocks: Sequence[Block], rendered: Rendered, tail: Tail) -> Prompt:
+    def _prompt(self, blocks: Sequence[Block], rendered: Rendered, new: Insertions) -> Prompt:
         ask, composer = self.ask, self.composer
         items, cached = with_cached([item_of(b) for b in blocks], self.last)
         tokens = counted(blocks, rendered)
@@ -251,7 +281,7 @@ class _Job:
             compaction=self.compaction,
             cached=cached,
             money=_money(composer, tokens + ask.tools_tokens, cached),
-            recall=tail.why,
+            recall=new.why,
             repairs=tuple(dict.fromkeys(change.rule.id for change in rendered.changes)),
         )
         receipt = replace(receipt, warnings=warnings_for(receipt.usage))
@@ -260,6 +290,12 @@ class _Job:
         return Prompt(
             marked.messages, marked.system, tools, ask.wire, receipt, tuple(blocks), rendered.cache_key
         )
+
+
+def _newest(composer: Composer) -> Message | None:
+    """The newest message that prompts show: behind it stands what is new."""
+    real = (m for m in reversed(composer.sheet.window) if "backscroll" not in m.content.metadata)
+    return next(real, None)
 
 
 def counted(blocks: Sequence[Block], rendered: Rendered) -> int:

@@ -359,9 +359,9 @@ def followups_for(thread: Thread, task: Task | str, *, ask: bool = False) -> lis
 # -- the block in prompts ----------------------------------------------------------------------------------------
 
 
-def block_memories(thread: Thread, *, scope: str = "project") -> list[Memory]:
+def block_memories(thread: Thread, *, scope: str = "project", now: bool = False) -> list[Memory]:
     """The memories that the block may tell, in the order in which they should be there."""
-    edge = thread.reading(lambda view: edge_of(thread.engine, view))
+    edge = None if now else thread.reading(lambda view: edge_of(thread.engine, view))
     found = collect(thread, scope, edge=edge)
     some = [m for m in found.memories if is_long_term(m) and m.text.strip()]
     pinned = [m for m in some if m.pinned]
@@ -377,14 +377,28 @@ def block_memories(thread: Thread, *, scope: str = "project") -> list[Memory]:
 
 
 def memory_block(
-    thread: Thread, room: int, count: Count = rough_count, *, scope: str = "project"
+    thread: Thread,
+    room: int,
+    count: Count = rough_count,
+    *,
+    scope: str = "project",
+    shown: Collection[Ref] = (),
+    known: Collection[str] = (),
+    now: bool = False,
 ) -> Block | None:
-    """Long-term memory and what is pinned, within `room` tokens; None where there is nothing to tell or no room."""
+    """Long-term memory and what is pinned, within `room` tokens; None where there is nothing to tell or no room.
+
+    Left out: what rests on nothing but revisions that are `shown` anyway, and lines that are `known` from before. `now`: as of
+    this moment, and not of the last one at which memories may change by themselves.
+    """
     language = thread.legible.info.language
     free = room - count(words_of(language)["title_memory"]) - 4
     chosen: list[Memory] = []
-    for memory in block_memories(thread, scope=scope):
-        cost = count(line_of(memory, thread.id, language)) + 1
+    for memory in block_memories(thread, scope=scope, now=now):
+        line = line_of(memory, thread.id, language)
+        if line in known or (memory.sources and all(s in shown for s in memory.sources)):
+            continue
+        cost = count(line) + 1
         if cost <= free:
             chosen.append(memory)
             free -= cost

@@ -127,13 +127,13 @@ def read_sheet(
     rare = view.others(standing.crops[0] - 1) if standing.crops else []
     crops = crop_marks(standing, rare, view)
     window = _Window(view, crops, rare, told)
-    compaction = _in_force(window, standing, memo)
+    compaction = _in_force(window, standing, memo, room)
     since = 0 if compaction is None else compaction.seq
     after = None if compaction is None else edge_of_compaction(compaction)
     messages, edge, reached = window.read(after, PLENTY * room, since, DEEP * room)
     begins = messages[0].position if messages else None
     rows = [r for r in view.marked() if not r[0].flags & HIDDEN and r[1].body is not None]
-    before = [r for r in rows if _beside_window(r[0], begins, edge, crops)]
+    before = [r for r in rows if _beside_window(r[0], begins, edge, crops) and _was_marked(r[0], compaction)]
     return Sheet(
         view.state.id,
         view.as_of,
@@ -146,7 +146,7 @@ def read_sheet(
         reached,
         frozenset(() if compaction is None else _touched(iter(view.others(since)))),
         view.state.messages if view.as_of >= view.state.head else view.count(),
-        _asked(window, messages, edge, standing, memo),
+        _asked_then(window, compaction) or _asked(window, messages, edge, standing, memo),
         tuple(m for m, _ in told(rows)),
         tuple(_waiting(window, messages, standing, memo)),
     )
@@ -159,12 +159,32 @@ def _beside_window(entry: Entry, begins: bytes | None, edge: bytes | None, crops
     return any(crop.holds(entry.message) for crop in crops)
 
 
-def _in_force(window: _Window, standing: Standing, memo: MutableMapping[object, Any]) -> Event | None:
+def _was_marked(entry: Entry, compaction: Event | None) -> bool:
+    """False for what was pinned since: until the next compaction that is told behind the history, not in front of it."""
+    known = None if compaction is None else compaction.head.get("marked")
+    return entry.role == "system" or known is None or str(entry.message) in known
+
+
+def _asked_then(window: _Window, compaction: Event | None) -> Message | None:
+    """What the user last wrote when the past was condensed, where that stands before the window: shown until the next time."""
+    name = None if compaction is None else compaction.head.get("asked")
+    entry = None if name is None else window.view.entry(parse_ref(name))
+    if entry is None or not entry.live:
+        return None
+    spoken = window.view.reader.spoken([entry.revision]).get(entry.revision)
+    if spoken is None or not window.visible(entry, spoken):
+        return None
+    return message_of(entry, spoken)
+
+
+def _in_force(
+    window: _Window, standing: Standing, memo: MutableMapping[object, Any], room: int
+) -> Event | None:
     """The compaction in force; looked for again only after a rare event, because new messages change nothing about it."""
     view = window.view
-    key = ("compaction", view.state.id, standing.rare)
+    key = ("compaction", view.state.id, standing.rare, room)
     if key not in memo:
-        found = compaction_in_force(view, standing, window.visible)
+        found = compaction_in_force(view, standing, window.visible, room)
         memo[key] = None if found is None else found.seq
         return found
     return None if memo[key] is None else view.event(memo[key])

@@ -24,16 +24,30 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
 _PAGE = 64
+#: So many times the room for which it was made, and a compaction does not bind a prompt any more.
+AMPLE = 2
 Visible: TypeAlias = Callable[[Entry, Spoken], bool]
 
 
-def compaction_in_force(view: View, standing: Standing, visible: Visible) -> Event | None:
-    """The event of the newest compaction that still holds in this view, with its body; `visible`: what prompts may show."""
+def compaction_in_force(view: View, standing: Standing, visible: Visible, room: int) -> Event | None:
+    """The event of the newest compaction that still holds in this view, with its body; `visible`: what prompts may show.
+
+    A prompt of `room` tokens is not bound by what was condensed for a much smaller one, unless somebody asked for that.
+    """
     for seq in reversed(standing.compactions):
         event = view.event(seq)
-        if event is not None and event.body is not None and _still_holds(view, event, visible):
+        if event is None or event.body is None or _made_for_less(event, room):
+            continue
+        if _still_holds(view, event, visible):
             return event
     return None
+
+
+def _made_for_less(event: Event, room: int) -> bool:
+    if event.head.get("reason") == "asked":
+        return False
+    made_for = event.head.get("room") or event.head.get("before")
+    return isinstance(made_for, int) and 0 < AMPLE * made_for <= room
 
 
 def edge_of_compaction(event: Event) -> bytes | None:

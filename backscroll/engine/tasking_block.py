@@ -1,13 +1,13 @@
-"""The task section of a prompt: where the task at hand stands, in the volatile tail, anew at every call.
+"""The task section of a prompt: where the task at hand stands.
 
 Reads no more than the prompt has read anyway: to-dos come from the part of the task that the window shows (older ones stand in
 the summary of a compaction or a crop). Names its sources. Before: `tasks/lifecycle_telling`, `engine/tasking_memory`. After:
-`engine/tail`.
+`engine/insertions` says what of it is new.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, cast
 
 from backscroll.assemble.units import units_of
@@ -18,7 +18,7 @@ from backscroll.engine.tasking_boundaries import suggestion
 from backscroll.engine.tasking_memory import Planned, plan_shown, reminders
 from backscroll.engine.tasking_reading import tasks_of
 from backscroll.tasks.lifecycle import current_of, holds
-from backscroll.tasks.lifecycle_telling import Standing, tell
+from backscroll.tasks.lifecycle_telling import Standing, headline, tell, words_in
 from backscroll.tasks.tiers import alike
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -34,8 +34,11 @@ _SHOWN = 40  # characters by which a line is known again
 _UNITS = 4000  # units whose findings are remembered
 
 
-def task_block(composer: Composer, room: int) -> Block | None:
-    """What a prompt says about the task at hand, within `room` tokens; None where there is none, or no room."""
+def task_block(composer: Composer, room: int, read: Collection[Ref] = ()) -> Block | None:
+    """What a prompt says about the task at hand, within `room` tokens; None where there is none, or no room.
+
+    To-dos are left out where the revision that says them is `read` anyway.
+    """
     thread = composer.thread
     if room < LEAST:
         return None
@@ -45,7 +48,7 @@ def task_block(composer: Composer, room: int) -> Block | None:
     task = current_of(tasks)
     if task is None:
         return None
-    standing, sources = _standing(composer, tasks, task)
+    standing, sources = _standing(composer, tasks, task, read)
     meter = composer.meter
     text = tell(standing, composer.language, lambda said: meter.parts((Text(said),)) <= room)
     if not text:
@@ -63,14 +66,32 @@ def task_block(composer: Composer, room: int) -> Block | None:
     )
 
 
-def _standing(composer: Composer, tasks: Sequence[Task], task: Task) -> tuple[Standing, tuple[Ref, ...]]:
+def ended_line(composer: Composer, told: Collection[str]) -> Block | None:
+    """How the newest task ended, where prompts still speak of it as being at hand."""
+    thread = composer.thread
+    history = thread if composer.as_of is None else thread.at(composer.as_of)
+    memo = thread.engine.memo.shelf("tasks")
+    tasks = history.reading(lambda view: tasks_of(view, memo if composer.as_of is None else None))
+    task = next((t for t in reversed(tasks) if any(t.id in line for line in told)), None)
+    if task is None:
+        return None
+    words = words_in(composer.language)
+    line = headline(task, composer.language)
+    return Block(
+        "user", (Text(f"{words['title']}\n{line}"),), Section.TASK, Level.GIST, (), reason="a task that ended"
+    )
+
+
+def _standing(
+    composer: Composer, tasks: Sequence[Task], task: Task, read: Collection[Ref]
+) -> tuple[Standing, tuple[Ref, ...]]:
     thread, now = composer.thread, composer.as_of is None
     shown = [
         m
         for m in composer.sheet.window
         if "backscroll" not in m.content.metadata and holds(task.spans, m.position)
     ]
-    todos = _todos(composer, shown)
+    todos = tuple(e for e in _todos(composer, shown) if e.source not in read)
     plan = _plan(composer, task) if now else Planned()
     lines, taught = reminders(thread, task) if now else ((), ())
     like = [t for t in tasks if t.state is TaskState.CANCELLED and task.title and alike(t.title, task.title)]

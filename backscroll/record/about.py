@@ -94,7 +94,7 @@ _TIMED = frozenset(
 def last_change(before: str, event: Event) -> str:
     """When a thread last changed, given when it had before: an old conversation that is brought in keeps its own times."""
     moment: str = event.head.get("said", event.at) if event.kind in _TIMED else event.at
-    if event.kind is Kind.ASIDE or before == moment:
+    if event.kind in (Kind.ASIDE, Kind.PLACED) or before == moment:
         return before
     if len(before) == len(moment) and before[-6:] == moment[-6:]:  # of one shape and zone: letters tell
         return max(before, moment)

@@ -198,7 +198,11 @@ class Reader(Protocol):
         ...
 
     def others(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
-        """Own events of a thread that are not `PLENTY`, found without reading the others."""
+        """Own events of a thread that are neither `PLENTY` nor placements, found without reading the others."""
+        ...
+
+    def placed(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
+        """Own events of a thread that put text of ours into prompts, found in the same way."""
         ...
 
     def marked(self, thread: str, bounds: Bounds) -> list[tuple[Entry, Spoken]]:

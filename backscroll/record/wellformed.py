@@ -106,8 +106,15 @@ _HEADS: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
     Kind.LIFTED: ({"of": listed(is_seq)}, {}),
     Kind.COMPACTED: (
         {},
-        {"after": maybe(is_place), "reason": is_text, "before": is_count, "now": is_count},
+        {
+            "after": maybe(is_place),
+            "reason": is_text,
+            **dict.fromkeys(("before", "now", "room"), is_count),
+            "asked": maybe(is_ref),
+            "marked": listed(is_ref),
+        },
     ),
+    Kind.PLACED: ({"behind": is_ref, "revision": is_ref, "under": is_count, "sources": listed(is_ref)}, {}),
     Kind.TASKED: ({"act": is_text, "task": is_text}, _TASK),
     Kind.REMEMBERED: ({"act": is_text}, {"memory": is_text, "kind": is_text}),
     Kind.CODE_CHANGED: ({}, _CODE),
@@ -129,6 +136,10 @@ _FILE = shape(
         "executable": maybe(is_flag),
     },
 )
+_PLACED_TEXT = shape(
+    {"section": is_text, "level": is_count, "sources": listed(is_ref)},
+    {**dict.fromkeys(("text", "reason", "kept"), is_text), "message": is_ref},
+)
 #: What each kind that is sealed must hold in its body, and what it may. Words of messages are another matter.
 _BODIES: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
     Kind.TAGGED: ({"tag": is_text}, {}),
@@ -140,6 +151,7 @@ _BODIES: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
     ),
     Kind.CROPPED: ({}, {"summary": is_text}),
     Kind.COMPACTED: ({}, {}),
+    Kind.PLACED: ({"texts": listed(_PLACED_TEXT)}, {}),
     Kind.TASKED: ({}, dict.fromkeys(("title", "result", "feedback", "note", "reason"), is_text)),
     Kind.REMEMBERED: ({"text": is_text}, {}),
     Kind.OVERRIDDEN: ({"change": is_text, "node": is_text}, {}),

@@ -43,6 +43,7 @@ class Kind(StrEnum):
     CROPPED = "cropped"  # messages stay in the history and leave the prompt; a summary stands in for them
     UNCROPPED = "uncropped"
     COMPACTED = "compacted"  # at which resolution prompts show the past from here on
+    PLACED = "placed"  # text of ours was added to prompts behind a message; here it is, as it was sent
     FLUSHED = "flushed"  # every turn so far may be analysed, without waiting for later ones
     OVERRIDDEN = (
         "overridden"  # a person changed the graph: set, pin, forbid, rename, merge, split, delete, add
@@ -93,7 +94,7 @@ PLENTY = frozenset({Kind.APPENDED, Kind.ASIDE})
 
 #: What people and programs do beside the conversation: it changes no message.
 BESIDE = frozenset(
-    {Kind.REWOUND, Kind.FLUSHED, Kind.OVERRIDDEN, Kind.LIFTED, Kind.WORLD_TOLD, Kind.TASKED, Kind.REMEMBERED}
+    {Kind.REWOUND, Kind.FLUSHED, Kind.OVERRIDDEN, Kind.LIFTED, Kind.WORLD_TOLD, Kind.TASKED, Kind.REMEMBERED, Kind.PLACED}
 )
 
 #: Events that carry the content of a message, and so create a revision.

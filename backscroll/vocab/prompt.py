@@ -35,13 +35,15 @@ class Section(StrEnum):
     SUMMARIES = "summaries"  # the far past
     HISTORY = "history"  # at the resolution chosen at the last compaction
     RECENT = "recent"  # verbatim, up to the newest message
-    TASK = "task"  # volatile from here on: the task at hand, its plan, feedback, to-dos, reminders
+    TASK = "task"  # the task at hand, its plan, feedback, to-dos, reminders
     OPERATIONS = "operations"  # what the tools did lately
     RECALLED = "recalled"  # details that the newest message asks for
     GRAPH = "graph"  # what is known about what is being talked about
 
 
-#: Sections that may change from call to call; they stand after everything that a provider may cache.
+#: Sections of insertions: texts of ours that stand behind the message that made them relevant.
+INSERTED = frozenset({Section.MEMORY, Section.TASK, Section.OPERATIONS, Section.RECALLED, Section.GRAPH})
+#: Those that stand only behind messages.
 TAIL = frozenset({Section.TASK, Section.OPERATIONS, Section.RECALLED, Section.GRAPH})
 
 

@@ -59,12 +59,12 @@ def render(
     if flat and any(isinstance(part, ToolCall | ToolResult) for block in blocks for part in block.parts):
         same_model = False  # thinking is bound to the calls as they were made
     how = Speller(blobs, model, same_model, not flat)
-    tail = tuple(n for n, block in enumerate(blocks) if block.section in TAIL)
+    tail: tuple[int, ...] = ()
     leading = _leading(blocks, chosen)
     raw: list[Json] = []
     sources: list[int] = []
     for n, block in enumerate(blocks):
-        if n in leading or block.section in TAIL:
+        if n in leading:
             continue
         spelled = spell(block, how)
         raw += spelled

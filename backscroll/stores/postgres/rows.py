@@ -263,12 +263,18 @@ class PostgresReader(AccountReader):
         return [event_of(row) for row in rows]
 
     def others(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
+        return self._few(thread, first, last, placed=False)
+
+    def placed(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
+        return self._few(thread, first, last, placed=True)
+
+    def _few(self, thread: str, first: int, last: int | None, *, placed: bool) -> list[Event]:
         root = self._root(thread)
         if root is None:
             return []
         sql = (
             f"SELECT {EVENT} FROM backscroll_events v WHERE {_LOG} AND v.seq BETWEEN %s AND %s "
-            "AND v.kind NOT IN ('appended', 'aside') ORDER BY v.seq"
+            f"AND v.kind NOT IN ('appended', 'aside') AND v.kind {'=' if placed else '<>'} 'placed' ORDER BY v.seq"
         )
         span = (max(first, 0), _LAST if last is None else min(last, _LAST))
         return [event_of(row) for row in self._s.ask(sql, self._tenant, root, thread, *span)]

@@ -242,13 +242,19 @@ class SqliteReader(AccountReader):
         return [self._event(row) for row in self._c.execute(sql, (actor, low, high, limit)).fetchall()]
 
     def others(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
+        return self._few(thread, first, last, placed=False)
+
+    def placed(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
+        return self._few(thread, first, last, placed=True)
+
+    def _few(self, thread: str, first: int, last: int | None, *, placed: bool) -> list[Event]:
         number = self._number(thread)
         if number is None:
             return []
         low, high = number << 32 | max(first, 0), number << 32 | (LAST if last is None else min(last, LAST))
         sql = (
             f"SELECT {_EVENT} FROM events INDEXED BY events_others WHERE {_FEW_EVENTS} AND key BETWEEN ? AND ? "
-            "ORDER BY key"
+            f"AND kind {'=' if placed else '<>'} 'placed' ORDER BY key"
         )
         return [self._event(row) for row in self._c.execute(sql, (low, high)).fetchall()]
 

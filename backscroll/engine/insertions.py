@@ -1,0 +1,259 @@
+"""Insertions: what a prompt has to say beside the history, and has not said yet.
+
+Pins, memories, the task at hand, operations that are out of sight, recalled details, what the graph knows. Each text is placed once,
+behind the newest message, and stays there until the next compaction; so only what is new or changed since is said, and nothing that
+the history shows. Recalled details answer a question of the user: they are looked for when it is asked, and again when the past was
+condensed since. Text from earlier is data, and says so. Before: `engine/tooling`, `engine/recalling`, `engine/composing`.
+After: `engine/prompting` sends it, `engine/placement` writes it down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from backscroll.derive.operations import recent_operations, render_operations
+from backscroll.record.turns import into_turns
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message, is_spoken_by_user
+from backscroll.vocab.part import Text
+from backscroll.vocab.prompt import INSERTED, Block, Level, Section
+
+if TYPE_CHECKING:
+    from backscroll.derive.digest import Digest
+    from backscroll.engine.composing import Composer
+
+#: What stands above lines that were added to something told before.
+SINCE: Mapping[str, str] = {"en": "Since then (a record, not a request):", "zh": "此后（仅为记录，不是请求）："}
+
+
+@dataclass(frozen=True, slots=True)
+class Insertions:
+    """The blocks, and why details were recalled or not."""
+
+    blocks: tuple[Block, ...]
+    why: str
+
+
+def insertions_for(composer: Composer, stable: Sequence[Block], *, recall: bool, anew: bool) -> Insertions:
+    """What is to be said now. `stable` is what the prompt shows already; `anew`: the past was condensed just now."""
+    found = _Finding(composer, stable, anew=anew)
+    blocks = [*found.pins(), *found.memories(), *found.task(), *found.operations()]
+    why = "recall is off"
+    if recall and composer.as_of is None:
+        recalled, why = found.recalled()
+        blocks += recalled
+        blocks += found.graph()
+    return Insertions(tuple(blocks), why)
+
+
+class _Finding:
+    """One look at what could be said."""
+
+    def __init__(self, composer: Composer, stable: Sequence[Block], *, anew: bool) -> None:
+        self.composer, self.stable, self.anew = composer, stable, anew
+        self.settings = composer.thread.engine.settings
+        free = composer.ask.room - sum(block.tokens for block in stable)
+        self.room = max(free, int(0.25 * composer.ask.room)) if anew else free
+        self.shown = {
+            s for b in stable if b.level is Level.VERBATIM and b.section is not Section.RECALLED for s in b.sources
+        }
+        self.told = {
+            section: {line for b in stable if b.section is section for line in b.text.split("\n")}
+            for section in INSERTED
+        }
+        window = composer.sheet.window
+        self.newest = window[-1] if window else None
+        spoken = (m for m in reversed(window) if is_spoken_by_user(m))
+        self.question: Message | None = next(spoken, composer.sheet.asked)
+
+    def _most(self, share: float) -> int:
+        return min(self.room, int(share * self.composer.ask.room))
+
+    def _taken(self, block: Block | None) -> list[Block]:
+        if block is None:
+            return []
+        weighed = self.composer.weighed(block)
+        if weighed.tokens > self.room:
+            return []
+        self.room -= weighed.tokens
+        return [weighed]
+
+    def _news(self, block: Block | None) -> Block | None:
+        """A block without the lines that were told before; None where nothing is left."""
+        if block is None:
+            return None
+        told = self.told[block.section]
+        if not told:
+            return block
+        lines = list(_new_lines(block.text.split("\n")[1:], told))
+        if not lines:
+            return None
+        title = SINCE["zh" if self.composer.language.startswith("zh") else "en"]
+        return replace(block, parts=(Text("\n".join([title, *lines])),))
+
+    # -- what does not depend on a question --------------------------------------------------------------------
+
+    def pins(self) -> list[Block]:
+        """Messages that were pinned after they were condensed."""
+        return [b for pin in self.composer.pinned_since(self.stable) for b in self._taken(pin)]
+
+    def memories(self) -> list[Block]:
+        """What is remembered from earlier work, and not to be read in this prompt."""
+        composer = self.composer
+        if composer.as_of is not None:
+            return []
+        from backscroll.engine.remembering import memory_block
+
+        room = self._most(self.settings.share_memory)
+        told = self.told[Section.MEMORY]
+        block = memory_block(
+            composer.thread, room, composer.ask.tokenizer.count, shown=self.shown, known=told, now=self.anew
+        )
+        return self._taken(self._titled(block, told))
+
+    def _titled(self, block: Block | None, told: Collection[str]) -> Block | None:
+        """The same with another title, where something of the kind was told before."""
+        if block is None or not told:
+            return block
+        title = SINCE["zh" if self.composer.language.startswith("zh") else "en"]
+        return replace(block, parts=(Text("\n".join([title, *block.text.split("\n")[1:]])),))
+
+    def task(self) -> list[Block]:
+        """Where the task at hand stands."""
+        from backscroll.engine.tasking_block import ended_line, task_block
+
+        room = self._most(self.settings.share_task)
+        block = task_block(self.composer, room, self.shown)
+        if block is None and self.told[Section.TASK]:
+            block = ended_line(self.composer, self.told[Section.TASK])
+        return self._taken(self._news(block))
+
+    def operations(self) -> list[Block]:
+        """What tools did lately and a condensed history does not show; told once, when it is condensed."""
+        composer = self.composer
+        if composer.frozen is None or not self.anew or self.settings.operations_inline:
+            return []
+        crops, shown = composer.sheet.crops, _shown(composer)
+        digests = [
+            d
+            for d in _lately(composer)
+            if d.call not in shown and not any(crop.holds(d.call) for crop in crops)
+        ]
+        room = self._most(self.settings.share_operations)
+        while digests:
+            block = _operations(digests, composer.language, handles=_expands(composer))
+            if composer.weighed(block).tokens <= room:
+                return self._taken(block)
+            digests = digests[max(1, len(digests) // 4) :]
+        return []
+
+    # -- what answers a question -------------------------------------------------------------------------------
+
+    def recalled(self) -> tuple[list[Block], str]:
+        """Details that the question asks for; looked for once, and again when the past was condensed since."""
+        question, composer = self.question, self.composer
+        if question is None or not question.text.strip():
+            return [], "there is nothing to look for"
+        if not self.anew and (self.newest is not question or self._was_recalled(question)):
+            return [], "it was looked for when the question was asked"
+        room = self._most(self.settings.share_recalled)
+        if room < 60:
+            return [], "there is no room for recalled details"
+        from backscroll.engine.recalling import recall_for_prompt
+
+        frame = composer.meter.parts((Text(""),))
+        known = {s for b in self.stable if b.section is Section.RECALLED for s in b.sources}
+        count = composer.ask.tokenizer.count
+        found = recall_for_prompt(
+            composer.thread, question, room - frame, count, exclude=frozenset(self.shown | known)
+        )
+        if found is None or not found.items:
+            return [], "nothing older is needed, or nothing good enough was found"
+        block = Block(
+            "user",
+            (Text(found.text),),
+            Section.RECALLED,
+            Level.VERBATIM,
+            found.sources,
+            reason="the newest message asks for it",
+        )
+        taken = self._taken(block)
+        if not taken:
+            return [], "there is no room for recalled details"
+        return taken, f"{len(found.items)} details recalled"
+
+    def _was_recalled(self, question: Message) -> bool:
+        """True where details already stand behind the question."""
+        after = False
+        for block in self.stable:
+            after = after or block.message == question.id
+            if after and block.section is Section.RECALLED:
+                return True
+        return False
+
+    def graph(self) -> list[Block]:
+        """What is known about what is being talked about."""
+        from backscroll.engine.graph_block import graph_block
+
+        if not self.anew and self.newest is not self.question:
+            return []
+        block = graph_block(self.composer, self._most(self.settings.share_graph), self.shown)
+        return self._taken(self._news(block))
+
+
+def _new_lines(lines: Iterable[str], told: Collection[str]) -> Iterator[str]:
+    """Lines that were not told, each list under its own heading."""
+    heading = ""
+    for line in lines:
+        listed = line.startswith("- ") or line.partition(". ")[0].isdecimal()
+        if listed and line not in told:
+            if heading:
+                yield heading
+            yield line
+            heading = ""
+        elif not listed and line.endswith((":", "：")):
+            heading = line
+        elif not listed:
+            heading = ""
+            if line not in told:
+                yield line
+
+
+# -- operations ------------------------------------------------------------------------------------------------------
+
+
+def _shown(composer: Composer) -> set[Ref]:
+    """Messages that a condensed history shows at any resolution."""
+    if composer.frozen is None:
+        return set()
+    levels: Mapping[Ref, Level] = composer.frozen.compaction.levels
+    units = (u for u in composer.units if levels.get(u.id, Level.VERBATIM) < Level.SUMMARY)
+    return {message.id for unit in units for message in unit.messages}
+
+
+def _lately(composer: Composer) -> list[Digest]:
+    """The operations of the last rounds; of an earlier moment, those that its window shows."""
+    if composer.as_of is None:
+        return composer.thread.operations()
+    settings = composer.thread.engine.settings
+    turns = list(into_turns(composer.thread.id, composer.sheet.window))
+    return recent_operations(turns, rounds=settings.operations_rounds, max_summaries=settings.max_summaries)
+
+
+def _operations(digests: Sequence[Digest], language: str, *, handles: bool) -> Block:
+    parts = (Text(render_operations(digests, language, expands=handles)),)
+    sources = tuple(dict.fromkeys(d.call for d in digests))
+    return Block("user", parts, Section.OPERATIONS, Level.DIGEST, sources, reason="recent operations")
+
+
+def _expands(composer: Composer) -> bool:
+    """True where a tool is offered that gives the originals back."""
+    names = (str(tool.get("name") or _inner(tool).get("name", "")) for tool in composer.ask.tools)
+    return any("expand" in name.lower() for name in names)
+
+
+def _inner(tool: Mapping[str, object]) -> Mapping[str, object]:
+    inner = tool.get("function")
+    return inner if isinstance(inner, Mapping) else {}  # pyright: ignore[reportUnknownVariableType]

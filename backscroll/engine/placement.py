@@ -1,0 +1,212 @@
+"""Placements: text that Backscroll put into prompts, where it stands, and its words as they were sent.
+
+A placement is an event of the log. It names the message behind which its texts stand and every message that they rest on, so a copy
+of the log gives the same prompt, byte for byte. Words that rest on messages of other conversations are kept apart, with what is
+derived from those: they do not travel with this log, and forgetting them there erases them here. A text whose sources were deleted,
+hidden or changed is not shown. Refuses: choosing what is said (`engine/insertions`). After: `engine/composing` shows it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from backscroll.engine.lineage import View, ancestors
+from backscroll.errors import StoreCorrupt
+from backscroll.record.chain import to_bytes, words_from_bytes
+from backscroll.record.derived import Made
+from backscroll.record.history import HIDDEN
+from backscroll.record.ports import Reader, ThreadState
+from backscroll.vocab.event import SPEAKING, Event, Kind
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json, Text
+from backscroll.vocab.prompt import Block, Level, Section
+
+if TYPE_CHECKING:
+    from backscroll.engine.pen import Pen
+
+RECIPE = "placed"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedText:
+    """One text of a placement."""
+
+    section: Section
+    level: Level
+    sources: tuple[Ref, ...]  # revisions that it rests on
+    text: str | None  # None: kept apart, or no longer to be shown
+    kept: str = ""  # the name under which its words are kept apart
+    reason: str = ""
+    message: Ref | None = None  # the message that it repeats whole
+
+    def block(self) -> Block:
+        """As it stands in a prompt; not weighed yet."""
+        parts = (Text(self.text or ""),)
+        return Block(
+            "user", parts, self.section, self.level, self.sources, self.message, reason=self.reason
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Texts behind one message."""
+
+    event: Ref
+    behind: Ref
+    revision: Ref  # of that message, when they were placed
+    texts: tuple[PlacedText, ...]
+
+
+def placement_of(event: Event) -> Placement:
+    """The placement that an event wrote down."""
+    assert event.body is not None
+    body = cast("Mapping[str, Json]", words_from_bytes(event.body))
+    try:
+        texts = tuple(_text_of(raw) for raw in body["texts"])
+        behind, revision = parse_ref(event.head["behind"]), parse_ref(event.head["revision"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreCorrupt(
+            f"what event {event.id.short} added to prompts is damaged",
+            hint="compact the thread: prompts after that do without it; no message is touched",
+        ) from error
+    return Placement(event.id, behind, revision, texts)
+
+
+def _text_of(raw: Mapping[str, Json]) -> PlacedText:
+    message, text = raw.get("message"), raw.get("text")
+    return PlacedText(
+        Section(raw["section"]),
+        Level(int(raw["level"])),
+        tuple(parse_ref(name) for name in raw["sources"]),
+        None if text is None else str(text),
+        str(raw.get("kept", "")),
+        str(raw.get("reason", "")),
+        None if message is None else parse_ref(message),
+    )
+
+
+def place(pen: Pen, newest: Message, blocks: Sequence[Block], under: int) -> Event:
+    """Write down that texts stand behind a message, as long as the compaction `under` is in force (0: none)."""
+    tx, state = pen.tx, pen.state
+    family = family_of(tx, state)
+    texts: list[Json] = []
+    apart: list[Made] = []
+    named: dict[str, None] = {}
+    for number, block in enumerate(blocks):
+        raw: dict[str, Json] = {
+            "section": block.section.value,
+            "level": int(block.level),
+            "sources": [str(source) for source in block.sources],
+            "reason": block.reason,
+        }
+        if block.message is not None:
+            raw["message"] = str(block.message)
+        strange = tuple(s for s in block.sources if s.thread not in family)
+        if strange:
+            key = _key(state.id, state.head + 1, number)
+            raw["kept"] = key.hex()
+            body = to_bytes({"text": block.text})
+            apart.append(Made(key, RECIPE, state.id, body, strange, pen.means.now()))
+        else:
+            raw["text"] = block.text
+        texts.append(raw)
+        named.update(dict.fromkeys(_messages(tx, [*block.sources, *([block.message] if block.message else [])])))
+    head: dict[str, Json] = {
+        "behind": str(newest.id),
+        "revision": str(newest.revision),
+        "under": under,
+        "sources": sorted(named),
+    }
+    event = pen.write(Kind.PLACED, head=head, body={"texts": texts})
+    if apart:
+        tx.make(apart)
+    return event
+
+
+def family_of(reader: Reader, state: ThreadState) -> frozenset[str]:
+    """A thread and those that it is forked from."""
+    return frozenset({state.id, *(parent.id for _, parent in ancestors(reader, state))})
+
+
+def _key(thread: str, seq: int, number: int) -> bytes:
+    return hashlib.sha256(f"{RECIPE}\n{thread}\n{seq}\n{number}".encode()).digest()
+
+
+def _messages(reader: Reader, revisions: Iterable[Ref]) -> Iterable[str]:
+    """The messages of revisions; what is no message (an act beside the conversation) by its own name."""
+    for revision in revisions:
+        event = reader.event(revision)
+        yield str(revision if event is None or event.message is None else event.message)
+
+
+def standing_placements(view: View, under: int) -> list[Placement]:
+    """The placements under a compaction (0: under none) that a prompt may show, with their words."""
+    out: list[Placement] = []
+    alive = Alive(view)
+    for event in view.placed(under):
+        if event.body is None or event.head.get("under") != under:
+            continue
+        found = placement_of(event)
+        if not alive.stands(found.behind, found.revision):
+            continue
+        texts = [_with_words(view.reader, text) for text in found.texts if alive.all(text.sources)]
+        shown = tuple(text for text in texts if text.text is not None)
+        if shown:
+            out.append(replace(found, texts=shown))
+    return out
+
+
+def _with_words(reader: Reader, text: PlacedText) -> PlacedText:
+    if text.text is not None or not text.kept:
+        return text
+    key = bytes.fromhex(text.kept)
+    made = reader.made([key]).get(key)
+    if made is None:
+        return text
+    return replace(text, text=str(cast("Mapping[str, Json]", words_from_bytes(made.body))["text"]))
+
+
+class Alive:
+    """Says whether revisions still stand as they stood: in this history, or else in the one they are from."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._family = family_of(view.reader, view.state)
+        self._others: dict[str, View | None] = {}
+        self._known: dict[Ref, bool] = {}
+
+    def all(self, sources: Iterable[Ref]) -> bool:
+        """True where every one of them stands."""
+        return all(self.source(source) for source in sources)
+
+    def source(self, source: Ref) -> bool:
+        """True where a revision (or an act beside the conversation) still holds."""
+        if source not in self._known:
+            self._known[source] = self._holds(source)
+        return self._known[source]
+
+    def _holds(self, source: Ref) -> bool:
+        event = self._view.reader.event(source)
+        if event is None or event.forgotten:
+            return False
+        if event.kind not in SPEAKING or event.message is None:
+            return True
+        return self.stands(event.message, source)
+
+    def stands(self, message: Ref, revision: Ref) -> bool:
+        """True where a history shows a message, with this revision."""
+        entry = self._view.entry(message)
+        if entry is None and message.thread not in self._family:
+            other = self._other(message.thread)
+            entry = None if other is None else other.entry(message)
+        return entry is not None and entry.live and not entry.flags & HIDDEN and entry.revision == revision
+
+    def _other(self, thread: str) -> View | None:
+        if thread not in self._others:
+            state = self._view.reader.thread(thread)
+            self._others[thread] = None if state is None else View(self._view.reader, state)
+        return self._others[thread]
