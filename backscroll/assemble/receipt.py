@@ -75,6 +75,7 @@ class Receipt:
     repairs: tuple[str, ...] = ()  # rules by which the prompt was mended
     warnings: tuple[str, ...] = ()
     summarised: int = 0  # of those left out, how many a summary in the prompt speaks for
+    cut: bool = False  # the budget forced cuts that no compaction wrote down: the next prompt may differ
 
     @property
     def unseen(self) -> int:

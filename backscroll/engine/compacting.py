@@ -183,6 +183,27 @@ def _boost(composer: Composer) -> Callable[[Message], float] | None:
     return (lambda message: factor(features_of(message), weights)) if weights else None
 
 
+def restored(composer: Composer) -> Made | None:
+    """The compaction without what has to be shown again; None where that is nothing.
+
+    Once what followed a message is deleted, it may be the latest of the user, or a call that waits: it is shown whole. Written down,
+    it stays so when the conversation goes on.
+    """
+    frozen, units = composer.frozen, composer.units
+    if frozen is None:
+        return None
+    levels, safe = frozen.compaction.levels, protected(units)
+    again = {u.id for u in units if u.id in levels and safe.get(u.id) in ("latest", "unanswered")}
+    if not again:
+        return None
+    left = {unit: level for unit, level in levels.items() if unit not in again}
+    wanted = replace(
+        frozen, compaction=replace(frozen.compaction, levels=left), under=frozen.placed_under
+    )
+    now = weight(composer.blocks(wanted))
+    return Made(wanted, composer.edge, tuple(units), now, now, room=composer.ask.room)
+
+
 def trimmed(composer: Composer, room: int) -> Made | None:
     """The newest step with its giant results cut, before anybody caches them; None where there is nothing to cut."""
     units, frozen = composer.units, composer.frozen

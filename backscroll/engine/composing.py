@@ -282,14 +282,15 @@ class Composer:
             if n == last:
                 out += bound
             if block.message is not None:
-                out += placed.get(block.message, ())
+                out += placed.get((block.message, *block.sources), ())
         return out
 
-    def _read_placed(self, now: View) -> dict[Ref, list[Block]]:
-        """What was placed into prompts, by the message behind which it stands."""
-        out: dict[Ref, list[Block]] = {}
+    def _read_placed(self, now: View) -> dict[tuple[Ref, ...], list[Block]]:
+        """What was placed into prompts, by the message behind which it stands and its revision."""
+        out: dict[tuple[Ref, ...], list[Block]] = {}
         for found in standing_placements(now, self.placed_under):
-            out.setdefault(found.behind, []).extend(self.weighed(t.block()) for t in found.texts)
+            key = (found.behind, found.revision)
+            out.setdefault(key, []).extend(self.weighed(t.block()) for t in found.texts)
         return out
 
     def weighed(self, block: Block) -> Block:
@@ -413,7 +414,7 @@ class Composer:
     def fitted(self, blocks: Sequence[Block], room: int) -> list[Block]:
         """Blocks that fit, whatever it takes; refuses where what is protected does not fit."""
         sheet = self.sheet
-        apart = (*sheet.marked, *([sheet.asked] if sheet.asked else []), *(w.message for w in sheet.waiting))
+        apart = (*sheet.kept, *([sheet.asked] if sheet.asked else []), *(w.message for w in sheet.waiting))
         safe = held(self.units) | {m.id for m in apart}
         return fit_last(list(blocks), room, self.meter, safe)
 

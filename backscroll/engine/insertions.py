@@ -96,8 +96,10 @@ class _Finding:
     # -- what does not depend on a question --------------------------------------------------------------------
 
     def pins(self) -> list[Block]:
-        """Messages that were pinned after they were condensed."""
-        return [b for pin in self.composer.pinned_since(self.stable) for b in self._taken(pin)]
+        """Messages that were pinned after they were condensed: they are shown, whatever the room."""
+        found = self.composer.pinned_since(self.stable)
+        self.room -= sum(block.tokens for block in found)
+        return found
 
     def memories(self) -> list[Block]:
         """What is remembered from earlier work, and not to be read in this prompt."""

@@ -17,7 +17,7 @@ from backscroll.engine.lineage import View, ancestors
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import to_bytes, words_from_bytes
 from backscroll.record.derived import Made
-from backscroll.record.history import HIDDEN
+from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.ports import Reader, ThreadState
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
@@ -144,15 +144,16 @@ def _messages(reader: Reader, revisions: Iterable[Ref]) -> Iterable[str]:
 
 
 def standing_placements(view: View, under: int) -> list[Placement]:
-    """The placements under a compaction (0: under none) that a prompt may show, with their words."""
+    """The placements under a compaction (0: under none) that a prompt may show, with their words.
+
+    Whether the message behind which they stand is still shown with the same words is for whoever shows it to say.
+    """
     out: list[Placement] = []
     alive = Alive(view)
     for event in view.placed(under):
         if event.body is None or event.head.get("under") != under:
             continue
         found = placement_of(event)
-        if not alive.stands(found.behind, found.revision):
-            continue
         texts = [_with_words(view.reader, text) for text in found.texts if alive.all(text.sources)]
         shown = tuple(text for text in texts if text.text is not None)
         if shown:
@@ -170,12 +171,15 @@ def _with_words(reader: Reader, text: PlacedText) -> PlacedText:
     return replace(text, text=str(cast("Mapping[str, Json]", words_from_bytes(made.body))["text"]))
 
 
+def _shows(entry: Entry, revision: Ref) -> bool:
+    return entry.live and not entry.flags & HIDDEN and entry.revision == revision
+
+
 class Alive:
     """Says whether revisions still stand as they stood: in this history, or else in the one they are from."""
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._family = family_of(view.reader, view.state)
         self._others: dict[str, View | None] = {}
         self._known: dict[Ref, bool] = {}
 
@@ -195,15 +199,11 @@ class Alive:
             return False
         if event.kind not in SPEAKING or event.message is None:
             return True
-        return self.stands(event.message, source)
-
-    def stands(self, message: Ref, revision: Ref) -> bool:
-        """True where a history shows a message, with this revision."""
-        entry = self._view.entry(message)
-        if entry is None and message.thread not in self._family:
-            other = self._other(message.thread)
-            entry = None if other is None else other.entry(message)
-        return entry is not None and entry.live and not entry.flags & HIDDEN and entry.revision == revision
+        entry = self._view.entry(event.message)
+        if entry is None:  # this history has never had it
+            other = self._other(event.message.thread)
+            entry = None if other is None else other.entry(event.message)
+        return entry is not None and _shows(entry, source)
 
     def _other(self, thread: str) -> View | None:
         if thread not in self._others:

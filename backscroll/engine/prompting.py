@@ -25,7 +25,7 @@ from backscroll.assemble.receipt import (
 )
 from backscroll.assemble.wires import Rendered, render
 from backscroll.engine.asking import Ask, asked, too_small
-from backscroll.engine.compacting import ACTOR, Made, due, made, trimmed, write_down
+from backscroll.engine.compacting import ACTOR, Made, due, made, restored, trimmed, write_down
 from backscroll.engine.composing import Composer, told_by, weight
 from backscroll.engine.counting import flush_if_many
 from backscroll.engine.coverage import coverage_of
@@ -149,6 +149,7 @@ class _Job:
     def done(self) -> Prompt | None:
         """The prompt; None where others wrote to the thread before it was written down."""
         least = self._least()
+        self._mend()
         self._trim()
         stable = self.composer.blocks(self.composer.frozen)
         new = self._new(stable)
@@ -179,6 +180,12 @@ class _Job:
             lambda pen: place(pen, *behind, composer.placed_under) if pen.state.head == seen else None
         )
         return None if written is None else done
+
+    def _mend(self) -> None:
+        """What was condensed and may not be any more, because the end of the history went away, is shown from now on."""
+        found = restored(self.composer)
+        if found is not None:
+            self.due, self.composer.frozen = found, found.frozen
 
     def _trim(self) -> None:
         """Giant fresh results are cut before a provider caches them."""
@@ -214,7 +221,8 @@ class _Job:
         """
         room, more = self.ask.room, _LAST_WORD
         for attempt in range(_TRIES):
-            kept = new.blocks if attempt < 2 else ()  # what is not said yet goes before anything else does
+            # What is not said yet goes before anything else does; a pin never does.
+            kept = new.blocks if attempt < 2 else tuple(b for b in new.blocks if b.message is not None)
             try:
                 blocks = self.composer.fitted([*stable, *kept], room - more)
             except BudgetTooSmall:
@@ -222,9 +230,10 @@ class _Job:
             rendered = self._rendered(blocks)
             need = counted(blocks, rendered)
             if need <= room:
-                return self._prompt(blocks, rendered, new), tuple(b for b in kept if b in blocks)
+                cut = len(blocks) < len(stable) + len(kept) or any(b.reason == "cut" for b in blocks)
+                return self._prompt(blocks, rendered, new, cut=cut), tuple(b for b in kept if b in blocks)
             more = max(more, need - weight(blocks))
-        return self._prompt(least, self._rendered(least), new), ()
+        return self._prompt(least, self._rendered(least), new, cut=True), ()
 
     def _least(self) -> list[Block]:
         """What must be there; where that does not fit, the refusal names the smallest budget that would do.
@@ -257,7 +266,9 @@ class _Job:
             same_model=same_model,
         )
 
-    def _prompt(self, blocks: Sequence[Block], rendered: Rendered, new: Insertions) -> Prompt:
+    def _prompt(
+        self, blocks: Sequence[Block], rendered: Rendered, new: Insertions, *, cut: bool
+    ) -> Prompt:
         ask, composer = self.ask, self.composer
         items, cached = with_cached([item_of(b) for b in blocks], self.last)
         tokens = counted(blocks, rendered)
@@ -282,6 +293,7 @@ class _Job:
             cached=cached,
             money=_money(composer, tokens + ask.tools_tokens, cached),
             recall=new.why,
+            cut=cut,
             repairs=tuple(dict.fromkeys(change.rule.id for change in rendered.changes)),
         )
         receipt = replace(receipt, warnings=warnings_for(receipt.usage))
@@ -293,9 +305,9 @@ class _Job:
 
 
 def _newest(composer: Composer) -> Message | None:
-    """The newest message that prompts show: behind it stands what is new."""
-    real = (m for m in reversed(composer.sheet.window) if "backscroll" not in m.content.metadata)
-    return next(real, None)
+    """The newest message that prompts show, behind which stands what is new; None where that says how to behave."""
+    newest = next(reversed(composer.sheet.window), None)
+    return None if newest is None or newest.role == "system" else newest
 
 
 def counted(blocks: Sequence[Block], rendered: Rendered) -> int:

@@ -146,7 +146,8 @@ def read_sheet(
         reached,
         frozenset(() if compaction is None else _touched(iter(view.others(since)))),
         view.state.messages if view.as_of >= view.state.head else view.count(),
-        _asked_then(window, compaction) or _asked(window, messages, edge, standing, memo),
+        _asked(window, messages, edge, standing, memo)
+        or (_asked_then(window, compaction) if reached else None),
         tuple(m for m, _ in told(rows)),
         tuple(_waiting(window, messages, standing, memo)),
     )

@@ -1,0 +1,105 @@
+"""Fuzz that prompts only grow: the next one is the one before and something at its end, unless a listed cause happened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from backscroll.errors import BudgetTooSmall
+from backscroll.vocab.event import Kind
+from backscroll.vocab.part import part_to_json
+from tests.fuzz import acts, promises
+from tests.fuzz.acts import Act
+from tests.fuzz.talk import Talk
+
+SEEDS = (1, 2, 3)
+OPERATIONS = 60
+#: Mostly what happens between two calls of a model; now and then a change to the past.
+ACTS: Mapping[Act, int] = {
+    acts.speak: 40,
+    acts.task: 10,
+    acts.memory: 8,
+    acts.graph: 8,
+    acts.ask: 6,
+    acts.wait: 4,
+    acts.flag: 4,
+    acts.reword: 3,
+    acts.fork: 2,
+    acts.take_back: 2,
+    acts.crop: 2,
+    acts.compact: 2,
+    acts.forget: 1,
+}
+#: Events after which a prompt may differ from the one before: somebody changed the past, or it was condensed.
+CAUSES = frozenset(
+    {Kind.INSERTED, Kind.EDITED, Kind.REGENERATED, Kind.CHOSEN, Kind.DELETED, Kind.RESTORED, Kind.HIDDEN, Kind.UNHIDDEN}
+    | {Kind.MOVED, Kind.REWOUND, Kind.CROPPED, Kind.UNCROPPED, Kind.COMPACTED, Kind.UNDONE, Kind.REDONE, Kind.FORGOTTEN}
+)
+
+
+def fuzz(seed: int, folder: Path) -> None:
+    """Talk, and ask for a prompt after everything that happens."""
+    with Talk(seed, folder / "store.db").told() as talk:
+        dice = talk.dice
+        name = talk.create(project=dice.choice(("", "harbour")), language=dice.choice(("", "en", "zh")))
+        talk.say(name, "system")
+        ways = [(dice.choice((900, 2000, 6000, 20_000)), wire) for wire in promises.WIRES]
+        before: dict[tuple[str, str], Sent] = {}
+        for _ in range(OPERATIONS):
+            touched = acts.act(talk, ACTS)
+            budget, wire = dice.choice(ways)
+            sent = asked(talk, touched, budget, wire)
+            if sent is None:
+                continue
+            known = before.get((touched, wire))
+            if known is not None:
+                assert_grows(talk, touched, known, sent)
+            before[touched, wire] = sent
+
+
+class Sent:
+    """A prompt that was sent."""
+
+    def __init__(self, made: Any, head: int) -> None:
+        self.made, self.head = made, head
+        self.blocks = [json.dumps([b.role, [part_to_json(p) for p in b.parts]]) for b in made.blocks]
+
+
+def asked(talk: Talk, name: str, budget: int, wire: str) -> Sent | None:
+    """A prompt as it is sent, with all it leaves behind."""
+    talk.note(f"send {name[:8]} {budget} {wire}")
+    thread = talk.thread(name)
+    try:
+        made = thread.prompt(budget, wire=wire, reserve=0, tools=promises.tools_for(wire))
+    except BudgetTooSmall as refused:
+        talk.trail[-1] += f"  (refused: {refused})"
+        return None
+    promises.assert_valid(made)
+    promises.assert_fits(made)
+    promises.assert_holds(talk, name, made)
+    return Sent(made, thread.head)
+
+
+def assert_grows(talk: Talk, name: str, before: Sent, now: Sent) -> None:
+    """The earlier prompt is the beginning of the later one, unless something that may change it happened."""
+    # What was placed may rest on messages of other threads.
+    happened = {e.kind for each in talk.lines for e in talk.thread(each).events() if e.at > before.made.receipt.at}
+    if happened & CAUSES or before.made.receipt.cut or now.made.receipt.cut:
+        return
+    same = now.blocks[: len(before.blocks)]
+    assert same == before.blocks, _first(before, now)
+
+
+def _first(before: Sent, now: Sent) -> str:
+    pairs = enumerate(zip(before.blocks, now.blocks, strict=False))
+    at = next((n for n, (a, b) in pairs if a != b), len(now.blocks))
+    return f"block {at} of {len(before.blocks)}\nwas {_shown(before, at)}\nis {_shown(now, at)}"
+
+
+def _shown(sent: Sent, at: int) -> str:
+    if at >= len(sent.blocks):
+        return "nothing"
+    block = sent.made.blocks[at]
+    return f"{block.section} {block.reason} {block.level.name} {block.message}\n  {sent.blocks[at][:300]}"
