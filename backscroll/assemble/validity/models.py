@@ -11,6 +11,7 @@ import re
 _CLAUDE_NEW = re.compile(r"claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-opus-4-6-20260101
 _CLAUDE_OLD = re.compile(r"claude-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-3-5-sonnet-20241022
 _GPT = re.compile(r"(?:^|[/.:])gpt-(\d+)(?:\.(\d+))?(?![\d])")
+_OPENAI = re.compile(r"(?:^|[/.:])(?:(?:gpt|chatgpt|codex)-|o\d(?:$|[-:]))")  # gpt-5.6, o4-mini, openai/o3
 _GEMINI = re.compile(r"gemini-(\d+)(?:\.(\d+))?(?![\d])")
 _MISTRAL = re.compile(
     r"(?:^|[/.:])(?:(?:open-)?(?:mi[sx]tral|codestral|devstral|magistral|ministral|pixtral))"
@@ -30,6 +31,12 @@ def claude(model: str | None) -> tuple[int, int] | None:
 def gpt(model: str | None) -> tuple[int, int] | None:
     """The version of a GPT model; None where it is none."""
     return _version(_GPT.search((model or "").lower()))
+
+
+def knows_developer(model: str | None) -> bool:
+    """True for models of OpenAI, which take words of the developer anywhere in a conversation."""
+    name = (model or "").lower()
+    return "gpt-oss" not in name and bool(_OPENAI.search(name))
 
 
 def gemini(model: str | None) -> tuple[int, int] | None:
