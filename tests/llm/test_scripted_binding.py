@@ -119,7 +119,11 @@ def test_what_differs_is_named(server: ScriptedServer) -> None:
     messages[0]["content"].append({"type": "text", "text": "more"})
     assert "messages.1.content.0" in post(server, messages)[1]
     assert "first difference: messages[0].content[1]" in post(server, messages)[1]
-    for more in ({"system": "Be long."}, {"tools": [*TOOLS, {"name": "cat", "input_schema": {}}]}):
+    others: list[dict[str, Any]] = [
+        {"system": "Be long."},
+        {"tools": [*TOOLS, {"name": "cat", "input_schema": {}}]},
+    ]
+    for more in others:
         messages = [*talk(server, "one"), user("two")]
         assert f"first difference: {next(iter(more))}" in post(server, messages, **more)[1]
 
