@@ -205,6 +205,10 @@ CASES = [
          [user(), reply([thinks(), text("ok")]), user()]),
     Case("A14", ANTHROPIC, [user(), reply([{"type": "compaction", "content": ""}, text("ok")]), user()],
          [user(), reply([{"type": "compaction", "content": None}, text("ok")]), user()]),
+    Case("A17", ANTHROPIC, [user()], [user()],
+         {"options": {"betas": [], "thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "error"}}}}),
+    Case("A17", ANTHROPIC, [user()], [user()],
+         {"options": {"thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "shrug"}}}}),
     # other vendors
     Case("O1", CHAT, [user(), asks("c1"), tool("c1")], None, {"model": "google/gemini-3-pro"}),
     Case("O2", CHAT, [user(), asks("call_1"), tool("call_1")], None, {"model": "mistral-large-latest"}),
@@ -251,6 +255,8 @@ RIGHT: list[tuple[str, list[Any], dict[str, Any]]] = [
     (ANTHROPIC, [user(), reply([thinks(), use(), use("c2")]), user([result("c2"), result(), text("and")])], {"tools": [{"name": "ls"}]}),
     (ANTHROPIC, [user(), reply([{"type": "redacted_thinking", "data": "x"}, text("ok")]), user([text("b", **MARK)])], {}),
     (ANTHROPIC, [user(), {"role": "system", "content": "rule"}, reply(), user()], {"model": "claude-opus-4-8-20260528"}),
+    (ANTHROPIC, [user(), {"role": "system", "content": [text("rule")], "clear_at": "next_user_message"}],
+     {"model": "claude-opus-5-5", "options": {"betas": ["mid-conversation-system-clear-at-2026-08-21"]}}),
     (ANTHROPIC, [user(), reply("Sure, here is")], {"model": "claude-sonnet-4-5"}),
     (ANTHROPIC, [user(), reply([{"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}}, text("x")]), user()], {}),
     (ANTHROPIC, [user(), reply([{"type": "compaction", "content": None}, text("x")]), user()], {"system": [text("be brief", **LONG)]}),
@@ -266,9 +272,41 @@ def test_what_is_right_is_left_alone(wire: str, messages: list[Any], more: dict[
     assert all(a is b for a, b in zip(done.messages, messages, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("clear_at", "betas"),
+    [("next_user_message", []), ("tomorrow", ["mid-conversation-system-clear-at-2026-08-21"])],
+)
+def test_a_system_message_that_cannot_be_cleared_stays(clear_at: str, betas: list[str]) -> None:
+    """A17: the field is left out, the message is not."""
+    messages = [user(), {"role": "system", "content": [text("rule")], "clear_at": clear_at}]
+    more: dict[str, Any] = {"model": "claude-opus-5-5", "options": {"betas": betas}}
+    assert [(f.rule.id, f.where) for f in check(messages, ANTHROPIC, **more)] == [
+        ("A17", "messages[1].clear_at")
+    ]
+    done = repair(messages, ANTHROPIC, **more)
+    assert done.messages[1] == {"role": "system", "content": [text("rule")]}
+
+
 def test_every_rule_is_tested_here() -> None:
     """A rule that nobody breaks in a test would be a rule that nobody checks."""
-    between = {"V2", "V3", "V5", "V8", "V9", "V10", "C4", "R3", "R8", "R9", "A11", "A12", "A13", "A15"}
+    between = {
+        "V2",
+        "V3",
+        "V5",
+        "V8",
+        "V9",
+        "V10",
+        "V11",
+        "C4",
+        "R3",
+        "R8",
+        "R9",
+        "A11",
+        "A12",
+        "A13",
+        "A15",
+        "A16",
+    }
     assert set(rules()) == {case.rule for case in CASES} | between
     assert all(rule.wire in ("", *WIRES) and rule.explanation and rule.hint for rule in rules().values())
 

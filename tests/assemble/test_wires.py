@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import backscroll
 from backscroll.assemble.validity import check
 from backscroll.assemble.validity.between import Sent, check_change
-from backscroll.assemble.wires import Breakpoint, Rendered, render
+from backscroll.assemble.wires import Breakpoint, render
 from backscroll.errors import InvalidInput
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Role
@@ -35,8 +35,8 @@ def block(role: Role, *parts: Part | str, section: Section | None = None, **more
     return Block(role, made, section or (Section.SYSTEM if role == "system" else Section.RECENT), **more)
 
 
-def tail(words: str) -> Block:
-    return block("system", words, section=Section.RECALLED)
+def inserted(words: str) -> Block:
+    return block("system", words, section=Section.TASK)
 
 
 STEP = [
@@ -234,31 +234,47 @@ def test_an_unknown_wire_is_refused() -> None:
         render(STEP, "morse")
 
 
-# -- the tail --------------------------------------------------------------------------------------------------
+# -- insertions ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_the_tail_joins_the_last_user_message(wire: str) -> None:
-    """As its last text; nothing before the newest message is touched."""
+def test_insertions_follow_what_was_said(wire: str) -> None:
+    """Each by itself, behind the words that it was placed at; nothing before them is touched."""
     blocks = [block("user", "a"), block("assistant", "b"), block("user", "c")]
-    bare, out = render(blocks, wire), render([*blocks, tail("recalled 1"), tail("recalled 2")], wire)
-    assert out.messages[:-1] == bare.messages[:-1]
-    assert len(out.messages) == len(bare.messages)
-    assert out.messages[-1]["content"][-1]["text"] == "recalled 1\n\nrecalled 2"
-    assert out.tail == (3, 4)
-    assert out.stable == 2
+    bare, out = render(blocks, wire), render([*blocks, inserted("task 1"), inserted("task 2")], wire)
+    assert out.inserted == (3, 4)
+    assert out.settled
+    if wire == RESPONSES:
+        assert out.messages[:3] == bare.messages
+        assert [m["role"] for m in out.messages[3:]] == ["developer", "developer"]
+    elif wire == CHAT:
+        assert out.messages[:-1] == bare.messages[:-1]
+        assert out.messages[-1] == {"role": "user", "content": "c\n\ntask 1\n\ntask 2"}
+        assert out.origins[-1] == (2, 3, 4)
+    else:
+        assert out.messages[:-1] == bare.messages[:-1]
+        assert [b["text"] for b in out.messages[-1]["content"]] == ["c", "task 1", "task 2"]
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_the_tail_follows_results(wire: str) -> None:
-    """A2: behind the results; where results are messages, it is a user message of its own."""
-    bare, out = render(STEP, wire), render([*STEP, tail("ops")], wire)
+def test_insertions_follow_results(wire: str) -> None:
+    """A2: behind the results; where results are messages, it is a message of its own."""
+    bare, out = render(STEP, wire), render([*STEP, inserted("ops")], wire)
     if wire == ANTHROPIC:
         assert [b["type"] for b in out.messages[-1]["content"]] == ["tool_result", "tool_result", "text"]
     else:
         assert out.messages[:-1] == bare.messages
-        assert out.messages[-1]["role"] == "user"
+        assert out.messages[-1]["role"] == ("developer" if wire == RESPONSES else "user")
     judge(out.messages, wire, out.system)
+
+
+def test_models_of_openai_get_insertions_from_the_developer() -> None:
+    """Others may move a system message to the front, or refuse it: their insertions follow the words of the user."""
+    blocks = [block("user", "a"), inserted("task")]
+    for model in ("gpt-5.6", "openai/gpt-4.1", "o4-mini", "chatgpt-4o-latest"):
+        assert [m["role"] for m in render(blocks, CHAT, model=model).messages] == ["user", "developer"]
+    for model in (None, "gpt-oss-20b", "mistral-small", "qwen3", "foo-o3x"):
+        assert [m["role"] for m in render(blocks, CHAT, model=model).messages] == ["user"]
 
 
 # -- cache marks -----------------------------------------------------------------------------------------------
@@ -269,18 +285,17 @@ def long_history(turns: int) -> list[Block]:
     for n in range(turns):
         section = Section.HISTORY if n < turns // 2 else Section.RECENT
         out += [block("user", f"q{n}", section=section), block("assistant", f"a{n}", section=section)]
-    return [*out, block("user", "now"), tail("t")]
+    return [*out, block("user", "now"), inserted("t")]
 
 
 def test_anthropic_gets_four_marks_at_most() -> None:
-    """Behind the system prompt, at the ends of sections, behind the newest message; valid, and never on the tail."""
+    """Behind the system prompt, at the ends of sections, behind the newest message and what was inserted there; valid."""
     out = render(long_history(40), ANTHROPIC)
     assert 2 <= len(out.breakpoints) <= 4
     assert out.breakpoints[0] == Breakpoint("system", 0, 0)
     marked = out.marked()
     assert check(marked.messages, ANTHROPIC, system=marked.system) == []
-    assert marked.messages[-1]["content"][0]["cache_control"] == {"type": "ephemeral"}
-    assert "cache_control" not in marked.messages[-1]["content"][-1]
+    assert marked.messages[-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
     assert "cache_control" not in json.dumps(out.messages)
 
 
@@ -303,7 +318,8 @@ def test_the_cache_is_found_again_at_every_call(steps: list[int], summarised: bo
         ids = [f"c{number}_{n}" for n in range(calls)]
         blocks.append(block("assistant", "next", *(ToolCall(id, "ls", {}) for id in ids)))
         blocks.append(block("tool", *(ToolResult(id, (Text("out"),)) for id in ids)))
-        out = render([*blocks, tail(f"tail {number}")], ANTHROPIC).marked()
+        blocks += [inserted(f"step {number}")]
+        out = render(blocks, ANTHROPIC).marked()
         now = Sent(out.messages, ANTHROPIC, out.system)
         assert before is None or check_change(before, now) == []
         before = now
@@ -372,7 +388,7 @@ def blocks_drawn(draw: st.DrawFn) -> Block:
 
 
 HISTORIES = st.lists(blocks_drawn(), max_size=8)
-TAILS = st.lists(st.builds(tail, WORDS), max_size=2)
+INSERTIONS = st.lists(st.builds(inserted, WORDS), max_size=2)
 MODELS = st.sampled_from(
     [None, "gpt-5.6", "claude-opus-4-8", "claude-3-5-sonnet", "mistral-small", "deepseek-v4", "gemini-3"]
 )
@@ -381,7 +397,7 @@ BLOBS = {"h": PNG}
 
 @pytest.mark.parametrize("wire", WIRES)
 @settings(max_examples=100, deadline=None)
-@given(HISTORIES, TAILS, st.booleans(), MODELS, st.sampled_from([None, [], [{"name": "ls"}]]))
+@given(HISTORIES, INSERTIONS, st.booleans(), MODELS, st.sampled_from([None, [], [{"name": "ls"}]]))
 def test_any_history_gives_a_valid_prompt(
     wire: str, history: list[Block], after: list[Block], same: bool, model: str | None, tools: Any
 ) -> None:
@@ -398,7 +414,7 @@ def test_any_history_gives_a_valid_prompt(
 
 @pytest.mark.parametrize("wire", [CHAT, RESPONSES])
 @settings(max_examples=40, deadline=None)
-@given(HISTORIES, TAILS, st.booleans())
+@given(HISTORIES, INSERTIONS, st.booleans())
 def test_the_vendors_own_types_take_it(
     wire: str, history: list[Block], after: list[Block], same: bool
 ) -> None:
@@ -419,45 +435,6 @@ def vendor_types(wire: str) -> Any:
     from openai.types.responses import ResponseInputItemParam
 
     return pydantic.TypeAdapter(ChatCompletionMessageParam if wire == CHAT else ResponseInputItemParam)
-
-
-def answered(history: list[Block]) -> list[Block]:
-    """The history with a result for every call that waits for one."""
-    asked = [
-        part.id for b in history for part in b.parts if isinstance(part, ToolCall) and b.role == "assistant"
-    ]
-    told = [part.call_id for b in history for part in b.parts if isinstance(part, ToolResult)]
-    results = tuple(ToolResult(id, (Text("late"),)) for id in dict.fromkeys(asked) if id not in told)
-    return [*history, Block("tool", results, Section.RECENT)] if results else history
-
-
-def stays(one: Rendered, two: Rendered) -> bool:
-    """Everything but the newest message comes again byte for byte, and the newest one keeps its beginning."""
-    if one.messages[: one.stable] != two.messages[: one.stable]:
-        return False
-    if one.stable >= len(one.messages) or one.wire != ANTHROPIC:
-        return True
-    newest, grown = one.messages[one.stable]["content"], two.messages[one.stable]["content"]
-    return grown[: len(newest)] == newest or one.origins[one.stable] == ()
-
-
-@pytest.mark.parametrize("wire", WIRES)
-@settings(max_examples=100, deadline=None)
-@given(HISTORIES, HISTORIES, TAILS, TAILS)
-def test_the_prefix_stays_when_more_is_said(
-    wire: str, history: list[Block], more: list[Block], before: list[Block], after: list[Block]
-) -> None:
-    """Whatever is appended, and however the tail changes, the messages before the newest one stay byte for byte."""
-    spoken = answered([block("user", "begin"), *history])
-    if spoken[-1].role == "assistant" and any(isinstance(p, ToolCall) for p in spoken[-1].parts):
-        return  # its results, or the rest of its calls, are still to come
-    more = [b for b in more if not any(isinstance(p, ToolResult) for p in b.parts)]
-    one = render([*spoken, *before], wire, same_model=False)
-    two = render([*spoken, *more, *after], wire, same_model=False)
-    assert one.system == two.system
-    assert json.dumps(one.messages[: one.stable]) == json.dumps(two.messages[: one.stable])
-    if not before:
-        assert stays(one, two)
 
 
 # -- real histories --------------------------------------------------------------------------------------------

@@ -25,9 +25,9 @@ def thread(tmp_path: Path) -> Iterator[Thread]:
         yield engine.create("a program")
 
 
-def serving(*answers: Line | str) -> ScriptedServer:
+def serving(*answers: Line | str, binding: bool = True) -> ScriptedServer:
     lines = [Line(text=a, times=1) if isinstance(a, str) else a for a in answers]
-    return ScriptedServer(Scenario(lines=tuple(lines)))
+    return ScriptedServer(Scenario(lines=tuple(lines), binding=binding))
 
 
 def openai(server: ScriptedServer) -> OpenAI:
@@ -116,7 +116,8 @@ def test_tools_go_round_on_the_other_wires(thread: Thread, assemble: bool) -> No
     look = Called("look", {"at": "x"})
     asking = Line(calls=(look, look), reasoning="hm", times=1)
     with (
-        serving(asking, "a tree", asking, "two trees") as server,
+        # What the engine adds behind the newest message is not sent again: thinking cannot be bound to it yet.
+        serving(asking, "a tree", asking, "two trees", binding=not assemble) as server,
         openai(server) as plain,
         anthropic(server) as other,
     ):

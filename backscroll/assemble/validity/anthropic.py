@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from backscroll.assemble.validity.anthropic_betas import mend_betas
 from backscroll.assemble.validity.anthropic_marks import mend_marks
 from backscroll.assemble.validity.anthropic_shape import THOUGHTS, shaped, shaped_system
 from backscroll.assemble.validity.draft import GO_ON, NO_RESULT, OPENING, Draft, Entry, orphan_text, words_of
@@ -27,6 +28,7 @@ def mend(draft: Draft) -> None:
     shaped_system(draft)
     native(draft, "anthropic")
     draft.entries = [done for entry in draft.entries if (done := shaped(draft, entry)) is not None]
+    mend_betas(draft)
     draft.entries = _system_messages(draft)
     draft.entries = _alternating(draft)
     draft.entries = _paired(draft)

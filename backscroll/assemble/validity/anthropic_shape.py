@@ -50,7 +50,8 @@ def shaped(draft: Draft, entry: Entry) -> Entry | None:
         blocks = (as_object(block) or {} for block in as_array(message.get("content")) or [])
         draft.aborted |= {as_text(b.get("id")) for b in blocks if b.get("type") == "tool_use"} - {""}
         return None
-    strange = [key for key in message if key not in ("role", "content")]
+    own = ("role", "content", "clear_at") if message["role"] == "system" else ("role", "content")
+    strange = [key for key in message if key not in own]
     if strange:
         draft.note(
             "S4", draft.at(entry), "fields that a message does not have on this wire", "they were removed"
@@ -61,7 +62,8 @@ def shaped(draft: Draft, entry: Entry) -> Entry | None:
         return None
     if not strange and "content" in message and content is message["content"]:
         return entry
-    return Entry({"role": message["role"], "content": content}, entry.origins)
+    cleared = {key: message[key] for key in own[2:] if key in message}
+    return Entry({"role": message["role"], "content": content, **cleared}, entry.origins)
 
 
 def _as_message(draft: Draft, entry: Entry) -> Entry:

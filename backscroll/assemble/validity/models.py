@@ -7,14 +7,27 @@ demands. Before: nothing. After: the checks of each wire.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Final
 
 _CLAUDE_NEW = re.compile(r"claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-opus-4-6-20260101
 _CLAUDE_OLD = re.compile(r"claude-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-3-5-sonnet-20241022
 _GPT = re.compile(r"(?:^|[/.:])gpt-(\d+)(?:\.(\d+))?(?![\d])")
+_OPENAI = re.compile(r"(?:^|[/.:])(?:(?:gpt|chatgpt|codex)-|o\d(?:$|[-:]))")  # gpt-5.6, o4-mini, openai/o3
 _GEMINI = re.compile(r"gemini-(\d+)(?:\.(\d+))?(?![\d])")
 _MISTRAL = re.compile(
     r"(?:^|[/.:])(?:(?:open-)?(?:mi[sx]tral|codestral|devstral|magistral|ministral|pixtral))"
 )
+#: From which version on the models of a family bind thinking to what stands before it; a family that is not here binds from
+#: the newest of these on.
+BINDING: Final[Mapping[str, tuple[int, int]]] = {
+    "fable": (5, 1),
+    "mythos": (5, 1),
+    "opus": (5, 5),
+    "sonnet": (5, 5),
+    "haiku": (5, 5),
+}
+_FAMILY = re.compile(r"claude-([a-z]+)-\d")
 
 
 def _version(found: re.Match[str] | None) -> tuple[int, int] | None:
@@ -30,6 +43,12 @@ def claude(model: str | None) -> tuple[int, int] | None:
 def gpt(model: str | None) -> tuple[int, int] | None:
     """The version of a GPT model; None where it is none."""
     return _version(_GPT.search((model or "").lower()))
+
+
+def knows_developer(model: str | None) -> bool:
+    """True for models of OpenAI, which take words of the developer anywhere in a conversation."""
+    name = (model or "").lower()
+    return "gpt-oss" not in name and bool(_OPENAI.search(name))
 
 
 def gemini(model: str | None) -> tuple[int, int] | None:
@@ -63,3 +82,11 @@ def takes_system_messages(model: str | None) -> bool:
     """True for Claude models that take a system message in the middle of a conversation."""
     version = claude(model)
     return version is not None and version >= (4, 8)
+
+
+def binds_thinking(model: str | None) -> bool:
+    """True for Claude models whose thinking is worth nothing behind anything but what it was made under."""
+    version, family = claude(model), _FAMILY.search((model or "").lower())
+    if version is None:
+        return False
+    return version >= BINDING.get(family[1] if family else "", max(BINDING.values()))

@@ -23,21 +23,26 @@ MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 
 class Ids:
-    """Gives every call of a prompt an id of its own, in the order of the prompt."""
+    """Gives every call of a prompt an id of its own, in the order of the prompt.
 
-    def __init__(self, allowed: re.Pattern[str], taken: Iterable[str]) -> None:
+    `taken` are ids that are kept free for later calls; without them, each id depends on the calls before it alone.
+    """
+
+    def __init__(self, allowed: re.Pattern[str], taken: Iterable[str] = ()) -> None:
         self._allowed = allowed
         self._seen: Counter[str] = Counter()
-        self._used = {id for id in taken if allowed.fullmatch(id)}
+        self._taken = {id for id in taken if allowed.fullmatch(id)}
+        self._used: set[str] = set()  # ids that were given out
 
     def next(self, given: str) -> str:
         """The id for the next call with this id: its own where that is allowed and new."""
         times = self._seen[given]
         self._seen[given] += 1
-        if times == 0 and self._allowed.fullmatch(given):
+        if times == 0 and self._allowed.fullmatch(given) and given not in self._used:
+            self._used.add(given)
             return given
         attempt = 0
-        while (made := self._made(given, times, attempt)) in self._used:
+        while (made := self._made(given, times, attempt)) in self._used or made in self._taken:
             attempt += 1
         self._used.add(made)
         return made

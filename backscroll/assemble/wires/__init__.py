@@ -1,8 +1,8 @@
 """A prompt's blocks as the messages of a wire.
 
-Owns: `render`, the one way from blocks to what is sent: spelled, mended, the tail at the end. Blocks that are added later
-change nothing before the newest message, so a provider's cache keeps hitting. Refuses: choosing blocks. Before:
-`vocab/prompt`, `assemble/validity`. After: `assemble/fit`, `engine`.
+Owns: `render`, the one way from blocks to what is sent: paired, spelled, mended. Every decision rests on what stands before, so
+blocks that are added later only add to the end: a provider's cache keeps hitting, and thinking stays bound to the same words.
+Refuses: choosing blocks. Before: `vocab/prompt`, `assemble/validity`. After: `engine`.
 """
 
 from __future__ import annotations
@@ -15,23 +15,26 @@ from backscroll.assemble.validity import Repaired, repair
 from backscroll.assemble.validity.draft import GO_ON, minted, words_of
 from backscroll.assemble.validity.models import gpt, takes_prefill
 from backscroll.assemble.wires import anthropic, openai_chat, openai_responses
+from backscroll.assemble.wires.insertion import is_inserted
+from backscroll.assemble.wires.pairing import pair
 from backscroll.assemble.wires.shape import Breakpoint, Rendered, SameModel, Speller, block_kinds
 from backscroll.formats.media import no_blobs
 from backscroll.formats.rows import as_array
 from backscroll.formats.shape import Blobs
 from backscroll.vocab.part import Json, ToolCall, ToolResult
-from backscroll.vocab.prompt import TAIL, Block, Section, Wire, checked_wire
+from backscroll.vocab.prompt import Block, Section, Wire, checked_wire
 from backscroll.vocab.unicode import valid_text
 
 __all__ = ["Breakpoint", "Rendered", "SameModel", "render"]
 
 Spelling: TypeAlias = Callable[[Block, Speller], list[dict[str, Json]]]
-Joining: TypeAlias = Callable[[list[dict[str, Json]], str], tuple[list[dict[str, Json]], bool]]
+#: Puts a text behind the messages so far; True where the last one took it in.
+Inserting: TypeAlias = Callable[[list[dict[str, Json]], str, str | None], bool]
 
-_WIRES: Final[Mapping[Wire, tuple[Spelling, Joining]]] = {
-    "openai-chat": (openai_chat.spelled, openai_chat.with_tail),
-    "openai-responses": (openai_responses.spelled, openai_responses.with_tail),
-    "anthropic": (anthropic.spelled, anthropic.with_tail),
+_WIRES: Final[Mapping[Wire, tuple[Spelling, Inserting]]] = {
+    "openai-chat": (openai_chat.spelled, openai_chat.insert),
+    "openai-responses": (openai_responses.spelled, openai_responses.insert),
+    "anthropic": (anthropic.spelled, anthropic.insert),
 }
 #: Sections whose ends are good places for a cache mark.
 _CLOSING: Final = (Section.MEMORY, Section.SUMMARIES, Section.HISTORY)
@@ -54,38 +57,44 @@ def render(
     `explicit_cache` asks for cache points on OpenAI's wires, for models that take them; Anthropic's marks are always given.
     """
     chosen = checked_wire(wire)
-    spell, join = _WIRES[chosen]
-    flat = chosen == "anthropic" and tools is not None and not tools
-    if flat and any(isinstance(part, ToolCall | ToolResult) for block in blocks for part in block.parts):
-        same_model = False  # thinking is bound to the calls as they were made
-    how = Speller(blobs, model, same_model, not flat)
-    tail: tuple[int, ...] = ()
+    spell, insert = _WIRES[chosen]
     leading = _leading(blocks, chosen)
-    raw: list[Json] = []
-    sources: list[int] = []
-    for n, block in enumerate(blocks):
-        if n in leading:
-            continue
-        spelled = spell(block, how)
-        raw += spelled
-        sources += [n] * len(spelled)
-    if _asks_to_go_on(chosen, raw, model):
+    paired = pair([block for n, block in enumerate(blocks) if n not in leading], chosen, model)
+    places = [n for n in range(len(blocks)) if n not in leading]
+    flat = chosen == "anthropic" and tools is not None and not tools
+    how = Speller(blobs, model, same_model, not flat)
+    raw: list[dict[str, Json]] = []
+    sources: list[tuple[int, ...]] = []
+    for block, number in paired.placed:
+        if flat and any(isinstance(part, ToolCall | ToolResult) for part in block.parts):
+            how = how._replace(same_model=False)  # thinking is bound to the calls as they were made
+        came_from = () if number is None else (places[number],)
+        if not is_inserted(block):
+            spelled = spell(block, how)
+            raw += spelled
+            sources += [came_from] * len(spelled)
+        elif (text := valid_text(block.text)).strip() and insert(raw, text, model):
+            sources[-1] += came_from
+        elif text.strip():
+            sources.append(came_from)
+    goes_on = _asks_to_go_on(chosen, raw, model)
+    if goes_on:
         raw.append({"role": "user", "content": [{"type": "text", "text": GO_ON}]})
     mended = repair(raw, chosen, system=_system(blocks, leading, chosen), tools=tools, model=model)
-    messages = mended.messages
     origins = [
-        tuple(dict.fromkeys(sources[n] for n in places if n < len(sources))) for places in mended.origins
+        tuple(dict.fromkeys(origin for n in found if n < len(sources) for origin in sources[n]))
+        for found in mended.origins
     ]
-    stable = max((n for n, places in enumerate(origins) if places), default=0)
-    points = _points(chosen, blocks, messages, origins, mended, tools, explicit_cache and _explicit(model))
-    words = "\n\n".join(text for n in tail if (text := valid_text(blocks[n].text)).strip())
-    if words:
-        messages, joined = join(messages, words)
-        origins = [*origins[:-1], (*origins[-1], *tail)] if joined else [*origins, tail]
+    settled = paired.settled and not goes_on and bool(raw)
+    stable = max((n for n, found in enumerate(origins) if found), default=0)
+    points = _points(
+        chosen, blocks, mended.messages, origins, mended, tools, explicit_cache and _explicit(model)
+    )
+    inserted = tuple(n for n, block in enumerate(blocks) if is_inserted(block))
     key = _cache_key(blocks, mended.system)
     return Rendered(
-        chosen, messages, mended.system, origins, tuple(sorted(leading)), points, stable, tail, key,
-        tuple(mended.changes), mended.tools,
+        chosen, mended.messages, mended.system, origins, tuple(sorted(leading)), points, stable, inserted, key,
+        (*paired.changes, *mended.changes), mended.tools, settled,
     )  # fmt: skip
 
 
@@ -93,7 +102,7 @@ def _leading(blocks: Sequence[Block], wire: Wire) -> set[int]:
     """Blocks that stand beside the messages: the system blocks before anything else was said."""
     out: set[int] = set()
     for n, block in enumerate(blocks):
-        if block.role != "system" or wire == "openai-chat" or block.section in TAIL:
+        if block.role != "system" or wire == "openai-chat" or is_inserted(block):
             break
         if wire == "openai-responses" and block.section is not Section.SYSTEM:
             break  # instructions are for what stays; memory and summaries are items, so that they can be cached apart

@@ -22,9 +22,10 @@ from backscroll.assemble.wires.parts import (
 from backscroll.assemble.wires.shape import Breakpoint, Speller, block_kinds
 from backscroll.formats.json_text import words_parsed
 from backscroll.formats.media import to_base64
-from backscroll.formats.rows import as_array, as_object
+from backscroll.formats.rows import as_array, as_object, as_text
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block
+from backscroll.vocab.unicode import valid_text
 
 VENDOR: Final = "anthropic"
 _APART: Final = 15  # blocks between two marks; a mark looks back twenty
@@ -65,6 +66,8 @@ def _block(part: Part, block: Block, role: str, how: Speller) -> dict[str, Json]
             ours = not part.extra or VENDOR in part.extra
             if role != "assistant" or not part.signature or not ours or not how.proves(block):
                 return None
+            if valid_text(part.text) != part.text:
+                return None  # what is bound to its bytes cannot be cleaned
             return {"type": "thinking", "thinking": part.text, "signature": part.signature}
         case ToolCall() if role == "assistant":
             return {"type": "tool_use", "id": part.id, "name": part.name, "input": arguments_object(part)}
@@ -76,10 +79,15 @@ def _block(part: Part, block: Block, role: str, how: Speller) -> dict[str, Json]
             return _media(part, role, how)
         case Opaque():
             if part.vendor == VENDOR and part.kind in _KEPT:
-                return (
-                    as_object(words_parsed(part.raw)) if role == "assistant" and how.proves(block) else None
-                )
+                return _sealed(part) if role == "assistant" and how.proves(block) else None
             return _text(opaque_words(part))
+
+
+def _sealed(part: Opaque) -> dict[str, Json] | None:
+    """Thinking that only the service can read; nothing where the seal is gone."""
+    data = as_object(words_parsed(part.raw)) or {}
+    whole = data.get("type") == part.kind and as_text(data.get("data"))
+    return dict(data) if whole else None
 
 
 def _text(words: str) -> dict[str, Json] | None:
@@ -112,13 +120,14 @@ def _media(part: Media, role: str, how: Speller) -> dict[str, Json] | None:
     return _text(media_words(part, seen))
 
 
-def with_tail(messages: list[dict[str, Json]], tail: str) -> tuple[list[dict[str, Json]], bool]:
-    """The tail as the last text of the last message where that is the user's, else as a message; True where it was joined."""
-    text = {"type": "text", "text": tail}
-    last = messages[-1] if messages else {}
-    if last.get("role") != "user":
-        return [*messages, {"role": "user", "content": [text]}], False
-    return [*messages[:-1], {**last, "content": [*(as_array(last["content"]) or []), text]}], True
+def insert(messages: list[dict[str, Json]], words: str, model: str | None) -> bool:  # noqa: ARG001 - all wires are called alike
+    """Put our own words behind what was said: a text block at the end of the user's message; True where there is one."""
+    text = {"type": "text", "text": words}
+    if not messages or messages[-1]["role"] != "user":
+        messages.append({"role": "user", "content": [text]})
+        return False
+    messages[-1] = {**messages[-1], "content": [*messages[-1]["content"], text]}
+    return True
 
 
 def breakpoints(
@@ -126,7 +135,7 @@ def breakpoints(
 ) -> tuple[Breakpoint, ...]:
     """Where the marks go: behind system (or tools), behind the newest message, fifteen blocks before it, where sections end.
 
-    `messages` are those without the tail, `ends` the indexes of messages that close a stable section.
+    `messages` are those that come again, `ends` the indexes of messages that close a stable section.
     """
     points: list[Breakpoint] = []
     blocks = as_array(system)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from backscroll.assemble.validity.models import is_deepseek
+from backscroll.assemble.validity.models import is_deepseek, knows_developer
 from backscroll.assemble.wires.parts import (
     PICTURES,
     arguments_text,
@@ -21,7 +21,6 @@ from backscroll.assemble.wires.parts import (
 )
 from backscroll.assemble.wires.shape import Speller
 from backscroll.formats.media import to_base64, to_data_url
-from backscroll.formats.rows import as_array
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall
 from backscroll.vocab.prompt import Block
 
@@ -102,12 +101,22 @@ def _media(part: Media, role: str, how: Speller) -> dict[str, Json]:
     return {"type": "text", "text": media_words(part, seen)}
 
 
-def with_tail(messages: list[dict[str, Json]], tail: str) -> tuple[list[dict[str, Json]], bool]:
-    """The tail as a part of the last message where that is the user's, else as a message; True where it was joined."""
-    text = {"type": "text", "text": tail}
+def insert(messages: list[dict[str, Json]], words: str, model: str | None) -> bool:
+    """Put our own words behind what was said; True where the user's message took them in.
+
+    Models of OpenAI know a role for them. Others may refuse a system message in the middle, move it to the front, or want the
+    user and the model to take turns: there the words follow those of the user.
+    """
     last = messages[-1] if messages else {}
-    if last.get("role") != "user":
-        return [*messages, {"role": "user", "content": [text]}], False
+    if knows_developer(model):
+        messages.append({"role": "developer", "content": words})
+        return False
+    if last.get("role") != "user" or "name" in last:
+        messages.append({"role": "user", "content": words})
+        return False
     content = last["content"]
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else as_array(content) or []
-    return [*messages[:-1], {**last, "content": [*parts, text]}], True
+    if isinstance(content, str):
+        messages[-1] = {**last, "content": f"{content}\n\n{words}" if content else words}
+    else:
+        messages[-1] = {**last, "content": [*content, {"type": "text", "text": words}]}
+    return True

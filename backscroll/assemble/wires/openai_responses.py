@@ -114,12 +114,9 @@ def _picture(part: Media, role: str, how: Speller) -> dict[str, Json] | None:
     return None
 
 
-def with_tail(messages: list[dict[str, Json]], tail: str) -> tuple[list[dict[str, Json]], bool]:
-    """The tail as a part of the last item where that is the user's message, else as an item; True where it was joined."""
-    text = {"type": "input_text", "text": tail}
-    last = messages[-1] if messages else {}
-    if last.get("role") != "user":
-        return [*messages, {"type": "message", "role": "user", "content": [text]}], False
-    content = last["content"]
-    parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else as_array(content) or []
-    return [*messages[:-1], {**last, "content": [*parts, text]}], True
+def insert(messages: list[dict[str, Json]], words: str, model: str | None) -> bool:  # noqa: ARG001 - all wires are called alike
+    """Put our own words behind what was said, as an item of the developer; never taken in by another item."""
+    messages.append(
+        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": words}]}
+    )
+    return False

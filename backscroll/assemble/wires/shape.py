@@ -63,10 +63,11 @@ class Rendered:
     system_origins: tuple[int, ...]
     breakpoints: tuple[Breakpoint, ...]
     stable: int  # so many messages come again byte for byte when more is said; the newest one may still grow
-    tail: tuple[int, ...]  # indexes of the blocks of the tail
+    inserted: tuple[int, ...]  # indexes of the blocks that are our own insertions
     cache_key: str  # a suggestion for `prompt_cache_key`
     changes: tuple[Change, ...]  # what had to be mended
     tools: Sequence[Json] | None = None
+    settled: bool = True  # False where the end holds a place for what may still come: a waiting result, the user's next words
 
     def marked(self) -> Rendered:
         """The same with the marks for the cache put in: where the wire has such marks and they were asked for."""

@@ -1,6 +1,6 @@
 """What a scripted service does with a request: refuse it, or pick the line that answers.
 
-Owns the order in which a service looks: key, rate, model, validity, window, then the scenario. Keeps what it was asked. Refuses:
+Owns the order in which a service looks: key, rate, model, validity, thinking, window, then the scenario. Keeps what it was asked. Refuses:
 sockets (`server`). Before: `asked`, `scenario`, `cache`. After: `server` sends what was decided.
 """
 
@@ -17,6 +17,7 @@ from typing import Protocol, TypeAlias, cast
 from backscroll.llm.scripted.asked import Asked
 from backscroll.llm.scripted.cache import Counted, PrefixCache, rough_count
 from backscroll.llm.scripted.scenario import Fault, Line, Scenario
+from backscroll.llm.scripted.seals import Judged, Seals
 from backscroll.llm.scripted.spoken import Spoken, overflow, speak, too_long_answer
 from backscroll.llm.windows import built_in_window
 
@@ -71,6 +72,7 @@ class Service:
         self._count = count
         self._clock = clock
         self._cache = PrefixCache(count, least=scenario.cache_least, step=scenario.cache_step)
+        self._seals = Seals()
         self._used = [0] * len(scenario.lines)
         self._recent: list[float] = []
         self._number = 0
@@ -91,10 +93,13 @@ class Service:
         fault = self._unwelcome(headers)
         if fault is not None:
             return Decided(Line(), fault=fault)
-        fault = self._unfit(asked)
+        fault = self._unfit(asked, headers)
         if fault is not None:
             # A model that there is not says nothing about the prompt.
             return Decided(Line(), fault=fault, flaw="" if fault.status == _UNKNOWN else fault.message)
+        judged = self._judged(asked)
+        if judged.refusal:
+            return Decided(Line(), fault=Fault(400, judged.refusal), flaw=judged.refusal)
         longest = self._longest(asked)
         if longest and asked.limit > longest:
             told = too_long_answer(asked.wire, asked.model, longest, asked.limit)
@@ -114,7 +119,12 @@ class Service:
         self._number += 1
         step = self._number if place is None else self._used[place]
         counted = self._cache.take(asked) if self.scenario.cache else Counted(counted.input)
-        return Decided(line, speak(line, asked, counted, self._number, step, self._count))
+        said = speak(line, asked, counted, self._number, step, self._count)
+        if asked.wire == "anthropic" and said.reasoning:
+            thinking = "" if line.redacted else said.reasoning
+            seal = self._seals.sign(asked, self._number, thinking, judged.last)
+            said = replace(said, seal=seal, redacted=line.redacted)
+        return Decided(line, replace(said, dropped=judged.dropped))
 
     def ended(self, decided: Decided, how: str) -> None:
         """How an answer ended: `sent`, `cut` by the scenario, or `gone` because the other side was."""
@@ -127,9 +137,25 @@ class Service:
         tools = "".join(json.dumps(dict(t), ensure_ascii=False) for t in asked.tools)
         return self._count(asked.everything) + (self._count(tools) if tools else 0)
 
-    def tokens(self, asked: Asked) -> int:
-        """Tokens of a prompt, for those who ask beforehand."""
-        return self._cache.count(asked).input
+    def tokens(self, asked: Asked, headers: Mapping[str, str]) -> int | Fault:
+        """Tokens of a prompt, for those who ask beforehand; what would be refused then is refused here."""
+        with self._lock:
+            if self.scenario.validate and asked.wire == "anthropic":
+                what = self._flaw(asked, headers) or self._judged(asked).refusal
+                if what:
+                    return Fault(400, what)
+            return self._cache.count(asked).input
+
+    def _flaw(self, asked: Asked, headers: Mapping[str, str]) -> str:
+        from backscroll.llm.scripted.refusing import flaw
+
+        named = headers.get("anthropic-beta", "").split(",") if asked.wire == "anthropic" else None
+        return flaw(asked, None if named is None else [name.strip() for name in named])
+
+    def _judged(self, asked: Asked) -> Judged:
+        """What becomes of the thinking in a request."""
+        strict = self.scenario.validate and self.scenario.binding and asked.wire == "anthropic"
+        return self._seals.judge(asked) if strict else Judged()
 
     def welcome(self, headers: Mapping[str, str]) -> Fault | None:
         """The fault for somebody without the right key; None where it is right."""
@@ -150,7 +176,7 @@ class Service:
         self._recent.append(now)
         return None
 
-    def _unfit(self, asked: Asked) -> Fault | None:
+    def _unfit(self, asked: Asked, headers: Mapping[str, str]) -> Fault | None:
         if self.scenario.models and asked.model not in self.scenario.models:
             return Fault(404, f"The model `{asked.model}` does not exist.")
         if not asked.said:
@@ -158,9 +184,7 @@ class Service:
         if asked.wire == "anthropic" and not asked.limit:
             return Fault(400, "max_tokens: field required")
         if self.scenario.validate:
-            from backscroll.llm.scripted.refusing import flaw
-
-            what = flaw(asked)
+            what = self._flaw(asked, headers)
             if what:
                 return Fault(400, what)
         most = self.scenario.budget

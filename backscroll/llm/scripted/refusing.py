@@ -6,7 +6,7 @@ costs more is no reason to refuse. Before: `asked`. After: `deciding` answers 40
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from backscroll.llm.scripted.asked import Asked
@@ -15,8 +15,8 @@ from backscroll.vocab.part import Json
 _OWN = ("messages", "input", "system", "instructions", "tools", "model", "stream", "stream_options")
 
 
-def flaw(asked: Asked) -> str:
-    """The first reason to refuse a prompt; empty where there is none."""
+def flaw(asked: Asked, betas: Sequence[str] | None = None) -> str:
+    """The first reason to refuse a prompt; empty where there is none. `betas` are those that the request names, where known."""
     from backscroll.assemble.validity import check
 
     body = asked.body
@@ -28,6 +28,8 @@ def flaw(asked: Asked) -> str:
     if asked.wire != "anthropic" and body.get("tools") == []:
         return "tools: an empty list; leave it out where there are none"
     options: Mapping[str, Json] = {k: v for k, v in body.items() if k not in _OWN}
+    if betas is not None:
+        options = {**options, "betas": list(betas)}
     found = check(
         messages,
         asked.wire,

@@ -61,6 +61,7 @@ class Line:
         False  # `{last}`, `{system}`, `{number}` and `{step}` in text, reasoning and arguments are filled in
     )
     reasoning: str = ""
+    redacted: bool = False  # on the wire of Messages, the reasoning is given as redacted_thinking
     calls: tuple[Called, ...] = ()
     finish: str = ""  # empty: tools where there are calls, else stop
     chunk: int = 12  # characters in one piece of a stream
@@ -97,6 +98,7 @@ class Scenario:
     validate: bool = (
         True  # refuse prompts that the real services would refuse; `check` in files means the same
     )
+    binding: bool = True  # thinking is only taken back behind what it was made under (Anthropic)
     budget: int = (
         0  # tokens that the words of a prompt and its tools may be; more is refused as a flaw; 0: any
     )

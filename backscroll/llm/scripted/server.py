@@ -191,7 +191,11 @@ class _Handler(BaseHTTPRequestHandler):
         elif body is None:
             self._refuse(wire, Fault(400, "the body is no JSON object"))
         elif counting:
-            self._send(200, {"input_tokens": self.server.service.tokens(read_request(wire, body))})
+            counted = self.server.service.tokens(read_request(wire, body), self._headers())
+            if isinstance(counted, Fault):
+                self._refuse(wire, counted)
+            else:
+                self._send(200, {"input_tokens": counted})
         else:
             asked = read_request(wire, body)
             self._answer(asked, self.server.service.decide(asked, self._headers()))

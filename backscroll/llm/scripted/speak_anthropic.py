@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 
 from backscroll.llm.scripted.asked import Asked
+from backscroll.llm.scripted.seals import transformations
 from backscroll.llm.scripted.spoken import Spoken, total
 from backscroll.vocab.part import Json
 
@@ -47,6 +47,8 @@ def events(said: Spoken, asked: Asked) -> Iterator[str]:  # noqa: ARG001 - all w
                 )
             proof = {"type": "signature_delta", "signature": block["signature"]}
             yield event("content_block_delta", index=at, delta=proof)
+        elif block["type"] == "redacted_thinking":
+            yield event("content_block_start", index=at, content_block=block)
         else:
             yield event("content_block_start", index=at, content_block={**block, "input": {}})
             place = [c.id for c in said.calls].index(block["id"])
@@ -62,8 +64,10 @@ def events(said: Spoken, asked: Asked) -> Iterator[str]:  # noqa: ARG001 - all w
 def _blocks(said: Spoken) -> list[dict[str, Json]]:
     out: list[dict[str, Json]] = []
     if said.reasoning:
-        proof = hashlib.sha256(said.reasoning.encode("utf-8", "replace")).hexdigest()
-        out.append({"type": "thinking", "thinking": said.reasoning, "signature": proof})
+        if said.redacted:
+            out.append({"type": "redacted_thinking", "data": said.seal})
+        else:
+            out.append({"type": "thinking", "thinking": said.reasoning, "signature": said.seal})
     if said.text:
         out.append({"type": "text", "text": said.text})
     for n, call in enumerate(said.calls):
@@ -86,6 +90,7 @@ def _began(arguments: Mapping[str, Json], half: str) -> dict[str, Json]:
 
 
 def _about(said: Spoken) -> dict[str, Json]:
+    changed = {"input_transformations": transformations(said.dropped)} if said.dropped else {}
     return {
         "id": f"msg_{said.number}",
         "type": "message",
@@ -101,4 +106,5 @@ def _about(said: Spoken) -> dict[str, Json]:
             "cache_read_input_tokens": said.cached,
             "output_tokens": said.output,
         },
+        **changed,
     }

@@ -41,6 +41,9 @@ class Spoken:
     chunk: int
     half: str | None = None  # what came of the arguments of the last call, where the limit cut it
     endless: bool = False
+    seal: str = ""  # the signature of the reasoning, where the wire has one
+    redacted: bool = False  # the reasoning is only given sealed
+    dropped: tuple[tuple[int, int], ...] = ()  # thinking in the prompt that was not read
 
     def pieces(self, text: str) -> Iterable[str]:
         """A text as a stream delivers it."""

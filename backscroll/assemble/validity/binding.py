@@ -1,0 +1,265 @@
+"""Thinking is bound to its prefix: what may stand before a thinking block when it is sent back.
+
+Owns: the form of an Anthropic request that counts (cache marks, limits and choices do not), which thinking became invalid between
+two requests and where they part, and whether a prompt is the one before plus something at its end, on every wire. Refuses:
+mending; thinking that lost its prefix can only be left out. Before: `rules`, `models`, `between`. After: `engine`, the scripted
+service.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+from backscroll.assemble.validity.between import Sent
+from backscroll.assemble.validity.models import binds_thinking
+from backscroll.assemble.validity.rules import Flaw, rules
+from backscroll.formats.json_text import dumps
+from backscroll.formats.rows import as_array, as_object, as_text
+from backscroll.vocab.part import Json
+
+#: The digest of the bytes behind an address, where the sender knows it.
+Fetched: TypeAlias = Callable[[str], str | None]
+
+_THOUGHTS: Final = ("thinking", "redacted_thinking")
+_BYTES: Final = "bytes"  # what stands for a source whose bytes are known
+
+
+class Piece(NamedTuple):
+    """One block of a request as it counts for what comes after it."""
+
+    role: str
+    digest: str
+    message: int
+    block: int
+    thought: str = ""  # what names it, for thinking: its signature or its sealed data
+    compacts: bool = False  # the service's own summary of everything before
+
+    @property
+    def where(self) -> str:
+        """Its place in the request."""
+        return f"messages[{self.message}].content[{self.block}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A request as it counts for the thinking in it."""
+
+    system: str
+    tools: str
+    pieces: tuple[Piece, ...]
+
+
+class Mismatch(NamedTuple):
+    """Where a request parts from what its thinking was made under."""
+
+    where: str  # the first place that differs: system, tools, messages[3].content[0]
+    what: str
+    invalid: tuple[Piece, ...]  # thinking that is worth nothing any more
+
+
+class Bound(NamedTuple):
+    """A thinking block, and what stood before it when it was made."""
+
+    form: Form
+    before: tuple[Piece, ...]
+    digest: str
+
+
+def form_of(sent: Sent, fetched: Fetched | None = None) -> Form:
+    """What counts of a request. `fetched` tells the digest of the bytes behind an address."""
+    tools = [data for tool in sent.tools if (data := as_object(_counted(tool, None))) is not None]
+    # A deferred tool is not part of the prompt until somebody points to it: it counts with the block that does.
+    deferred = {as_text(tool.get("name")): tool for tool in tools if tool.get("defer_loading")}
+    pieces: list[Piece] = []
+    for n, message in enumerate(sent.messages):
+        for m, block in enumerate(_blocks(message.get("content"))):
+            data = as_object(block) or {}
+            kind = as_text(data.get("type"))
+            loaded = [deferred[name] for name in sorted(set(_mentioned(block))) if name in deferred]
+            counted = _digest([_counted(block, fetched), *loaded])
+            thought = _named(data) if kind in _THOUGHTS else ""
+            pieces.append(Piece(as_text(message.get("role")), counted, n, m, thought, kind == "compaction"))
+    system = _digest(_counted(_blocks(sent.system), fetched))
+    offered = sorted(_digest(tool) for tool in tools if not tool.get("defer_loading"))
+    return Form(system, _digest(offered), tuple(pieces))
+
+
+def _blocks(content: Json) -> list[Json]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return as_array(content) or []
+
+
+def _named(block: Mapping[str, Json]) -> str:
+    return as_text(block.get("signature")) or as_text(block.get("data")) or _digest(block)
+
+
+def _mentioned(value: Json) -> Iterator[str]:
+    """Names of tools that a block calls or points to."""
+    data = as_object(value) or {}
+    if data.get("type") == "tool_use":
+        yield as_text(data.get("name"))
+    elif data.get("type") == "tool_reference":
+        yield as_text(data.get("tool_name")) or as_text(data.get("name"))
+    for inner in as_array(value) or as_array(data.get("content")) or []:
+        yield from _mentioned(inner)
+
+
+def _counted(value: Json, fetched: Fetched | None) -> Json:
+    """A value without its cache marks; attachments by their bytes where these are known."""
+    items, data = as_array(value), as_object(value)
+    if items is not None:
+        return [_counted(item, fetched) for item in items]
+    if data is None:
+        return value
+    out = {key: _counted(inner, fetched) for key, inner in data.items() if key != "cache_control"}
+    source = as_object(out.get("source"))
+    if source is not None and fetched is not None:
+        digest = _source(source, fetched)
+        out["source"] = source if digest is None else {"type": _BYTES, "digest": digest}
+    return out
+
+
+def _source(source: Mapping[str, Json], fetched: Fetched) -> str | None:
+    if source.get("type") == "url":
+        return fetched(as_text(source.get("url")))
+    if source.get("type") != "base64":
+        return None
+    try:
+        return hashlib.sha256(base64.b64decode(as_text(source.get("data")), validate=True)).hexdigest()
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _digest(value: Json) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
+
+
+# -- thinking ----------------------------------------------------------------------------------------------------
+
+
+def check_binding(
+    before: Sent | Sequence[Sent],
+    after: Sent,
+    *,
+    fetched: Fetched | None = None,
+    enforced: bool | None = None,
+) -> list[Flaw]:
+    """Thinking in a request that the service will refuse, by the requests before it (the last one is enough).
+
+    Thinking that first appears in a request was made by the reply to the one before. `enforced` says whether the model binds
+    thinking at all; left out, its name tells.
+    """
+    if after.wire != "anthropic" or not (binds_thinking(after.model) if enforced is None else enforced):
+        return []
+    requests = [before] if isinstance(before, Sent) else list(before)
+    forms = [form_of(sent, fetched) for sent in (*requests, after)]
+    found = mismatch(bound_by(forms), forms[-1])
+    if found is None:
+        return []
+    rule = rules()["A16"]
+    places = ", ".join(piece.where for piece in found.invalid)
+    return [Flaw(rule, found.where, f"{found.what}; invalid from here on: {places}", rule.hint)]
+
+
+def bound_by(forms: Sequence[Form]) -> dict[str, Bound]:
+    """What each thinking block of some requests in a row was made under, by its name."""
+    out: dict[str, Bound] = {}
+    for number, form in enumerate(forms):
+        for place, piece in enumerate(form.pieces):
+            if not piece.thought or piece.thought in out:
+                continue
+            if number == 0:
+                out[piece.thought] = Bound(form, form.pieces[:place], piece.digest)
+                continue
+            asked = forms[number - 1]
+            own = tuple(other for other in form.pieces[:place] if other.message == piece.message)
+            out[piece.thought] = Bound(asked, (*asked.pieces, *own), piece.digest)
+    return out
+
+
+def mismatch(known: Mapping[str, Bound], form: Form) -> Mismatch | None:
+    """The first thinking block that does not stand behind what it was made under; None where all do."""
+    for place, piece in enumerate(form.pieces):
+        bound = known.get(piece.thought) if piece.thought else None
+        parted = None if bound is None else _parted(bound, form, place)
+        if parted is not None:
+            later = tuple(p for p in form.pieces[place:] if p.thought)
+            return Mismatch(parted[0], parted[1], later)
+    return None
+
+
+def _parted(bound: Bound, form: Form, place: int) -> tuple[str, str] | None:
+    """Where the words before a thinking block differ from those that it was made under."""
+    here = form.pieces[place]
+    if bound.digest != here.digest:
+        return here.where, "a thinking block is not as it was"
+    if bound.form.tools != form.tools:
+        return "tools", "the tools are not those that the thinking was made under"
+    if bound.form.system != form.system:
+        return "system", "the system text is not the one that the thinking was made under"
+    before = form.pieces[:place]
+    summed = max((n for n, piece in enumerate(before) if piece.compacts), default=None)
+    now = [piece for piece in before if not piece.thought]
+    then = [piece for piece in bound.before if not piece.thought]
+    if summed is not None:  # the service wrote what stands for everything up to here
+        now = [piece for piece in before[summed + 1 :] if not piece.thought]
+        then = then[len(then) - len(now) :] if len(now) <= len(then) else then
+    for one, two in zip(then, now, strict=False):
+        if (one.role, one.digest) != (two.role, two.digest):
+            return two.where, "not what stood here when the thinking was made"
+    if len(now) != len(then):
+        more = now[len(then)].where if len(now) > len(then) else here.where
+        return more, "something was added" if len(now) > len(then) else "something that stood before is gone"
+    left = [piece.thought for piece in before if piece.thought]
+    once = [piece.thought for piece in bound.before if piece.thought]
+    if once[len(once) - len(left) :] != left or len(left) > len(once):
+        return here.where, "thinking before it was removed from the middle, or was added"
+    return None
+
+
+# -- growth ------------------------------------------------------------------------------------------------------
+
+
+def check_growth(before: Sent, after: Sent) -> list[Flaw]:
+    """Whether a prompt is the one before plus something at its end; cache marks aside. Names the first place that differs."""
+    rule = rules()["V11"]
+    where = _grown_from(before, after)
+    return [] if where is None else [Flaw(rule, where, "not what was sent before", rule.hint)]
+
+
+def _grown_from(before: Sent, after: Sent) -> str | None:
+    if before.wire != after.wire:
+        return "wire"
+    one, two = form_of(before), form_of(after)
+    if one.tools != two.tools:
+        return "tools"
+    if one.system != two.system:
+        return "system"
+    for n, message in enumerate(before.messages):
+        if n >= len(after.messages):
+            return f"messages[{n}]"
+        grown = n == len(before.messages) - 1
+        if not _continues(message, after.messages[n], grown=grown):
+            return f"messages[{n}]"
+    return None
+
+
+def _continues(one: Mapping[str, Json], two: Mapping[str, Json], *, grown: bool) -> bool:
+    """True where a message is the same, or the last one with something behind what it said."""
+    first, second = _counted(one.get("content"), None), _counted(two.get("content"), None)
+    rest = [dumps({k: v for k, v in m.items() if k != "content"}) for m in (one, two)]
+    if rest[0] != rest[1]:
+        return False
+    if not grown or first is None:
+        return dumps(first) == dumps(second)
+    if isinstance(first, str) and isinstance(second, str):
+        return second == first or second.startswith(f"{first}\n\n")
+    old, new = _blocks(first), _blocks(second)
+    return dumps(old) == dumps(new[: len(old)])

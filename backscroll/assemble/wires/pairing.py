@@ -1,0 +1,279 @@
+"""Calls and results brought together by what stands before them, so that a prompt only ever grows.
+
+Owns: which result answers which call, ids that every wire takes, stand-ins for results that nobody has. Each decision rests on
+earlier blocks alone: a result that comes after its step was closed is told in words at its own place, where it cannot change what
+was sent before. Refuses: shapes of a wire. Before: `vocab/prompt`, `validity/names`. After: `wires.render`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from backscroll.assemble.validity.draft import NO_RESULT, orphan_text
+from backscroll.assemble.validity.models import is_mistral
+from backscroll.assemble.validity.names import CHAT_ID, MISTRAL_ID, PLAIN_ID, RESPONSES_ID, Ids
+from backscroll.assemble.validity.rules import Change, rules
+from backscroll.assemble.wires.insertion import is_inserted
+from backscroll.assemble.wires.parts import arguments_text
+from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.prompt import Block, Wire
+
+_IDS: Final[Mapping[Wire, re.Pattern[str]]] = {
+    "openai-chat": CHAT_ID,
+    "openai-responses": RESPONSES_ID,
+    "anthropic": PLAIN_ID,
+}
+_MISSING: Final[Mapping[Wire, str]] = {
+    "openai-chat": "V1",
+    "openai-responses": "R1",
+    "anthropic": "V1",
+}
+_ORPHAN: Final[Mapping[Wire, str]] = {
+    "openai-chat": "C1",
+    "openai-responses": "V1",
+    "anthropic": "A1",
+}
+_ODD_ID: Final[Mapping[Wire, str]] = {
+    "openai-chat": "S3",
+    "openai-responses": "S3",
+    "anthropic": "A6",
+}
+
+
+class Placed(NamedTuple):
+    """A block as it is sent, and the index of the block it came from; None for what was added."""
+
+    block: Block
+    origin: int | None
+
+
+class Paired(NamedTuple):
+    """Blocks of which every call has its result right behind it."""
+
+    placed: list[Placed]
+    changes: list[Change]
+    settled: bool  # False where stand-ins at the end keep a place for results that may still come
+
+
+class _Waiting(NamedTuple):
+    """A call without a result so far."""
+
+    given: str  # its id in the history
+    sent: str  # its id on the wire
+    origin: int
+    block: Block
+
+
+def pair(blocks: Sequence[Block], wire: Wire, model: str | None = None) -> Paired:
+    """Blocks in the order in which they are sent.
+
+    A step is a reply, or several without a result between them, and the results behind it. It stays open while calls wait and only
+    results, system text or more of the reply come in: no request is sent then. Words of the user and insertions close it.
+    """
+    walk = _Walk(wire, model)
+    for number, block in enumerate(blocks):
+        walk.take(Placed(block, number))
+    settled = not walk.waiting
+    walk.end()
+    return Paired(walk.out, walk.changes, settled)
+
+
+class _Walk:
+    """One pass over the blocks."""
+
+    def __init__(self, wire: Wire, model: str | None) -> None:
+        self.wire: Wire = wire
+        self.out: list[Placed] = []
+        self.changes: list[Change] = []
+        self.waiting: list[_Waiting] = []
+        self._allowed = MISTRAL_ID if wire == "openai-chat" and is_mistral(model) else _IDS[wire]
+        self._ids = Ids(self._allowed)
+        self._next: deque[Placed] = deque()  # what is to be looked at before the next block
+        self._told = False  # a result of the open step is out
+        self._held: list[Placed] = []  # what came in while the step was open, to follow it
+        self._called: dict[str, str] = {}  # names of the tools of all calls so far, by the given id
+
+    def take(self, placed: Placed) -> None:
+        """One block more."""
+        self._next.append(placed)
+        while self._next:
+            self._look(self._next.popleft())
+
+    def end(self) -> None:
+        """Nothing more comes: stand-ins answer what is open."""
+        while self.waiting:
+            self._close()
+            while self._next:
+                self._look(self._next.popleft())
+
+    def _look(self, placed: Placed) -> None:
+        block = placed.block
+        if is_inserted(block):
+            if not block.text.strip():
+                return
+            if self.waiting:
+                self._close(placed)
+            else:
+                self.out.append(placed)
+        elif block.role != "assistant":
+            self._results(placed)
+        elif any(isinstance(part, ToolResult) for part in block.parts):
+            self._next.extendleft(reversed([Placed(piece, placed.origin) for piece in _pieces(block)]))
+        elif self.waiting and self._told:
+            self._held.append(placed)
+        else:
+            self._reply(placed)
+
+    def _close(self, *then: Placed) -> None:
+        """Answer what is open with stand-ins; what was held back comes next, then `then`."""
+        for call in self.waiting:
+            self._note(
+                _MISSING, call.origin, "a call without a result", "a result says that none was recorded"
+            )
+            result = ToolResult(call.sent, (Text(NO_RESULT),), is_error=True)
+            made = Block("tool", (result,), call.block.section, call.block.level, call.block.sources)
+            self.out.append(Placed(made, None))
+        self.waiting = []
+        self._release(*then)
+
+    def _release(self, *then: Placed) -> None:
+        held, self._held, self._told = self._held, [], False
+        self._next.extendleft(reversed([*held, *then]))
+
+    # -- calls ---------------------------------------------------------------------------------------------------
+
+    def _reply(self, placed: Placed) -> None:
+        block, origin = placed.block, placed.origin
+        parts: list[Part] = []
+        for part in block.parts:
+            if not isinstance(part, ToolCall):
+                parts.append(part)
+                continue
+            if not part.name:
+                parts.append(Text(f"[call] {arguments_text(part)}"))
+                continue
+            sent = self._ids.next(part.id)
+            if sent != part.id:
+                self._note_id(origin, part.id)
+            parts.append(part if sent == part.id else replace(part, id=sent))
+            self.waiting.append(_Waiting(part.id, sent, origin or 0, block))
+            self._called[part.id] = part.name
+        self.out.append(
+            placed if _same(parts, block.parts) else Placed(replace(block, parts=tuple(parts)), origin)
+        )
+
+    # -- results -------------------------------------------------------------------------------------------------
+
+    def _results(self, placed: Placed) -> None:
+        """Results that are waited for are sent at once."""
+        block, origin = placed.block, placed.origin
+        answers: list[Part] = []
+        rest: list[Part] = []
+        for part in block.parts:
+            if not isinstance(part, ToolResult):
+                rest.append(part)
+                continue
+            call = next((c for c in self.waiting if c.given == part.call_id), None)
+            if call is None:
+                rest.append(part)
+                continue
+            self.waiting.remove(call)
+            answers.append(part if call.sent == part.call_id else replace(part, call_id=call.sent))
+        if answers:
+            self._told = True
+            self.out.append(
+                placed
+                if _same(answers, block.parts)
+                else Placed(replace(block, parts=tuple(answers)), origin)
+            )
+        left = (Placed(replace(block, parts=tuple(rest)) if answers else block, origin),) if rest else ()
+        if answers and not self.waiting:
+            self._release(*left)
+        elif left:
+            self._rest(*left)
+
+    def _rest(self, placed: Placed) -> None:
+        """What answers no call of the open step: words of the user close it, everything else follows it."""
+        block, origin = placed
+        speaks = block.role == "user" and any(
+            _says(part) for part in block.parts if not isinstance(part, ToolResult)
+        )
+        if self.waiting and speaks:
+            self._close(placed)
+        elif self.waiting:
+            self._held.append(placed)
+        elif parts := tuple(told for part in block.parts for told in self._in_words(part, origin)):
+            self.out.append(
+                Placed(block if _same(parts, block.parts) else replace(block, parts=parts), origin)
+            )
+
+    def _in_words(self, part: Part, origin: int | None) -> Iterator[Part]:
+        """A result that answers no call of the open step, as words with its attachments; any other part as it is."""
+        if not isinstance(part, ToolResult):
+            yield part
+            return
+        words = "\n".join(
+            p.text if isinstance(p, Text) else p.raw for p in part.content if not isinstance(p, Media)
+        )
+        media = [p for p in part.content if isinstance(p, Media)]
+        if not words.strip() and not media:
+            self._note(_ORPHAN, origin, "an empty result whose call is not before it", "it was removed")
+            return
+        self._note(_ORPHAN, origin, "a result whose call is not before it", "it became text")
+        name = self._called.get(part.call_id)
+        yield Text(orphan_text(part.call_id, words) if name is None else late_text(name, part.call_id, words))
+        yield from media
+
+    # -- notes ---------------------------------------------------------------------------------------------------
+
+    def _note(self, table: Mapping[Wire, str], origin: int | None, what: str, did: str) -> None:
+        rule = rules()[table[self.wire]]
+        self.changes.append(Change(rule, f"blocks[{origin}]", what, did))
+
+    def _note_id(self, origin: int | None, given: str) -> None:
+        did = "call and result got another one"
+        if self._allowed.fullmatch(given):
+            self._note(_MISSING, origin, "an id that an earlier call has", did)
+        elif self._allowed is MISTRAL_ID:
+            self.changes.append(
+                Change(rules()["O2"], f"blocks[{origin}]", "an id that Mistral does not allow", did)
+            )
+        else:
+            self._note(_ODD_ID, origin, "an id that the wire does not allow", did)
+
+
+def _pieces(block: Block) -> Iterator[Block]:
+    """A reply in pieces, where results stand in it: what the model said, what came back, what it said then."""
+    run: list[Part] = []
+    results = False
+    for part in block.parts:
+        if run and isinstance(part, ToolResult) != results:
+            yield _piece(block, run, results)
+            run = []
+        results = isinstance(part, ToolResult)
+        run.append(part)
+    yield _piece(block, run, results)
+
+
+def _piece(block: Block, parts: Iterable[Part], results: bool) -> Block:
+    return replace(block, role="tool" if results else block.role, parts=tuple(parts))
+
+
+def _same(parts: Sequence[Part], given: Sequence[Part]) -> bool:
+    return len(parts) == len(given) and all(new is old for new, old in zip(parts, given, strict=True))
+
+
+def _says(part: Part) -> bool:
+    """True for a part that can be seen on a wire."""
+    if isinstance(part, Opaque):
+        return "thinking" not in part.kind
+    return bool(part.text.strip()) if isinstance(part, Text) else not isinstance(part, Reasoning)
+
+
+def late_text(name: str, id: str, content: str) -> str:
+    """A result that came after its call had been answered in its place, as words."""
+    return f"[late result of the call {name} {id}]\n{content}".rstrip()

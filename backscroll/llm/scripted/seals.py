@@ -1,0 +1,164 @@
+"""Signatures of a scripted model's thinking, and what they are bound to.
+
+Owns: a signature that names what stood before the thinking when it was made, and the refusal of a request that sends it back behind
+anything else, in the vendor's manner. A signature holds all that is needed, so another server, or the same one started again, judges alike;
+what this one was asked is kept only to tell where a prompt differs. Before: `asked`, `assemble/validity/binding`. After: `deciding`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+from backscroll.llm.scripted.asked import Asked
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.assemble.validity.binding import Form, Piece
+
+_MARK: Final = "scripted"
+_FIELDS: Final = 6
+_KEPT: Final = 50  # requests that are remembered, to tell where a prompt differs
+_BOUND: Final = (
+    "this `{kind}` block is bound to a different conversation: the system prompt, the tools or a message before it are not "
+    "what they were when it was generated{where}. Send them unchanged, or remove this block and all later thinking blocks."
+)
+
+
+class Seal(NamedTuple):
+    """What a signature says."""
+
+    head: str  # system and tools
+    chain: str  # the blocks before, thinking aside
+    before: str  # the thinking block before
+    number: str  # of the answer
+    proof: str  # over all of these and the thinking
+
+    def text(self) -> str:
+        """The signature."""
+        return ".".join((_MARK, *self))
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a service makes of the thinking in a request."""
+
+    refusal: str = ""
+    dropped: tuple[tuple[int, int], ...] = ()  # message and block of what it does not read
+    last: str = ""  # proof of the last thinking block that it does
+
+
+class Seals:
+    """Makes and checks the signatures of one service."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, Form] = {}  # what each answer was made under
+
+    def sign(self, asked: Asked, number: int, thinking: str, last: str) -> str:
+        """The signature for the thinking of an answer."""
+        form = _form(asked)
+        self._asked[str(number)] = form
+        if len(self._asked) > _KEPT:
+            del self._asked[next(iter(self._asked))]
+        head, chain = _head(form), _chain(form.pieces)
+        return Seal(head, chain, last, str(number), _proof(head, chain, last, str(number), thinking)).text()
+
+    def judge(self, asked: Asked) -> Judged:
+        """Whether the thinking in a request may be sent back there."""
+        form = _form(asked)
+        dropping = _drops(asked.body)
+        dropped: list[tuple[int, int]] = []
+        head, chain, last = _head(form), hashlib.sha256(), ""
+        for place, piece in enumerate(form.pieces):
+            if not piece.thought:
+                chain.update(_link(piece))
+                continue
+            kind, thinking = _content(asked.body, piece)
+            seal = _read(piece.thought)
+            path = f"messages.{piece.message}.content.{piece.block}"
+            if seal is None or seal.proof != _proof(*seal[:4], thinking):
+                return Judged(
+                    f"{path}: Invalid `{'data' if 'redacted' in kind else 'signature'}` in `{kind}` block"
+                )
+            kept = (seal.head, seal.chain) == (head, chain.hexdigest()[:16])
+            if kept and (not last or seal.before == last):
+                last = seal.proof
+            elif dropping:
+                dropped.append((piece.message, piece.block))
+            else:
+                return Judged(
+                    f"{path}: {_BOUND.format(kind=kind, where=self._difference(seal, form, place))}"
+                )
+        return Judged(dropped=tuple(dropped), last=last)
+
+    def _difference(self, seal: Seal, form: Form, place: int) -> str:
+        """Where a request parts from the one that an answer was made under, where that is still known."""
+        from backscroll.assemble.validity.binding import Bound, mismatch
+
+        made = self._asked.get(seal.number)
+        if made is None or (_head(made), _chain(made.pieces)) != (seal.head, seal.chain):
+            return ""
+        piece = form.pieces[place]
+        found = mismatch({piece.thought: Bound(made, made.pieces, piece.digest)}, form)
+        return "" if found is None else f" (first difference: {found.where})"
+
+
+def transformations(dropped: Sequence[tuple[int, int]]) -> list[Json]:
+    """What an answer tells about blocks that were not read."""
+    return [
+        {"type": "block_dropped", "reason": "prefix_mismatch", "message_index": n, "content_index": m}
+        for n, m in dropped
+    ]
+
+
+def _form(asked: Asked) -> Form:
+    from backscroll.assemble.validity.between import Sent
+    from backscroll.assemble.validity.binding import form_of
+
+    body = asked.body
+    given: Json = body.get("messages")
+    messages = cast("list[Json]", given) if isinstance(given, list) else []
+    nothing: Mapping[str, Json] = {}
+    spoken = [cast("Mapping[str, Json]", m) if isinstance(m, Mapping) else nothing for m in messages]
+    return form_of(Sent(spoken, "anthropic", body.get("system"), asked.tools))
+
+
+def _head(form: Form) -> str:
+    return hashlib.sha256(f"{form.system}{form.tools}".encode()).hexdigest()[:16]
+
+
+def _chain(pieces: Sequence[Piece]) -> str:
+    told = b"".join(_link(piece) for piece in pieces if not piece.thought)
+    return hashlib.sha256(told).hexdigest()[:16]
+
+
+def _link(piece: Piece) -> bytes:
+    return f"{piece.role}{piece.digest}".encode("utf-8", "replace")
+
+
+def _proof(head: str, chain: str, before: str, number: str, thinking: str) -> str:
+    told = f"{head}\n{chain}\n{before}\n{number}\n{thinking}"
+    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _read(signature: str) -> Seal | None:
+    fields = signature.split(".")
+    return Seal(*fields[1:]) if len(fields) == _FIELDS and fields[0] == _MARK else None
+
+
+def _content(body: Mapping[str, Json], piece: Piece) -> tuple[str, str]:
+    block: Json = body["messages"][piece.message]["content"][piece.block]
+    return str(block["type"]), str(block.get("thinking") or "")
+
+
+def _drops(body: Mapping[str, Json]) -> bool:
+    """True where a request wants such blocks to be left out instead of refused."""
+    thinking: Json = body.get("thinking")
+    binding: Json = (
+        cast("Mapping[str, Json]", thinking).get("block_binding") if isinstance(thinking, Mapping) else None
+    )
+    if not isinstance(binding, Mapping):
+        return False
+    return cast("Mapping[str, Json]", binding).get("prefix_mismatch_behavior") == "drop_block"

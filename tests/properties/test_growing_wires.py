@@ -1,0 +1,139 @@
+"""Prompts only grow: what a wire was sent stays as it was sent, whatever is said next."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backscroll.assemble.validity.draft import GO_ON, NO_RESULT
+from backscroll.assemble.wires import render
+from backscroll.vocab.message import Role
+from backscroll.vocab.part import Part, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.prompt import WIRES, Block, Section, Wire
+from tests.fuzz.growing import MODELS, TOOLS, Story, begins, promise
+
+CHAT, RESPONSES, ANTHROPIC = WIRES
+
+
+def block(role: Role, *parts: Part | str, section: Section = Section.RECENT) -> Block:
+    return Block(role, tuple(Text(part) if isinstance(part, str) else part for part in parts), section)
+
+
+def call(*ids: str) -> Block:
+    return block("assistant", *(ToolCall(id, "ls", {}) for id in ids))
+
+
+def result(id: str, words: str = "out") -> Block:
+    return block("tool", ToolResult(id, (Text(words),)))
+
+
+def said(wire: Wire, *blocks: Block, **more: Any) -> str:
+    return json.dumps(render(blocks, wire, **more).messages, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@settings(max_examples=150)
+@given(st.randoms(use_true_random=False), st.integers(2, 12), st.data())
+def test_a_prompt_is_the_beginning_of_the_next(
+    wire: Wire, chance: random.Random, count: int, data: st.DataObject
+) -> None:
+    """Over calls, results, late and lost ones, doubled ids, insertions: valid at every block, and only growing."""
+    model = data.draw(st.sampled_from(MODELS[wire]))
+    tools = data.draw(st.sampled_from([None, [], [TOOLS[wire]]]))
+    promise(Story(chance).tell(count), wire, model, tools, proven=data.draw(st.booleans()))
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_late_result_is_told_at_its_own_place(wire: Wire) -> None:
+    """The user spoke before it came: the stand-in was sent, and stays."""
+    blocks = [block("user", "go"), call("c1"), block("user", "stop")]
+    one, two = render(blocks, wire), render([*blocks, block("assistant", "ok"), result("c1", "found")], wire)
+    assert NO_RESULT in json.dumps(one.messages)
+    assert begins(one.messages, two.messages)
+    assert "[late result of the call ls c1]" in json.dumps(two.messages[-1])
+    assert one.settled
+    assert two.settled
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_results_of_parallel_calls_are_waited_for(wire: Wire) -> None:
+    """While a call waits nothing is settled; results that come in any order, or beside system text, are all taken."""
+    blocks = [block("user", "go"), call("c1", "c2"), result("c2", "two")]
+    assert not render(blocks, wire).settled
+    done = render([*blocks, block("system", "a hook ran"), result("c1", "one")], wire)
+    assert done.settled
+    text = json.dumps(done.messages)
+    assert NO_RESULT not in text
+    assert text.index('"two"') < text.index('"one"') < text.index("a hook ran")
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_replies_that_were_told_in_pieces_wait_for_each_other(wire: Wire) -> None:
+    """Some programs write calls and results of one reply down as they come."""
+    blocks = [
+        block("user", "go"),
+        call("c1"),
+        call("c2"),
+        result("c2", "two"),
+        call("c3"),
+        result("c3", "three"),
+    ]
+    text = said(wire, *blocks, result("c1", "one"))
+    assert NO_RESULT not in text
+    assert "result of" not in text
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_an_insertion_closes_a_step(wire: Wire) -> None:
+    """It was sent behind a stand-in; a result that comes later cannot change that."""
+    blocks = [block("user", "go"), call("c1"), block("user", "task", section=Section.TASK)]
+    one, two = render(blocks, wire), render([*blocks, result("c1", "found")], wire)
+    assert begins(one.messages, two.messages)
+    assert "[late result of the call ls c1]" in json.dumps(two.messages)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_ids_depend_on_earlier_calls_alone(wire: Wire) -> None:
+    """Also where a later call has the very id that an earlier one was given."""
+    odd = "x y" * 30
+    blocks = [block("user", "go"), call(odd), result(odd)]
+    one = render(blocks, wire)
+    made = re.findall("call_[0-9a-f]{24}", json.dumps(one.messages))[0]
+    two = render([*blocks, call(made), result(made), call(made), result(made)], wire)
+    assert begins(one.messages, two.messages)
+    assert len(set(re.findall("call_[0-9a-f]{24}", json.dumps(two.messages)))) == 3
+
+
+def test_thinking_is_not_taken_out_because_of_later_blocks() -> None:
+    """Calls in a prompt without tools, a broken seal: only what stands behind them loses its thinking."""
+    begun = [block("user", "a"), block("assistant", Reasoning("hm", "sig"), "b"), block("user", "c")]
+    later = [call("c1"), result("c1"), block("assistant", Reasoning("then", "sig"), "d"), block("user", "e")]
+    one = render(begun, ANTHROPIC, tools=[], same_model=True)
+    two = render([*begun, *later], ANTHROPIC, tools=[], same_model=True)
+    assert begins(one.messages, two.messages)
+    assert "hm" in json.dumps(two.messages)
+    assert "then" not in json.dumps(two.messages)
+
+
+def test_words_that_ask_to_go_on_are_not_settled() -> None:
+    """They keep the user's place; whoever sends such a prompt has to write them down."""
+    out = render([block("user", "a"), block("assistant", "b")], ANTHROPIC)
+    assert GO_ON in json.dumps(out.messages)
+    assert not out.settled
+
+
+def test_many_open_steps_are_closed_one_after_the_other() -> None:
+    """Thousands of replies with a lost result each and nobody speaking in between: no recursion, nothing lost."""
+    blocks = [block("user", "go")]
+    for n in range(1500):
+        blocks += [call(f"a{n}", f"b{n}"), result(f"b{n}", f"out {n}")]
+    out = render(blocks, ANTHROPIC)
+    text = json.dumps(out.messages)
+    assert text.count(NO_RESULT) == 1500
+    assert all(f'"out {n}"' in text for n in (0, 700, 1499))
