@@ -187,6 +187,5 @@ def test_arguments_that_are_no_json_are_counted_as_they_are_spelled(wire: str, t
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_result_without_its_call_is_told_under_no_long_name(wire: str) -> None:
     """Whoever made up an id of a hundred letters does not take room from the rest."""
-    said: list[tuple[Role, tuple[Part, ...]]] = [("user", (Text("go on"),))]
-    said += [("tool", (ToolResult("名字" * 60 + str(n), (Text("ok"),)),)) for n in range(6)]
-    assert_bounded(said, wire, True)
+    results = [ToolResult("名字" * 60 + str(n), (Text("ok"),)) for n in range(6)]
+    assert_bounded([("user", (Text("go on"),)), *(("tool", (result,)) for result in results)], wire, True)
