@@ -142,7 +142,7 @@ def cut_block(block: Block, tokens: int, meter: Meter) -> Block:
     made = tuple(
         p if n <= cap else _cut_part(p, cap, meter, handle) for p, n in zip(parts, weights, strict=True)
     )
-    size = meter.parts(made)
+    size = meter.parts(made, block.author)
     level = block.level if block.level is Level.GIST else Level.DIGEST
     return (
         block if size >= block.tokens else replace(block, parts=made, level=level, tokens=size, reason="cut")

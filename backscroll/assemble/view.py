@@ -142,7 +142,7 @@ class Lens:
             message.id,
             message.author,
             reason if whole else "shown in part",
-            self.meter.message(message) if whole else self.meter.parts(parts),
+            self.meter.message(message) if whole else self.meter.parts(parts, message.author),
         )
 
     def _digest(self, message: Message, lines: Mapping[str, str], ranges: tuple[Range, ...] | None) -> Block:
@@ -151,7 +151,7 @@ class Lens:
         if slots and ranges and ranges[0] == (0, slots[-1].first + len(slots[-1].pieces)):
             return block  # all of it was to be kept
         parts = tuple(_faded(message, slots, lines, ranges))
-        tokens = self.meter.parts(parts)
+        tokens = self.meter.parts(parts, message.author)
         if tokens >= block.tokens:  # a digest that is no shorter than what it stands for is none
             return block
         return replace(block, parts=parts, level=Level.DIGEST, reason="digest", tokens=tokens)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from backscroll.assemble.wires.parts import arguments_text
 from backscroll.derive.recipe import Count
 from backscroll.formats.json_text import dumps
 from backscroll.vocab.ids import Ref
@@ -33,11 +34,11 @@ class Meter:
     def message(self, message: Message) -> int:
         """Tokens of a message as it stands."""
         known = self.sizes.get(message.revision)
-        return self.parts(message.parts) if known is None else known
+        return self.parts(message.parts, message.author) if known is None else known
 
-    def parts(self, parts: Sequence[Part]) -> int:
-        """Tokens of a message that consists of these parts."""
-        return self.frame + sum(self.part(part) for part in parts)
+    def parts(self, parts: Sequence[Part], author: str | None = None) -> int:
+        """Tokens of a message that consists of these parts, signed by an author."""
+        return self.frame + sum(self.part(part) for part in parts) + (self.count(author) if author else 0)
 
     def part(self, part: Part) -> int:
         """Tokens of one part, without the frame of its message."""
@@ -45,7 +46,7 @@ class Meter:
             case Text() | Reasoning():
                 return self.count(part.text) if part.text else 0
             case ToolCall():
-                return self.count(part.name) + self.count(spelled(part.arguments)) + self.call
+                return self.count(part.name) + self.count(arguments_text(part)) + self.call
             case ToolResult():
                 return sum(self.part(inner) for inner in part.content)
             case Media():
@@ -55,7 +56,7 @@ class Meter:
 
 
 def spelled(arguments: Json) -> str:
-    """The arguments of a call as a wire spells them."""
+    """The arguments of a call as they were given, as text."""
     if isinstance(arguments, str):
         return arguments
     return "{}" if arguments is None else dumps(arguments)

@@ -14,9 +14,9 @@ from backscroll.assemble.excerpt import shown_bytes
 from backscroll.assemble.marks import Prices
 from backscroll.assemble.view_meter import Meter
 from backscroll.engine.checking import checked_tools
-from backscroll.engine.counting import correction, usable
+from backscroll.engine.counting import correction, kept_bytes, usable
 from backscroll.errors import BudgetTooSmall, InvalidInput
-from backscroll.llm.overhead import frame_tokens, message_tokens, tools_tokens
+from backscroll.llm.overhead import BytesOf, frame_tokens, message_tokens, own_bytes, tools_tokens
 from backscroll.llm.tokens import Tokenizer, tokenizer_for
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json, Part, ToolResult
@@ -171,14 +171,16 @@ class WireMeter(Meter):
     """Weighs blocks as the wire of a request does."""
 
     ask: Ask | None = None
+    bytes_of: BytesOf = own_bytes
 
-    def parts(self, parts: Sequence[Part]) -> int:
+    def parts(self, parts: Sequence[Part], author: str | None = None) -> int:
         """Tokens of a message that consists of these parts, with all that the wire puts around it."""
         assert self.ask is not None
         role = "tool" if any(isinstance(p, ToolResult) for p in parts) else "user"
-        return message_tokens(parts, role, self.ask.tokenizer, self.ask.wire)
+        tokenizer, wire = self.ask.tokenizer, self.ask.wire
+        return message_tokens(parts, role, tokenizer, wire, author=author, bytes_of=self.bytes_of)
 
 
-def meter_of(ask: Ask, sizes: Mapping[Ref, int]) -> WireMeter:
+def meter_of(engine: Engine, ask: Ask, sizes: Mapping[Ref, int]) -> WireMeter:
     """A meter for a request; `sizes` are the tokens of whole messages, by revision."""
-    return WireMeter(ask.tokenizer.count, sizes, ask=ask)
+    return WireMeter(ask.tokenizer.count, sizes, ask=ask, bytes_of=kept_bytes(engine))

@@ -169,7 +169,7 @@ def told_by(engine: Engine, ask: Ask) -> Told:
 
 def shown_sizes(engine: Engine, messages: Sequence[Message], ask: Ask) -> dict[Ref, int]:
     """Tokens of messages as a prompt shows them in full: of giant results that is an excerpt, and the rest is not even counted."""
-    from backscroll.engine.counting import counts_for
+    from backscroll.engine.counting import counts_for, kept_bytes
     from backscroll.llm.overhead import message_tokens
 
     giants = [m for m in messages if is_giant(m, ask.shown)]
@@ -179,8 +179,14 @@ def shown_sizes(engine: Engine, messages: Sequence[Message], ask: Ask) -> dict[R
     for message in giants:
         known: int | None = shelf.get(message.revision)
         if known is None:
-            parts = shown_parts(message, ask.shown)
-            known = shelf[message.revision] = message_tokens(parts, message.role, ask.tokenizer, ask.wire)
+            known = shelf[message.revision] = message_tokens(
+                shown_parts(message, ask.shown),
+                message.role,
+                ask.tokenizer,
+                ask.wire,
+                author=message.author,
+                bytes_of=kept_bytes(engine),
+            )
         out[message.revision] = known
     return out
 
@@ -208,7 +214,7 @@ class Composer:
         apart = (*sheet.kept, *([sheet.asked] if sheet.asked else []), *(w.message for w in sheet.waiting))
         real = [m for m in (*apart, *sheet.window) if "backscroll" not in m.content.metadata]
         sizes = shown_sizes(engine, real, ask)
-        self.meter = meter_of(ask, sizes)
+        self.meter = meter_of(engine, ask, sizes)
         self.language = valid_text(view_now.state.about.language)
         about = f"{ask.tokenizer.name}:{ask.wire}:{ask.shown}:{self.language}"
         shelf = engine.memo.shelf(f"view:{about}")
@@ -315,14 +321,15 @@ class Composer:
         return [self._whole(m, Section.MEMORY, "pinned") for m in late]
 
     def _whole(self, message: Message, section: Section, reason: str) -> Block:
-        parts = message.parts
+        parts = shown_parts(message, self.ask.shown, self.language)
         role = message.role
         if section is Section.MEMORY:
             # Out of its place a pinned answer or result is told, not replayed: its call is not here.
             from backscroll.derive.flat import flat
 
             parts, role = (Text(f"[pinned, {message.role}] {flat(message)}"),), "user"
-        tokens = self.meter.message(message) if parts is message.parts else self.meter.parts(parts)
+        whole = parts is message.parts
+        tokens = self.meter.message(message) if whole else self.meter.parts(parts, message.author)
         return Block(
             role,
             parts,
@@ -407,7 +414,8 @@ class Composer:
             for p in block.parts
         )
         reason = "system, with the list of recent operations in place" if inline else block.reason
-        return replace(block, parts=parts, tokens=self.meter.parts(parts), reason=reason)
+        grown = self.meter.parts(parts) - self.meter.parts(block.parts)
+        return replace(block, parts=parts, tokens=block.tokens + grown, reason=reason)
 
     # -- the last resort -------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from backscroll.errors import StoreError
 from backscroll.llm.calibration import Calibration, calibrated, key_of, restored
-from backscroll.llm.overhead import message_tokens
+from backscroll.llm.overhead import BytesOf, message_tokens
 from backscroll.llm.tokens import Tokenizer, tokenizer_for
 from backscroll.llm.windows import plain_name
 from backscroll.vocab.prompt import checked_wire
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from backscroll.vocab.part import Media
 
 #: Goes up when the rules of `llm/overhead` change: old counts are then not asked for any more.
-_RULES = 1
+_RULES = 2
 _KEPT = 200_000  # counts in memory per store
 _TOGETHER = 256  # counts that are written at once
 
@@ -84,14 +84,20 @@ def counts_for(
 
 
 def _count(engine: Engine, message: Message, tokenizer: Tokenizer, wire: str) -> int:
+    return message_tokens(
+        message.parts, message.role, tokenizer, wire, author=message.author, bytes_of=kept_bytes(engine)
+    )
+
+
+def kept_bytes(engine: Engine) -> BytesOf:
+    """Gives the bytes of attachments, those that the store keeps included."""
+
     def bytes_of(media: Media) -> bytes | None:
         if media.data is not None or media.blob is None:
             return media.data
         return engine.blob(media.blob)
 
-    return message_tokens(
-        message.parts, message.role, tokenizer, wire, author=message.author, bytes_of=bytes_of
-    )
+    return bytes_of
 
 
 def flush_if_many(engine: Engine) -> None:

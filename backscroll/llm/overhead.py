@@ -1,7 +1,8 @@
 """How many tokens messages and tools are on a wire: the words, and what the wire puts around them.
 
 Owns `overhead.toml`. Exact for plain text on the OpenAI wires, an upper bound for everything else, so that a prompt that
-fits by this count fits. Refuses to spell a request (`assemble/wires`). Before: `llm/tokens`. After: `engine/counting`.
+fits by this count fits. Refuses to spell a request: what a part becomes is asked of `assemble/wires`. Before: `llm/tokens`.
+After: `engine/counting`.
 """
 
 from __future__ import annotations
@@ -9,12 +10,17 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from math import ceil
 from typing import Any, Protocol, TypeAlias, cast
 
+from backscroll.assemble.validity.anthropic import in_marks
+from backscroll.assemble.wires.parts import arguments_object, arguments_text, found, media_words, opaque_words
 from backscroll.errors import InvalidInput
+from backscroll.formats.json_text import dumps
+from backscroll.formats.media import no_blobs
 from backscroll.llm.overhead_media import image_size, is_text, page_count, picture_tokens
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Wire, checked_wire
@@ -56,7 +62,8 @@ def _figures(wire: Wire) -> Mapping[str, Any]:
     return data[wire]
 
 
-def _own_bytes(media: Media) -> bytes | None:
+def own_bytes(media: Media) -> bytes | None:
+    """The bytes that a part carries itself."""
     return media.data
 
 
@@ -67,14 +74,17 @@ def message_tokens(
     wire: str = "openai-chat",
     *,
     author: str | None = None,
-    bytes_of: BytesOf = _own_bytes,
+    bytes_of: BytesOf = own_bytes,
 ) -> int:
     """The tokens of one message with all that the wire puts around it."""
-    figures = _figures(checked_wire(wire))
+    way = checked_wire(wire)
+    figures = _figures(way)
     results = sum(isinstance(part, ToolResult) for part in parts)
     total = figures["message"] * (1 if role != "tool" else max(1, results))  # a message for each answer
     if author and figures["author"]:
         total += figures["author"] + tokenizer.count(author)
+    if role == "system" and way == "anthropic":
+        total += tokenizer.count(in_marks(""))  # between other messages it is the user's, in marks
     if len(parts) > 1:
         total += figures["part"] * len(parts)
     return total + sum(_part(part, tokenizer, figures, bytes_of) for part in parts)
@@ -95,20 +105,33 @@ def _part(part: Part, tokenizer: Counter, figures: Mapping[str, Any], bytes_of: 
             proof = ceil(len(part.signature or "") / figures["signature"])
             return figures["reasoning"] + max(tokenizer.count(part.text), proof)
         case Opaque():
-            return tokenizer.count(part.raw)
+            return max(tokenizer.count(part.raw), tokenizer.count(opaque_words(part)))
 
 
 def _call(part: ToolCall, tokenizer: Counter, figures: Mapping[str, Any]) -> int:
-    arguments = part.arguments
-    text = arguments if isinstance(arguments, str) else spelled(arguments)
+    """A name and arguments as they are spelled: a text that is no JSON object is sent inside one, where it takes more."""
+    if not figures["parameter"]:
+        return tokenizer.count(part.name) + tokenizer.count(arguments_text(part))
+    value = arguments_object(part)
+    text = spelled(value)
     many = text.count('":')  # names of arguments, and of what is inside them
-    return tokenizer.count(part.name) + tokenizer.count(text) + figures["parameter"] * many
+    words = max(
+        tokenizer.count(text), tokenizer.count(dumps(value))
+    )  # … or told in words, where no tools are sent
+    return tokenizer.count(part.name) + words + figures["parameter"] * many
 
 
 def _media(part: Media, tokenizer: Counter, figures: Mapping[str, Any], bytes_of: BytesOf) -> int:
-    kind = part.media_type.lower()
-    data = bytes_of(part)
-    name = tokenizer.count(part.name) if part.name else 0
+    """The figure of the vendor, or the words that stand for an attachment which a wire does not take as it is."""
+    seen = found(replace(part, data=bytes_of(part)), no_blobs)
+    words = tokenizer.count(media_words(part, seen))
+    return max(words, _bare(part.name, seen.media_type.lower(), seen.data, tokenizer, figures))
+
+
+def _bare(
+    called: str | None, kind: str, data: bytes | None, tokenizer: Counter, figures: Mapping[str, Any]
+) -> int:
+    name = tokenizer.count(called) if called else 0
     if kind.startswith("image/"):
         size = image_size(data) if data is not None else None
         return figures["image"] if size is None else picture_tokens(*size, figures["picture"])
@@ -142,7 +165,7 @@ def request_tokens(
     wire: str = "openai-chat",
     *,
     tools: Iterable[Mapping[str, Json]] | None = None,
-    bytes_of: BytesOf = _own_bytes,
+    bytes_of: BytesOf = own_bytes,
 ) -> int:
     """The tokens of a whole request, the answer not included."""
     told = sum(

@@ -25,7 +25,7 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Media, Text, ToolCall, ToolResult
 from tests.llm.pictures import png
 
-KEY = "o200k/openai-chat/1"
+KEY = "o200k/openai-chat/2"
 
 
 @pytest.fixture

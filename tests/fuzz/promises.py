@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 import backscroll
+from backscroll.engine.counting import kept_bytes
 from backscroll.errors import BudgetTooSmall
+from backscroll.llm.overhead import message_tokens
 from backscroll.llm.tokens import tokenizer_for
 from tests.assemble import wire_oracle
 from tests.fuzz.talk import Line, Talk
@@ -68,6 +70,18 @@ def assert_fits(made: Any) -> None:
     assert receipt.total <= receipt.budget, f"{receipt.total} tokens in a budget of {receipt.budget}"
     tokens = _text_tokens(made.messages) + _text_tokens(made.system)
     assert tokens <= receipt.budget, f"{tokens} tokens of text in a budget of {receipt.budget}"
+
+
+def assert_weighed(talk: Talk, made: Any) -> None:
+    """No block weighs less than what it consists of."""
+    bytes_of = kept_bytes(talk.engine)
+    for block in made.blocks:
+        told = message_tokens(
+            block.parts, block.role, tokenizer_for(""), made.wire, author=block.author, bytes_of=bytes_of
+        )
+        assert told <= block.tokens, (
+            f"{block.message}, {block.reason}: {told} tokens, taken for {block.tokens}"
+        )
 
 
 def _text_tokens(value: Any) -> int:
@@ -135,6 +149,7 @@ def assert_keeps(talk: Talk, name: str, budget: int, wire: str, *, tools: bool =
     try:
         assert_valid(made)
         assert_fits(made)
+        assert_weighed(talk, made)
         assert_holds(talk, name, made)
         assert_whole(talk, name, made)
         again = asked(thread, budget, wire, tools)

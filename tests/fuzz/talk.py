@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import backscroll
-from backscroll import Media, Reasoning, Text, ToolCall, ToolResult
+from backscroll import Content, Media, Reasoning, Text, ToolCall, ToolResult
 from backscroll.engine.means import Means
 from backscroll.errors import BackscrollError, StoreError
 from tests.fuzz.words import BLANK, Words
@@ -26,6 +26,8 @@ PIXEL = bytes.fromhex(
     "1f15c4890000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
 )
 TOOLS = ("Read", "Bash", "Grep", "write_file", "浏览器")
+AUTHOR = "Ada-Lovelace_1843"
+SIGNED, BROKEN = tuple("bcdf"), tuple("bcd")  # letters with which a word begins, or ends
 _TOLD = 60  # operations that a reproduction lists at the most
 
 
@@ -137,7 +139,10 @@ class Talk:
         }
 
     def cropped(self, name: str) -> set[str]:
-        """Ids of messages that are cropped, by the log alone."""
+        """Ids of messages that are cropped, by the log alone.
+
+        A fork of an earlier message does not share what a later step of a task took out of the prompt.
+        """
         acts: dict[int, tuple[str, list[int]]] = {}
         runs: dict[int, Any] = {}
         standing: set[int] = set()
@@ -154,7 +159,7 @@ class Talk:
                     if each in acts:
                         turn(each, not on)
 
-        for event in self.thread(name).events():
+        for event in _in_past(self.thread(name).events()):
             kind = event.kind.value
             if kind in ("cropped", "uncropped", "undone", "redone"):
                 acts[event.seq] = kind, list(event.head.get("of", ()))
@@ -213,9 +218,13 @@ class Talk:
         self.put(name, parts, replace(line, hidden=hidden, pinned=pinned))
 
     def put(self, name: str, parts: list[Any], line: Line) -> None:
-        """Append given content."""
+        """Append given content. Some of it is signed, and some calls broke off: by their words, not by the dice."""
         self.clock.wait(self.dice.choice((1, 1, 5, 40)))
-        made = self.thread(name).append(line.role, parts, hidden=line.hidden, pinned=line.pinned)
+        signed = line.role in ("user", "assistant") and line.word[:1] in SIGNED
+        broken = list(line.calls[-1:]) if line.word[-1:] in BROKEN else []
+        about = {"act": {"cut": True, "cut_calls": broken}} if broken else {}
+        content = Content(tuple(parts), AUTHOR if signed else None, about)
+        made = self.thread(name).append(line.role, content, hidden=line.hidden, pinned=line.pinned)
         line = replace(line, id=str(made.id), size=size_of(parts))
         self.keep(name, len(self.lines[name]), line, str(made.revision))
         self.note(
@@ -282,6 +291,20 @@ class Talk:
         there = [(str(m.id), m.role, m.hidden, m.pinned) for m in self.thread(name).messages()]
         wanted = [(line.id, line.role, line.hidden, line.pinned) for line in self.live(name)]
         assert there == wanted, f"thread {name[:8]} holds {there}\nexpected {wanted}"
+
+
+def _in_past(events: Iterable[Any]) -> list[Any]:
+    """The events without those that say of themselves that they stand behind the place where a fork began."""
+    out: list[Any] = []
+    limit = None
+    for event in reversed(list(events)):
+        place = event.head.get("place")
+        if limit is None or not isinstance(place, str) or bytes.fromhex(place) <= limit:
+            out.append(event)
+        if event.kind.value == "forked" and event.head["position"] is not None:
+            began = bytes.fromhex(event.head["position"])
+            limit = began if limit is None else min(limit, began)
+    return out[::-1]
 
 
 def size_of(parts: Iterable[Any]) -> int:

@@ -174,7 +174,7 @@ def test_bytes_are_asked_for_where_a_part_has_only_their_hash() -> None:
 
 def test_files_count_by_what_they_are() -> None:
     text = Media("text/markdown", data=("潮汐 " * 100).encode())
-    assert message_tokens([text], "user", COUNTER) == 4 + COUNTER.count("潮汐 " * 100)
+    assert message_tokens([text], "user", COUNTER) == 4 + COUNTER.count("[text/markdown]\n" + "潮汐 " * 100)
     pages = b"%PDF-1.7 " + b"/Type /Page /Type/Page /Type /Pages"
     assert page_count(pages) == 2
     assert page_count(bytes(500_000)) == 10

@@ -8,6 +8,7 @@ same object. Before: `rules`, `clean`. After: `chat`, `responses`, `anthropic`.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -37,6 +38,7 @@ ABORTED = frozenset(
         "interrupted",
     }
 )
+_SHORT_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _ENDINGS = ("status", "stop_reason", "finish_reason", "stopReason")
 
 
@@ -161,6 +163,6 @@ def minted(*seed: str) -> str:
 
 
 def orphan_text(id: str, content: str) -> str:
-    """A result whose call is not there, as words."""
-    name = f" {id}" if id else ""
+    """A result whose call is not there, as words; under the name of the call where that is short and plain."""
+    name = f" {id}" if _SHORT_ID.fullmatch(id) else ""
     return f"[result of a tool call that is not part of this prompt{name}]\n{content}"

@@ -1,0 +1,94 @@
+"""No block of a prompt weighs less than what it consists of: signed, cut, out of its place, or filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+import backscroll
+from backscroll import Content, Media, Text, ToolCall, ToolResult
+from backscroll.assemble.policy_fit import cut_block
+from backscroll.engine.asking import asked
+from backscroll.engine.counting import kept_bytes
+from backscroll.engine.prompting import composed
+from backscroll.llm.overhead import message_tokens
+from backscroll.llm.tokens import tokenizer_for
+from backscroll.vocab.prompt import Block, Level
+
+WIRES = ("openai-chat", "openai-responses", "anthropic")
+AUTHOR = "Ada-Lovelace_1843-of-the-Analytical-Engine"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[backscroll.Engine]:
+    with backscroll.open(tmp_path / "store.db", background=False) as opened:
+        yield opened
+
+
+def assert_weighed(engine: backscroll.Engine, blocks: Iterable[Block], wire: str) -> None:
+    for block in blocks:
+        told = message_tokens(
+            block.parts,
+            block.role,
+            tokenizer_for(""),
+            wire,
+            author=block.author,
+            bytes_of=kept_bytes(engine),
+        )
+        assert told <= block.tokens, f"{block.reason}: {told} tokens, taken for {block.tokens}"
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_signed_message_that_is_cut_still_has_its_author(engine: backscroll.Engine, wire: str) -> None:
+    thread = engine.create("Talk")
+    thread.append("user", "read it", author=AUTHOR)
+    words = Text("wind, sails\n" * 90)
+    thread.append("assistant", [words, ToolCall("c1", "Read", {"path": "log" * 90})], author=AUTHOR)
+    thread.append("tool", [ToolResult("c1", (Text("a line of the log\n" * 200),))])
+    thread.pin(thread.append("assistant", "keep this", author=AUTHOR).id)
+    composer = composed(thread, asked(engine, 9000, wire=wire, reserve=0))
+    faded = composer.lens.shown(composer.units[1], Level.DIGEST, {})
+    assert not isinstance(faded, str)
+    cut = [cut_block(block, 80, composer.meter) for block in composer.blocks(None)]
+    assert {block.reason for block in (*faded, *cut)} >= {"digest", "cut"}
+    assert_weighed(engine, [*faded, *cut, *composer.least()], wire)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_waiting_call_that_broke_off_is_shown_as_it_is_weighed(
+    engine: backscroll.Engine, wire: str
+) -> None:
+    """Wherever it stands, nothing but its beginning is shown."""
+    thread = engine.create("Talk")
+    thread.append("user", "write it")
+    call = ToolCall("c1", "write_file", {"path": "a.py", "content": "x = 1\n" * 2000})
+    said = thread.append("assistant", Content((call,), metadata={"act": {"cut": True, "cut_calls": ["c1"]}}))
+    least = composed(thread, asked(engine, 900, wire=wire, reserve=0)).least()
+    assert_weighed(engine, least, wire)
+    made = thread.prompt(900, wire=wire, reserve=0, dry_run=True)
+    assert any(block.message == said.id for block in made.blocks)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_system_text_that_is_filled_in_weighs_what_its_place_can_take(
+    engine: backscroll.Engine, wire: str
+) -> None:
+    thread = engine.create("Talk")
+    thread.append("user", "hello")
+    thread.append("system", "You sail. {recent_operations}")
+    made = thread.prompt(2000, wire=wire, reserve=0, dry_run=True)
+    assert_weighed(engine, made.blocks, wire)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_file_beside_a_giant_result_is_weighed_by_its_bytes(engine: backscroll.Engine, wire: str) -> None:
+    thread = engine.create("Talk")
+    thread.append("user", "read them")
+    thread.append("assistant", [ToolCall("c1", "Read", {})])
+    file = Media("text/plain", data=("the wind blows 风\n" * 6000).encode())
+    thread.append("tool", [ToolResult("c1", (Text("line\n" * 40_000), file))])
+    made = thread.prompt(200_000, wire=wire, reserve=0, dry_run=True)
+    assert_weighed(engine, made.blocks, wire)
+    assert any(block.reason == "shown in part" for block in made.blocks)
