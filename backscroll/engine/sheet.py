@@ -346,8 +346,7 @@ def _with_stand_ins(
     shown = [c for c in crops if c.places and (c.event in newest or edge is None or c.places[0][0] > edge)]
     waiting = sorted(shown, key=lambda c: c.places[0][0])
     for message in messages:
-        # Never between a reply and its results: a crop begins at the edge of a unit, but messages may have been moved.
-        while waiting and waiting[0].places[0][0] < message.position and message.role != "tool":
+        while waiting and waiting[0].places[0][0] < message.position:
             mark = waiting.pop(0)
             yield stand_in(view, mark, summarised, kept=mark.event in newest)
         yield message

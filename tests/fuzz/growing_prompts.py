@@ -12,6 +12,7 @@ from backscroll.vocab.event import Kind
 from backscroll.vocab.part import part_to_json
 from tests.fuzz import acts, promises
 from tests.fuzz.acts import Act
+from tests.fuzz.growing import begins, could_be_sent
 from tests.fuzz.talk import Talk
 
 SEEDS = (1, 2, 3)
@@ -90,6 +91,20 @@ def assert_grows(talk: Talk, name: str, before: Sent, now: Sent) -> None:
         return
     same = now.blocks[: len(before.blocks)]
     assert same == before.blocks, _first(before, now)
+    if could_be_sent(before.made.blocks):
+        assert before.made.system == now.made.system, "another system text"
+        assert begins(plain(before.made.messages), plain(now.made.messages)), "the messages of the wire differ"
+
+
+def plain(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Messages without the marks for a cache, which move; one that has none is written as text or as a list."""
+    out: list[dict[str, Any]] = []
+    for message in messages:
+        content: Any = message.get("content")
+        if isinstance(content, list):
+            content = [{k: v for k, v in block.items() if k != "cache_control"} for block in content]
+        out.append({**message, "content": content} if "content" in message else message)
+    return out
 
 
 def _first(before: Sent, now: Sent) -> str:
