@@ -22,6 +22,7 @@ from backscroll.derive.importance import weigh_sentence
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.sentences import rough_count
 from backscroll.derive.sentences_cues import Marked, marked
+from backscroll.derive.sentences_cues import let_go as let_go_of_sentences
 from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
@@ -95,7 +96,7 @@ class Gist:
 
 def let_go() -> None:
     """Drop the texts that are kept in memory to be quick; whoever forgets words calls this."""
-    marked.cache_clear()
+    let_go_of_sentences()
     pieces.cache_clear()
     let_go_of_digests()
 
