@@ -8,13 +8,20 @@ carried on is bounded, and what falls over the edge is counted, never silently g
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias, cast
 
-from backscroll.derive.clusters import pieces
+from backscroll.derive.essentials_settling import (
+    NEAR,
+    TodoMatter,
+    covers,
+    near_close,
+    settles_error,
+    settles_todo,
+    todo_matter,
+)
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
@@ -46,14 +53,6 @@ LONGEST_NAME = (
     320  # characters of a path or an id; a longer run of its letters is data (base64 has slashes, too)
 )
 _SETTLED = 240  # closes that a span carries on; one that is lost leaves something open too long, which is the safe side
-_DONE = 0.6  # share of a to-do's words that a sentence about something done must hold
-
-
-#: Words that say that something is to be done, and nothing about what.
-_ANNOUNCED = re.compile(
-    r"(?i)\b(?:todo|to-do|still|needs?|ha(?:ve|s)|next|steps?|remain(?:ing)?|don'?t|forget|remember|left|later|up)\b"
-    r"|还需要?|还要|还没|下一步|接下来|需要|别忘了|不要忘[记了]|记得|待办|尚未|后续|剩下"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ class Essential:
 class Close:
     """Something was settled: one of a group by name, or (empty name) the whole group."""
 
-    group: str
+    group: str  # `todo`: the name is a clause about something done; `todo/near`, `error/near`: see `derive/essentials_settling`
     name: str = ""
 
 
@@ -93,6 +92,10 @@ class Findings:
     more: Mapping[Kind, int] = field(default_factory=_none)
 
 
+#: Errors that people speak of; those of tools are settled by the same call.
+_TOLD = ("error/said", "error/told")
+
+
 class _Held:
     """What is open so far, in order, and how much could not be held.
 
@@ -103,7 +106,7 @@ class _Held:
         self.open: dict[tuple[str, str], Essential] = {}
         self.groups: dict[str, dict[str, None]] = {}
         self.counts: dict[Kind, int] = {}
-        self.matters: dict[tuple[str, str], frozenset[str]] = {}  # of to-dos that words may settle
+        self.matters: dict[tuple[str, str], TodoMatter] = {}  # of to-dos that words may settle
         self.closes: dict[tuple[str, str], Close] = {}
         self.more: dict[Kind, int] = {}
 
@@ -117,7 +120,7 @@ class _Held:
         self.groups.setdefault(new.group, {})[new.name] = None
         self.counts[new.kind] = self.counts.get(new.kind, 0) + 1
         if new.kind is Kind.TODO and new.group != "todo/list":
-            self.matters[key] = _matter(new.text)
+            self.matters[key] = todo_matter(new.text)
         if self.counts[new.kind] > 2 * CARRIED[new.kind]:
             self.prune(new.kind)
 
@@ -143,14 +146,28 @@ class _Held:
         self.closes.pop((close.group, close.name), None)
         self.closes[close.group, close.name] = close
         if close.group == "todo":  # a sentence says that something is done: which to-do was that?
-            done = _matter(close.name)
-            for key in [key for key, wanted in self.matters.items() if _covers(done, wanted)]:
+            for key in [key for key, todo in self.matters.items() if covers(close.name, todo)]:
+                self.drop(key)
+        elif close.group in ("todo/near", "error/near"):
+            for key in list(self.near(close)):
                 self.drop(key)
         elif close.name:
             self.drop((close.group, close.name))
         else:
             for name in list(self.groups.get(close.group, ())):
                 self.drop((close.group, name))
+
+    def near(self, close: Close) -> Iterator[tuple[str, str]]:
+        """What words that do not name it settle: of to-dos those of the newest message that has one, and errors that they are about."""
+        near = near_close(close.name)
+        todos = close.group == "todo/near"
+        keys = self.matters if todos else [(g, n) for g in _TOLD for n in self.groups.get(g, ())]
+        found = [k for k in keys if near.seq - NEAR <= self.open[k].message.seq < near.seq]
+        if todos:
+            found = [k for k in found if settles_todo(near, self.matters[k])]
+            last = max((self.open[k].message.seq for k in found), default=0)
+            return (k for k in found if self.open[k].message.seq == last)
+        return (k for k in found if settles_error(near, self.open[k].text))
 
     def findings(self) -> Findings:
         """What is carried on."""
@@ -184,16 +201,6 @@ def join(spans: Sequence[Findings]) -> Findings:
         for kind, count in span.more.items():
             held.more[kind] = held.more.get(kind, 0) + count
     return held.findings()
-
-
-def _covers(done: frozenset[str], wanted: frozenset[str]) -> bool:
-    return len(wanted) > 1 and len(wanted & done) >= _DONE * len(wanted)
-
-
-def _matter(text: str) -> frozenset[str]:
-    """What a to-do, or a sentence about something done, is about: without the words that make it one."""
-    found = pieces(_ANNOUNCED.sub(" ", text))
-    return frozenset(p[:4] if p.isascii() and p.isalpha() else p for p in found)
 
 
 def essentials(messages: Sequence[Message]) -> tuple[Essential, ...]:

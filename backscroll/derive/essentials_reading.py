@@ -16,6 +16,14 @@ from backscroll.derive.clusters import pieces
 from backscroll.derive.digest import Digest, digests_of
 from backscroll.derive.digests.asking import Asked, asked, scalars
 from backscroll.derive.essentials import LONGEST_NAME, Close, Essential, Findings, Kind, Mark, fold
+from backscroll.derive.essentials_settling import (
+    ANNOUNCED,
+    NearClose,
+    bare_verb,
+    claimed_well,
+    done_clauses,
+    is_courtesy,
+)
 from backscroll.derive.sentences import Sentence
 from backscroll.derive.sentences_cues import CODE, ID, NUMBER, Marked, box_text, ids_in, marked, paths_in
 from backscroll.vocab.ids import Ref
@@ -113,6 +121,9 @@ def _words(message: Message) -> Iterator[Mark]:
     pieces_ = marked(text)
     if not user and any("todo" in p.cues and p.sentence.shape != "code" for p in pieces_):
         yield Close("todo/next")  # a reply that says what comes next replaces what the last one said
+    well = claimed_well([p.text for p in pieces_ if p.sentence.shape in ("prose", "item")])
+    if well:
+        yield Close("error/near", str(NearClose(message.id.seq, "", well)))
     for index, piece in enumerate(pieces_):
         if piece.sentence.shape == "code":
             if user:
@@ -139,7 +150,7 @@ def _sentence(place: _Place, *, user: bool) -> Iterator[Mark]:
         return
     if piece.sentence.shape in ("heading", "row"):
         return
-    yield from _settled(piece, user=user)
+    yield from _settled(message, piece, user=user)
     asks = "question" in cues
     if "todo" in cues and not asks and "filler" not in cues:
         whole = _with_items(place)
@@ -161,7 +172,7 @@ def _sentence(place: _Place, *, user: bool) -> Iterator[Mark]:
             yield _decision(place, weight=1.2 if user else 0.8)
     if "error" in cues and not decided:
         yield from _trouble(message, piece, user=user)
-    if asks:
+    if asks and (user or not is_courtesy(text)):
         group = "question/user" if user else "question/assistant"
         yield _essential(Kind.QUESTION, text, message, group, _name(text), 1.0)
 
@@ -175,15 +186,26 @@ def _box(message: Message, piece: Marked) -> Iterator[Mark]:
         yield _essential(Kind.TODO, what, message, "todo/box", _name(what), 1.4)
 
 
-def _settled(piece: Marked, *, user: bool) -> Iterator[Mark]:
-    """What a sentence says is over."""
+def _settled(message: Message, piece: Marked, *, user: bool) -> Iterator[Mark]:
+    """What a sentence says is over; what it asks, it does not say."""
     cues = piece.cues
-    if "done" in cues and "todo" not in cues:
-        yield Close("todo", piece.text[:_NAME])
+    told = piece.text if "question" not in cues else _before_last(piece.text)
+    for clause in done_clauses(told):
+        if ANNOUNCED.search(clause):
+            continue
+        yield Close("todo", clause)
+        verb = bare_verb(clause)
+        if verb is not None:
+            yield Close("todo/near", str(NearClose(message.id.seq, verb, "")))
     if "success" in cues and not cues & {"error", "question"}:
         yield Close("error/told")
         if user:
             yield Close("error/said")
+
+
+def _before_last(question: str) -> str:
+    """What stands before the last comma of a question: "Added it, anything else?"."""
+    return question[: max(question.rfind(","), question.rfind("，"), 0)]
 
 
 def _with_items(place: _Place) -> str:
@@ -220,7 +242,7 @@ def _decision(place: _Place, *, weight: float) -> Essential:
 
 def _trouble(message: Message, piece: Marked, *, user: bool) -> Iterator[Mark]:
     text = piece.text
-    settled = piece.cues & {"done", "success"}
+    settled = bool(piece.cues & {"done", "success"}) or bool(claimed_well([text]))
     if user:
         vague = "question" in piece.cues and not (NUMBER.search(text) or CODE.search(text) or ID.search(text))
         if not settled and not vague and (len(text) > _BARE or not text.endswith((":", "："))):

@@ -303,13 +303,14 @@ def _words(thread: Thread, cut: Cut, summary: str | None) -> tuple[str, int]:
 
 
 def made_summary(messages: Sequence[Message], count: Count, tokens: int | None = None) -> str:
-    """A summary by rules, clearly shorter than what it stands for."""
+    """A summary by rules, clearly shorter than what it stands for: what was said, what came of calls, with figures and names."""
     from backscroll.derive.gist import gist_turn
     from backscroll.derive.summary import summarise
 
     limit = SUMMARY_TOKENS if tokens is None else min(SUMMARY_TOKENS, tokens // 2)
     turns = into_turns(messages[0].id.thread, messages)
-    text = summarise([gist_turn(turn, count=count) for turn in turns], limit_tokens=limit, count=count).text
+    gists = [gist_turn(turn, count=count, operations=True) for turn in turns]
+    text = summarise(gists, limit_tokens=limit, count=count).text
     return text if tokens is None or count(text) < tokens else ""
 
 
