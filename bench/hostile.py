@@ -184,7 +184,10 @@ def hostile(_folder: Path, _options: Namespace) -> list[Row]:
     """The worst family of every reader."""
     out: list[Row] = []
     for reader in READERS:
+        gc.enable()
         read(reader, "Warm up, 他说。")
+        gc.collect()
+        gc.disable()
         worst, family, ratio = 0.0, "", 0.0
         for name in (*FAMILIES, *COUNTED):
             small, large = (_seconds(reader, text_of(name, size)) for size in (_SIZE // 4, _SIZE))
@@ -199,16 +202,12 @@ def hostile(_folder: Path, _options: Namespace) -> list[Row]:
                 ok=each < _BAR,
             )
         )
+    gc.enable()
     return out
 
 
 def _seconds(reader: str, text: str) -> float:
     gist.let_go()
-    gc.collect()
-    gc.disable()
-    try:
-        began = time.process_time()
-        read(reader, text)
-        return time.process_time() - began
-    finally:
-        gc.enable()
+    began = time.process_time()
+    read(reader, text)
+    return time.process_time() - began
