@@ -13,14 +13,11 @@ from hypothesis import strategies as st
 
 from backscroll.assemble.validity.draft import GO_ON, NO_RESULT
 from backscroll.assemble.wires import render
-from backscroll.assemble.wires.insertion import INSERTIONS, Insertions
-from backscroll.llm.scripted import Line, Scenario, speak_anthropic
-from backscroll.llm.scripted.asked import Asked, read_request
-from backscroll.llm.scripted.deciding import Service
-from backscroll.llm.scripted.scenario import Called
+from backscroll.assemble.wires.insertion import INSERTIONS
 from backscroll.vocab.message import Role
-from backscroll.vocab.part import Opaque, Part, Reasoning, Text, ToolCall, ToolResult
-from backscroll.vocab.prompt import TAIL, WIRES, Block, Section, Wire
+from backscroll.vocab.part import Part, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.prompt import WIRES, Block, Section, Wire
+from tests.fuzz.bound import BINDING, Conversation
 from tests.fuzz.growing import MODELS, TOOLS, Story, begins, promise
 
 CHAT, RESPONSES, ANTHROPIC = WIRES
@@ -55,61 +52,11 @@ def test_a_prompt_is_the_beginning_of_the_next(
     promise(Story(chance).tell(count), wire, model, tools, proven=proven, insertions=manner)
 
 
-class Conversation:
-    """A model behind a strict service, asked again and again with everything that was said and inserted."""
-
-    def __init__(self, chance: random.Random, model: str, tools: list[Any], manner: Insertions) -> None:
-        self.chance, self.model, self.tools, self.manner = chance, model, tools, manner
-        self.blocks: list[Block] = [block("system", "Be brief.", section=Section.SYSTEM)]
-        self.service = Service(Scenario())
-        self.service.answering = self._line
-
-    def _line(self, asked: Asked) -> Line:
-        many = self.chance.choice((0, 0, 1, 2)) if asked.tools else 0
-        calls = tuple(Called("ls", {"n": n}) for n in range(many))
-        thought = self.chance.choice(("", "I see.", "Let me think. 想一想。"))
-        return Line(text=self.chance.choice(("", "Done.")) or f"so {many}", reasoning=thought, calls=calls,
-                    redacted=self.chance.random() < 0.2)  # fmt: skip
-
-    def step(self) -> None:
-        """Say something where the user is to speak, insert what comes to mind, ask, take the answer and answer its calls."""
-        chance = self.chance
-        if self.blocks[-1].role != "tool":
-            self.blocks.append(block("user", f"question {len(self.blocks)}"))
-        for section in chance.sample(sorted(TAIL | {Section.MEMORY}), chance.choice((0, 0, 1, 2))):
-            self.blocks.append(block("user", f"{section} {len(self.blocks)}", section=section))
-        out = render(self.blocks, ANTHROPIC, tools=self.tools, model=self.model, same_model=True,
-                     insertions=self.manner).marked()  # fmt: skip
-        body = {"model": self.model, "max_tokens": 500, "system": out.system, "messages": out.messages}
-        body |= {"tools": out.tools} if out.tools else {}
-        decided = self.service.decide(read_request(ANTHROPIC, json.loads(json.dumps(body))), {})
-        assert decided.said is not None, f"{decided.fault}\n{json.dumps(out.messages, ensure_ascii=False)}"
-        answer = [_part(b) for b in speak_anthropic.whole(decided.said)["content"]]
-        self.blocks.append(Block("assistant", tuple(answer), Section.RECENT))
-        for part in answer:
-            if isinstance(part, ToolCall):
-                self.blocks.append(result(part.id, f"out {len(self.blocks)}"))
-
-
-def _part(data: dict[str, Any]) -> Part:
-    match data["type"]:
-        case "thinking":
-            return Reasoning(data["thinking"], data["signature"])
-        case "redacted_thinking":
-            return Opaque("anthropic", "redacted_thinking", json.dumps(data))
-        case "tool_use":
-            return ToolCall(data["id"], data["name"], data["input"])
-        case _:
-            return Text(data["text"])
-
-
 @settings(max_examples=60)
 @given(st.randoms(use_true_random=False), st.data())
 def test_a_strict_service_takes_every_prompt(chance: random.Random, data: st.DataObject) -> None:
     """Turns, loops of calls, thinking, insertions in every form: no thinking ever stands behind another prompt."""
-    model = data.draw(
-        st.sampled_from(["claude-opus-5-5", "claude-fable-5-2", "claude-opus-4-8", "claude-sonnet-4-5"])
-    )
+    model = data.draw(st.sampled_from(BINDING))
     tools = data.draw(st.sampled_from([[], [TOOLS[ANTHROPIC]]]))
     told = Conversation(chance, model, tools, data.draw(st.sampled_from(INSERTIONS)))
     for _ in range(8):
