@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +14,7 @@ from backscroll.assemble.validity.draft import GO_ON, NO_RESULT
 from backscroll.assemble.wires import render
 from backscroll.assemble.wires.insertion import INSERTIONS
 from backscroll.vocab.message import Role
-from backscroll.vocab.part import Part, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.part import Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import WIRES, Block, Section, Wire
 from tests.fuzz.bound import BINDING, Conversation
 from tests.fuzz.growing import MODELS, TOOLS, Story, begins, promise
@@ -33,10 +32,6 @@ def call(*ids: str) -> Block:
 
 def result(id: str, words: str = "out") -> Block:
     return block("tool", ToolResult(id, (Text(words),)))
-
-
-def said(wire: Wire, *blocks: Block, **more: Any) -> str:
-    return json.dumps(render(blocks, wire, **more).messages, ensure_ascii=False)
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -99,9 +94,11 @@ def test_replies_that_were_told_in_pieces_wait_for_each_other(wire: Wire) -> Non
         call("c3"),
         result("c3", "three"),
     ]
-    text = said(wire, *blocks, result("c1", "one"))
+    done = render([*blocks, result("c1", "one")], wire)
+    text = json.dumps(done.messages)
     assert NO_RESULT not in text
     assert "result of" not in text
+    assert "moved" not in str(done.changes)  # mending finds everything in its place
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -134,6 +131,18 @@ def test_thinking_is_not_taken_out_because_of_later_blocks() -> None:
     assert begins(one.messages, two.messages)
     assert "hm" in json.dumps(two.messages)
     assert "then" not in json.dumps(two.messages)
+
+
+def test_a_broken_seal_leaves_the_thinking_before_it_alone() -> None:
+    """In the middle of a loop of calls: what was sent with its thinking keeps it."""
+    thinks = block("assistant", Reasoning("hm", "sig"), ToolCall("c1", "ls", {}))
+    broken = Opaque("anthropic", "redacted_thinking", '{"type": "redacted_thinking"}')
+    begun = [block("user", "a"), thinks, result("c1")]
+    later = [block("assistant", broken, ToolCall("c2", "ls", {})), result("c2")]
+    one, two = (render(blocks, ANTHROPIC, same_model=True) for blocks in (begun, [*begun, *later]))
+    assert begins(one.messages, two.messages)
+    assert "hm" in json.dumps(two.messages)
+    assert "redacted" not in json.dumps(two.messages)
 
 
 def test_words_that_ask_to_go_on_are_not_settled() -> None:
