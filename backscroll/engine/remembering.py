@@ -204,7 +204,7 @@ def _said(event: Event) -> str:
 def catch_up(thread: Thread) -> int:
     """Make what is remembered of a thread ahead of time, for a background worker; gives how many memories there are.
 
-    Everything is made when it is first asked for anyway; after an import of much that takes a while.
+    Everything is made when it is first asked for anyway, except for prompts, which do not wait for it.
     """
     return len(collect(thread, "thread").memories)
 
@@ -362,7 +362,7 @@ def followups_for(thread: Thread, task: Task | str, *, ask: bool = False) -> lis
 def block_memories(thread: Thread, *, scope: str = "project") -> list[Memory]:
     """The memories that the block may tell, in the order in which they should be there."""
     edge = thread.reading(lambda view: edge_of(thread.engine, view))
-    found = collect(thread, scope, edge=edge)
+    found = collect(thread, scope, edge=edge, ready=True)
     some = [m for m in found.memories if is_long_term(m) and m.text.strip()]
     pinned = [m for m in some if m.pinned]
     out = sorted(pinned, key=lambda m: (ORDER[m.kind], m.id))

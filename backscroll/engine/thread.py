@@ -349,9 +349,17 @@ class Thread(Living, History):
         """
         from backscroll.engine.prompting import prompt
 
-        return prompt(
-            self, budget, model=model, tools=tools, reserve=reserve, wire=wire, recall=recall, dry_run=dry_run
-        )
+        with self.engine.callers.inside():
+            return prompt(
+                self,
+                budget,
+                model=model,
+                tools=tools,
+                reserve=reserve,
+                wire=wire,
+                recall=recall,
+                dry_run=dry_run,
+            )
 
     def compact(
         self, budget: int | None = None, *, model: str | None = None, dry_run: bool = False

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _LOOSE = 400  # messages outside of the tree that are told on the spot; more wait for the tree
 _LEAST = 140  # tokens below which a part of its own is not worth its handle
-_NOW = 2000  # events that are caught up with before anything is told
 _LIMIT = 1 << 16  # more tokens than any summary has
 _SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # of the budget, up to which spans of a level are split
 #: Events that leave what summaries speak of as it is.
@@ -104,7 +103,7 @@ def node_summaries(
     With `upto` (the moment of the compaction) nothing is told that a model wrote later: the prompt stays as it is. `edge` is the
     position up to which they speak: a node that has grown beyond it is told as far as there.
     """
-    from backscroll.engine.tree import catch_up
+    from backscroll.engine.tree import catch_up_soon
 
     shelf = thread.engine.memo.shelf("far", 64)
     key = (thread.id, tuple(far), upto, edge)
@@ -122,7 +121,7 @@ def node_summaries(
     if told is not None:
         return told
     if not current:
-        catch_up(thread.engine, thread.id, _NOW)
+        catch_up_soon(thread.engine, thread.id)
 
     def tell(view: View) -> list[FarSummary]:
         forest = Forest(view, upto)
@@ -157,7 +156,9 @@ class Forest:
         self._upto = upto
         self.texts = Texts("", view.reader, view)
         seen = view.reader.progress(self.thread, PROGRESS)
-        self._stale = sorted(changed_by(view.others(seen), [View(view.reader, view.state, seen), view]))
+        # Where there is no node yet, there is nothing to withhold.
+        events = view.others(seen) if seen else []
+        self._stale = sorted(changed_by(events, [View(view.reader, view.state, seen), view]))
         self._crops = _crops_of(view)
         self._last: dict[int, Node | None] = {}
 
