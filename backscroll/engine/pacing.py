@@ -12,6 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: Events or messages in one slice: about ten milliseconds of work.
 SLICE = 24
@@ -56,6 +63,17 @@ class Callers:
         """Wait until nobody is inside; False where that took too long."""
         with self._free:
             return self._free.wait_for(lambda: self._inside == 0, seconds)
+
+
+def announced(work: F) -> F:
+    """The same method of a thread; a background worker makes way for it."""
+
+    @wraps(work)
+    def run(self: Thread, *args: Any, **named: Any) -> Any:
+        with self.engine.callers.inside():
+            return work(self, *args, **named)
+
+    return cast("F", run)
 
 
 class Pace:

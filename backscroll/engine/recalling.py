@@ -42,6 +42,7 @@ SCOPES = ("thread", "project", "all")
 #: Odds below these are not worth showing (logarithms): of anything, of anything beside the best, of what nobody asked to see.
 _FLOOR, _BELOW_BEST, _UNASKED, _UNASKED_BEST = -5.5, 5.0, -3.2, -1.6
 _CONDENSING = frozenset({Kind.COMPACTED, Kind.CROPPED})
+_EMBEDDED = 64  # events whose vectors are made before a question is answered, where no worker makes them
 _TELLING = 3  # items from which something is learned: those further down may be there by chance
 _SMALLEST = 40  # tokens below which an excerpt says nothing
 _HEAD = {
@@ -271,7 +272,8 @@ def _pool_of(
         before = None if question is None else question.position or None
         return engine.store.read(lambda reader: exact_pool(engine, reader, look(reader), before)), True
     line = engine.store.read(lambda reader: lineage(reader, state))
-    embed_some(engine, line)
+    if engine.at_work is None:  # else the vectors come from the worker; until then words find what they find
+        embed_some(engine, line, _EMBEDDED)
     revision = None if question is None else question.revision
     return engine.store.read(
         lambda reader: gathered_pool(engine, reader, asked, Wanted(line), look(reader), revision, exclude)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from backscroll.engine.lineage import View, reach
 from backscroll.engine.modelling import Better, better
 from backscroll.engine.remembering_log import Alive, Edge, Rare, acts_of, edge_of, rare_of
-from backscroll.engine.remembering_said import Allowance, Said, said_in, said_since
+from backscroll.engine.remembering_said import SAID, Allowance, Said, said_in, said_since
 from backscroll.engine.tasking_reading import messages_in, tasks_of
 from backscroll.errors import InvalidInput, StoreError
 from backscroll.record.chain import words_from_bytes
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
 SCOPES = ("thread", "project", "all")
 _THREADS = 200  # of a project, the most recently changed
-_MESSAGES = 256  # that one prompt reads of what a worker has not read yet
+#: Messages that one prompt reads of what no worker has read yet: where one lives, and where none will.
+_MESSAGES, _ALONE = 256, 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def collect(
     # To the day: nothing fades within one, so what was put together once can be used again.
     now = edge.at if edge is not None else f"{engine.means.now()[:10]}T00:00:00+00:00"
     fresh: list[Made] = []
-    most = Allowance(_MESSAGES) if ready else None
+    most = Allowance(_MESSAGES if engine.at_work is not None else _ALONE) if ready else None
     found = engine.store.read(lambda r: _collected(engine, r, thread.id, scope, edge, now, fresh, most))
     _keep(engine, fresh)
     return found
@@ -366,13 +367,17 @@ def _renamed(used: Mapping[str, Use], aliases: Mapping[str, str]) -> dict[str, U
 def _stated(engine: Engine, view: View, rare: Rare, allowance: Allowance | None) -> Said:
     """What the user messages of a thread say about preferences; only new messages are read, unless old ones changed."""
     shelf = engine.memo.shelf("remembered-said", 2 * _THREADS)
-    known = cast("tuple[int, Said] | None", shelf.get(view.state.id))
-    found = None
-    if known is not None and known[0] == rare.touched and not known[1].pending:
-        found = said_since(engine, view, known[1])
+    known = cast("tuple[int, int, Said] | None", shelf.get(view.state.id))
+    found, reached = None, 0
+    if known is not None and known[0] == rare.touched:
+        # Whoever does not wait goes on with what there is until the worker has read the rest.
+        reached = known[1] if not known[2].pending else view.reader.progress(view.state.id, SAID)
+        if not known[2].pending or (allowance is not None and reached == known[1]):
+            found = said_since(engine, view, known[2])
     if found is None:
+        reached = view.reader.progress(view.state.id, SAID)
         found = said_in(engine, view, allowance)
-    shelf[view.state.id] = (rare.touched, found)
+    shelf[view.state.id] = (rare.touched, reached, found)
     return found
 
 

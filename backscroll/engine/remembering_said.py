@@ -28,10 +28,12 @@ from backscroll.tasks.preferences_reading import Stated, loaded, statements, sto
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
 
+#: Under this name the store keeps up to which event of a thread everything was read.
+SAID = f"said:{said.RECIPE.version}"
 _PAGE = 256
-_NODES = (
-    256  # of a thread, looked up while somebody waits: as many as a tree of any size needs once all are made
-)
+#: While somebody waits: changes that the tree has not seen and are looked at one by one, and nodes that are looked up (as many as
+#: a tree of any size needs once all is read).
+_CHANGES, _NODES = 200, 256
 _REMEMBERED = 4_000  # messages, and nodes, of which it is remembered what they say
 
 
@@ -62,7 +64,7 @@ def said_in(engine: Engine, view: View, allowance: Allowance | None = None) -> S
     """What the user messages of a thread say about preferences."""
     tree, out, known, left = Tree(engine, view, waits=allowance is not None), list[Stated](), 0, False
     newest = view.page(1, newest_first=True)
-    for part in tree.cover():
+    for part in _joined(tree.cover()):
         if isinstance(part, Node):
             out += tree.said(part) or ()
             known += part.messages
@@ -73,6 +75,21 @@ def said_in(engine: Engine, view: View, allowance: Allowance | None = None) -> S
         left = left or not whole
     pending = max(1, view.state.messages - known) if left else 0
     return Said(tuple(out), newest[0][0].position if newest else None, pending)
+
+
+def _joined(parts: Iterator[Node | _Stretch]) -> Iterator[Node | _Stretch]:
+    """The same, with stretches that follow each other as one: each costs a look into the store."""
+    held: _Stretch | None = None
+    for part in parts:
+        if isinstance(part, Node):
+            if held is not None:
+                yield held
+            held = None
+            yield part
+        else:
+            held = part if held is None else _Stretch(part.after, held.before)
+    if held is not None:
+        yield held
 
 
 def said_since(engine: Engine, view: View, before: Said) -> Said | None:
@@ -117,18 +134,22 @@ def _rows(
 def catch_up(engine: Engine, thread: str, limit: int) -> int:
     """Make what is missing along the tree, of about so many messages; gives how many were read."""
 
-    def look(reader: Reader) -> tuple[list[Made], int]:
+    def look(reader: Reader) -> tuple[list[Made], int, int]:
         state = reader.thread(thread)
         if state is None:
-            return [], 0
+            return [], 0, 0
         tree = Tree(engine, View(reader, state))
-        return tree.made(limit)
+        made, read = tree.made(limit)
+        reached = 0 if tree.stale or read >= limit else reader.progress(thread, PROGRESS)
+        return made, read, reached if reached > reader.progress(thread, SAID) else 0
 
-    found, count = engine.store.read(look)
-    if found:
+    found, count, reached = engine.store.read(look)
+    if found or reached:
 
         def keep(tx: Writer) -> None:
             tx.make(found)
+            if reached:
+                tx.set_progress(thread, SAID, reached)
 
         engine.store.write(keep)
     return count

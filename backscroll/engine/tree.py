@@ -65,6 +65,19 @@ def catch_up_soon(engine: Engine, thread: str) -> int:
     return catch_up(engine, thread, late if late <= _SOON else _SLICE) if late > 0 else 0
 
 
+def waiting_for_tree(view: View, before: bytes | None, shown: int) -> int:
+    """How many messages up to a position the tree has not reached yet; a prompt that shows `shown` others has only handles for them."""
+    if before is None:
+        return 0
+    level, tops = 0, view.reader.nodes(view.state.id, 0, newest_first=True, limit=1)
+    if tops and tops[0].end >= before:
+        return 0
+    while above := view.reader.nodes(view.state.id, level + 1, limit=1):
+        level, tops = level + 1, above
+    tops = view.reader.nodes(view.state.id, level) if tops else []
+    return max(1, view.state.messages - shown - sum(node.messages for node in tops))
+
+
 def rebuild(engine: Engine, thread: str) -> int:
     """Forget the nodes of a thread and make them again from its history; gives how many events that took."""
 
