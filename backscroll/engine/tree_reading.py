@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from backscroll.engine.sheet import CropMark
     from backscroll.engine.thread import Thread
 
-_LOOSE = 400  # messages outside of the tree that are told on the spot; more wait for the tree
+_LOOSE = 128  # messages outside of the tree that are told on the spot; more wait for the tree
 _LEAST = 140  # tokens below which a part of its own is not worth its handle
 _LIMIT = 1 << 16  # more tokens than any summary has
 _SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # of the budget, up to which spans of a level are split
@@ -161,6 +161,7 @@ class Forest:
         self._stale = sorted(changed_by(events, [View(view.reader, view.state, seen), view]))
         self._crops = _crops_of(view)
         self._last: dict[int, Node | None] = {}
+        self._read: dict[Loose, Gist] = {}
 
     @property
     def current(self) -> bool:
@@ -253,13 +254,18 @@ class Forest:
         return found if words is None else replace(found, text=words.text, sources=words.sources)
 
     def _loose(self, part: Loose) -> Gist:
+        """What messages outside of the tree say; where they are many, only where they begin and end."""
+        found = self._read.get(part)
+        if found is None:
+            found = self._read[part] = self._gist_of(part)
+        return found
+
+    def _gist_of(self, part: Loose) -> Gist:
         if (
             len(self.view.page(_LOOSE + 1, after=just_before(part.position), before=part.end + b"\0"))
             > _LOOSE
         ):
-            ends = [self.texts.messages(p, p) for p in (part.position, part.end)]
-            first = ends[0][0].id if ends[0] else None
-            return Gist("", (), first=first, last=ends[1][0].id if ends[1] else first)
+            return Gist("", (), first=self._standing_at(part.position), last=self._standing_at(part.end))
         messages = self.texts.messages(part.position, part.end, self._uncropped)
         pieces = [gist_messages(run) for run in cut(messages, _opens)]
         return pieces[0] if len(pieces) == 1 else summarise(pieces) if pieces else Gist("", ())
