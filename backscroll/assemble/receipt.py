@@ -75,7 +75,7 @@ class Receipt:
     repairs: tuple[str, ...] = ()  # rules by which the prompt was mended
     warnings: tuple[str, ...] = ()
     summarised: int = 0  # of those left out, how many a summary in the prompt speaks for
-    pending: int = 0  # of those before the window, how many are not summed up yet: only a handle stands for them
+    pending: int = 0  # messages before the window that are not summed up yet: a handle stands for them
 
     @property
     def unseen(self) -> int:

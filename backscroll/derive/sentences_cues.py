@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib import resources
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from backscroll.derive.sentences import Sentence, sentences
 from backscroll.vocab.part import Json
@@ -86,21 +86,42 @@ class Phrases(NamedTuple):
     pattern: re.Pattern[str]
 
 
+Alike: TypeAlias = tuple[re.Pattern[str], tuple[Phrases, ...]]  # one pattern for all of them, then each
+
+
+class Beginnings(dict[str, "Alike | None"]):
+    """A beginning -> the phrases that begin so; compiled when a text first has it: there are hundreds, and a text has few."""
+
+    def __init__(self, spelled: Mapping[str, Mapping[tuple[str, bool], list[str]]], after: str) -> None:
+        super().__init__()
+        self.spelled, self._after = spelled, after
+
+    def __missing__(self, key: str) -> Alike | None:
+        kinds = self.spelled.get(key)
+        if kinds is None:
+            return None  # not remembered: there is no end to what texts begin with
+        each = tuple(
+            Phrases(kind, clause, re.compile(f"(?:{'|'.join(list_)}){self._after}"))
+            for (kind, clause), list_ in kinds.items()
+        )
+        either = re.compile(f"(?:{'|'.join(p for list_ in kinds.values() for p in list_)}){self._after}")
+        self[key] = either, each
+        return either, each
+
+
 class Table(NamedTuple):
     """The phrases of one language, found by how they begin: most words of a text begin like none of them."""
 
     start: re.Pattern[str]
     width: int  # how many characters of a beginning are compared
-    phrases: Mapping[
-        str, tuple[re.Pattern[str], tuple[Phrases, ...]]
-    ]  # one pattern for all of them, then each
+    phrases: Beginnings
     lead_in: tuple[str, ...]
 
 
 @cache
-def tables() -> tuple[Table, Table]:
-    """English and Chinese."""
-    return _table("cues_en.toml", spaced=True), _table("cues_zh.toml", spaced=False)
+def table_of(language: str) -> Table:
+    """The table of `en` or `zh`."""
+    return _table(f"cues_{language}.toml", spaced=language == "en")
 
 
 def _beginnings(phrase: str, width: int) -> list[str]:
@@ -126,15 +147,8 @@ def _table(name: str, *, spaced: bool) -> Table:
                 for key in _beginnings(spelled, width):
                     alike.setdefault(key, {}).setdefault((kind, clause), []).append(spelled)
     after = r"(?![a-z0-9_]|\.[a-z0-9])" if spaced else ""
-    phrases: dict[str, tuple[re.Pattern[str], tuple[Phrases, ...]]] = {}
-    for key, kinds in alike.items():
-        each = tuple(
-            Phrases(kind, clause, re.compile(f"(?:{'|'.join(list_)}){after}"))
-            for (kind, clause), list_ in kinds.items()
-        )
-        either = re.compile(f"(?:{'|'.join(p for list_ in kinds.values() for p in list_)}){after}")
-        phrases[key] = (either, each)
-    firsts = "".join(sorted({re.escape(key[0]) for key in phrases}))
+    phrases = Beginnings(alike, after)
+    firsts = "".join(sorted({re.escape(key[0]) for key in alike}))
     start = re.compile(rf"(?<![a-z0-9_'])[{firsts}]" if spaced else f"[{firsts}]")
     return Table(start, width, phrases, tuple(data["lead_in"]))
 
@@ -167,13 +181,12 @@ def _begins_clause(low: str, at: int, table: Table, *, led: bool = False) -> boo
 
 def hits(text: str) -> Iterator[tuple[int, str]]:
     """Where a cue of which kind begins."""
-    english, chinese = tables()
     low = lowered(text)
-    for table in (english, chinese) if _HAN.search(text) else (english,):
+    for table in map(table_of, ("en", "zh") if _HAN.search(text) else ("en",)):
         width, phrases = table.width, table.phrases
         for found in table.start.finditer(low):
             at = found.start()
-            alike = phrases.get(low[at : at + width])
+            alike = phrases[low[at : at + width]]
             if alike is None or not alike[0].match(low, at):
                 continue
             for kind, clause, pattern in alike[1]:

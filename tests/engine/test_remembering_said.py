@@ -177,7 +177,7 @@ class _Count:
         whole = View.page
 
         def page(view: View, *args: int, **named: object) -> object:
-            rows = whole(view, *args, **named)  # type: ignore[arg-type]
+            rows = whole(view, *args, **named)
             self.rows += len(rows)
             return rows
 
