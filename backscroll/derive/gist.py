@@ -8,7 +8,6 @@ latter are always shown in full). Before: `derive/importance`, `derive/essential
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -26,6 +25,7 @@ from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
+from backscroll.vocab.pattern import late
 from backscroll.vocab.thread import Turn
 
 #: How gists are made by rules; the version goes up whenever the same messages would give another gist.
@@ -40,7 +40,7 @@ _ALIKE = 0.8
 _GREETING = 20  # bytes that a sentence needs to be what somebody asks for
 _ACTED = 0.8  # weight of a path from which it was changed, or named by the user
 _AGAIN = 0.3  # what each further essential of a kind counts less, so that one kind does not fill a gist
-_SPACE = re.compile(r"\s+")
+_SPACE = late(r"\s+")
 _TOOL: Mapping[str, float] = {
     "edit": 1.3,
     "write": 1.3,

@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from backscroll.derive.sentences import Sentence, sentences
 from backscroll.vocab.part import Json
+from backscroll.vocab.pattern import late
 
 #: Kinds of cues, in the order in which they win where two begin at the same place.
 KINDS = (
@@ -24,14 +25,14 @@ KINDS = (
     "contrast",     "filler",
 )  # fmt: skip
 
-_HAN = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff]")
-URL = re.compile(r"https?://[^\s<>\"'`，。；、）)\]】》]+")
+_HAN = late(r"[\u2e80-\u9fff\uf900-\ufaff]")
+URL = late(r"https?://[^\s<>\"'`，。；、）)\]】》]+")
 _EXT = (
     "py|pyi|js|mjs|cjs|ts|tsx|jsx|java|go|rs|c|cc|cpp|cxx|h|hpp|cs|md|mdx|rst|toml|json|jsonl|ya?ml|txt|sh|bash|sql|html?|css|"
     "scss|csv|tsv|ipynb|rb|php|kt|kts|swift|vue|svelte|xml|ini|cfg|conf|lock|log|db|sqlite|proto|scala|lua|pl|r|tex|docx?|"
     "xlsx?|pptx?|pdf|png|jpe?g|gif|svg|gradle|properties|env|patch|diff|zip|tar|gz|pony|dart|ex|exs|clj|hs|ml|zig"
 )
-PATH = re.compile(
+PATH = late(
     r"(?<![\w/.:@<-])(?:"
     r"(?:~|\.{1,2}|[A-Za-z]:)?[\\/](?:[A-Za-z0-9_.@+~-]+[\\/])*[A-Za-z0-9_.@+~-]*[A-Za-z0-9_]"
     rf"|(?:[A-Za-z0-9_.@+-]+/)+[A-Za-z0-9_@+-]+\.(?:{_EXT})"
@@ -39,10 +40,10 @@ PATH = re.compile(
     rf"|[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*\.(?:{_EXT})"
     r")(?![A-Za-z0-9_/])"
 )
-_NO_PATH = re.compile(r"[\d/.\\-]+|[/\\][\w-]+|[nN]/[aA]|[a-z]+/[a-z]+/[a-z]+")
-_LETTERS = re.compile(r"[a-z]{3}|[A-Za-z0-9_]\.[a-z]{1,5}$|[A-Z]{4}")
+_NO_PATH = late(r"[\d/.\\-]+|[/\\][\w-]+|[nN]/[aA]|[a-z]+/[a-z]+/[a-z]+")
+_LETTERS = late(r"[a-z]{3}|[A-Za-z0-9_]\.[a-z]{1,5}$|[A-Z]{4}")
 # Before an @ stand 64 characters at the most: without that end a long run of Chinese would be gone through at every sign.
-ID = re.compile(
+ID = late(
     r"(?<![A-Za-z0-9_./-])(?:"
     r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
     r"|[\w.+-]{1,64}@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]"
@@ -54,16 +55,16 @@ ID = re.compile(
     r"|\d{6,20}"
     r")(?![A-Za-z0-9_-])"
 )
-NUMBER = re.compile(r"\d")
-CODE = re.compile(r"`[^`\n]{1,120}`|\b[A-Za-z]+_[A-Za-z0-9_]+\b|\b[a-z]+[A-Z][A-Za-z0-9]+\b|\b\w+\(\)")
-_QUESTION = re.compile(r"[?？]\s*[\"'”’」』）)]*\s*$")
-_QUESTION_ZH = re.compile(
+NUMBER = late(r"\d")
+CODE = late(r"`[^`\n]{1,120}`|\b[A-Za-z]+_[A-Za-z0-9_]+\b|\b[a-z]+[A-Z][A-Za-z0-9]+\b|\b\w+\(\)")
+_QUESTION = late(r"[?？]\s*[\"'”’」』）)]*\s*$")
+_QUESTION_ZH = late(
     r"(?:吗|呢|什么|怎么|为什么|如何|哪里|哪个|哪些|是否|能不能|可不可以|多少|几点)[^。！]{0,40}$"
 )
-_BEHIND = re.compile(r"^\(\?<![^)]*\)")
-_EITHER = re.compile(r"\(\?:([^()]*)\)(\?)?")
-_RAISED = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
-_BOX = re.compile(r"^\s*+(?:(?:[-*+]|\d++[.)])\s*+)?\[(?P<tick>[ xX✓✔√~/-])\]\s*(?P<what>.+)", re.DOTALL)
+_BEHIND = late(r"^\(\?<![^)]*\)")
+_EITHER = late(r"\(\?:([^()]*)\)(\?)?")
+_RAISED = late(r"\b[A-Z]\w*(?:Error|Exception)\b")
+_BOX = late(r"^\s*+(?:(?:[-*+]|\d++[.)])\s*+)?\[(?P<tick>[ xX✓✔√~/-])\]\s*(?P<what>.+)", re.DOTALL)
 
 
 class Marked(NamedTuple):

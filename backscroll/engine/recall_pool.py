@@ -1,6 +1,6 @@
 """From the store to an index that can be asked: the texts among which recall looks.
 
-Owns the two ways. *Exact*: a thread of up to `EXACT` messages is held in memory as a whole; a new message is added to what is held,
+Owns the two ways. *Exact*: a thread of up to `recalling.EXACT` messages is held in memory as a whole; a new message is added to what is held,
 any other change makes the index anew (texts that did not change are prepared already). *Pool*: of a longer thread, or of several
 threads, what the store's index finds by words and by vectors, with its neighbours, among some messages from all over for
 comparison. Both give the same kind of index, so one weighing serves both. Before: `engine/reading`. After: `engine/recalling`.
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from backscroll.engine.engine import Engine
 
-#: Messages up to which a thread is looked through as a whole.
-EXACT = 3_000
 _HELD = 8  # threads whose index is kept in memory
 _PAGE = 512
 _HITS = 150  # by words, and as many by vectors

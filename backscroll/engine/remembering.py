@@ -17,7 +17,6 @@ from backscroll.derive.recipe import Count
 from backscroll.derive.sentences import rough_count
 from backscroll.engine.checking import in_valid_text
 from backscroll.engine.lineage import View
-from backscroll.engine.modelling import better
 from backscroll.engine.reading import message_of
 from backscroll.engine.remembering_reading import Collected, checked_scope, collect, edge_of, of_task
 from backscroll.engine.tasking_reading import all_tasks, named
@@ -211,6 +210,8 @@ def catch_up(thread: Thread) -> int:
 
 def task_summary(thread: Thread, task: Task | str) -> tuple[str, tuple[Ref, ...]]:
     """What stands in for a task: its summary (a model's, where one wrote it) and the revisions it rests on."""
+    from backscroll.engine.modelling import better
+
     one = task if isinstance(task, Task) else named(all_tasks(thread), task)
 
     def read(view: View) -> tuple[str, tuple[Ref, ...]]:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.engine.lineage import View, reach
-from backscroll.engine.modelling import Better, better
 from backscroll.engine.remembering_log import Alive, Edge, Rare, acts_of, edge_of, rare_of
 from backscroll.engine.remembering_said import SAID, Allowance, Said, said_in, said_since
 from backscroll.engine.tasking_reading import messages_in, tasks_of
@@ -40,6 +39,7 @@ from backscroll.vocab.task import Memory, Task, TaskState
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
+    from backscroll.engine.modelling import Better
     from backscroll.engine.thread import Thread
 
 SCOPES = ("thread", "project", "all")
@@ -123,7 +123,7 @@ def _collected(
     states = list(_threads(reader, home, scope))
     parts = [_part(engine, reader, state, fresh, most) for state in states]
     names = [one.key for part in parts for one in part.ended]
-    written = better(reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), names)
+    written = _written(reader, names)
     told_ = tuple((state.id, p.rare.last, p.mark) for state, p in zip(states, parts, strict=True))
     key = (scope, edge, now, told_, tuple(sorted((name, words.at) for name, words in written.items())))
     shelf = engine.memo.shelf("remembered", 64)
@@ -155,6 +155,15 @@ def _collected(
                 acts.setdefault(event.id, event)
     shelf[key] = made = _folded(reader, views, home, list(ended.values()), written, stated, acts, used, now)
     return made
+
+
+def _written(reader: Reader, names: Sequence[bytes]) -> Mapping[bytes, Better]:
+    """What a model wrote about tasks, by the names of what rules found."""
+    if not names:
+        return {}
+    from backscroll.engine.modelling import better
+
+    return better(reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), names)
 
 
 def _folded(

@@ -19,6 +19,7 @@ from backscroll.derive.spans import cut, rank
 from backscroll.derive.summary import limit_of, summarise
 from backscroll.derive.tree import PROGRESS, just_before
 from backscroll.engine.lineage import View
+from backscroll.engine.models_used import GIST, SUMMARY, models_used
 from backscroll.engine.tree_texts import Texts, changed_by
 from backscroll.record.derived import Node
 from backscroll.record.history import Entry
@@ -247,9 +248,11 @@ class Forest:
 
     def _node(self, node: Node) -> Gist:
         """What a node says, in the words of a model where one wrote some in time."""
+        found = self.texts.of(node)
+        if not models_used(self.reader, SUMMARY if node.level else GIST):
+            return found
         from backscroll.engine.model_work import node_words
 
-        found = self.texts.of(node)
         words = node_words(self.reader, [node], self._upto).get(node.key)
         return found if words is None else replace(found, text=words.text, sources=words.sources)
 

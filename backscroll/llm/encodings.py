@@ -8,7 +8,6 @@ loaded when it is first asked for and then kept; o200k, which takes a third of a
 from __future__ import annotations
 
 import gzip
-import re
 import threading
 from binascii import a2b_base64
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from backscroll.llm.rank_table import RankTable, ShortCounter
+from backscroll.vocab.pattern import late
 
 if TYPE_CHECKING:
     import tiktoken
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 PIECE = 32_768
 _NEAR = 64  # characters before the end of a piece in which a place to cut is looked for first
 #: Places where no token can cross: after a letter, a digit or a Chinese character, before a blank or plain punctuation.
-_SEAM = re.compile(r"[A-Za-z0-9\u4e00-\u9fff](?=[ \n\t.,;:!?(){}\[\]<>\"=。，；：、！？（）])")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SEAM = late(r"[A-Za-z0-9\u4e00-\u9fff](?=[ \n\t.,;:!?(){}\[\]<>\"=。，；：、！？（）])")
+_SURROGATE = late("[\ud800-\udfff]")
 
 _CL100K = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"""

@@ -23,6 +23,7 @@ from backscroll.tasks.memory_notes import quoted
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
+from backscroll.vocab.pattern import late
 
 Aspect: TypeAlias = Literal["language", "name", "style", "tool", "practice", "taste"]
 _WIDE, _END = (
@@ -32,9 +33,9 @@ _WIDE, _END = (
 _FIRM = 0.8
 _MANY = 3  # of one sentence
 _LONG = 400  # characters of a sentence that may state a preference
-_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
-_INJECTED = re.compile(r"<([a-zA-Z][\w-]{2,40})(?:\s[^<>]*)?>.*?</\1>", re.DOTALL)
-_CLAUSE = re.compile(r"[.!?;:,，。！？；：、\n\r(（\"“—–…]\s*|\s-\s")
+_HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
+_INJECTED = late(r"<([a-zA-Z][\w-]{2,40})(?:\s[^<>]*)?>.*?</\1>", re.DOTALL)
+_CLAUSE = late(r"[.!?;:,，。！？；：、\n\r(（\"“—–…]\s*|\s-\s")
 _EDGE = " \t\u3000,，.。;；:：!！\"'“”‘’`*()（）"
 
 

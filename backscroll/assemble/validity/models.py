@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-_CLAUDE_NEW = re.compile(r"claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-opus-4-6-20260101
-_CLAUDE_OLD = re.compile(r"claude-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-3-5-sonnet-20241022
-_GPT = re.compile(r"(?:^|[/.:])gpt-(\d+)(?:\.(\d+))?(?![\d])")
-_GEMINI = re.compile(r"gemini-(\d+)(?:\.(\d+))?(?![\d])")
-_MISTRAL = re.compile(
-    r"(?:^|[/.:])(?:(?:open-)?(?:mi[sx]tral|codestral|devstral|magistral|ministral|pixtral))"
-)
+from backscroll.vocab.pattern import late
+
+_CLAUDE_NEW = late(r"claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-opus-4-6-20260101
+_CLAUDE_OLD = late(r"claude-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-3-5-sonnet-20241022
+_GPT = late(r"(?:^|[/.:])gpt-(\d+)(?:\.(\d+))?(?![\d])")
+_GEMINI = late(r"gemini-(\d+)(?:\.(\d+))?(?![\d])")
+_MISTRAL = late(r"(?:^|[/.:])(?:(?:open-)?(?:mi[sx]tral|codestral|devstral|magistral|ministral|pixtral))")
 
 
 def _version(found: re.Match[str] | None) -> tuple[int, int] | None:

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from backscroll.derive.digests.cleaning import cut, one_line, width
 from backscroll.derive.digests.cues import any_of, cues, shapes
 from backscroll.derive.digests.telling import Told
+from backscroll.vocab.pattern import late
 
 _LOOKED_AT = 300  # lines from either end
-_TRIMMED = re.compile(
+_TRIMMED = late(
     r"^(?:E\s{2,}|\[?(?:ERROR|error|Error)\]?[\s:]+(?=\S*(?:Error|Exception)\b)|npm (?:ERR!|error) )"
 )
-_COUNTED = re.compile(
+_COUNTED = late(
     r"(?<![\d.])0 (?:failed|failures?|errors?|problems?|issues?|warnings?)|(?:failures?|errors?|失败|错误)\s*[:=：]\s*0\b",
     re.IGNORECASE,
 )
