@@ -19,7 +19,7 @@ from backscroll.record.ports import Reader, ThreadState, Wanted
 from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message
+from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.moment import microseconds
 from backscroll.vocab.unicode import valid_text
 
@@ -37,7 +37,9 @@ EXACT = 3_000
 #: Odds below these are not worth showing (logarithms): of anything, of anything beside the best, of what nobody asked to see.
 _FLOOR, _BELOW_BEST, _UNASKED, _UNASKED_BEST = -5.5, 5.0, -3.2, -1.6
 _CONDENSING = frozenset({Kind.COMPACTED, Kind.CROPPED})
+_COLD = 200  # messages up to which a prompt makes an index of a thread that is not in memory
 _EMBEDDED = 64  # events whose vectors are made before a question is answered, where no worker makes them
+_LATELY = 64  # messages among which the newest question is looked for
 _TELLING = 3  # items from which something is learned: those further down may be there by chance
 _SMALLEST = 40  # tokens below which an excerpt says nothing
 _HEAD = {
@@ -226,11 +228,24 @@ def preload(thread: Thread) -> int:
     engine = thread.engine
     embed_some(engine, (thread.id,), 2_000)
     asked = understand(_likely(thread), _today(engine))
-    pool, _ = _pool_of(engine, thread.id, asked)
+    pool = _pool_ahead(thread, asked)
     with pool.lock:
         if len(pool.index):
             _scored(pool, asked)
         return len(pool.index)
+
+
+def _pool_ahead(thread: Thread, asked: Asked) -> Pool:
+    """The texts that prompts look through: what stands before the newest question, to which only the next one adds."""
+    engine = thread.engine
+    lately = thread.recent(_LATELY)
+    asks = next((m for m in reversed(lately) if is_spoken_by_user(m)), lately[0] if lately else None)
+    if asks is None or len(thread) > EXACT:
+        return _pool_of(engine, thread.id, asked)[0]
+    from backscroll.engine.recall_pool import exact_pool
+
+    before = asks.position
+    return engine.store.read(lambda reader: exact_pool(engine, reader, _state_of(reader, thread.id), before))
 
 
 def _likely(thread: Thread) -> str:
@@ -251,6 +266,13 @@ def _counter(engine: Engine) -> Callable[[str], int]:
     return tokenizer_for(engine.settings.model).count
 
 
+def _state_of(reader: Reader, thread: str) -> ThreadState:
+    state = reader.thread(thread)
+    if state is None:
+        raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
+    return state
+
+
 def _pool_of(
     engine: Engine,
     thread: str,
@@ -261,26 +283,36 @@ def _pool_of(
     """The texts of a thread (before the question, where that is one of its messages): all of them, or of a long one what the
     store finds. A question must not be found as its own answer."""
     from backscroll.engine.embedding import embed_some
-    from backscroll.engine.recall_pool import exact_pool, gathered_pool, lineage, pool_without
+    from backscroll.engine.recall_pool import (
+        NEAR,
+        WIDE,
+        at_hand,
+        exact_pool,
+        gathered_pool,
+        lineage,
+        pool_without,
+    )
 
     def look(reader: Reader) -> ThreadState:
-        state = reader.thread(thread)
-        if state is None:
-            raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
-        return state
+        return _state_of(reader, thread)
 
     state = engine.store.read(look)
     if state.messages <= EXACT and exclude:
         return engine.store.read(lambda reader: pool_without(engine, reader, look(reader), exclude)), True
-    if state.messages <= EXACT:
+    # A prompt beside a worker does not wait for an index of thousands of texts, nor for the widest look.
+    soon = question is not None and engine.at_work is not None
+    if state.messages <= (EXACT if not soon or at_hand(engine, thread) else _COLD):
         before = None if question is None else question.position or None
         return engine.store.read(lambda reader: exact_pool(engine, reader, look(reader), before)), True
     line = engine.store.read(lambda reader: lineage(reader, state))
     if engine.at_work is None:  # else the vectors come from the worker; until then words find what they find
         embed_some(engine, line, _EMBEDDED)
     revision = None if question is None else question.revision
+    reach = NEAR if soon else WIDE
     return engine.store.read(
-        lambda reader: gathered_pool(engine, reader, asked, Wanted(line), look(reader), revision, exclude)
+        lambda reader: gathered_pool(
+            engine, reader, asked, Wanted(line), look(reader), revision, exclude, reach
+        )
     ), False
 
 

@@ -89,7 +89,7 @@ VOCABULARIES = {
 }
 
 #: Characters that a process counts before the whole vocabulary is worth its third of a second and its memory.
-SHORTLY = 150_000
+SHORTLY = 30_000
 _RANKS = ".ranks"  # a table that is looked up where it lies
 _loading, _building = threading.Lock(), threading.Lock()
 
@@ -133,6 +133,7 @@ class _Ranked:
                 self._encoding = tiktoken.Encoding(
                     name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={}
                 )
+                ranks.clear()  # it has made its own of them, and would hold on to ours for nothing
                 self._short = None
             return self._encoding
 

@@ -28,6 +28,7 @@ _EMPTY = re.compile(
     r"(?:old |erhua |archaic |Japanese )?variant of|CL:|surname |used in |see |also written|also pr\.|abbr\. for|Taiwan pr\."
 )
 _KEY = 8  # bytes of a word that it is looked up by
+_PART = 1 << 19  # bytes
 _SENSES = 2  # of a word; more says less
 
 
@@ -36,21 +37,17 @@ class _Dictionary:
 
     def __init__(self, packed: bytes) -> None:
         self._text = gzip.decompress(packed)
-        text = np.frombuffer(self._text, np.uint8)
-        lines = np.concatenate([[0], np.flatnonzero(text == ord("\n")) + 1])
-        lines = lines[lines < len(text)]
-        lines = lines[text[lines] != ord("#")]
-        blanks = np.flatnonzero(text == ord(" "))
-        places = np.searchsorted(blanks, lines)
-        kept = places + 1 < len(blanks)
-        lines, places = lines[kept], places[kept]
-        first, second = blanks[places], blanks[places + 1]
-        # Each line begins with the traditional and the simplified form; mostly they are the same.
-        starts = np.concatenate([lines, first + 1])
-        stops = np.concatenate([first, second])
-        begins = np.concatenate([second + 1, second + 1]).astype(np.int32)
-        order = np.lexsort((begins, keys := _keys(text, starts, stops)))
-        self._keys, self._starts, self._begins = keys[order], starts[order].astype(np.int32), begins[order]
+        found: list[tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32]]] = []
+        start = 0
+        while start < len(
+            self._text
+        ):  # a part at a time: what is made on the way takes more room than what is kept
+            stop = self._text.rfind(b"\n", start, start + _PART) + 1 or len(self._text)
+            found.append(_words_in(np.frombuffer(self._text, np.uint8, stop - start, start), start))
+            start = stop
+        keys, starts, begins = (np.concatenate([part[n] for part in found]) for n in range(3))
+        order = np.lexsort((begins, keys))
+        self._keys, self._starts, self._begins = keys[order], starts[order], begins[order]
 
     def entries(self, word: str) -> list[str]:
         """The raw entries of a word, in the order of the dictionary."""
@@ -66,6 +63,24 @@ class _Dictionary:
                 end = self._text.find(b"\n", begin)
                 found.append(self._text[begin : end if end >= 0 else None].decode("utf-8").rstrip("\r"))
         return found
+
+
+def _words_in(
+    text: NDArray[np.uint8], offset: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32]]:
+    """The words of some lines: what each is looked up by, where it begins, where its entry begins."""
+    lines = np.concatenate([[0], np.flatnonzero(text == ord("\n")) + 1])
+    lines = lines[lines < len(text)]
+    lines = lines[text[lines] != ord("#")]
+    blanks = np.flatnonzero(text == ord(" "))
+    places = np.searchsorted(blanks, lines)
+    kept = places + 1 < len(blanks)
+    lines, places = lines[kept], places[kept]
+    first, second = blanks[places], blanks[places + 1]
+    # Each line begins with the traditional and the simplified form; mostly they are the same.
+    starts, begins = np.concatenate([lines, first + 1]), np.concatenate([second + 1, second + 1])
+    keys = _keys(text, starts, np.concatenate([first, second]))
+    return keys, (starts + offset).astype(np.int32), (begins + offset).astype(np.int32)
 
 
 def _keys(text: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.uint64]:

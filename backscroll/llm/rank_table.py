@@ -24,6 +24,7 @@ from zlib import crc32
 _MAGIC: Final = b"BSRANKS1"
 _HEAD: Final = struct.Struct("<8sI")
 _BUCKETS: Final = 1 << 16
+_LONGEST: Final = 48  # characters of a piece: joining takes steps in the square of its length
 _NEVER: Final = 1 << 30  # a rank behind all ranks
 
 #: The letters of Chinese that stand in every edition of Unicode, and the punctuation that goes with them.
@@ -124,7 +125,10 @@ class ShortCounter:
         """How many tokens a text is; None where it has characters that are better left to the whole vocabulary."""
         if _KNOWN.fullmatch(text) is None:
             return None
-        return sum(map(self._piece, _PIECES.findall(text)))
+        pieces = _PIECES.findall(text)
+        if any(len(piece) > _LONGEST for piece in pieces):
+            return None
+        return sum(map(self._piece, pieces))
 
     def _tokens_of(self, piece: str) -> int:
         """Join the neighbours of the lowest rank, the first of them first, until none can be joined."""

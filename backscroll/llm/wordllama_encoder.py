@@ -86,4 +86,4 @@ def _tensor(file: Path) -> NDArray[np.float16 | float32]:
     low, _ = cast("tuple[int, int]", facts["data_offsets"])
     kind = {"F16": "<f2", "F32": "<f4"}[str(facts["dtype"])]
     shape = cast("tuple[int, int]", tuple(cast("list[int]", facts["shape"])))
-    return np.memmap(file, kind, "r", 8 + size + low, shape)
+    return np.asarray(np.memmap(file, kind, "r", 8 + size + low, shape))

@@ -107,7 +107,7 @@ def test_short_texts_count_the_same_without_the_vocabulary(theirs: tiktoken.Enco
     """Or are left to it."""
     found = SHORT_COUNTER.count(text)
     assert found is None or found == len(theirs.encode_ordinary(text))
-    if text.isascii():
+    if text.isascii() and len(text) <= 40:
         assert found is not None
 
 
