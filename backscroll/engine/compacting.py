@@ -269,10 +269,10 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
     """The nodes of the summary tree that speak for all that stands before a position."""
     if before is None or room <= 0:
         return ()
-    from backscroll.engine.tree import catch_up, far_summaries
+    from backscroll.engine.tree import catch_up_soon, far_summaries
 
     thread = composer.thread
-    catch_up(thread.engine, thread.id, limit=_AT_ONCE)
+    catch_up_soon(thread.engine, thread.id)
     found = far_summaries(thread, before, room, composer.ask.tokenizer.count)
     return tuple((f.level, f.opening) for f in found)
 
@@ -281,8 +281,6 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
 _ANYWHERE = (None, "system", "pinned", "latest")
 #: Of the room for messages, so much of originals stays in the window where all is chosen anew; less than `sheet.kept_long`.
 _KEPT = 2.5
-#: Events that are summed up on the spot; more is background work, and the next compaction has it.
-_AT_ONCE = 500
 
 
 def bound_of(composer: Composer, room: int) -> tuple[Bound, ...]:

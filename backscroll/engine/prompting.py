@@ -323,6 +323,7 @@ class _Job:
             messages=composer.sheet.messages,
             left_out=coverage.summarised + coverage.unseen,
             summarised=coverage.summarised,
+            pending=_pending(composer),
             compaction=self.compaction,
             cached=cached,
             money=_money(composer, tokens + ask.tools_tokens, cached),
@@ -348,6 +349,14 @@ def _newest(composer: Composer) -> Message | None:
 def counted(blocks: Sequence[Block], rendered: Rendered) -> int:
     """Tokens of the messages: what the blocks weigh, and as much as mending can have added."""
     return weight(blocks) + _MENDED * len(rendered.changes) + _LAST_WORD
+
+
+def _pending(composer: Composer) -> int:
+    """Messages before the window that a background worker has not summed up yet."""
+    from backscroll.engine.tree import waiting_for_tree
+
+    edge, shown = composer.edge, len(composer.sheet.window)
+    return composer.thread.reading(lambda view: waiting_for_tree(view, edge, shown)) if edge else 0
 
 
 def _money(composer: Composer, tokens: int, cached: int) -> Money:

@@ -15,6 +15,7 @@ from backscroll.engine import forgetting, operations, undoing
 from backscroll.engine.checking import checked_content, checked_label, checked_time
 from backscroll.engine.doors import doors
 from backscroll.engine.living import Living
+from backscroll.engine.pacing import announced
 from backscroll.engine.pen import Pen
 from backscroll.engine.reading import Change, History
 from backscroll.errors import InvalidInput
@@ -331,6 +332,7 @@ class Thread(Living, History):
 
     # -- prompts (each lives in a module of its own) ---------------------------------------------------------
 
+    @announced
     def prompt(
         self,
         budget: int | None = None,
