@@ -19,8 +19,8 @@ from backscroll.vocab.message import Message, cut_calls
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
 from backscroll.vocab.pattern import late
 
-#: Bytes of a result that are shown in a window of so many tokens; it grows with the root of the window, up to twice as much.
-LARGE, WINDOW, MOST = 30_000, 200_000, 2.0
+#: Bytes of a result that are shown for each token of the window, and at the most: what fits is shown whole once.
+DENSE, MOST = 8, 60_000
 HEAD, ERRORS = (
     0.4,
     0.15,
@@ -52,7 +52,7 @@ _WORDS = {
 
 def shown_bytes(window: int) -> int:
     """Bytes of one result that a prompt for a window of so many tokens shows."""
-    return int(LARGE * min(MOST, (max(window, 1) / WINDOW) ** 0.5))
+    return min(MOST, DENSE * max(window, 1))
 
 
 def size_of(text: str) -> int:

@@ -31,6 +31,7 @@ _CHINESE = late(r"《[^《》\n]{2,40}+》|「[^「」\n]{2,40}+」|“[^“”\
 _SEVERAL = late(r"\W")
 SHORTEST, LONGEST = 4, 100  # characters of a string
 LINE = 25  # characters from which a line is worth copying
+FEWEST = 0.1  # tokens of a character: of what is shown in part, fewer are counted than it has
 GIANT = 400_000  # characters of a message beyond which nothing is looked for
 #: What tools put before a line of a file or a diff; the line itself is what gets copied.
 _NUMBERED = late(r"\s*(?:\d+\s*[→:|\t]|[-+>](?=\s))\s?")
@@ -161,7 +162,8 @@ class Trail:
         slots = self.slots(message)
         lines = tuple([_plain(piece) for slot in slots for piece in slot.pieces])
         length = sum([len(piece) for slot in slots for piece in slot.pieces])
-        return Leaf(message, slots, lines, self.meter.message(message) / length if length else 0.0)
+        rate = max(self.meter.message(message) / length, FEWEST) if length else 0.0
+        return Leaf(message, slots, lines, rate)
 
     def left(self, leaf: Leaf, ranges: tuple[Range, ...]) -> tuple[frozenset[str], frozenset[str]]:
         """Strings and lines of the pieces that these ranges keep."""
