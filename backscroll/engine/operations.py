@@ -59,14 +59,24 @@ def append(
     head: Mapping[str, Json] | None = None,
     flags: int = 0,
     at: str | None = None,
+    speech: Speech | None = None,
 ) -> Event:
-    """Add a message to the end."""
+    """Add a message to the end; `speech` is the same words made ready, where somebody has them at hand."""
+    return pen.write(
+        Kind.APPENDED, head=facts_of(role, said, flags, head), speech=speech or Speech(role, content), at=at
+    )
+
+
+def facts_of(
+    role: str, said: str | None = None, flags: int = 0, head: Mapping[str, Json] | None = None
+) -> dict[str, Json]:
+    """The head of a message that is appended."""
     facts: dict[str, Json] = {"role": checked_role(role), **(head or {})}
     if said is not None:
         facts["said"] = said
     if flags:
         facts["flags"] = flags
-    return pen.write(Kind.APPENDED, head=facts, speech=Speech(role, content), at=at)
+    return facts
 
 
 def insert(
