@@ -59,11 +59,10 @@ def append(
     head: Mapping[str, Json] | None = None,
     flags: int = 0,
     at: str | None = None,
-    speech: Speech | None = None,
 ) -> Event:
-    """Add a message to the end; `speech` is the same words made ready, where somebody has them at hand."""
+    """Add a message to the end."""
     return pen.write(
-        Kind.APPENDED, head=facts_of(role, said, flags, head), speech=speech or Speech(role, content), at=at
+        Kind.APPENDED, head=facts_of(role, said, flags, head), speech=Speech(role, content), at=at
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from backscroll.engine import forgetting, operations, undoing
-from backscroll.engine.appending import Appending
+from backscroll.engine.appending import Appending, told
 from backscroll.engine.checking import checked_content, checked_label, checked_time
 from backscroll.engine.doors import doors
 from backscroll.engine.living import Living
@@ -20,7 +20,6 @@ from backscroll.engine.pen import Pen, Speech, ready
 from backscroll.engine.reading import Change, History
 from backscroll.errors import InvalidInput
 from backscroll.record.history import HIDDEN, PINNED
-from backscroll.record.order import at_end
 from backscroll.record.ports import Writer
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
@@ -107,26 +106,11 @@ class Thread(Appending, Living, History):
         flags = (HIDDEN if hidden else 0) | (PINNED if pinned else 0)
 
         speech = ready(Speech(checked, what), words=True)  # while others may write
-
-        def work(pen: Pen) -> tuple[Event, Pen]:
-            return operations.append(pen, checked, what, said=said, flags=flags, speech=speech), pen
-
-        event, pen = self.stroke(work)
+        made = [(speech, operations.facts_of(checked, said, flags))]
+        (message,) = self.stroke(lambda pen: told(pen, made))
         if checked == "user" and self.engine.settings.task_boundaries == "act":
             self.tasks.act_on_boundary()
-        time = said or event.at
-        stored = pen.said or what
-        return Message(
-            event.id,
-            checked,
-            event.id,
-            stored,
-            time,
-            hidden=hidden,
-            pinned=pinned,
-            digest=pen.digest.hex(),
-            position=at_end(event.seq),
-        )
+        return message
 
     def insert(
         self,

@@ -117,6 +117,10 @@ class SqliteWriter(MendingWriter):
         return True
 
     def log_all(self, thread: str, logged: Sequence[Logged], entries: Sequence[Entry]) -> None:
+        if len(logged) == 1:
+            self.log(logged[0])
+            self.open_entry(thread, entries[0], None)
+            return
         home = self._home(thread) << 32
         keys = [home | each.event.seq for each in logged]
         docs = add_all(
