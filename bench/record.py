@@ -81,7 +81,9 @@ def record(folder: Path, options: Namespace) -> list[Row]:
 
 def edits(folder: Path, options: Namespace) -> list[Row]:
     """One message of 10,000 edited, beside an update of one row."""
-    corpus, mine, bare = Corpus(2), [], []
+    mine: list[tuple[float, float]] = []
+    bare: list[tuple[float, float]] = []
+    corpus, sql = Corpus(2), "UPDATE message SET body = ? WHERE id = ?"
     raw = raw_store(folder / "edits-raw.db")
     with backscroll.open(folder / "edits.db") as store:
         thread = store.create("bench")
@@ -93,7 +95,6 @@ def edits(folder: Path, options: Namespace) -> list[Row]:
             at = (number * 7919) % 10_000
             text, other = corpus.message(), corpus.message()
             mine.append(_clocked(lambda at=at, text=text: thread.edit(ids[at], text)))
-            sql = "UPDATE message SET body = ? WHERE id = ?"
             bare.append(_clocked(lambda at=at, other=other: raw.execute(sql, (other, at + 1))))
     raw.close()
     a, b = _middle(mine), _middle(bare)
@@ -160,7 +161,9 @@ def searches(folder: Path, options: Namespace) -> list[Row]:
                 bare.append(_clocked(lambda e=expression: raw.execute(sql, (e,)).fetchall()))
     raw.close()
     a, b = _middle(mine), _middle(bare)
-    what = f"search {options.messages:,} messages, p50 of {len(mine)} queries (raw: 20 best rows, no snippets)"
+    what = (
+        f"search {options.messages:,} messages, p50 of {len(mine)} queries (raw: 20 best rows, no snippets)"
+    )
     out.append(Row(what, _said(a), _said(b), a[0] / b[0], "at most 8 ms", a[0] <= 0.008))
     return out
 
@@ -202,11 +205,15 @@ print(json.dumps([times, time.process_time()]))
 def _at_once(script: str, count: int, path: Path, seconds: float) -> list[float]:
     """How long each append took in processes that begin at the same moment."""
     command = [sys.executable, "-c", script, str(path), str(seconds), _TEXT]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    children = [subprocess.Popen(command, text=True, **pipes) for _ in range(count)]  # type: ignore[call-overload]
+    children = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(count)
+    ]
     for child in children:
+        assert child.stdout is not None
         child.stdout.readline()
     for child in children:
+        assert child.stdin is not None
         child.stdin.write("go\n")
         child.stdin.flush()
     out: list[float] = []
