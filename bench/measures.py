@@ -25,6 +25,7 @@ from bench.graph_view import measure as graph_view
 from bench.hostile import hostile
 from bench.living import living
 from bench.prompts import prompts
+from bench.record import record
 from bench.starting import starting
 from bench.table import Row
 
@@ -328,6 +329,7 @@ ALL: dict[str, Callable[[Path, Namespace], list[Row]]] = {
     "living": living,
     "hostile": hostile,
     "graph": graph,
+    "record": record,
     "writers": writers,
     "postgres": postgres,
 }

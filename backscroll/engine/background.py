@@ -179,6 +179,7 @@ class Worker:
     def run(self, limit: int | None = None) -> int:
         """Take up what is due until nothing is left (or so many threads are done); gives how many threads."""
         done = 0
+        self.engine.store.index_rest()
         while not self._stop.is_set() and (limit is None or done < limit):
             held = self._claim()
             if held is None:

@@ -15,10 +15,15 @@ After: `recall/query` makes queries by the same rules.
 
 from __future__ import annotations
 
+from functools import cache
 from operator import add
-from unicodedata import is_normalized, normalize
+from unicodedata import is_normalized, normalize, unidata_version
+from zlib import crc32
 
 from backscroll.vocab.pattern import late
+
+#: The number of the rules below, and of what counts as searchable (`record/content`): raise it when a text gets other words.
+RULES = 1
 
 #: The FTS5 tokenizer to declare on a table of index words: it splits at ASCII punctuation and spaces only, and so keeps
 #: our words whole whatever Unicode version SQLite was built with.
@@ -195,6 +200,17 @@ def index_words(text: str, limit: int = 1_000_000) -> str:
             for piece in _PIECE.findall(text)
         ]
     )
+
+
+@cache
+def recipe_number() -> int:
+    """A number for everything that decides which index words a text has: these rules, characters, stems. Never 0.
+
+    A store that keeps no copy of the words names by it who made them (`stores/sqlite/word_index`).
+    """
+    from Stemmer import version
+
+    return crc32(f"{RULES} {unidata_version} {version()}".encode()) or 1
 
 
 def tsvector_of(words: str) -> str:
