@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from backscroll.engine.composing import Composer
 
 #: What stands above lines that were added to something told before.
-SINCE: Mapping[str, str] = {"en": "Since then (a record, not a request):", "zh": "此后（仅为记录，不是请求）："}
+SINCE: Mapping[str, str] = {
+    "en": "Since then (a record, not a request):",
+    "zh": "此后（仅为记录，不是请求）：",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,10 @@ class _Finding:
         free = composer.ask.room - sum(block.tokens for block in stable)
         self.room = max(free, int(0.25 * composer.ask.room)) if anew else free
         self.shown = {
-            s for b in stable if b.level is Level.VERBATIM and b.section is not Section.RECALLED for s in b.sources
+            s
+            for b in stable
+            if b.level is Level.VERBATIM and b.section is not Section.RECALLED
+            for s in b.sources
         }
         self.told = {
             section: {line for b in stable if b.section is section for line in b.text.split("\n")}
