@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from backscroll.derive.operations import recent_operations, render_operations
+from backscroll.engine.lineage import View
+from backscroll.engine.placement import Alive
 from backscroll.record.turns import into_turns
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
@@ -41,7 +43,18 @@ class Insertions:
 
 def insertions_for(composer: Composer, stable: Sequence[Block], *, recall: bool, anew: bool) -> Insertions:
     """What is to be said now. `stable` is what the prompt shows already; `anew`: the past was condensed just now."""
-    found = _Finding(composer, stable, anew=anew)
+
+    def find(view: View) -> Insertions:
+        return _found(composer, stable, Alive(view), recall=recall, anew=anew)
+
+    thread = composer.thread
+    return (thread if composer.as_of is None else thread.at(composer.as_of)).reading(find)
+
+
+def _found(
+    composer: Composer, stable: Sequence[Block], alive: Alive, *, recall: bool, anew: bool
+) -> Insertions:
+    found = _Finding(composer, stable, alive, anew=anew)
     blocks = [*found.pins(), *found.memories(), *found.task(), *found.operations()]
     why = "recall is off"
     if recall and composer.as_of is None:
@@ -54,8 +67,8 @@ def insertions_for(composer: Composer, stable: Sequence[Block], *, recall: bool,
 class _Finding:
     """One look at what could be said."""
 
-    def __init__(self, composer: Composer, stable: Sequence[Block], *, anew: bool) -> None:
-        self.composer, self.stable, self.anew = composer, stable, anew
+    def __init__(self, composer: Composer, stable: Sequence[Block], alive: Alive, *, anew: bool) -> None:
+        self.composer, self.stable, self.alive, self.anew = composer, stable, alive, anew
         self.settings = composer.thread.engine.settings
         free = composer.ask.room - sum(block.tokens for block in stable)
         self.room = max(free, int(0.25 * composer.ask.room)) if anew else free
@@ -78,8 +91,8 @@ class _Finding:
         return min(self.room, int(share * self.composer.ask.room))
 
     def _taken(self, block: Block | None) -> list[Block]:
-        if block is None:
-            return []
+        if block is None or not self.alive.all(block.sources):
+            return []  # what it rests on was deleted here: the next prompt would not show it
         weighed = self.composer.weighed(block)
         if weighed.tokens > self.room:
             return []
@@ -117,7 +130,13 @@ class _Finding:
         room = self._most(self.settings.share_memory)
         told = self.told[Section.MEMORY]
         block = memory_block(
-            composer.thread, room, composer.ask.tokenizer.count, shown=self.shown, known=told, now=self.anew
+            composer.thread,
+            room,
+            composer.ask.tokenizer.count,
+            shown=self.shown,
+            known=told,
+            holds=self.alive.source,
+            now=self.anew,
         )
         return self._taken(self._titled(block, told))
 
