@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from backscroll.derive.operations import recent_operations, render_operations
-from backscroll.engine.lineage import View
 from backscroll.engine.placement import Alive
 from backscroll.record.turns import into_turns
 from backscroll.vocab.ids import Ref
@@ -44,17 +43,7 @@ class Insertions:
 def insertions_for(composer: Composer, stable: Sequence[Block], *, recall: bool, anew: bool) -> Insertions:
     """What is to be said now. `stable` is what the prompt shows already; `anew`: the past was condensed just now."""
 
-    def find(view: View) -> Insertions:
-        return _found(composer, stable, Alive(view), recall=recall, anew=anew)
-
-    thread = composer.thread
-    return (thread if composer.as_of is None else thread.at(composer.as_of)).reading(find)
-
-
-def _found(
-    composer: Composer, stable: Sequence[Block], alive: Alive, *, recall: bool, anew: bool
-) -> Insertions:
-    found = _Finding(composer, stable, alive, anew=anew)
+    found = _Finding(composer, stable, anew=anew)
     blocks = [*found.pins(), *found.memories(), *found.task(), *found.operations()]
     why = "recall is off"
     if recall and composer.as_of is None:
@@ -67,8 +56,9 @@ def _found(
 class _Finding:
     """One look at what could be said."""
 
-    def __init__(self, composer: Composer, stable: Sequence[Block], alive: Alive, *, anew: bool) -> None:
-        self.composer, self.stable, self.alive, self.anew = composer, stable, alive, anew
+    def __init__(self, composer: Composer, stable: Sequence[Block], *, anew: bool) -> None:
+        self.composer, self.stable, self.anew = composer, stable, anew
+        self._known: dict[Ref, bool] = {}
         self.settings = composer.thread.engine.settings
         free = composer.ask.room - sum(block.tokens for block in stable)
         self.room = max(free, int(0.25 * composer.ask.room)) if anew else free
@@ -87,11 +77,19 @@ class _Finding:
         spoken = (m for m in reversed(window) if is_spoken_by_user(m))
         self.question: Message | None = next(spoken, composer.sheet.asked)
 
+    def _holds(self, source: Ref) -> bool:
+        """True where a revision stands, seen from here. Each look is short: whoever waits for a connection may not hold one."""
+        if source not in self._known:
+            thread, moment = self.composer.thread, self.composer.as_of
+            history = thread if moment is None else thread.at(moment)
+            self._known[source] = source in self.shown or history.reading(lambda v: Alive(v).source(source))
+        return self._known[source]
+
     def _most(self, share: float) -> int:
         return min(self.room, int(share * self.composer.ask.room))
 
     def _taken(self, block: Block | None) -> list[Block]:
-        if block is None or not self.alive.all(block.sources):
+        if block is None or not all(map(self._holds, block.sources)):
             return []  # what it rests on was deleted here: the next prompt would not show it
         weighed = self.composer.weighed(block)
         if weighed.tokens > self.room:
@@ -135,7 +133,7 @@ class _Finding:
             composer.ask.tokenizer.count,
             shown=self.shown,
             known=told,
-            holds=self.alive.source,
+            holds=self._holds,
             now=self.anew,
         )
         return self._taken(self._titled(block, told))
