@@ -120,7 +120,8 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
         int(settings.share_summaries * room) if composer.edge else 0
     )
     fixed = _fixed(composer)
-    target = max(1, aim(room - outside, fixed, settings))
+    # What stands beside the history is part of what a compaction leaves: else the next one would come too soon.
+    target = max(1, fixed + (room - fixed) // 8, aim(room, fixed, settings) - outside)
     found = condensed(
         composer.units,
         None if frozen is None else frozen.compaction,
