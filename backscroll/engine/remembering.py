@@ -362,8 +362,15 @@ def followups_for(thread: Thread, task: Task | str, *, ask: bool = False) -> lis
 
 def block_memories(thread: Thread, *, scope: str = "project", now: bool = False) -> list[Memory]:
     """The memories that the block may tell, in the order in which they should be there."""
+    return _in_order(_collected(thread, scope, now=now))
+
+
+def _collected(thread: Thread, scope: str, *, now: bool) -> Collected:
     edge = None if now else thread.reading(lambda view: edge_of(thread.engine, view))
-    found = collect(thread, scope, edge=edge, ready=True)
+    return collect(thread, scope, edge=edge, ready=True)
+
+
+def _in_order(found: Collected) -> list[Memory]:
     some = [m for m in found.memories if is_long_term(m) and m.text.strip()]
     pinned = [m for m in some if m.pinned]
     out = sorted(pinned, key=lambda m: (ORDER[m.kind], m.id))
@@ -397,7 +404,8 @@ def memory_block(
     language = thread.legible.info.language
     free = room - count(words_of(language)["title_memory"]) - 4
     chosen: list[Memory] = []
-    for memory in block_memories(thread, scope=scope, now=now):
+    found = _collected(thread, scope, now=now)
+    for memory in _in_order(found):
         line = line_of(memory, thread.id, language)
         if line in known or (memory.sources and all(s in shown for s in memory.sources)):
             continue
@@ -411,12 +419,14 @@ def memory_block(
         return None
     parts = (Text(told(chosen, thread.id, language, "title_memory")),)
     reason = "long-term memory" + (", pinned first" if any(m.pinned for m in chosen) else "")
+    # Where a person put a memory into words, these go when that act is erased, whatever else they rest on.
+    written = (e.id for m in chosen if m.by == "person" for e in found.acts.get(m.id, ()) if e.body is not None)
     return Block(
         "user",
         parts,
         Section.MEMORY,
         Level.GIST,
-        sources_of(chosen),
+        tuple(dict.fromkeys((*sources_of(chosen), *written))),
         reason=reason,
         tokens=count(parts[0].text),
     )
