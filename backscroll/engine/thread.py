@@ -140,7 +140,9 @@ class Thread(Living, History):
         checked, what, said = checked_role(role), checked_content(content, author), checked_time(at)
 
         def work(pen: Pen) -> Event:
-            anchor = parse_ref(after) if after is not None else _one_before(pen, before)
+            anchor = None if after is None else parse_ref(after)
+            if before is not None:
+                anchor = operations.one_before(pen, parse_ref(before))
             return operations.insert(pen, checked, what, anchor, said=said)
 
         return self.message(self.stroke(work).id)
@@ -361,6 +363,10 @@ class Thread(Living, History):
 
         return compact(self, budget, model=model, dry_run=dry_run)
 
+    def undo_compaction(self) -> Event:
+        """Take back the compaction in force, whoever made it: prompts show the past again. `redo` condenses it again."""
+        return self.stroke(undoing.undo_compaction)
+
     def crop(
         self,
         direction: str | None = None,
@@ -436,12 +442,3 @@ class Thread(Living, History):
         opening = found.messages[0].id if turn else Ref(self.id, 0)
         when, name = checked_time(at) or self.engine.means.now(), checked_label(version)
         self.store.write(lambda tx: tx.set_turn_state(self.id, opening, name, when))
-
-
-def _one_before(pen: Pen, before: Ref | str | None) -> Ref | None:
-    """The message that stands right before another one; None where that is the first."""
-    if before is None:
-        return None
-    entry = operations.keeping_place(pen, parse_ref(before))
-    rows = pen.view.page(1, before=entry.position, newest_first=True, gone=True)
-    return rows[0][0].message if rows else None
