@@ -75,6 +75,9 @@ class Receipt:
     repairs: tuple[str, ...] = ()  # rules by which the prompt was mended
     warnings: tuple[str, ...] = ()
     summarised: int = 0  # of those left out, how many a summary in the prompt speaks for
+    broken: Mapping[str, Json] = field(
+        default_factory=_none
+    )  # why this prompt does not go on from the last one: cause, event, tokens that are written anew
     cut: bool = False  # the budget forced cuts that no compaction wrote down: the next prompt may differ
 
     @property
@@ -167,9 +170,7 @@ def mark_of(block: Block) -> str:
 
 def with_cached(items: Sequence[Item], before: Receipt | None) -> tuple[tuple[Item, ...], int]:
     """The items with those marked that the last prompt began with too, and how many tokens those are."""
-    same = same_prefix(
-        [i.mark for i in items], [i.mark for i in before.items] if before else []
-    )
+    same = same_prefix([i.mark for i in items], [i.mark for i in before.items] if before else [])
     marked = [_cached(item) if n < same else item for n, item in enumerate(items)]
     return tuple(marked), sum(i.tokens for i in marked if i.cached)
 

@@ -19,7 +19,8 @@ from backscroll.assemble.policy import compact as condensed
 from backscroll.assemble.units import Unit
 from backscroll.assemble.view import protected
 from backscroll.derive.essentials import Kind
-from backscroll.engine.composing import Bound, Composer, Frozen, weight
+from backscroll.engine.compaction_body import Bound, Frozen
+from backscroll.engine.composing import Composer, weight
 from backscroll.engine.pen import Pen
 from backscroll.engine.placement import place
 from backscroll.engine.sheet import Sheet
@@ -197,9 +198,7 @@ def restored(composer: Composer) -> Made | None:
     if not again:
         return None
     left = {unit: level for unit, level in levels.items() if unit not in again}
-    wanted = replace(
-        frozen, compaction=replace(frozen.compaction, levels=left), under=frozen.placed_under
-    )
+    wanted = replace(frozen, compaction=replace(frozen.compaction, levels=left), under=frozen.placed_under)
     now = weight(composer.blocks(wanted))
     return Made(wanted, composer.edge, tuple(units), now, now, room=composer.ask.room)
 

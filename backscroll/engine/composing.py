@@ -8,13 +8,12 @@ adds what is new.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from operator import itemgetter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from backscroll.assemble.compaction import Compaction
 from backscroll.assemble.continuation import with_continuations
 from backscroll.assemble.excerpt import is_giant, shown_parts
 from backscroll.assemble.policy_fit import fit_last
@@ -23,21 +22,18 @@ from backscroll.assemble.view import Lens, held, view
 from backscroll.assemble.view_pieces import GAP
 from backscroll.derive.operations import with_pointer
 from backscroll.engine.asking import Ask, meter_of
+from backscroll.engine.compaction_body import Frozen, known_frozen
 from backscroll.engine.lineage import View
 from backscroll.engine.placement import standing_placements
 from backscroll.engine.reading import message_of
 from backscroll.engine.sheet import Row, Sheet, Told
-from backscroll.engine.sheet_compaction import edge_of_compaction
-from backscroll.errors import StoreCorrupt
-from backscroll.record.chain import words_from_bytes
 from backscroll.record.content import decode
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.ports import Spoken
-from backscroll.vocab.event import Event
 from backscroll.vocab.handle import handle_of
-from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, is_cut, is_spoken_by_user
-from backscroll.vocab.part import Json, Text, ToolCall
+from backscroll.vocab.part import Text, ToolCall
 from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.unicode import valid_text
 
@@ -58,92 +54,6 @@ _TITLES: Mapping[str, Mapping[str, str]] = {
         "binding": "较早提出、仍未了结或仍须遵守的：",
     },
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """Something that no compaction may lose: its words, and the revision they stand in."""
-
-    kind: str
-    text: str
-    source: Ref
-
-
-_FROZEN = 16  # compactions in memory: of each thread the newest is asked for
-
-
-@dataclass(frozen=True, slots=True)
-class Frozen:
-    """A compaction as it was written down, with what stands beside it."""
-
-    compaction: Compaction
-    far: tuple[tuple[int, Ref], ...] = ()  # nodes of the tree that speak for what is before the window
-    bound: tuple[Bound, ...] = ()
-    event: int | None = None  # None: not written yet
-    at: str = ""  # when the far past was told; what a model summed up later is not shown
-    after: bytes | None = None  # position up to which only summaries speak
-    under: int | None = None  # texts placed under this compaction (0: none) are shown; None: under this one
-
-    @property
-    def placed_under(self) -> int | None:
-        """The compaction under which texts are placed into prompts; None: this one, and it is not written yet."""
-        return self.event if self.under is None else self.under
-
-    def to_json(self) -> dict[str, Json]:
-        """The sealed body of the event."""
-        body: dict[str, Json] = {
-            "compaction": self.compaction.to_json(),
-            "told": self.at,
-            "far": [[level, str(opening)] for level, opening in self.far],
-            "bound": [[b.kind, b.text, str(b.source)] for b in self.bound],
-        }
-        return body if self.under is None else {**body, "under": self.under}
-
-    def without(self, dead: Collection[Ref]) -> Frozen:
-        """The same without the words of some revisions."""
-        notes = tuple(n for n in self.compaction.notes if n.source not in dead)
-        bound = tuple(b for b in self.bound if b.source not in dead)
-        return replace(self, compaction=replace(self.compaction, notes=notes), bound=bound)
-
-    def sources(self) -> tuple[Ref, ...]:
-        """Revisions of which words stand in the body."""
-        return (*(n.source for n in self.compaction.notes), *(b.source for b in self.bound))
-
-
-def frozen_of(event: Event) -> Frozen:
-    """The compaction that an event wrote down."""
-    assert event.body is not None
-    body = cast("Mapping[str, Json]", words_from_bytes(event.body))
-    try:
-        return Frozen(
-            Compaction.from_json(body["compaction"]),
-            tuple((int(level), _opening(name)) for level, name in body["far"]),
-            tuple(Bound(str(k), str(t), parse_ref(s)) for k, t, s in body["bound"]),
-            event.seq,
-            str(body.get("told") or event.at),
-            edge_of_compaction(event),
-            None if body.get("under") is None else int(body["under"]),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreCorrupt(
-            f"compaction {event.id.short} is damaged", hint="undo it, or compact again; no message is touched"
-        ) from error
-
-
-def _known_frozen(engine: Engine, event: Event) -> Frozen:
-    """The same, taken apart once: every prompt until the next compaction begins with it."""
-    shelf = engine.memo.shelf("frozen", _FROZEN)
-    key = (event.id, event.body)  # with its words, which may be forgotten
-    found: Frozen | None = shelf.get(key)
-    if found is None:
-        found = shelf[key] = frozen_of(event)
-    return found
-
-
-def _opening(name: str) -> Ref:
-    """The opening of a node; sequence 0 is the very beginning, which no message has."""
-    thread, _, seq = name.rpartition(".")
-    return Ref(thread, int(seq))
 
 
 def told_by(engine: Engine, ask: Ask) -> Told:
@@ -220,7 +130,7 @@ class Composer:
         shelf = engine.memo.shelf(f"view:{about}")
         self.lens = Lens(self.meter, memo=shelf, language=self.language, limit=ask.shown)
         self.units: list[Unit] = list(units_of(sheet.window))
-        self.frozen = None if sheet.compaction is None else _known_frozen(engine, sheet.compaction)
+        self.frozen = None if sheet.compaction is None else known_frozen(engine, sheet.compaction)
         if self.frozen is not None and not sheet.reached:
             # So much was added since that the window does not reach back: what was chosen then is out of sight.
             self.frozen = None

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from backscroll.derive.tree import just_before
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import History
-from backscroll.engine.sheet import ARRIVALS, CropMark
+from backscroll.engine.sheet import CropMark
+from backscroll.engine.sheet_changes import ARRIVALS
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref

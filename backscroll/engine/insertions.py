@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from backscroll.derive.operations import recent_operations, render_operations
+from backscroll.engine.placement import Alive
 from backscroll.record.turns import into_turns
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     from backscroll.engine.composing import Composer
 
 #: What stands above lines that were added to something told before.
-SINCE: Mapping[str, str] = {"en": "Since then (a record, not a request):", "zh": "此后（仅为记录，不是请求）："}
+SINCE: Mapping[str, str] = {
+    "en": "Since then (a record, not a request):",
+    "zh": "此后（仅为记录，不是请求）：",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class Insertions:
 
 def insertions_for(composer: Composer, stable: Sequence[Block], *, recall: bool, anew: bool) -> Insertions:
     """What is to be said now. `stable` is what the prompt shows already; `anew`: the past was condensed just now."""
+
     found = _Finding(composer, stable, anew=anew)
     blocks = [*found.pins(), *found.memories(), *found.task(), *found.operations()]
     why = "recall is off"
@@ -53,11 +58,15 @@ class _Finding:
 
     def __init__(self, composer: Composer, stable: Sequence[Block], *, anew: bool) -> None:
         self.composer, self.stable, self.anew = composer, stable, anew
+        self._known: dict[Ref, bool] = {}
         self.settings = composer.thread.engine.settings
         free = composer.ask.room - sum(block.tokens for block in stable)
         self.room = max(free, int(0.25 * composer.ask.room)) if anew else free
         self.shown = {
-            s for b in stable if b.level is Level.VERBATIM and b.section is not Section.RECALLED for s in b.sources
+            s
+            for b in stable
+            if b.level is Level.VERBATIM and b.section is not Section.RECALLED
+            for s in b.sources
         }
         self.told = {
             section: {line for b in stable if b.section is section for line in b.text.split("\n")}
@@ -68,12 +77,20 @@ class _Finding:
         spoken = (m for m in reversed(window) if is_spoken_by_user(m))
         self.question: Message | None = next(spoken, composer.sheet.asked)
 
+    def _holds(self, source: Ref) -> bool:
+        """True where a revision stands, seen from here. Each look is short: whoever waits for a connection may not hold one."""
+        if source not in self._known:
+            thread, moment = self.composer.thread, self.composer.as_of
+            history = thread if moment is None else thread.at(moment)
+            self._known[source] = source in self.shown or history.reading(lambda v: Alive(v).source(source))
+        return self._known[source]
+
     def _most(self, share: float) -> int:
         return min(self.room, int(share * self.composer.ask.room))
 
     def _taken(self, block: Block | None) -> list[Block]:
-        if block is None:
-            return []
+        if block is None or not all(map(self._holds, block.sources)):
+            return []  # what it rests on was deleted here: the next prompt would not show it
         weighed = self.composer.weighed(block)
         if weighed.tokens > self.room:
             return []
@@ -111,7 +128,13 @@ class _Finding:
         room = self._most(self.settings.share_memory)
         told = self.told[Section.MEMORY]
         block = memory_block(
-            composer.thread, room, composer.ask.tokenizer.count, shown=self.shown, known=told, now=self.anew
+            composer.thread,
+            room,
+            composer.ask.tokenizer.count,
+            shown=self.shown,
+            known=told,
+            holds=self._holds,
+            now=self.anew,
         )
         return self._taken(self._titled(block, told))
 

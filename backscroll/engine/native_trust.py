@@ -96,7 +96,7 @@ def misread(event: Event) -> str | None:
     if event.body is None:
         return None
     from backscroll.engine.changing_log import recorded_of
-    from backscroll.engine.composing import frozen_of
+    from backscroll.engine.compaction_body import frozen_of
     from backscroll.engine.graph_acts import override_of, world_in
     from backscroll.engine.placement import placement_of
 
@@ -210,7 +210,9 @@ def _said_elsewhere(out: Survey, found: Surveyed, each: Missing) -> bool:
     message = each.message
     if message is None:
         told = any(0 < k.rehearsal.forgets <= k.upto for k in kin)
-        return told or (not out.whole and not each.listed and each.kind in (Kind.CROPPED, Kind.COMPACTED, Kind.PLACED))
+        return told or (
+            not out.whole and not each.listed and each.kind in (Kind.CROPPED, Kind.COMPACTED, Kind.PLACED)
+        )
     if any(k.rehearsal.has_forgotten(message, k.upto) for k in kin):
         return True
     # An older program cut an ancestor where its fork begins, and with it the event that says so. Of such a message only

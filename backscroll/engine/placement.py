@@ -46,9 +46,7 @@ class PlacedText:
     def block(self) -> Block:
         """As it stands in a prompt; not weighed yet."""
         parts = (Text(self.text or ""),)
-        return Block(
-            "user", parts, self.section, self.level, self.sources, self.message, reason=self.reason
-        )
+        return Block("user", parts, self.section, self.level, self.sources, self.message, reason=self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,9 @@ def place(pen: Pen, newest: Message, blocks: Sequence[Block], under: int) -> Eve
         else:
             raw["text"] = block.text
         texts.append(raw)
-        named.update(dict.fromkeys(_messages(tx, [*block.sources, *([block.message] if block.message else [])])))
+        named.update(
+            dict.fromkeys(_messages(tx, [*block.sources, *([block.message] if block.message else [])]))
+        )
     head: dict[str, Json] = {
         "behind": str(newest.id),
         "revision": str(newest.revision),

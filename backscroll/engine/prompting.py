@@ -20,6 +20,7 @@ from backscroll.assemble.receipt import (
     compare,
     item_of,
     receipt_from_bytes,
+    same_prefix,
     warnings_for,
     with_cached,
 )
@@ -111,7 +112,9 @@ def _made(
         done = _Job(composed(thread, ask, as_of), last, recall=recall, quiet=quiet).done()
         if done is not None:
             return done
-    job = _Job(composed(thread, ask, as_of), last, recall=False, quiet=True)  # a busy thread: nothing is added
+    job = _Job(
+        composed(thread, ask, as_of), last, recall=False, quiet=True
+    )  # a busy thread: nothing is added
     done = job.done()
     assert done is not None
     return done
@@ -252,10 +255,13 @@ class _Job:
 
     def _rendered(self, blocks: Sequence[Block]) -> Rendered:
         ask, engine = self.ask, self.composer.thread.engine
-        models = {m.id: m.content.metadata.get("model") for m in self.composer.sheet.window}
+        known = {m.id: m for m in self.composer.sheet.window}
 
         def same_model(block: Block) -> bool:
-            return bool(ask.model) and block.message is not None and models.get(block.message) == ask.model
+            message = None if block.message is None or not ask.model else known.get(block.message)
+            if message is None or message.content.metadata.get("model") != ask.model:
+                return False
+            return self._is_bound(message)
 
         return render(
             blocks,
@@ -266,9 +272,37 @@ class _Job:
             same_model=same_model,
         )
 
-    def _prompt(
-        self, blocks: Sequence[Block], rendered: Rendered, new: Insertions, *, cut: bool
-    ) -> Prompt:
+    def _is_bound(self, message: Message) -> bool:
+        """True where all that stood before a reply when it was made stands there still: else its thinking is worth nothing.
+
+        A compaction changes all that stands before what it left; later replies saw that.
+        """
+        composer, made = self.composer, message.revision.seq
+        under = 0 if composer.frozen is None else composer.frozen.placed_under
+        if under is None or made <= under:
+            return False
+        return not any(c.event >= made and c.place < message.position for c in composer.sheet.changes)
+
+    def _broken(self, items: Sequence[Item], *, cut: bool) -> dict[str, Json]:
+        """Why this prompt does not go on from the one before, and what is written anew for it; empty where it does."""
+        last = self.last
+        if last is None:
+            return {}
+        same = same_prefix([i.mark for i in items], [i.mark for i in last.items])
+        if same == len(last.items):
+            return {}
+        facts: dict[str, Json] = {"tokens": sum(i.tokens for i in items[same:])}
+        if self.compaction:
+            return {"cause": "compacted", **facts}
+        change = next((c for c in self.composer.sheet.changes if c.event > last.event), None)
+        if change is not None:
+            return {"cause": change.kind.value, "event": change.event, **facts}
+        ask = self.ask
+        if (last.wire, last.model, last.budget) != (ask.wire, ask.model, ask.budget):
+            return {"cause": "another request", **facts}
+        return {"cause": "no room" if cut or last.cut else "another thread", **facts}
+
+    def _prompt(self, blocks: Sequence[Block], rendered: Rendered, new: Insertions, *, cut: bool) -> Prompt:
         ask, composer = self.ask, self.composer
         items, cached = with_cached([item_of(b) for b in blocks], self.last)
         tokens = counted(blocks, rendered)
@@ -293,6 +327,7 @@ class _Job:
             cached=cached,
             money=_money(composer, tokens + ask.tools_tokens, cached),
             recall=new.why,
+            broken=self._broken(items, cut=cut),
             cut=cut,
             repairs=tuple(dict.fromkeys(change.rule.id for change in rendered.changes)),
         )

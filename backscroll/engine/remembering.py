@@ -9,7 +9,7 @@ itself, middle-term the summaries of recent tasks, long-term what is told here. 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -384,11 +384,13 @@ def memory_block(
     scope: str = "project",
     shown: Collection[Ref] = (),
     known: Collection[str] = (),
+    holds: Callable[[Ref], bool] = lambda _: True,
     now: bool = False,
 ) -> Block | None:
     """Long-term memory and what is pinned, within `room` tokens; None where there is nothing to tell or no room.
 
-    Left out: what rests on nothing but revisions that are `shown` anyway, and lines that are `known` from before. `now`: as of
+    Left out: what rests on nothing but revisions that are `shown` anyway, lines that are `known` from before, and
+    what rests on a revision that does not stand any more where the prompt is made (`holds`). `now`: as of
     this moment, and not of the last one at which memories may change by themselves.
     """
     language = thread.legible.info.language
@@ -397,6 +399,8 @@ def memory_block(
     for memory in block_memories(thread, scope=scope, now=now):
         line = line_of(memory, thread.id, language)
         if line in known or (memory.sources and all(s in shown for s in memory.sources)):
+            continue
+        if not all(map(holds, memory.sources)):
             continue
         cost = count(line) + 1
         if cost <= free:

@@ -18,6 +18,7 @@ from backscroll.assemble.marks import cap
 from backscroll.assemble.units import WaitingReply, answered_in, waiting_replies
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
+from backscroll.engine.sheet_changes import ARRIVALS, PastChange, changes_by, touched_by
 from backscroll.engine.sheet_compaction import compaction_in_force, edge_of_compaction
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
@@ -47,8 +48,6 @@ _NOTES = {
 }
 #: So many crops, the newest, are spoken for in every prompt.
 CROPS_KEPT = 3
-#: Events that can put a message between others.
-ARRIVALS = frozenset({Kind.INSERTED, Kind.MOVED, Kind.RESTORED, Kind.UNDONE, Kind.REDONE})
 #: A run of cropped messages that is skipped in one stride rather than read.
 _STRIDE = 512
 
@@ -98,6 +97,7 @@ class Sheet:
     asked: Message | None  # what the user last wrote, where that stands before the window
     kept: tuple[Message, ...]  # all system messages and pins, in the window or not
     waiting: tuple[WaitingReply, ...]  # of the newest turn, in the window or not; oldest first
+    changes: tuple[PastChange, ...] = ()  # since the compaction
 
 
 Row: TypeAlias = tuple[Entry, Spoken]
@@ -144,12 +144,13 @@ def read_sheet(
         tuple(_with_stand_ins(view, messages, crops, edge, summarised)),
         edge,
         reached,
-        frozenset(() if compaction is None else _touched(iter(view.others(since)))),
+        frozenset(() if compaction is None else touched_by(iter(view.others(since)))),
         view.state.messages if view.as_of >= view.state.head else view.count(),
         _asked(window, messages, edge, standing, memo)
         or (_asked_then(window, compaction) if reached else None),
         tuple(m for m, _ in told(rows)),
         tuple(_waiting(window, messages, standing, memo)),
+        tuple(changes_by(view, view.others(since))),
     )
 
 
@@ -234,17 +235,6 @@ def _waiting(
     yield from reversed(waiting_replies(turn))
 
 
-def _touched(events: Iterator[Event]) -> Iterator[Ref]:
-    """Messages that these events changed."""
-    for event in events:
-        if event.message is not None:
-            yield event.message
-        for was in event.head.get("entries", ()):
-            yield parse_ref(was["message"])
-        for hole in event.head.get("messages", ()):
-            yield parse_ref(hole["message"])
-
-
 # -- crops -------------------------------------------------------------------------------------------------------
 
 
@@ -291,7 +281,7 @@ def _mark(event: Event, rare: Sequence[Event], view: View) -> CropMark:
     runs = tuple((int(a), int(b)) for a, b in event.head["runs"])
     written = int(event.head.get("written", event.seq))
     since = rare if written == event.seq else view.others(written)
-    changed = {r for r in _touched(e for e in since if e.seq > written) if within(r.seq, runs)}
+    changed = {r for r in touched_by(e for e in since if e.seq > written) if within(r.seq, runs)}
     disturbed = bool(changed) and _disturbed(view, written, changed)
     body = cast("dict[str, Json]", words_from_bytes(event.body)) if event.body is not None else {}
     summary = body.get("summary")

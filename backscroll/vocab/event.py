@@ -94,7 +94,16 @@ PLENTY = frozenset({Kind.APPENDED, Kind.ASIDE})
 
 #: What people and programs do beside the conversation: it changes no message.
 BESIDE = frozenset(
-    {Kind.REWOUND, Kind.FLUSHED, Kind.OVERRIDDEN, Kind.LIFTED, Kind.WORLD_TOLD, Kind.TASKED, Kind.REMEMBERED, Kind.PLACED}
+    {
+        Kind.REWOUND,
+        Kind.FLUSHED,
+        Kind.OVERRIDDEN,
+        Kind.LIFTED,
+        Kind.WORLD_TOLD,
+        Kind.TASKED,
+        Kind.REMEMBERED,
+        Kind.PLACED,
+    }
 )
 
 #: Events that carry the content of a message, and so create a revision.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import tracemalloc
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -99,6 +100,22 @@ def test_a_line_that_is_too_long_is_left_out_and_the_rest_comes_in(tmp_path: Pat
     with closing(backscroll.open(tmp_path / "b.db", background=False)) as engine:
         (report,) = engine.import_path(path, format="openai")
         assert len(engine.thread(report.thread or "")) == 3
+
+
+def test_a_line_that_is_too_long_is_never_held(tmp_path: Path) -> None:
+    """However long it is, no more of it is in memory than a piece and the limit."""
+    path = tmp_path / "chat.jsonl"
+    with path.open("w") as file:
+        for _ in range(128):
+            file.write("x" * (1 << 16))
+    tracemalloc.start()
+    try:
+        lines = list(FileSource(path, longest=1000).lines())
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [(number, type(line)) for number, line in lines] == [(1, Overlong)]
+    assert most < path.stat().st_size / 8
 
 
 def test_attached_bytes_may_be_longer_than_words(tmp_path: Path) -> None:

@@ -35,8 +35,26 @@ ACTS: Mapping[Act, int] = {
 }
 #: Events after which a prompt may differ from the one before: somebody changed the past, or it was condensed.
 CAUSES = frozenset(
-    {Kind.INSERTED, Kind.EDITED, Kind.REGENERATED, Kind.CHOSEN, Kind.DELETED, Kind.RESTORED, Kind.HIDDEN, Kind.UNHIDDEN}
-    | {Kind.MOVED, Kind.REWOUND, Kind.CROPPED, Kind.UNCROPPED, Kind.COMPACTED, Kind.UNDONE, Kind.REDONE, Kind.FORGOTTEN}
+    {
+        Kind.INSERTED,
+        Kind.EDITED,
+        Kind.REGENERATED,
+        Kind.CHOSEN,
+        Kind.DELETED,
+        Kind.RESTORED,
+        Kind.HIDDEN,
+        Kind.UNHIDDEN,
+    }
+    | {
+        Kind.MOVED,
+        Kind.REWOUND,
+        Kind.CROPPED,
+        Kind.UNCROPPED,
+        Kind.COMPACTED,
+        Kind.UNDONE,
+        Kind.REDONE,
+        Kind.FORGOTTEN,
+    }
 )
 
 
@@ -86,14 +104,18 @@ def asked(talk: Talk, name: str, budget: int, wire: str) -> Sent | None:
 def assert_grows(talk: Talk, name: str, before: Sent, now: Sent) -> None:
     """The earlier prompt is the beginning of the later one, unless something that may change it happened."""
     # What was placed may rest on messages of other threads.
-    happened = {e.kind for each in talk.lines for e in talk.thread(each).events() if e.at > before.made.receipt.at}
+    happened = {
+        e.kind for each in talk.lines for e in talk.thread(each).events() if e.at > before.made.receipt.at
+    }
     if happened & CAUSES or before.made.receipt.cut or now.made.receipt.cut:
         return
     same = now.blocks[: len(before.blocks)]
     assert same == before.blocks, _first(before, now)
-    if could_be_sent(before.made.blocks):
+    if before.blocks and could_be_sent(before.made.blocks):
         assert before.made.system == now.made.system, "another system text"
-        assert begins(plain(before.made.messages), plain(now.made.messages)), "the messages of the wire differ"
+        assert begins(plain(before.made.messages), plain(now.made.messages)), (
+            "the messages of the wire differ"
+        )
 
 
 def plain(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

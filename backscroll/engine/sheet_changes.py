@@ -1,0 +1,61 @@
+"""What was done to the past that prompts have shown, and from which place on they say other things since.
+
+Before: `engine/lineage`. After: `engine/sheet`; `engine/prompting` says on the receipt what it costs, and leaves out thinking that
+was made before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from backscroll.engine.lineage import View
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref, parse_ref
+
+#: Events that can put a message between others.
+ARRIVALS = frozenset({Kind.INSERTED, Kind.MOVED, Kind.RESTORED, Kind.UNDONE, Kind.REDONE})
+#: Events that change what prompts have shown; a rewind is told by its deletions.
+CHANGING = ARRIVALS | {
+    Kind.EDITED,
+    Kind.REGENERATED,
+    Kind.CHOSEN,
+    Kind.DELETED,
+    Kind.HIDDEN,
+    Kind.UNHIDDEN,
+    Kind.CROPPED,
+    Kind.UNCROPPED,
+    Kind.FORGOTTEN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PastChange:
+    """Something that was done to what prompts had shown: from a place on they say other things."""
+
+    event: int
+    kind: Kind
+    place: bytes  # nothing before it changed
+
+
+def changes_by(view: View, events: Iterable[Event]) -> Iterator[PastChange]:
+    """What these events did to what prompts show."""
+    for event in events:
+        if event.kind not in CHANGING:
+            continue
+        entries = [view.entry(message) for message in touched_by(iter([event]))]
+        places = [entry.position for entry in entries if entry is not None]
+        places += [bytes.fromhex(low) for low, _ in event.head.get("places", ())]
+        known = places and event.kind is not Kind.MOVED  # where a message came from is not written down
+        yield PastChange(event.seq, event.kind, min(places) if known else b"")
+
+
+def touched_by(events: Iterator[Event]) -> Iterator[Ref]:
+    """Messages that these events changed."""
+    for event in events:
+        if event.message is not None:
+            yield event.message
+        for was in event.head.get("entries", ()):
+            yield parse_ref(was["message"])
+        for hole in event.head.get("messages", ()):
+            yield parse_ref(hole["message"])
