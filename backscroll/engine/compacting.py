@@ -23,7 +23,7 @@ from backscroll.engine.compaction_body import Bound, Frozen
 from backscroll.engine.composing import Composer, weight
 from backscroll.engine.pen import Pen
 from backscroll.engine.placement import place
-from backscroll.engine.sheet import Sheet
+from backscroll.engine.sheet import Sheet, kept_long
 from backscroll.errors import Conflict
 from backscroll.vocab.event import Event
 from backscroll.vocab.event import Kind as Happened
@@ -120,7 +120,8 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
         int(settings.share_summaries * room) if composer.edge else 0
     )
     fixed = _fixed(composer)
-    target = max(1, aim(room - outside, fixed, settings))
+    # What stands beside the history is part of what a compaction leaves: else the next one would come too soon.
+    target = max(1, fixed + (room - fixed) // 8, aim(room, fixed, settings) - outside)
     found = condensed(
         composer.units,
         None if frozen is None else frozen.compaction,
@@ -133,7 +134,9 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     )
     if found is None:
         return None
-    gone = _leading_gone(composer, found.levels, _KEPT * room)
+    # Where what was condensed before stays as it is, so does the beginning of the window: else all would be written anew.
+    most = _KEPT * room if len(found.cuts) <= 1 else kept_long(room)
+    gone = _leading_gone(composer, found.levels, most)
     left = tuple(composer.units[gone:])
     sheet = _passed_over(composer, gone)
     after = composer.units[gone - 1].messages[-1].position if gone else composer.edge
@@ -276,7 +279,7 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
 
 #: Why a unit is shown even where the window begins after it; None: it is not protected at all.
 _ANYWHERE = (None, "system", "pinned", "latest")
-#: Of the room for messages, so much of originals stays in the window at the most; less than `sheet.DEEP`.
+#: Of the room for messages, so much of originals stays in the window where all is chosen anew; less than `sheet.kept_long`.
 _KEPT = 2.5
 #: Events that are summed up on the spot; more is background work, and the next compaction has it.
 _AT_ONCE = 500

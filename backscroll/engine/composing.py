@@ -182,24 +182,26 @@ class Composer:
         # System messages at the beginning of the window come before everything that is told beside the history.
         lead = list(takewhile(lambda block: block.role == "system", history))
         after = self._with_placed(history[len(lead) :], frozen)
-        blocks = (*self._marked(sheet), *lead, *self._far(frozen), *asked, *after)
+        blocks = (*self._marked(sheet), *lead, *asked, *after)
         return [self._filled(block) for block in blocks]
 
     def _with_placed(self, history: Sequence[Block], frozen: Frozen | None) -> list[Block]:
-        """The history, with what was open and binding behind what was there when it was condensed, and what was placed since."""
-        upto = None if frozen is None else frozen.compaction.upto
-        bound = list(self._bound(frozen))
-        there = [n for n, b in enumerate(history) if upto and b.message and b.message.seq <= upto.seq]
-        last = there[-1] if there else -1
+        """The history and what was placed since. Between what was condensed and what was left as it was stands what changes with
+        every compaction: summaries of the far past, what was still open and binding. So the beginning can stay as it is."""
+        beside = [*self._far(frozen), *self._bound(frozen)]
+        cuts = () if frozen is None else frozen.compaction.cuts
+        first = next(
+            (n for n, b in enumerate(history) if cuts and b.message and b.message.seq >= cuts[-1].seq), 0
+        )
         placed = self._placed if frozen is None or frozen.placed_under == self.placed_under else {}
-        out: list[Block] = bound if last < 0 else []
+        out: list[Block] = []
         for n, block in enumerate(history):
+            if n == first:
+                out += beside
             out.append(block)
-            if n == last:
-                out += bound
             if block.message is not None:
                 out += placed.get((block.message, *block.sources), ())
-        return out
+        return out if history else beside
 
     def _read_placed(self, now: View) -> dict[tuple[Ref, ...], list[Block]]:
         """What was placed into prompts, by the message behind which it stands and its revision."""

@@ -33,8 +33,9 @@ from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 _PAGE = 256
 #: So many times the tokens that fit are read, where there are more: a compaction needs something to choose from.
 PLENTY = 1.25
-#: … and of what a compaction already condensed, and of giants that will be cut; a compaction leaves less than this in the window.
-DEEP = 4.0
+#: … and of what a compaction already condensed, and of giants that will be cut: so many times the room, but no more tokens than _ORIGINALS
+#: where that is more than twice and a half the room. A compaction leaves less than this in the window.
+DEEP, _LONG, _ORIGINALS = 1.6, 10, 160_000
 #: What is said in place of cropped messages, in the language of the thread.
 _NOTES = {
     "en": (
@@ -105,6 +106,11 @@ Told: TypeAlias = Callable[[Sequence[Row]], list[tuple[Message, int]]]  # rows a
 Summarised: TypeAlias = Callable[[View, CropMark], str]
 
 
+def kept_long(room: float) -> float:
+    """Tokens of originals that may stand in a window, however short they are shown."""
+    return max(2.5 * room, min(_LONG * room, _ORIGINALS))
+
+
 def standing_of(view: View, known: Standing | None = None) -> Standing:
     """What is in force, going on from what is already known (nothing that was folded is read again)."""
     if known is None or known.seen > view.as_of:
@@ -130,7 +136,7 @@ def read_sheet(
     compaction = _in_force(window, standing, memo, room)
     since = 0 if compaction is None else compaction.seq
     after = None if compaction is None else edge_of_compaction(compaction)
-    messages, edge, reached = window.read(after, PLENTY * room, since, DEEP * room)
+    messages, edge, reached = window.read(after, PLENTY * room, since, DEEP * kept_long(room))
     begins = messages[0].position if messages else None
     rows = [r for r in view.marked() if not r[0].flags & HIDDEN and r[1].body is not None]
     before = [r for r in rows if _beside_window(r[0], begins, edge, crops) and _was_marked(r[0], compaction)]
