@@ -342,18 +342,19 @@ class Thread(Living, History):
         reserve: int | None = None,
         wire: str | None = None,
         recall: bool | None = None,
+        handles: bool = True,
         dry_run: bool = False,
     ) -> Prompt:
         """The messages to send now: valid, within the budget, cheap, with a receipt that explains them.
 
-        `budget` counts everything: tools, prompt and the room for the answer (`reserve`). With `dry_run` nothing is
-        written: neither a compaction that is due, nor the receipt.
+        `budget` counts everything: tools, prompt and the room for the answer (`reserve`). Without `handles` nothing in it
+        names originals that it does not show ([bs:17]): for a model that has no tool to open them. With `dry_run` nothing
+        is written: neither a compaction that is due, nor the receipt.
         """
         from backscroll.engine.prompting import prompt
 
-        return prompt(
-            self, budget, model=model, tools=tools, reserve=reserve, wire=wire, recall=recall, dry_run=dry_run
-        )
+        more = {"reserve": reserve, "wire": wire, "recall": recall, "handles": handles, "dry_run": dry_run}
+        return prompt(self, budget, model=model, tools=tools, **more)
 
     def compact(
         self, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
