@@ -62,6 +62,7 @@ _QUESTION_ZH = re.compile(
 )
 _BEHIND = re.compile(r"^\(\?<![^)]*\)")
 _EITHER = re.compile(r"\(\?:([^()]*)\)(\?)?")
+_LONG = 8_000  # characters from which a text is long
 _RAISED = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
 _BOX = re.compile(r"^\s*+(?:(?:[-*+]|\d++[.)])\s*+)?\[(?P<tick>[ xX✓✔√~/-])\]\s*(?P<what>.+)", re.DOTALL)
 
@@ -181,9 +182,21 @@ def hits(text: str) -> Iterator[tuple[int, str]]:
                     yield at, kind
 
 
-@lru_cache(maxsize=128)
 def marked(text: str) -> tuple[Marked, ...]:
-    """The sentences of a text, each with what it is about. Code is left unread: its words are no one's decisions."""
+    """The sentences of a text, each with what it is about. Code is left unread: its words are no one's decisions.
+
+    Remembered, because several readers ask in turn; of long texts only a few, which would hold megabytes otherwise.
+    """
+    return marked_long(text) if len(text) > _LONG else marked_short(text)
+
+
+def let_go() -> None:
+    """Forget what is remembered of texts."""
+    marked_short.cache_clear()
+    marked_long.cache_clear()
+
+
+def _read(text: str) -> tuple[Marked, ...]:
     pieces = sentences(text)
     if not pieces:
         return ()
@@ -197,6 +210,10 @@ def marked(text: str) -> tuple[Marked, ...]:
     for piece, cues in zip(pieces, found, strict=True):
         out.append(Marked(piece, frozenset(cues if piece.shape == "code" else cues | _shapes(piece))))
     return tuple(out)
+
+
+marked_short = lru_cache(maxsize=128)(_read)
+marked_long = lru_cache(maxsize=8)(_read)
 
 
 def _shapes(piece: Sentence) -> set[str]:

@@ -69,7 +69,7 @@ def asked(
     kept = _reserve(engine, reserve, _usable(engine, name, whole), name)
     given: tuple[Mapping[str, Json], ...] = tuple(valid_json(tool) for tool in checked_tools(tools))
     spent = tools_tokens(given, tokenizer, way)
-    prices, shared = _prices(engine, name), reserve is None
+    prices, shared = prices_for(engine, name), reserve is None
     # By what the caller gave, not by what corrections make of it: a result has to look the same in every prompt.
     shown = shown_bytes(_smaller(engine, name, whole))
     size = _usable(engine, name, whole)
@@ -159,7 +159,8 @@ def _reserve(engine: Engine, reserve: Any, budget: int, model: str) -> int:
     return reserve
 
 
-def _prices(engine: Engine, model: str) -> Prices:
+def prices_for(engine: Engine, model: str) -> Prices:
+    """What tokens cost beside a plain token of input; usual prices without a model."""
     if not model:
         return Prices()
     from backscroll.engine.costing import price_of

@@ -341,7 +341,13 @@ class _Job:
         marked = rendered.marked()
         tools = tuple(marked.tools) if marked.tools is not None else ask.tools
         return Prompt(
-            marked.messages, marked.system, tools, ask.wire, receipt, tuple(self._named(blocks)), rendered.cache_key
+            marked.messages,
+            marked.system,
+            tools,
+            ask.wire,
+            receipt,
+            tuple(self._named(blocks)),
+            rendered.cache_key,
         )
 
 

@@ -66,8 +66,9 @@ def trimmed(text: str) -> str:
     first, last = 0, len(text)
     while first < last and _edge(text[first]):
         first += 1
+    opened = min((at for at in (text.find("(", first), text.find("（", first)) if at >= 0), default=last)
     while last > first and _edge(text[last - 1]):
-        if text[last - 1] in ")）" and ("(" in text[first:last] or "（" in text[first:last]):
+        if text[last - 1] in ")）" and opened < last:
             break
         last -= 1
     return text[first:last] or text
@@ -102,9 +103,10 @@ def key_of(name: str) -> str:
 def value_key(value: str) -> str:
     """By what two values of an attribute are the same: spelling, case and punctuation around them do not count."""
     text = _SPACE.sub(" ", unicodedata.normalize("NFKC", value)).strip().casefold()
-    while text and _edge(text[-1]) and text[-1] not in ")]}%":
-        text = text[:-1]
-    text = text.lstrip("\"'“‘「『《 ")
+    end = len(text)
+    while end and _edge(text[end - 1]) and text[end - 1] not in ")]}%":
+        end -= 1
+    text = text[:end].lstrip("\"'“‘「『《 ")
     if found := _ARTICLE.match(text):
         text = text[found.end() :]
     return text or _SPACE.sub(" ", value).strip()

@@ -54,7 +54,11 @@ def test_words_of_the_conversation_stay(text: str, level: Level) -> None:
 def test_sentences_about_handles_go(language: str) -> None:
     """Giant results, crops, summaries of the far past, operations: each in both languages."""
     giant = Message(
-        HOME, "tool", HOME, Content((ToolResult("c", (Text("line of a log\n" * 900),)),)), "2026-01-01T00:00:00Z"
+        HOME,
+        "tool",
+        HOME,
+        Content((ToolResult("c", (Text("line of a log\n" * 900),)),)),
+        "2026-01-01T00:00:00Z",
     )
     parts = shown_parts(giant, 2000, language)
     shown = without_handles(Block("tool", parts, Section.RECENT, Level.DIGEST, (HOME,), HOME)).parts[0]

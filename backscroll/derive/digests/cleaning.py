@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 
 #: Characters that are looked at on either end of a result; what lies between is only counted.
 SLICE = 12_000
+#: What stands for the middle.
+GAP = "\n…\n"
 _LONGEST_LINE = 800
 
 _ESCAPES = re.compile(
@@ -34,11 +36,21 @@ def width(text: str) -> int:
     return len(text) + (0 if text.isascii() else len(_WIDE.findall(text)))
 
 
+def middle(text: str) -> tuple[int, int]:
+    """Where the part of a text that only is counted begins and ends: between lines, where lines are not very long."""
+    if len(text) <= 2 * SLICE:
+        return len(text), len(text)
+    first = text.rfind("\n", SLICE - _LONGEST_LINE, SLICE) + 1 or SLICE
+    last = text.find("\n", len(text) - SLICE, len(text) - SLICE + _LONGEST_LINE) + 1 or len(text) - SLICE
+    return first, last
+
+
 def bounded(text: str) -> str:
     """A text of which only both ends are left where it is huge."""
     if len(text) <= 2 * SLICE:
         return text
-    return f"{text[:SLICE]}\n…\n{text[-SLICE:]}"
+    first, last = middle(text)
+    return f"{text[:first]}{GAP}{text[last:]}"
 
 
 def plain(text: str) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from backscroll.derive.digests.cleaning import cut, joined, one_line, width
+from backscroll.derive.digests.logs import is_stamped
 from backscroll.derive.digests.salient import most_specific
 from backscroll.derive.digests.telling import Told
 
@@ -40,7 +41,7 @@ def listing_outcome(told: Told, limit: int, known: str) -> str | None:
         return cut(one_line(lines[0]), limit)
     stated = next((one_line(line).rstrip(":：") for line in lines[:2] if _COUNTED.match(line)), "")
     body = [line for line in lines if line != "…" and not _COUNTED.match(line)]
-    matches = [found for line in body if (found := _MATCH.match(line))]
+    matches = [found for line in body if (found := _matched(line))]
     if matches and len(matches) * 2 >= len(body):
         return _matches(matches, stated, told, limit, known)
     named = [found[1] for line in body if (found := _LONG.match(line))]
@@ -99,8 +100,19 @@ def _grouped(body: Sequence[str], stated: str, limit: int) -> str:
     return f"{stated.rstrip(':')}: {joined(shown, limit - width(stated) - 2)}"
 
 
+def _matched(line: str) -> re.Match[str] | None:
+    """A line of a search; a moment (`2026-03-01`) is no path with a line number."""
+    return None if is_stamped(line) else _MATCH.match(line)
+
+
+def matches_most(told: Told) -> bool:
+    """True where most lines are matches of a search: what they say is what was looked for, not what went wrong."""
+    lines = told.said[:60]
+    return sum(bool(_matched(line)) for line in lines) * 2 >= len(lines)
+
+
 def is_listing(told: Told) -> bool:
     """True where most lines are matches or paths."""
     lines = told.said[:60]
-    fits = sum(bool(_MATCH.match(line) or _LONG.match(line) or _PATH.match(line)) for line in lines)
+    fits = sum(bool(_matched(line) or _LONG.match(line) or _PATH.match(line)) for line in lines)
     return len(lines) > 1 and fits * 3 >= len(lines) * 2

@@ -16,6 +16,7 @@ from backscroll.surfaces.chat.slash.telling import done, drawn, line, remark, wa
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
+    from backscroll.engine.compacting import CompactionReport
     from backscroll.engine.cropping import Crop
     from backscroll.engine.prompting import Prompt
     from backscroll.engine.sheet import CropMark
@@ -115,6 +116,15 @@ def _less(told: Crop) -> str:
     return number(max(0, told.tokens - told.summary_tokens))
 
 
+def _show_price(talk: Talk, told: CompactionReport | Crop) -> None:
+    """What it costs, what it saves, and after how many calls that is even."""
+    from backscroll.surfaces.receipts import number
+
+    if told.pays_back_after is not None:
+        costs = {"cost": number(round(told.cost_now)), "saves": number(round(told.saves_per_call))}
+        remark(talk, count("cropping.pays", told.pays_back_after, **costs))
+
+
 def _show_crop(talk: Talk, told: Crop) -> None:
     from backscroll.surfaces.cli.cells import wrap
     from backscroll.surfaces.cli.plain import safe
@@ -123,6 +133,7 @@ def _show_crop(talk: Talk, told: Crop) -> None:
         talk,
         count("slash.crop_would", told.messages, tokens=_less(told), share=f"{told.relevance:.0%}"),
     )
+    _show_price(talk, told)
     width = max(20, talk.console.width - 4)
     for text in filter(None, told.summary.split("\n")):
         for piece in wrap(safe(text), width):
@@ -204,9 +215,7 @@ def compact_slash(talk: Talk, rest: str) -> None:
         remark(talk, t("cropping.nothing_to_gain", tokens=number(told.before)))
         return
     line(talk, t("cropping.would_compact", before=number(told.before), after=number(told.after)))
-    if told.pays_back_after is not None:
-        costs = {"cost": number(round(told.cost_now)), "saves": number(round(told.saves_per_call))}
-        remark(talk, count("cropping.pays", told.pays_back_after, **costs))
+    _show_price(talk, told)
     if not talk.confirm(t("slash.compact_sure"), usual=True):
         remark(talk, t("slash.nothing_done"))
         return

@@ -80,6 +80,8 @@ def _say(session: Session, told: Crop, *, own: bool) -> None:
         share=f"{told.relevance:.0%}",
     )
     screen.lines(wrap(text, screen.width))
+    if told.pays_back_after is not None:
+        screen.lines(wrap(_pays(told), screen.width))
     if own or not told.summary:
         return
     screen.line(t("cropping.in_place"))
@@ -138,14 +140,7 @@ def compact_command(
         *_how(report),
     ]
     if report.pays_back_after is not None:
-        lines.append(
-            count(
-                "cropping.pays",
-                report.pays_back_after,
-                cost=number(round(report.cost_now)),
-                saves=number(round(report.saves_per_call)),
-            )
-        )
+        lines.append(_pays(report))
     said(session, {**asdict(report), "saved": report.saved}, "\n".join(lines))
 
 
@@ -156,6 +151,12 @@ def _undo_compaction(session: Session, thread: str) -> None:
     with session.engine() as engine:
         event = thread_named(engine, thread).undo_compaction()
         said(session, shapes.of_event(event, what_happened(event)), t("cropping.uncompacted"))
+
+
+def _pays(told: CompactionReport | Crop) -> str:
+    """What it costs, what it saves, and after how many calls that is even."""
+    costs = {"cost": number(round(told.cost_now)), "saves": number(round(told.saves_per_call))}
+    return count("cropping.pays", told.pays_back_after or 0, **costs)
 
 
 def _how(report: CompactionReport) -> Iterator[str]:
