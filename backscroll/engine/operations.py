@@ -132,6 +132,13 @@ def keeping_place(pen: Pen, message: Ref) -> Entry:
     return entry
 
 
+def one_before(pen: Pen, message: Ref) -> Ref | None:
+    """The message that stands right before another one; None where that is the first."""
+    entry = keeping_place(pen, message)
+    rows = pen.view.page(1, before=entry.position, newest_first=True, gone=True)
+    return rows[0][0].message if rows else None
+
+
 def edit(
     pen: Pen,
     message: Ref,

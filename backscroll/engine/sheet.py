@@ -198,6 +198,13 @@ def _in_force(
     return None if memo[key] is None else view.event(memo[key])
 
 
+def compaction_standing(view: View, standing: Standing) -> Event | None:
+    """The compaction that prompts of the size for which it was made are shown under."""
+    rare = view.others(standing.crops[0] - 1) if standing.crops else []
+    window = _Window(view, crop_marks(standing, rare, view), rare, lambda _: [])
+    return compaction_in_force(view, standing, window.visible, 0)
+
+
 def _asked(
     window: _Window,
     messages: Sequence[Message],

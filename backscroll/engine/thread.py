@@ -129,7 +129,9 @@ class Thread(Appending, Living, History):
         checked, what, said = checked_role(role), checked_content(content, author), checked_time(at)
 
         def work(pen: Pen) -> Event:
-            anchor = parse_ref(after) if after is not None else _one_before(pen, before)
+            anchor = None if after is None else parse_ref(after)
+            if before is not None:
+                anchor = operations.one_before(pen, parse_ref(before))
             return operations.insert(pen, checked, what, anchor, said=said)
 
         return self.message(self.stroke(work).id)
@@ -330,18 +332,19 @@ class Thread(Appending, Living, History):
         reserve: int | None = None,
         wire: str | None = None,
         recall: bool | None = None,
+        handles: bool = True,
         dry_run: bool = False,
     ) -> Prompt:
         """The messages to send now: valid, within the budget, cheap, with a receipt that explains them.
 
-        `budget` counts everything: tools, prompt and the room for the answer (`reserve`). With `dry_run` nothing is
-        written: neither a compaction that is due, nor the receipt.
+        `budget` counts everything: tools, prompt and the room for the answer (`reserve`). Without `handles` nothing in it
+        names originals that it does not show ([bs:17]): for a model that has no tool to open them. With `dry_run` nothing
+        is written: neither a compaction that is due, nor the receipt.
         """
         from backscroll.engine.prompting import prompt
 
-        return prompt(
-            self, budget, model=model, tools=tools, reserve=reserve, wire=wire, recall=recall, dry_run=dry_run
-        )
+        more = {"reserve": reserve, "wire": wire, "recall": recall, "handles": handles, "dry_run": dry_run}
+        return prompt(self, budget, model=model, tools=tools, **more)
 
     def compact(
         self, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
@@ -350,6 +353,10 @@ class Thread(Appending, Living, History):
         from backscroll.engine.compacting import compact
 
         return compact(self, budget, model=model, dry_run=dry_run)
+
+    def undo_compaction(self) -> Event:
+        """Take back the compaction in force, whoever made it: prompts show the past again. `redo` condenses it again."""
+        return self.stroke(undoing.undo_compaction)
 
     def crop(
         self,
@@ -426,12 +433,3 @@ class Thread(Appending, Living, History):
         opening = found.messages[0].id if turn else Ref(self.id, 0)
         when, name = checked_time(at) or self.engine.means.now(), checked_label(version)
         self.store.write(lambda tx: tx.set_turn_state(self.id, opening, name, when))
-
-
-def _one_before(pen: Pen, before: Ref | str | None) -> Ref | None:
-    """The message that stands right before another one; None where that is the first."""
-    if before is None:
-        return None
-    entry = operations.keeping_place(pen, parse_ref(before))
-    rows = pen.view.page(1, before=entry.position, newest_first=True, gone=True)
-    return rows[0][0].message if rows else None

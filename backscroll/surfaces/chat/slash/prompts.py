@@ -201,9 +201,13 @@ def uncrop_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple
 
 
 def compact_slash(talk: Talk, rest: str) -> None:
-    """Rehearse a compaction, show what it saves, ask, do it."""
+    """Rehearse a compaction, show what it saves, ask, do it; or take back the one in force."""
     from backscroll.surfaces.receipts import number
 
+    if rest.strip() in ("undo", "--undo", "撤销"):
+        talk.thread.undo_compaction()
+        done(talk, t("slash.uncompacted"))
+        return
     no_words(rest, "compact")
     asked = asked_with(talk)
     told = talk.thread.compact(dry_run=True, **asked)
@@ -217,6 +221,11 @@ def compact_slash(talk: Talk, rest: str) -> None:
         return
     made = talk.thread.compact(**asked)
     done(talk, t("slash.compacted", before=number(made.before), after=number(made.after)))
+
+
+def compact_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """Taking it back."""
+    return [] if before else [("undo", t("slash.offer_uncompact"))]
 
 
 # -- /system -----------------------------------------------------------------------------------------------------

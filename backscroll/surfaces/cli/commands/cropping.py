@@ -111,11 +111,17 @@ def uncrop_command(session: Session, thread: str, handle: str) -> None:
     option("--budget", type=int, metavar="TOKENS"),
     option("--model", metavar="NAME"),
     flag("--dry-run"),
+    flag("--undo"),
 )
 def compact_command(
-    session: Session, thread: str, budget: int | None, model: str | None, dry_run: bool
+    session: Session, thread: str, budget: int | None, model: str | None, dry_run: bool, undo: bool
 ) -> None:
-    """Condense the past now."""
+    """Condense the past now, or show it again."""
+    if undo:
+        if budget is not None or model is not None or dry_run:
+            raise InvalidInput(t("cropping.undo_alone"), hint=t("cropping.undo_alone_hint"))
+        _undo_compaction(session, thread)
+        return
     with session.engine() as engine:
         found = thread_named(engine, thread)
         settings = engine.settings
@@ -136,6 +142,15 @@ def compact_command(
     if report.pays_back_after is not None:
         lines.append(_pays(report))
     said(session, {**asdict(report), "saved": report.saved}, "\n".join(lines))
+
+
+def _undo_compaction(session: Session, thread: str) -> None:
+    """Take back the compaction in force, whoever made it."""
+    from backscroll.surfaces.cli.events import what_happened
+
+    with session.engine() as engine:
+        event = thread_named(engine, thread).undo_compaction()
+        said(session, shapes.of_event(event, what_happened(event)), t("cropping.uncompacted"))
 
 
 def _pays(told: CompactionReport | Crop) -> str:
