@@ -313,7 +313,9 @@ def test_forgetting_there_erases_what_a_memory_placed_here(store: Engine, way: s
     home = store.create("home", project="p")
     (hint,) = say(home, "u The vault is behind the painting.")
     sources = [hint.id] if worded != "added" else []
-    memory = home.memory.add("Vault: as before" if worded == "edited" else f"Vault: {SECRET}", sources=sources)
+    memory = home.memory.add(
+        "Vault: as before" if worded == "edited" else f"Vault: {SECRET}", sources=sources
+    )
     if worded == "edited":
         memory = home.memory.edit(memory.id, f"Vault: {SECRET}")
     here = store.create("here", project="p")
