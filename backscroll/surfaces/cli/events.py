@@ -11,6 +11,7 @@ from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.handle import Handle
+from backscroll.vocab.ids import parse_ref
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import part_from_json
 
