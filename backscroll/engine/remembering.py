@@ -419,7 +419,9 @@ def memory_block(
     parts = (Text(told(chosen, thread.id, language, "title_memory")),)
     reason = "long-term memory" + (", pinned first" if any(m.pinned for m in chosen) else "")
     # Where a person put a memory into words, these go when that act is erased, whatever else they rest on.
-    written = (e.id for m in chosen if m.by == "person" for e in found.acts.get(m.id, ()) if e.body is not None)
+    written = (
+        e.id for m in chosen if m.by == "person" for e in found.acts.get(m.id, ()) if e.body is not None
+    )
     return Block(
         "user",
         parts,

@@ -41,7 +41,7 @@ def kept_bytes(store: Engine) -> list[bytes]:
     """Everything that is on disk of a store: its files, or the rows of every table where a server keeps them."""
     location = store.store.location
     if location.startswith("postgresql"):
-        rows = store.store.read(lambda reader: _rows(reader))
+        rows = store.store.read(_rows)
         return [repr(row).encode() for row in rows]
     place = Path(location)
     return [file.read_bytes() for file in place.parent.iterdir() if file.name.startswith(place.name)]
@@ -313,7 +313,9 @@ def test_forgetting_there_erases_what_a_memory_placed_here(store: Engine, way: s
     home = store.create("home", project="p")
     (hint,) = say(home, "u The vault is behind the painting.")
     sources = [hint.id] if worded != "added" else []
-    memory = home.memory.add("Vault: as before" if worded == "edited" else f"Vault: {SECRET}", sources=sources)
+    memory = home.memory.add(
+        "Vault: as before" if worded == "edited" else f"Vault: {SECRET}", sources=sources
+    )
     if worded == "edited":
         memory = home.memory.edit(memory.id, f"Vault: {SECRET}")
     here = store.create("here", project="p")

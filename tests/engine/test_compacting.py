@@ -122,4 +122,3 @@ def test_operations_are_listed_once_they_are_out_of_sight(tmp_path: Path) -> Non
         assert not after.receipt.compaction
         assert [b.text for b in after.blocks if b.section is Section.OPERATIONS] == [block.text]
         assert after.messages[: len(built.messages)] == built.messages
-

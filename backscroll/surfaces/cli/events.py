@@ -11,6 +11,7 @@ from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.handle import Handle
+from backscroll.vocab.ids import parse_ref
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import part_from_json
 
@@ -96,10 +97,10 @@ def _compacted(event: Event) -> str:
 
 
 def _placed(event: Event) -> str:
-    behind = parse_ref(event.head["behind"]).short
+    behind = parse_ref(event.head["behind"]).seq
     texts = _body(event).get("texts", ())
     said = " ".join(str(text.get("text", "")) for text in texts)
-    return one_line(f"{t('log.behind', message=behind)} {said}"[:_WIDE])
+    return one_line(f"{t('log.behind', message=Handle(behind, behind))} {said}"[:_WIDE])
 
 
 def _forgotten(event: Event) -> str:
