@@ -39,6 +39,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "agent_sandbox_network": ("allow", "deny"),
     "workspace_commit": ("off", "turn", "task"),
     "postgres_pooler": ("session", "transaction"),
+    "insertions": ("plain", "system"),
 }
 _SWITCH = {
     "true": True,
@@ -78,6 +79,7 @@ class Settings:
     )
     model: str = ""  # whose tokens are counted and whose prices are paid; empty: o200k tokens, no prices
     wire: str = "openai-chat"  # openai-chat, openai-responses or anthropic
+    insertions: str = "plain"  # or system: our own words as system messages, on Claude models that take them
     budget: int = 0  # tokens of a prompt with everything; 0: the window of the model
     reserve: int = (
         0  # of these, kept free for the answer; 0: an eighth, as far as the model can answer so much

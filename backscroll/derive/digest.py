@@ -26,7 +26,7 @@ from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 __all__ = ["RECIPE", "Digest", "Kind", "digest_call", "digests_of", "kind_of", "short_arguments"]
 
 #: How digests are made; its version goes up whenever the same call and result would give another line.
-RECIPE = Recipe("digest", 1)
+RECIPE = Recipe("digest", 2)
 LIMIT = 160
 NO_RESULT = "no result yet"
 _DEPTH = 12

@@ -8,13 +8,20 @@ carried on is bounded, and what falls over the edge is counted, never silently g
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias, cast
 
-from backscroll.derive.clusters import pieces
+from backscroll.derive.essentials_settling import (
+    NEAR,
+    TodoMatter,
+    covers,
+    near_close,
+    settles_error,
+    settles_todo,
+    todo_matter,
+)
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
@@ -42,15 +49,10 @@ CARRIED: Mapping[Kind, int] = {
     Kind.PATH: 80,
     Kind.ID: 80,
 }
-_SETTLED = 240  # closes that a span carries on; one that is lost leaves something open too long, which is the safe side
-_DONE = 0.6  # share of a to-do's words that a sentence about something done must hold
-
-
-#: Words that say that something is to be done, and nothing about what.
-_ANNOUNCED = re.compile(
-    r"(?i)\b(?:todo|to-do|still|needs?|ha(?:ve|s)|next|steps?|remain(?:ing)?|don'?t|forget|remember|left|later|up)\b"
-    r"|还需要?|还要|还没|下一步|接下来|需要|别忘了|不要忘[记了]|记得|待办|尚未|后续|剩下"
+LONGEST_NAME = (
+    320  # characters of a path or an id; a longer run of its letters is data (base64 has slashes, too)
 )
+_SETTLED = 240  # closes that a span carries on; one that is lost leaves something open too long, which is the safe side
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Essential:
 class Close:
     """Something was settled: one of a group by name, or (empty name) the whole group."""
 
-    group: str
+    group: str  # `todo`: the name is a clause about something done; `todo/near`, `error/near`: see `derive/essentials_settling`
     name: str = ""
 
 
@@ -90,83 +92,115 @@ class Findings:
     more: Mapping[Kind, int] = field(default_factory=_none)
 
 
+#: Errors that people speak of; those of tools are settled by the same call.
+_TOLD = ("error/said", "error/told")
+
+
+class _Held:
+    """What is open so far, in order, and how much could not be held.
+
+    Of a kind at most twice what is carried on is held at a time: what a close is compared with does not grow with the text.
+    """
+
+    def __init__(self) -> None:
+        self.open: dict[tuple[str, str], Essential] = {}
+        self.groups: dict[str, dict[str, None]] = {}
+        self.counts: dict[Kind, int] = {}
+        self.matters: dict[tuple[str, str], TodoMatter] = {}  # of to-dos that words may settle
+        self.closes: dict[tuple[str, str], Close] = {}
+        self.more: dict[Kind, int] = {}
+
+    def add(self, new: Essential) -> None:
+        """Open something; said again, it moves to the end, as heavy as it ever was."""
+        key = (new.group, new.name)
+        old = self.drop(key)
+        if old is not None and old.weight > new.weight:
+            new = replace(new, weight=old.weight)
+        self.open[key] = new
+        self.groups.setdefault(new.group, {})[new.name] = None
+        self.counts[new.kind] = self.counts.get(new.kind, 0) + 1
+        if new.kind is Kind.TODO and new.group != "todo/list":
+            self.matters[key] = todo_matter(new.text)
+        if self.counts[new.kind] > 2 * CARRIED[new.kind]:
+            self.prune(new.kind)
+
+    def drop(self, key: tuple[str, str]) -> Essential | None:
+        """Take something out; None where it is not held."""
+        old = self.open.pop(key, None)
+        if old is not None:
+            del self.groups[key[0]][key[1]]
+            self.counts[old.kind] -= 1
+            self.matters.pop(key, None)
+        return old
+
+    def prune(self, kind: Kind) -> None:
+        """Keep as many of a kind as are carried on, the weightiest and among equals the newest; count the others."""
+        found = [(place, key) for place, (key, e) in enumerate(self.open.items()) if e.kind is kind]
+        ranked = sorted(found, key=lambda row: (-self.open[row[1]].weight, -row[0]))
+        for _, key in ranked[CARRIED[kind] :]:
+            self.drop(key)
+            self.more[kind] = self.more.get(kind, 0) + 1
+
+    def settle(self, close: Close) -> None:
+        """Something is settled."""
+        self.closes.pop((close.group, close.name), None)
+        self.closes[close.group, close.name] = close
+        if close.group == "todo":  # a sentence says that something is done: which to-do was that?
+            for key in [key for key, todo in self.matters.items() if covers(close.name, todo)]:
+                self.drop(key)
+        elif close.group in ("todo/near", "error/near"):
+            for key in list(self.near(close)):
+                self.drop(key)
+        elif close.name:
+            self.drop((close.group, close.name))
+        else:
+            for name in list(self.groups.get(close.group, ())):
+                self.drop((close.group, name))
+
+    def near(self, close: Close) -> Iterator[tuple[str, str]]:
+        """What words that do not name it settle: of to-dos those of the newest message that has one, and errors that they are about."""
+        near = near_close(close.name)
+        todos = close.group == "todo/near"
+        keys = self.matters if todos else [(g, n) for g in _TOLD for n in self.groups.get(g, ())]
+        found = [k for k in keys if near.seq - NEAR <= self.open[k].message.seq < near.seq]
+        if todos:
+            found = [k for k in found if settles_todo(near, self.matters[k])]
+            last = max((self.open[k].message.seq for k in found), default=0)
+            return (k for k in found if self.open[k].message.seq == last)
+        return (k for k in found if settles_error(near, self.open[k].text))
+
+    def findings(self) -> Findings:
+        """What is carried on."""
+        for kind, count in list(self.counts.items()):
+            if count > CARRIED[kind]:
+                self.prune(kind)
+        settled = tuple(self.closes.values())[-_SETTLED:]
+        more = {k: self.more[k] for k in Kind if self.more.get(k)}
+        return Findings(tuple(self.open.values()), settled, more)
+
+
 def fold(marks: Iterable[Mark]) -> Findings:
     """The findings of what a stretch of messages says, in order."""
-    held: dict[tuple[str, str], Essential] = {}
-    closes: dict[tuple[str, str], Close] = {}
+    held = _Held()
     for mark in marks:
         if isinstance(mark, Close):
-            _settle(held, mark)
-            closes[mark.group, mark.name] = mark
+            held.settle(mark)
         else:
-            _open(held, mark)
-    return _bounded(held.values(), closes.values(), {})
+            held.add(mark)
+    return held.findings()
 
 
 def join(spans: Sequence[Findings]) -> Findings:
     """The findings of several spans, one after the other."""
-    held: dict[tuple[str, str], Essential] = {}
-    closes: dict[tuple[str, str], Close] = {}
-    more: dict[Kind, int] = {}
+    held = _Held()
     for span in spans:
         for close in span.closes:
-            _settle(held, close)
-            closes[close.group, close.name] = close
+            held.settle(close)
         for essential in span.open:
-            _open(held, essential)
+            held.add(essential)
         for kind, count in span.more.items():
-            more[kind] = more.get(kind, 0) + count
-    return _bounded(held.values(), closes.values(), more)
-
-
-def _open(held: dict[tuple[str, str], Essential], new: Essential) -> None:
-    old = held.pop((new.group, new.name), None)  # said again: it moves to the end, as heavy as it ever was
-    if old is not None and old.weight > new.weight:
-        new = replace(new, weight=old.weight)
-    held[new.group, new.name] = new
-
-
-def _settle(held: dict[tuple[str, str], Essential], close: Close) -> None:
-    if close.group == "todo":  # a sentence says that something is done: which to-do was that?
-        done = _matter(close.name)
-        for key in [
-            k for k, e in held.items() if e.kind is Kind.TODO and k[0] != "todo/list" and _covers(done, e)
-        ]:
-            del held[key]
-    elif not close.name:
-        for key in [k for k in held if k[0] == close.group]:
-            del held[key]
-    else:
-        held.pop((close.group, close.name), None)
-
-
-def _covers(done: frozenset[str], todo: Essential) -> bool:
-    wanted = _matter(todo.text)
-    return len(wanted) > 1 and len(wanted & done) >= _DONE * len(wanted)
-
-
-def _matter(text: str) -> frozenset[str]:
-    """What a to-do, or a sentence about something done, is about: without the words that make it one."""
-    found = pieces(_ANNOUNCED.sub(" ", text))
-    return frozenset(p[:4] if p.isascii() and p.isalpha() else p for p in found)
-
-
-def _bounded(held: Iterable[Essential], closes: Iterable[Close], more: Mapping[Kind, int]) -> Findings:
-    by_kind: dict[Kind, list[tuple[int, Essential]]] = {}
-    everything = list(held)
-    for place, essential in enumerate(everything):
-        by_kind.setdefault(essential.kind, []).append((place, essential))
-    kept: set[int] = set()
-    counts = dict(more)
-    for kind, found in by_kind.items():
-        most, staying = CARRIED[kind], found
-        if len(found) > most:
-            counts[kind] = counts.get(kind, 0) + len(found) - most
-            staying = sorted(found, key=lambda row: (-row[1].weight, -row[0]))[:most]
-        kept.update(place for place, _ in staying)
-    settled = tuple(closes)[-_SETTLED:]
-    open_now = tuple(e for place, e in enumerate(everything) if place in kept)
-    return Findings(open_now, settled, {k: counts[k] for k in Kind if counts.get(k)})
+            held.more[kind] = held.more.get(kind, 0) + count
+    return held.findings()
 
 
 def essentials(messages: Sequence[Message]) -> tuple[Essential, ...]:

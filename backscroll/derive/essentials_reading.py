@@ -10,28 +10,37 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 from backscroll.derive.clusters import pieces
 from backscroll.derive.digest import Digest, digests_of
 from backscroll.derive.digests.asking import Asked, asked, scalars
-from backscroll.derive.essentials import Close, Essential, Findings, Kind, Mark, fold
+from backscroll.derive.essentials import LONGEST_NAME, Close, Essential, Findings, Kind, Mark, fold
+from backscroll.derive.essentials_settling import (
+    ANNOUNCED,
+    NearClose,
+    bare_verb,
+    claimed_well,
+    done_clauses,
+    is_courtesy,
+)
 from backscroll.derive.sentences import Sentence
 from backscroll.derive.sentences_cues import CODE, ID, NUMBER, Marked, box_text, ids_in, marked, paths_in
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, ToolCall
+from backscroll.vocab.pattern import late
 
 LONGEST = 320  # characters of an essential; longer sentences are cut in their middle
 _NAME = 240  # characters of a sentence about something done that are kept to recognise it
 _FEW = 8
 _BARE = 40  # characters of a heading that says nothing without what follows
 _WIDE = 400_000  # characters of one message that are read; the rest of a dump is data
-_STRONG = re.compile(r"decid|decision|chose|opted|agreed|settled|决定|采用|改用|敲定|选用|商定")
-_FIRM = re.compile(r"\b(?:i|we)(?:'ve| have)? decided\b|(?:我们?|咱们?)(?:已经)?决定")
-_HARD = re.compile(r"must|never|forbidden|not allowed|under no circumstances|必须|禁止|不得|严禁|务必")
-_STILL = re.compile(r"still|fail|remain|unresolved|not (?:yet )?(?:fixed|working)|失败|报错|仍|无法|没有解决")
-_LOUD = re.compile(
+_STRONG = late(r"decid|decision|chose|opted|agreed|settled|决定|采用|改用|敲定|选用|商定")
+_FIRM = late(r"\b(?:i|we)(?:'ve| have)? decided\b|(?:我们?|咱们?)(?:已经)?决定")
+_HARD = late(r"must|never|forbidden|not allowed|under no circumstances|必须|禁止|不得|严禁|务必")
+_STILL = late(r"still|fail|remain|unresolved|not (?:yet )?(?:fixed|working)|失败|报错|仍|无法|没有解决")
+_LOUD = late(
     r"^(?![ \t]*(?:\d+[ \t]*[:|→]|except|raise|throw|at |import|from|#|//|public|catch|\*))"
     r"[^\n]{0,80}?(?:\b[\w.]*(?:Error|Exception)(?:[:：]| [A-Z])|\b(?:error|fatal|panic)(?:\[\w+\])?[:：]|(?:错误|异常)[:：])[^\n]{0,240}$",
     re.MULTILINE,
@@ -56,7 +65,7 @@ _FINISHED = frozenset(
         "完成",
     }
 )
-_ID_KEY = re.compile(r"(?:^|_|[a-z])(?:ids?|Ids?|ID|number|email|sha|hash|uuid|code|ticket|order|account)$")
+_ID_KEY = late(r"(?:^|_|[a-z])(?:ids?|Ids?|ID|number|email|sha|hash|uuid|code|ticket|order|account)$")
 _ACTED: Mapping[str, float] = {"edit": 1.0, "write": 1.0, "command": 0.5, "read": 0.6, "database": 0.5}
 
 
@@ -68,67 +77,89 @@ def findings(messages: Sequence[Message], digests: Sequence[Digest] | None = Non
 
 def marks(messages: Sequence[Message], digests: Sequence[Digest]) -> Iterator[Mark]:
     """What the messages say, in order."""
-    revisions = {m.id: m.revision for m in messages}
-    waiting = list(digests)
+    ended: dict[Ref, list[Digest]] = {}
+    for digest in digests:
+        if digest.result is not None:
+            ended.setdefault(digest.result, []).append(digest)
     for message in messages:
         if message.role in ("user", "assistant"):
             yield from _words(message)
         for part in message.parts:
             if isinstance(part, ToolCall):
                 yield from _call(message, part)
-        ended = [d for d in waiting if (d.result or d.call) == message.id and d.result is not None]
-        for digest in ended:
-            yield from _outcome(digest, revisions.get(message.id, message.revision))
-        waiting = [d for d in waiting if d not in ended]
+        for digest in ended.pop(message.id, ()):
+            yield from _outcome(digest, message.revision)
+
+
+class _Place(NamedTuple):
+    """A sentence where it stands: its message, all words of it, all sentences, and which one it is."""
+
+    message: Message
+    text: str
+    pieces: tuple[Marked, ...]
+    at: int
+
+    @property
+    def piece(self) -> Marked:
+        """The sentence."""
+        return self.pieces[self.at]
+
+    @property
+    def following(self) -> Marked | None:
+        """The one after it."""
+        return self.pieces[self.at + 1] if self.at + 1 < len(self.pieces) else None
 
 
 # -- words -------------------------------------------------------------------------------------------------------
 
 
 def _words(message: Message) -> Iterator[Mark]:
-    text = message.text
+    text = message.text[:_WIDE]
     if not text.strip():
         return
     user = message.role == "user"
     yield Close("question/assistant" if user else "question/user")
-    pieces_ = marked(text[:_WIDE])
+    pieces_ = marked(text)
     if not user and any("todo" in p.cues and p.sentence.shape != "code" for p in pieces_):
         yield Close("todo/next")  # a reply that says what comes next replaces what the last one said
+    well = claimed_well([p.text for p in pieces_ if p.sentence.shape in ("prose", "item")])
+    if well:
+        yield Close("error/near", str(NearClose(message.id.seq, "", well)))
     for index, piece in enumerate(pieces_):
         if piece.sentence.shape == "code":
             if user:
                 yield from _pasted(message, piece.sentence)
             continue
-        following = pieces_[index + 1] if index + 1 < len(pieces_) else None
-        yield from _sentence(message, piece, following, user=user)
+        yield from _sentence(_Place(message, text, pieces_, index), user=user)
     if user:
-        paths = paths_in(text[:_WIDE])
+        paths = paths_in(text)
         # A few paths are what the user speaks of; many are a listing that was pasted.
         yield from _named(message, paths, Kind.PATH, 0.8 if len(paths) <= _FEW else 0.3)
-    yield from _named(message, ids_in(text[:_WIDE]), Kind.ID, 0.9 if user else 0.5)
+    yield from _named(message, ids_in(text), Kind.ID, 0.9 if user else 0.5)
 
 
 def _named(message: Message, names: Sequence[str], kind: Kind, weight: float) -> Iterator[Mark]:
-    for name in names[:40]:
+    for name in [n for n in names if len(n) <= LONGEST_NAME][:40]:
         yield Essential(kind, name, message.revision, message.id, kind.value, name, weight)
 
 
-def _sentence(message: Message, piece: Marked, following: Marked | None, *, user: bool) -> Iterator[Mark]:
+def _sentence(place: _Place, *, user: bool) -> Iterator[Mark]:
+    message, piece = place.message, place.piece
     cues, text = piece.cues, piece.text
     if cues & {"box", "ticked"}:
         yield from _box(message, piece)
         return
     if piece.sentence.shape in ("heading", "row"):
         return
-    yield from _settled(piece, user=user)
+    yield from _settled(message, piece, user=user)
     asks = "question" in cues
     if "todo" in cues and not asks and "filler" not in cues:
-        whole = _with_items(message, piece, following)
+        whole = _with_items(place)
         yield _essential(
             Kind.TODO, whole, message, "todo/said" if user else "todo/next", _name(text), 1.2 if user else 1.0
         )
     elif "constraint" in cues and not asks and (user or _HARD.search(text.lower())):
-        whole = _with_items(message, piece, following)
+        whole = _with_items(place)
         if len(whole) > _BARE or not whole.endswith((":", "：", "*")):
             yield _essential(
                 Kind.CONSTRAINT, whole, message, "constraint", _name(whole), 1.3 if user else 0.6
@@ -137,12 +168,12 @@ def _sentence(message: Message, piece: Marked, following: Marked | None, *, user
         not asks or bool(_FIRM.search(text.lower()))
     )
     if decided:
-        reasoned = "reason" in cues or _gives_reason(following)
+        reasoned = "reason" in cues or _gives_reason(place.following)
         if user or (reasoned and "filler" not in cues) or _STRONG.search(text.lower()):
-            yield _decision(message, piece, following, weight=1.2 if user else 0.8)
+            yield _decision(place, weight=1.2 if user else 0.8)
     if "error" in cues and not decided:
         yield from _trouble(message, piece, user=user)
-    if asks:
+    if asks and (user or not is_courtesy(text)):
         group = "question/user" if user else "question/assistant"
         yield _essential(Kind.QUESTION, text, message, group, _name(text), 1.0)
 
@@ -156,52 +187,63 @@ def _box(message: Message, piece: Marked) -> Iterator[Mark]:
         yield _essential(Kind.TODO, what, message, "todo/box", _name(what), 1.4)
 
 
-def _settled(piece: Marked, *, user: bool) -> Iterator[Mark]:
-    """What a sentence says is over."""
+def _settled(message: Message, piece: Marked, *, user: bool) -> Iterator[Mark]:
+    """What a sentence says is over; what it asks, it does not say."""
     cues = piece.cues
-    if "done" in cues and "todo" not in cues:
-        yield Close("todo", piece.text[:_NAME])
+    told = piece.text if "question" not in cues else _before_last(piece.text)
+    for clause in done_clauses(told):
+        if ANNOUNCED.search(clause):
+            continue
+        yield Close("todo", clause)
+        verb = bare_verb(clause)
+        if verb is not None:
+            yield Close("todo/near", str(NearClose(message.id.seq, verb, "")))
     if "success" in cues and not cues & {"error", "question"}:
         yield Close("error/told")
         if user:
             yield Close("error/said")
 
 
-def _with_items(message: Message, piece: Marked, following: Marked | None) -> str:
+def _before_last(question: str) -> str:
+    """What stands before the last comma of a question: "Added it, anything else?"."""
+    return question[: max(question.rfind(","), question.rfind("，"), 0)]
+
+
+def _with_items(place: _Place) -> str:
     """A sentence that announces a list is nothing without it."""
-    text = message.text
+    piece, following = place.piece, place.following
     if (
         not piece.text.rstrip("* ").endswith((":", "："))
         or following is None
         or following.sentence.shape != "item"
     ):
         return piece.text
-    end = piece.sentence.end
-    for other in marked(text[:_WIDE]):
-        if other.sentence.start < piece.sentence.end:
-            continue
-        if other.sentence.shape != "item" or other.sentence.end - piece.sentence.start > LONGEST:
+    start, end = piece.sentence.start, piece.sentence.end
+    for number in range(place.at + 1, len(place.pieces)):
+        other = place.pieces[number].sentence
+        if other.shape != "item" or other.end - start > LONGEST:
             break
-        end = other.sentence.end
-    return text[piece.sentence.start : end]
+        end = other.end
+    return place.text[start:end]
 
 
 def _gives_reason(following: Marked | None) -> bool:
     return following is not None and "reason" in following.cues and following.sentence.shape == "prose"
 
 
-def _decision(message: Message, piece: Marked, following: Marked | None, *, weight: float) -> Essential:
+def _decision(place: _Place, *, weight: float) -> Essential:
     """A decision together with its reason, which may be the next sentence."""
+    message, piece, following = place.message, place.piece, place.following
     text = piece.text
     if "reason" not in piece.cues and following is not None and _gives_reason(following):
-        both = message.text[piece.sentence.start : following.sentence.end]
+        both = place.text[piece.sentence.start : following.sentence.end]
         text = both if len(both) <= LONGEST else text
     return _essential(Kind.DECISION, text, message, "decision", _name(text), weight)
 
 
 def _trouble(message: Message, piece: Marked, *, user: bool) -> Iterator[Mark]:
     text = piece.text
-    settled = piece.cues & {"done", "success"}
+    settled = bool(piece.cues & {"done", "success"}) or bool(claimed_well([text]))
     if user:
         vague = "question" in piece.cues and not (NUMBER.search(text) or CODE.search(text) or ID.search(text))
         if not settled and not vague and (len(text) > _BARE or not text.endswith((":", "："))):
@@ -235,10 +277,10 @@ def _call(message: Message, call: ToolCall) -> Iterator[Mark]:
             found = (
                 [source] if any(c.isalpha() for c in source) else []
             )  # a name without slash or suffix, or in another script
-        for path in [p for p in found if not p.startswith("/dev/")][:6]:
+        for path in [p for p in found if len(p) <= LONGEST_NAME and not p.startswith("/dev/")][:6]:
             yield Essential(Kind.PATH, path, message.revision, message.id, "path", path, weight)
     elif wanted.kind in ("other", "web", "task"):
-        for name in list(dict.fromkeys(_ids(wanted)))[:12]:
+        for name in list(dict.fromkeys(n for n in _ids(wanted) if len(n) <= LONGEST_NAME))[:12]:
             yield Essential(Kind.ID, name, message.revision, message.id, "id", name, 0.8)
 
 

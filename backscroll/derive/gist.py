@@ -8,28 +8,30 @@ latter are always shown in full). Before: `derive/importance`, `derive/essential
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from backscroll.derive.clusters import likeness, pieces
 from backscroll.derive.digest import Digest, digests_of
 from backscroll.derive.digest import let_go as let_go_of_digests
+from backscroll.derive.digests.cleaning import cut_middle
 from backscroll.derive.essentials import Close, Essential, Findings, Kind
 from backscroll.derive.essentials_reading import findings
 from backscroll.derive.gist_writing import Item, clipped, counted_rest, labels, listed, taken
 from backscroll.derive.importance import weigh_sentence
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.sentences import rough_count
-from backscroll.derive.sentences_cues import Marked, marked
+from backscroll.derive.sentences_cues import NUMBER, Marked, marked
+from backscroll.derive.sentences_cues import let_go as let_go_of_sentences
 from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
+from backscroll.vocab.pattern import late
 from backscroll.vocab.thread import Turn
 
 #: How gists are made by rules; the version goes up whenever the same messages would give another gist.
-RECIPE = Recipe("gist", 1)
+RECIPE = Recipe("gist", 2)
 LIMIT = 200  # tokens of a gist
 MOST = 400  # tokens of the gist of something very long
 _DENSE = 14  # one token of a gist for so many of what it stands for
@@ -39,8 +41,10 @@ _CODE = 48  # tokens of a block of code that is quoted
 _ALIKE = 0.8
 _GREETING = 20  # bytes that a sentence needs to be what somebody asks for
 _ACTED = 0.8  # weight of a path from which it was changed, or named by the user
+_TARGET = 40  # cells of what a call was aimed at, beside its outcome
+_FIGURES = 1.0  # what figures in the outcome of a call are worth to a summary that stands alone
 _AGAIN = 0.3  # what each further essential of a kind counts less, so that one kind does not fill a gist
-_SPACE = re.compile(r"\s+")
+_SPACE = late(r"\s+")
 _TOOL: Mapping[str, float] = {
     "edit": 1.3,
     "write": 1.3,
@@ -95,7 +99,7 @@ class Gist:
 
 def let_go() -> None:
     """Drop the texts that are kept in memory to be quick; whoever forgets words calls this."""
-    marked.cache_clear()
+    let_go_of_sentences()
     pieces.cache_clear()
     let_go_of_digests()
 
@@ -135,9 +139,12 @@ def gist_turn(
     limit_tokens: int | None = None,
     count: Count = rough_count,
     digests: Sequence[Digest] | None = None,
+    operations: bool = False,
 ) -> Gist:
     """The gist of a turn."""
-    return gist_messages(turn.messages, limit_tokens=limit_tokens, count=count, digests=digests)
+    return gist_messages(
+        turn.messages, limit_tokens=limit_tokens, count=count, digests=digests, operations=operations
+    )
 
 
 def gist_messages(
@@ -148,8 +155,12 @@ def gist_messages(
     digests: Sequence[Digest] | None = None,
     weights: Mapping[str, float] | None = None,
     named: bool = True,
+    operations: bool = False,
 ) -> Gist:
-    """The gist of any stretch of messages; `named`: say who speaks. Without a limit, what is very long gets more room."""
+    """The gist of any stretch of messages; `named`: say who speaks. Without a limit, what is very long gets more room.
+
+    With `operations` what came of tool calls is handed on beside quotations, for a summary that nothing else stands beside.
+    """
     said = shown(messages)
     if not said:
         return Gist("", ())
@@ -175,6 +186,8 @@ def gist_messages(
             break
     text = clipped(text, room, count)
     kept = [lines[i.order] for i in items if i.order in chosen]
+    if operations:
+        kept = sorted([*kept, *_told_by_tools(said, done, tools)], key=lambda line: line.message.seq)
     quoted = tuple(dict.fromkeys(m.revision for m in said))
     full = f"{text} {handle}" if text and "\n" not in text else f"{text}\n{handle}" if text else handle
     turns = sum(1 for m in said if m.role == "user")
@@ -293,6 +306,19 @@ def _operations(digests: Sequence[Digest], found: Findings, count: Count) -> lis
         text = f"- {digest.line}"
         out.append(Item(1_000_000 + number, text, score + (3 if bound else 0), count(text), bound))
     return out
+
+
+def _told_by_tools(
+    said: Sequence[Message], digests: Sequence[Digest], tools: Sequence[Item]
+) -> Iterator[Line]:
+    """What came of each call, in the shape of a quotation; figures in it weigh more."""
+    revisions = {m.id: m.revision for m in said}
+    for digest, item in zip(digests, tools, strict=True):
+        home = digest.result or digest.call
+        if home in revisions:
+            label = f"{digest.tool_name} {cut_middle(digest.target, _TARGET)}".strip()
+            score = item.score + _FIGURES * bool(NUMBER.search(digest.summary))
+            yield Line(digest.summary, revisions[home], home, "tool", label, round(score, 3))
 
 
 def _facts(found: Findings, items: Sequence[Item], tools: Sequence[Item], count: Count) -> list[Item]:

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple, cast
 
-from backscroll.derive.essentials import Essential, Findings, Kind
+from backscroll.derive.essentials import LONGEST_NAME, Essential, Findings, Kind
 from backscroll.derive.recipe import Count
 
 NAMED = (Kind.PATH, Kind.ID)
@@ -88,7 +88,7 @@ def listed(essentials: Sequence[Essential], words: Mapping[str, str], *, told: s
 
 def distinct(essentials: Sequence[Essential]) -> list[Essential]:
     """Names without those that are the end of a longer one: `app.py` goes where `src/app.py` stays."""
-    longer = {e.text for e in essentials}
+    longer = {e.text for e in essentials if len(e.text) <= LONGEST_NAME}
     ends = {text[n + 1 :] for text in longer for n, c in enumerate(text) if c in "/\\"}
     return [e for e in essentials if e.text not in ends]
 

@@ -8,7 +8,7 @@ does not fit is counted beside the handle of the whole. Before: `derive/gist`. A
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from backscroll.derive.clusters import clusters
@@ -23,11 +23,12 @@ from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
 
 #: How summaries are made by rules; the version goes up whenever the same inputs would give another summary.
-RECIPE = Recipe("summary", 2)
+RECIPE = Recipe("summary", 3)
 LIMITS: Mapping[int, int] = {1: 480, 2: 720}  # tokens by level
 TOP_LIMIT = 900  # tokens of the levels above
 _SHARE = 0.62  # of the room that open essentials other than names may fill before anything else comes
 _NAMES = 0.78  # up to which names may go on
+_SHORTEST = 24  # characters of a quotation that is cut
 _LINES = 48  # quotations that a summary hands on to the one above
 _POOL = 160  # quotations that are compared with each other, the weightiest
 
@@ -55,6 +56,11 @@ class _Room:
     def __init__(self, limit: int, count: Count) -> None:
         self.limit, self.count = limit, count
         self.used = 0
+
+    @property
+    def left(self) -> int:
+        """Tokens that are left."""
+        return max(0, self.limit - self.used)
 
     def take(self, text: str, upto: float = 1.0) -> bool:
         """Take a text if it fits below a share of the room."""
@@ -207,6 +213,16 @@ def _quoted(
     leading = set(best.values())
     ranked = sorted(free, key=lambda row: (row[0] not in leading, -row[1].score, -row[0]))
     chosen = {n for n, line, _ in ranked if room.take(_line(line, words))}
+    if not chosen and ranked:  # better the beginning of the weightiest than nothing of what happened
+        line = ranked[0][1]
+        text = clipped(
+            flat(line.text), room.left - room.count(_line(replace(line, text=""), words)) - 1, room.count
+        )
+        return (
+            [replace(line, text=text)]
+            if len(text) > _SHORTEST and room.take(_line(replace(line, text=text), words))
+            else []
+        )
     return [line for n, line, _ in free if n in chosen]
 
 

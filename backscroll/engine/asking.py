@@ -42,6 +42,7 @@ class Ask:
     given: int = 0  # the budget in the vendor's tokens, as the caller gave it
     shared: bool = False  # the reserve is a share of the budget, and grows with it
     shown: int = 0  # bytes of a tool result that the prompt shows
+    handles: bool = True  # originals that are not shown are named, for a tool that opens them
 
     @property
     def room(self) -> int:
@@ -57,6 +58,7 @@ def asked(
     tools: Sequence[Mapping[str, Json]] = (),
     reserve: int | None = None,
     wire: str | None = None,
+    handles: bool = True,
 ) -> Ask:
     """Check a request, and look up what depends on its model. Whether there is room in it is asked by `too_small`."""
     settings = engine.settings
@@ -67,11 +69,11 @@ def asked(
     kept = _reserve(engine, reserve, _usable(engine, name, whole), name)
     given: tuple[Mapping[str, Json], ...] = tuple(valid_json(tool) for tool in checked_tools(tools))
     spent = tools_tokens(given, tokenizer, way)
-    prices, shared = _prices(engine, name), reserve is None
+    prices, shared = prices_for(engine, name), reserve is None
     # By what the caller gave, not by what corrections make of it: a result has to look the same in every prompt.
     shown = shown_bytes(_smaller(engine, name, whole))
     size = _usable(engine, name, whole)
-    return Ask(size, kept, way, name, tokenizer, given, spent, prices, whole, shared, shown)
+    return Ask(size, kept, way, name, tokenizer, given, spent, prices, whole, shared, shown, handles)
 
 
 def too_small(engine: Engine, ask: Ask, need: int, waiting: int = 0) -> BudgetTooSmall | None:
@@ -157,7 +159,8 @@ def _reserve(engine: Engine, reserve: Any, budget: int, model: str) -> int:
     return reserve
 
 
-def _prices(engine: Engine, model: str) -> Prices:
+def prices_for(engine: Engine, model: str) -> Prices:
+    """What tokens cost beside a plain token of input; usual prices without a model."""
     if not model:
         return Prices()
     from backscroll.engine.costing import price_of

@@ -25,6 +25,7 @@ from backscroll.assemble.relevance import relevance
 from backscroll.assemble.units import Unit, units_of
 from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Count
+from backscroll.engine.crop_price import crop_price
 from backscroll.engine.lineage import View
 from backscroll.engine.pen import Pen
 from backscroll.engine.reading import message_of
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 _PAGE = 256
+_BEHIND = 4_096  # messages behind a crop that are weighed; more do not fit into a prompt
 _LISTED = 64  # messages that the event names one by one; more are named by their runs alone
 _COMPARED, _SCANNED = 200, 4000  # messages and characters of each that are compared with the task
 #: Tokens of a summary that rules make.
@@ -63,6 +65,9 @@ class Crop:
     relevance: float  # 0 … 1: how much what goes has to do with the task at hand
     ask_first: bool  # so relevant that a person should be asked
     event: int | None  # None: only rehearsed
+    cost_now: float  # of writing what stands behind it once more, in plain input tokens
+    saves_per_call: float  # in plain input tokens
+    pays_back_after: int | None  # calls; None: never
 
 
 def crop(
@@ -116,16 +121,38 @@ def _told(thread: Thread, cut: Cut, words: str, tokens: int, event: int | None) 
 
     seqs = [m.id.seq for m in cut.messages]
     share = _relevance(thread, cut)
+    summed = tokenizer_for(thread.engine.settings.model).count(words)
+    price = crop_price(thread.engine, _behind(thread, cut), tokens - summed, summed)
     return Crop(
         str(Handle(min(seqs), max(seqs))),
         len(seqs),
         tokens,
         words,
-        tokenizer_for(thread.engine.settings.model).count(words),
+        summed,
         share,
         share >= RELEVANT,
         event,
+        price.cost_now,
+        price.saves_per_call,
+        price.pays_back_after,
     )
+
+
+def _behind(thread: Thread, cut: Cut) -> Iterator[Message]:
+    """What stays in prompts behind the first message that goes, newest first."""
+    gone = {m.id for m in cut.messages}
+    first = min(m.position for m in cut.messages)
+
+    def newest(view: View) -> list[Message]:
+        out: list[Message] = []
+        for message in _visible(view, crops_of(view), newest_first=True):
+            if message.position <= first or len(out) >= _BEHIND:
+                break
+            if message.id not in gone:
+                out.append(message)
+        return out
+
+    yield from thread.reading(newest)
 
 
 def _relevance(thread: Thread, cut: Cut) -> float:
@@ -303,13 +330,14 @@ def _words(thread: Thread, cut: Cut, summary: str | None) -> tuple[str, int]:
 
 
 def made_summary(messages: Sequence[Message], count: Count, tokens: int | None = None) -> str:
-    """A summary by rules, clearly shorter than what it stands for."""
+    """A summary by rules, clearly shorter than what it stands for: what was said, what came of calls, with figures and names."""
     from backscroll.derive.gist import gist_turn
     from backscroll.derive.summary import summarise
 
     limit = SUMMARY_TOKENS if tokens is None else min(SUMMARY_TOKENS, tokens // 2)
     turns = into_turns(messages[0].id.thread, messages)
-    text = summarise([gist_turn(turn, count=count) for turn in turns], limit_tokens=limit, count=count).text
+    gists = [gist_turn(turn, count=count, operations=True) for turn in turns]
+    text = summarise(gists, limit_tokens=limit, count=count).text
     return text if tokens is None or count(text) < tokens else ""
 
 

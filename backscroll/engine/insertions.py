@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from backscroll.assemble.handles import offers_expand
 from backscroll.derive.operations import recent_operations, render_operations
 from backscroll.engine.placement import Alive
 from backscroll.record.turns import into_turns
@@ -168,7 +169,7 @@ class _Finding:
         ]
         room = self._most(self.settings.share_operations)
         while digests:
-            block = _operations(digests, composer.language, handles=_expands(composer))
+            block = _operations(digests, composer.language, handles=offers_expand(composer.ask.tools))
             if composer.weighed(block).tokens <= room:
                 return self._taken(block)
             digests = digests[max(1, len(digests) // 4) :]
@@ -271,14 +272,3 @@ def _operations(digests: Sequence[Digest], language: str, *, handles: bool) -> B
     parts = (Text(render_operations(digests, language, expands=handles)),)
     sources = tuple(dict.fromkeys(d.call for d in digests))
     return Block("user", parts, Section.OPERATIONS, Level.DIGEST, sources, reason="recent operations")
-
-
-def _expands(composer: Composer) -> bool:
-    """True where a tool is offered that gives the originals back."""
-    names = (str(tool.get("name") or _inner(tool).get("name", "")) for tool in composer.ask.tools)
-    return any("expand" in name.lower() for name in names)
-
-
-def _inner(tool: Mapping[str, object]) -> Mapping[str, object]:
-    inner = tool.get("function")
-    return inner if isinstance(inner, Mapping) else {}  # pyright: ignore[reportUnknownVariableType]

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
+from backscroll.assemble.handles import offers_expand
 from backscroll.engine import operations
 from backscroll.engine.answer_limit import longest_answer, reserve_within
 from backscroll.engine.checking import checked_content
 from backscroll.engine.continuing import known_part
 from backscroll.engine.costing import FAILED, record_call, window_of
 from backscroll.engine.instructing import instruct
-from backscroll.engine.pen import Pen
+from backscroll.engine.pen import Speech
 from backscroll.engine.replying import ANSWER, record_reply, said_in
 from backscroll.formats.anthropic_message import messages_from_anthropic
 from backscroll.formats.openai_message import messages_from_openai
@@ -98,12 +99,11 @@ def take_in(
 def append_all(thread: Thread, messages: Sequence[ForeignMessage]) -> None:
     """Messages to the end of a thread, all or none, in the name of the program."""
 
-    def work(pen: Pen) -> None:
-        for message in messages:
-            operations.append(pen, message.role, checked_content(message.content, None))
-
-    if messages:
-        thread.as_actor(PROGRAM).stroke(work)
+    spoken = [Speech(message.role, checked_content(message.content, None)) for message in messages]
+    if spoken:
+        thread.as_actor(PROGRAM).stroke(
+            lambda pen: pen.append_all([(speech, operations.facts_of(speech.role)) for speech in spoken])
+        )
 
 
 def assembled(
@@ -114,7 +114,8 @@ def assembled(
     name = next((n for n in _LIMITS if body.get(n)), "")
     wanted, model = body.get(name), str(body.get("model") or "")
     reserve = reserve_within(thread.engine, model, budget, wanted)
-    prompt = thread.prompt(budget, model=model, tools=tools, wire=wire, reserve=reserve)
+    opens = offers_expand(tools)  # else nobody could open a handle: the calls are the program's to answer
+    prompt = thread.prompt(budget, model=model, tools=tools, wire=wire, reserve=reserve, handles=opens)
     out = {
         k: v for k, v in body.items() if k not in (*_GOES_ON, "messages", "input", "system", "instructions")
     }
@@ -138,7 +139,8 @@ def assembled_messages(
 ) -> list[ForeignMessage]:
     """A prompt of ours in our own words, its system text first: for programs that have shapes of their own."""
     kept = reserve_within(thread.engine, model, budget, reserve)
-    prompt = thread.prompt(budget, model=model, tools=tools, wire=wire, reserve=kept)
+    opens = offers_expand(tools)
+    prompt = thread.prompt(budget, model=model, tools=tools, wire=wire, reserve=kept, handles=opens)
     return messages_in(wire, prompt.request)
 
 

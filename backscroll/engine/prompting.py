@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from backscroll.assemble.handles import without_handles
 from backscroll.assemble.receipt import (
     Difference,
     Item,
@@ -84,6 +85,7 @@ def prompt(
     reserve: int | None = None,
     wire: str | None = None,
     recall: bool | None = None,
+    handles: bool = True,
     dry_run: bool = False,
     as_of: int | None = None,
 ) -> Prompt:
@@ -92,7 +94,7 @@ def prompt(
     quiet = dry_run or as_of is not None
     wanted = (engine.settings.recall if recall is None else recall) and as_of is None
 
-    ask = asked(engine, budget, model=model, tools=tools, reserve=reserve, wire=wire)
+    ask = asked(engine, budget, model=model, tools=tools, reserve=reserve, wire=wire, handles=handles)
     last = next(iter(receipts(thread, 1)), None)
     if not quiet:
         engine.worker()
@@ -264,13 +266,17 @@ class _Job:
             return self._is_bound(message)
 
         return render(
-            blocks,
+            self._named(blocks),
             ask.wire,
             tools=list(ask.tools),
             blobs=engine.blob,
             model=ask.model or None,
             same_model=same_model,
         )
+
+    def _named(self, blocks: Sequence[Block]) -> Sequence[Block]:
+        """The blocks as they are sent: whoever cannot open handles gets none."""
+        return blocks if self.ask.handles else [without_handles(block) for block in blocks]
 
     def _is_bound(self, message: Message) -> bool:
         """True where all that stood before a reply when it was made stands there still: else its thinking is worth nothing.
@@ -323,6 +329,7 @@ class _Job:
             messages=composer.sheet.messages,
             left_out=coverage.summarised + coverage.unseen,
             summarised=coverage.summarised,
+            pending=_pending(composer),
             compaction=self.compaction,
             cached=cached,
             money=_money(composer, tokens + ask.tools_tokens, cached),
@@ -335,7 +342,13 @@ class _Job:
         marked = rendered.marked()
         tools = tuple(marked.tools) if marked.tools is not None else ask.tools
         return Prompt(
-            marked.messages, marked.system, tools, ask.wire, receipt, tuple(blocks), rendered.cache_key
+            marked.messages,
+            marked.system,
+            tools,
+            ask.wire,
+            receipt,
+            tuple(self._named(blocks)),
+            rendered.cache_key,
         )
 
 
@@ -348,6 +361,14 @@ def _newest(composer: Composer) -> Message | None:
 def counted(blocks: Sequence[Block], rendered: Rendered) -> int:
     """Tokens of the messages: what the blocks weigh, and as much as mending can have added."""
     return weight(blocks) + _MENDED * len(rendered.changes) + _LAST_WORD
+
+
+def _pending(composer: Composer) -> int:
+    """Messages before the window that a background worker has not summed up yet."""
+    from backscroll.engine.tree import waiting_for_tree
+
+    edge, shown = composer.edge, len(composer.sheet.window)
+    return composer.thread.reading(lambda view: waiting_for_tree(view, edge, shown)) if edge else 0
 
 
 def _money(composer: Composer, tokens: int, cached: int) -> Money:

@@ -17,7 +17,6 @@ from backscroll.derive.recipe import Count
 from backscroll.derive.sentences import rough_count
 from backscroll.engine.checking import in_valid_text
 from backscroll.engine.lineage import View
-from backscroll.engine.modelling import better
 from backscroll.engine.reading import message_of
 from backscroll.engine.remembering_reading import Collected, checked_scope, collect, edge_of, of_task
 from backscroll.engine.tasking_reading import all_tasks, named
@@ -204,13 +203,15 @@ def _said(event: Event) -> str:
 def catch_up(thread: Thread) -> int:
     """Make what is remembered of a thread ahead of time, for a background worker; gives how many memories there are.
 
-    Everything is made when it is first asked for anyway; after an import of much that takes a while.
+    Everything is made when it is first asked for anyway, except for prompts, which do not wait for it.
     """
     return len(collect(thread, "thread").memories)
 
 
 def task_summary(thread: Thread, task: Task | str) -> tuple[str, tuple[Ref, ...]]:
     """What stands in for a task: its summary (a model's, where one wrote it) and the revisions it rests on."""
+    from backscroll.engine.modelling import better
+
     one = task if isinstance(task, Task) else named(all_tasks(thread), task)
 
     def read(view: View) -> tuple[str, tuple[Ref, ...]]:
@@ -366,7 +367,7 @@ def block_memories(thread: Thread, *, scope: str = "project", now: bool = False)
 
 def _collected(thread: Thread, scope: str, *, now: bool) -> Collected:
     edge = None if now else thread.reading(lambda view: edge_of(thread.engine, view))
-    return collect(thread, scope, edge=edge)
+    return collect(thread, scope, edge=edge, ready=True)
 
 
 def _in_order(found: Collected) -> list[Memory]:

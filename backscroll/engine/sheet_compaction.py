@@ -50,6 +50,20 @@ def _made_for_less(event: Event, room: int) -> bool:
     return isinstance(made_for, int) and 0 < AMPLE * made_for <= room
 
 
+def same_compaction(view: View, standing: Standing, event: Event) -> list[Event]:
+    """A compaction with those that only go on with it: fresh results that were cut later, messages that were shown again."""
+    found = [known for seq in standing.compactions if (known := view.event(seq)) is not None]
+    return [known for known in found if known.body is not None and _founded_on(known) == _founded_on(event)]
+
+
+def _founded_on(event: Event) -> int:
+    """The event of the compaction that another one goes on with; its own where it goes on with none."""
+    if event.body is None:
+        return event.seq
+    under = cast("Mapping[str, Json]", words_from_bytes(event.body)).get("under")
+    return event.seq if under is None else int(under)
+
+
 def edge_of_compaction(event: Event) -> bytes | None:
     """The position up to which only summaries speak; None: nothing is passed over."""
     place = event.head.get("after")

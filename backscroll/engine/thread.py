@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from backscroll.engine import forgetting, operations, undoing
+from backscroll.engine.appending import Appending, told
 from backscroll.engine.checking import checked_content, checked_label, checked_time
 from backscroll.engine.doors import doors
 from backscroll.engine.living import Living
-from backscroll.engine.pen import Pen
+from backscroll.engine.pacing import announced
+from backscroll.engine.pen import Pen, Speech, ready
 from backscroll.engine.reading import Change, History
 from backscroll.errors import InvalidInput
 from backscroll.record.history import HIDDEN, PINNED
-from backscroll.record.order import at_end
 from backscroll.record.ports import Writer
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
@@ -43,7 +44,7 @@ DIALOGUES = "dialogue_history"  # the folder of dialogue files, where no other i
 
 
 @doors
-class Thread(Living, History):
+class Thread(Appending, Living, History):
     """One conversation. Two handles on the same thread always agree: neither keeps anything of its own."""
 
     def __init__(self, engine: Engine, thread: str, actor: str | None = None) -> None:
@@ -83,7 +84,8 @@ class Thread(Living, History):
         def both(pen: Pen) -> Message:
             work(pen)
             entry = operations.standing(pen, message, deleted=True)
-            return self._message(entry, pen.tx.spoken([entry.revision])[entry.revision])
+            known = pen.spoken.get(entry.revision) or pen.tx.spoken([entry.revision])[entry.revision]
+            return self._message(entry, known)
 
         return self.stroke(both)
 
@@ -104,25 +106,12 @@ class Thread(Living, History):
         said = checked_time(at)
         flags = (HIDDEN if hidden else 0) | (PINNED if pinned else 0)
 
-        def work(pen: Pen) -> tuple[Event, Pen]:
-            return operations.append(pen, checked, what, said=said, flags=flags), pen
-
-        event, pen = self.stroke(work)
+        speech = ready(Speech(checked, what), words=True)  # while others may write
+        made = [(speech, operations.facts_of(checked, said, flags))]
+        (message,) = self.stroke(lambda pen: told(pen, made))
         if checked == "user" and self.engine.settings.task_boundaries == "act":
             self.tasks.act_on_boundary()
-        time = said or event.at
-        stored = pen.said or what
-        return Message(
-            event.id,
-            checked,
-            event.id,
-            stored,
-            time,
-            hidden=hidden,
-            pinned=pinned,
-            digest=pen.digest.hex(),
-            position=at_end(event.seq),
-        )
+        return message
 
     def insert(
         self,
@@ -140,7 +129,9 @@ class Thread(Living, History):
         checked, what, said = checked_role(role), checked_content(content, author), checked_time(at)
 
         def work(pen: Pen) -> Event:
-            anchor = parse_ref(after) if after is not None else _one_before(pen, before)
+            anchor = None if after is None else parse_ref(after)
+            if before is not None:
+                anchor = operations.one_before(pen, parse_ref(before))
             return operations.insert(pen, checked, what, anchor, said=said)
 
         return self.message(self.stroke(work).id)
@@ -331,6 +322,7 @@ class Thread(Living, History):
 
     # -- prompts (each lives in a module of its own) ---------------------------------------------------------
 
+    @announced
     def prompt(
         self,
         budget: int | None = None,
@@ -340,18 +332,19 @@ class Thread(Living, History):
         reserve: int | None = None,
         wire: str | None = None,
         recall: bool | None = None,
+        handles: bool = True,
         dry_run: bool = False,
     ) -> Prompt:
         """The messages to send now: valid, within the budget, cheap, with a receipt that explains them.
 
-        `budget` counts everything: tools, prompt and the room for the answer (`reserve`). With `dry_run` nothing is
-        written: neither a compaction that is due, nor the receipt.
+        `budget` counts everything: tools, prompt and the room for the answer (`reserve`). Without `handles` nothing in it
+        names originals that it does not show ([bs:17]): for a model that has no tool to open them. With `dry_run` nothing
+        is written: neither a compaction that is due, nor the receipt.
         """
         from backscroll.engine.prompting import prompt
 
-        return prompt(
-            self, budget, model=model, tools=tools, reserve=reserve, wire=wire, recall=recall, dry_run=dry_run
-        )
+        more = {"reserve": reserve, "wire": wire, "recall": recall, "handles": handles, "dry_run": dry_run}
+        return prompt(self, budget, model=model, tools=tools, **more)
 
     def compact(
         self, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
@@ -360,6 +353,10 @@ class Thread(Living, History):
         from backscroll.engine.compacting import compact
 
         return compact(self, budget, model=model, dry_run=dry_run)
+
+    def undo_compaction(self) -> Event:
+        """Take back the compaction in force, whoever made it: prompts show the past again. `redo` condenses it again."""
+        return self.stroke(undoing.undo_compaction)
 
     def crop(
         self,
@@ -436,12 +433,3 @@ class Thread(Living, History):
         opening = found.messages[0].id if turn else Ref(self.id, 0)
         when, name = checked_time(at) or self.engine.means.now(), checked_label(version)
         self.store.write(lambda tx: tx.set_turn_state(self.id, opening, name, when))
-
-
-def _one_before(pen: Pen, before: Ref | str | None) -> Ref | None:
-    """The message that stands right before another one; None where that is the first."""
-    if before is None:
-        return None
-    entry = operations.keeping_place(pen, parse_ref(before))
-    rows = pen.view.page(1, before=entry.position, newest_first=True, gone=True)
-    return rows[0][0].message if rows else None

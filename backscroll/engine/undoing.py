@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from backscroll.engine.lineage import View
 from backscroll.engine.pen import Pen
+from backscroll.engine.sheet import compaction_standing, standing_of
+from backscroll.engine.sheet_compaction import same_compaction
 from backscroll.errors import Conflict, NotFound
 from backscroll.record.about import TELLING, About, fold_about
 from backscroll.record.history import DELETED, FORGOTTEN, Entry, pack
@@ -25,13 +27,39 @@ _PAGE = 50
 
 def undo(pen: Pen) -> Event:
     """Take back the actor's last deliberate stroke in this thread."""
-    stroke = to_undo(e for e in _newest_first(pen) if not _void(pen, e))
+    stroke = to_undo(e for e in _newest_first(pen) if not _void(pen, e) and not _gone(pen, e))
     if not stroke:
         raise NotFound(
             f"nothing to undo for {pen.actor}",
             hint="only edits under the same name, not new messages; imports and syncs act under names of their own",
         )
+    stroke = [kept for event in stroke for kept in _with_what_rests_on(pen, event)]
     return _invert(pen, Kind.UNDONE, sorted(stroke, key=lambda e: e.seq))
+
+
+def undo_compaction(pen: Pen) -> Event:
+    """Take back the compaction in force, whoever made it."""
+    standing = standing_of(pen.view)
+    found = compaction_standing(pen.view, standing)
+    if found is None:
+        raise NotFound(
+            "there is no compaction to undo",
+            hint="prompts show the past as it is; to bring cropped messages back, use uncrop",
+        )
+    return _invert(pen, Kind.UNDONE, same_compaction(pen.view, standing, found))
+
+
+def _with_what_rests_on(pen: Pen, event: Event) -> list[Event]:
+    """An operation; of a compaction also those that went on with it since, which would keep it in force."""
+    if event.kind is not Kind.COMPACTED:
+        return [event]
+    family = same_compaction(pen.view, standing_of(pen.view), event)
+    return [event, *(other for other in family if other.seq > event.seq)]
+
+
+def _gone(pen: Pen, event: Event) -> bool:
+    """True for a compaction that was taken back already: of these, and of nothing else, by somebody else too."""
+    return event.kind is Kind.COMPACTED and event.seq not in standing_of(pen.view).compactions
 
 
 def redo(pen: Pen) -> Event:

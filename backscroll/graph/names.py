@@ -14,19 +14,21 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 
+from backscroll.vocab.pattern import late
+
 #: Roles that speak without a name of their own.
 ROLES = frozenset({"user", "assistant", "system", "tool"})
 CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
-_IDEOGRAPH = re.compile(f"[{CJK}]")
-_SPACE = re.compile(r"\s+")
-_BETWEEN = re.compile(f"(?<=[{CJK}]) (?=[{CJK}])")
-_DOTS = re.compile(r"\s*[·•・‧∙]\s*")
-_ARTICLE = re.compile(r"(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
-_POSSESSIVE = re.compile(r"(?<=\w)['’][sS]$")
-_UNIT = re.compile(f"[{CJK}]|[^\\W_{CJK}]+")
-_CAMEL = re.compile(r"[a-z]{2}[a-z0-9]*+[A-Z][A-Za-z0-9]*$")
-_SNAKE = re.compile(r"\w_\w|^__\w|^_\w")
-_PAIR = re.compile(r"^(?P<one>[^()]{1,60}?)\s*\((?P<two>[^()]{1,60})\)$")
+_IDEOGRAPH = late(f"[{CJK}]")
+_SPACE = late(r"\s+")
+_BETWEEN = late(f"(?<=[{CJK}]) (?=[{CJK}])")
+_DOTS = late(r"\s*[·•・‧∙]\s*")
+_ARTICLE = late(r"(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
+_POSSESSIVE = late(r"(?<=\w)['’][sS]$")
+_UNIT = late(f"[{CJK}]|[^\\W_{CJK}]+")
+_CAMEL = late(r"[a-z]{2}[a-z0-9]*+[A-Z][A-Za-z0-9]*$")
+_SNAKE = late(r"\w_\w|^__\w|^_\w")
+_PAIR = late(r"^(?P<one>[^()]{1,60}?)\s*\((?P<two>[^()]{1,60})\)$")
 _KEPT = frozenset("#%&@*")  # punctuation that may belong to a name at its edge: C#, R&D
 _FIXED = 8  # rounds after which spelling has settled; two are usual
 
@@ -66,8 +68,9 @@ def trimmed(text: str) -> str:
     first, last = 0, len(text)
     while first < last and _edge(text[first]):
         first += 1
+    opened = min((at for at in (text.find("(", first), text.find("（", first)) if at >= 0), default=last)
     while last > first and _edge(text[last - 1]):
-        if text[last - 1] in ")）" and ("(" in text[first:last] or "（" in text[first:last]):
+        if text[last - 1] in ")）" and opened < last:
             break
         last -= 1
     return text[first:last] or text
@@ -102,9 +105,10 @@ def key_of(name: str) -> str:
 def value_key(value: str) -> str:
     """By what two values of an attribute are the same: spelling, case and punctuation around them do not count."""
     text = _SPACE.sub(" ", unicodedata.normalize("NFKC", value)).strip().casefold()
-    while text and _edge(text[-1]) and text[-1] not in ")]}%":
-        text = text[:-1]
-    text = text.lstrip("\"'“‘「『《 ")
+    end = len(text)
+    while end and _edge(text[end - 1]) and text[end - 1] not in ")]}%":
+        end -= 1
+    text = text[:end].lstrip("\"'“‘「『《 ")
     if found := _ARTICLE.match(text):
         text = text[found.end() :]
     return text or _SPACE.sub(" ", value).strip()

@@ -15,41 +15,36 @@ def _group(event: Event) -> object:
 def to_undo(newest_first: Iterable[Event]) -> list[Event]:
     """The last stroke of deliberate operations that is still in force, newest first; empty where there is none.
 
-    `newest_first` holds one actor's deliberate, undo and redo events of one thread.
+    `newest_first` holds one actor's deliberate, undo and redo events of one thread. An undo may name what somebody else did
+    (a compaction that was taken back): that says nothing about the actor's own operations.
     """
-    skip = 0
+    redone: set[int] = set()  # undos that were taken back
+    undone: set[int] = set()  # operations that are not in force
     stroke: list[Event] = []
-    skipped: object = None
     for event in newest_first:
-        if event.kind is Kind.UNDONE:
-            skip, skipped = skip + 1, None
-        elif event.kind is Kind.REDONE:
-            skip, skipped = skip - 1, None
-        elif event.kind in DELIBERATE:
-            group = _group(event)
-            if stroke:
-                if group != _group(stroke[0]):
-                    return stroke
-                stroke.append(event)
-            elif skipped is not None and group == skipped:
-                continue
-            elif skip > 0:
-                skip, skipped = skip - 1, group
-            else:
-                stroke.append(event)
+        if event.kind is Kind.REDONE:
+            redone.update(_named(event))
+        elif event.kind is Kind.UNDONE and event.seq not in redone:
+            undone.update(_named(event))
+        elif event.kind in DELIBERATE and event.seq not in undone:
+            if stroke and _group(event) != _group(stroke[0]):
+                return stroke
+            stroke.append(event)
     return stroke
 
 
 def to_redo(newest_first: Iterable[Event]) -> Event | None:
     """The undo that a redo would take back; None once anything deliberate was done after it."""
-    redone = 0
+    redone: set[int] = set()
     for event in newest_first:
         if event.kind is Kind.REDONE:
-            redone += 1
-        elif event.kind is Kind.UNDONE:
-            if redone == 0:
-                return event
-            redone -= 1
+            redone.update(_named(event))
+        elif event.kind is Kind.UNDONE and event.seq not in redone:
+            return event
         elif event.kind in DELIBERATE:
             return None
     return None
+
+
+def _named(event: Event) -> Iterable[int]:
+    return (int(seq) for seq in event.head.get("of", ()))

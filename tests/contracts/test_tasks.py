@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import backscroll
@@ -123,6 +123,7 @@ def act(thread: backscroll.Thread, what: str, number: int) -> None:
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
+@example([*["say"] * 12, "attempt", "delete"])  # the second message goes, the eleventh stays
 def test_whatever_is_done_nothing_is_lost_and_everything_follows_from_the_log(
     store: backscroll.Engine, steps: list[str]
 ) -> None:

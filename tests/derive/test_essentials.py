@@ -119,13 +119,18 @@ def test_an_error_is_open_until_the_same_thing_succeeds() -> None:
     assert found(talk, Kind.ERROR) == []
 
 
-def test_what_a_user_reports_is_open_until_the_user_says_it_works() -> None:
+def test_what_a_user_reports_is_open_until_it_is_said_to_work() -> None:
     talk = Talk()
     talk.say("user", "The server crashes on port 80.")
-    talk.say("assistant", "Fixed, it works now.")
+    talk.say("assistant", "I think it is fixed, but I could not test it.")
     assert len(found(talk, Kind.ERROR)) == 1
     talk.say("user", "Great, it works now.")
     assert found(talk, Kind.ERROR) == []
+    talk.say("user", "The server crashes on port 81.")
+    talk.say("assistant", "Fixed, it works now.")
+    assert found(talk, Kind.ERROR) == []
+    talk.say("user", "It still crashes on port 81.")
+    assert len(found(talk, Kind.ERROR)) == 1
 
 
 def test_a_search_without_a_hit_is_no_error() -> None:

@@ -13,7 +13,7 @@ from backscroll.derive.gist import LIMIT, MOST, RECIPE, gist_messages, gist_turn
 from backscroll.derive.gist_storing import restored, stored
 from backscroll.derive.gist_writing import flat
 from backscroll.derive.sentences import rough_count
-from backscroll.derive.sentences_cues import marked
+from backscroll.derive.sentences_cues import marked_long, marked_short
 from backscroll.derive.summary import Summary, summarise, told_by
 from backscroll.errors import StoreCorrupt
 from backscroll.record.turns import turn_of
@@ -192,7 +192,12 @@ def test_no_text_stays_in_memory_after_letting_go() -> None:
     talk = Talk()
     talk.say("user", "We must ship on Friday, whatever happens.")
     before = gist_messages(talk.messages)
-    assert marked.cache_info().currsize > 0
+    assert marked_short.cache_info().currsize > 0
     let_go()
-    assert marked.cache_info().currsize == pieces.cache_info().currsize == 0
+    assert (
+        marked_short.cache_info().currsize
+        == marked_long.cache_info().currsize
+        == pieces.cache_info().currsize
+        == 0
+    )
     assert gist_messages(talk.messages) == before

@@ -1,26 +1,37 @@
 """Hostile texts cost readers a bounded time, proved without a clock.
 
-Two ways. No function of the rules is entered with a run longer than `derive/runs` allows: what a pattern costs is at most the length
+Three ways. No function of the rules is entered with a run longer than `derive/runs` allows: what a pattern costs is at most the length
 of the text times that. And the work that Python itself does (calls and steps of generators) grows with the text, not with its
-square. How long it takes is measured by `python -m bench hostile`.
+square; for readers that hold what they found, every line of Python counts, because a loop that compares all with all need not call
+anything. How long it takes is measured by `python -m bench hostile`.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import backscroll
+from backscroll.derive.essentials import Essential, Kind
+from backscroll.derive.essentials_reading import findings
+from backscroll.derive.gist import let_go
+from backscroll.derive.gist_writing import distinct
 from backscroll.derive.runs import LONGEST_RUN, parted
 from backscroll.derive.sentences import LONGEST, LONGEST_CODE, sentences
-from bench.hostile import FAMILIES, READERS, read, text_of
+from backscroll.vocab.ids import Ref
+from bench.hostile import FAMILIES, READERS, THREAD, read, said, text_of
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 _RUN = re.compile(rf"[^\s。！？；，、：…]{{{LONGEST_RUN + 1}}}")
 #: Functions that get a text as it came in and hand it on parted, or cut it by themselves.
@@ -140,8 +151,58 @@ TYPICAL = ["a.b.", "aaaa", "a a a", "Aa Aa", "a-b-", "((((", "“", "/a/a", "- [
 @pytest.mark.parametrize("reader", READERS)
 def test_steps_grow_with_the_text_and_not_with_its_square(reader: str) -> None:
     """Four times the text takes about four times the steps, for every family; quadratic would be sixteen times."""
-    read(reader, "Warm up, 他说。")
     for family in TYPICAL:
+        read(reader, text_of(family, 2_400))  # patterns are compiled when a text first needs them
         small = _steps(reader, text_of(family, 600))
         large = _steps(reader, text_of(family, 2_400))
         assert large <= 6 * small + BOUNDED.get(reader, 1_000), f"{family!r}: {small} steps, then {large}"
+
+
+def _lines(reader: str, text: str) -> int:
+    """How many lines of the package a reader goes through, each turn of a loop counted."""
+    home = backscroll.__path__[0]
+    count = 0
+
+    def look(frame: FrameType, event: str, _argument: object) -> TraceFunction | None:
+        nonlocal count
+        count += event == "line"
+        return look if frame.f_code.co_filename.startswith(home) else None
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        read(reader, text)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+#: Readers that hold what they found and compare it with what comes later.
+HOLDING = ["cues of sentences", "findings of a user", "findings of a result", "importance", "gist"]
+#: What makes them hold more and more; the three in front grew with the square of the text.
+HELD = ["待办", "lists of to-dos", "to-dos and done", "boxes and ticks", "decisions", "failures and fixes", "questions", "paths", "diff", "a: b", "lines CRLF"]  # fmt: skip
+
+
+@pytest.mark.parametrize("reader", HOLDING)
+def test_lines_grow_with_texts_in_which_nothing_is_said_twice(reader: str) -> None:
+    """Four times the text takes about four times the lines of Python, for everything that a reader holds."""
+    read(reader, "Warm up, 他说。")
+    for family in HELD:
+        small, large = (_fresh_lines(reader, text_of(family, size)) for size in (2_500, 10_000))
+        assert large <= 5.5 * small + 2_000, f"{family!r}: {small} lines, then {large}"
+
+
+def _fresh_lines(reader: str, text: str) -> int:
+    let_go()  # what is remembered would cost nothing
+    return _lines(reader, text)
+
+
+def test_a_name_of_thousands_of_letters_is_data() -> None:
+    """Base64 looks like a path; held as one, every end of it would be compared: 20,000 letters made 40 MB of ends."""
+    found = findings([said(text_of("base64", 20_000)), said("See src/app.py.", 2)])
+    assert [e.text for e in found.open] == ["src/app.py"]
+    long = Essential(Kind.PATH, text_of("/a/a", 20_000), Ref(THREAD, 1), Ref(THREAD, 1), "path", "p")
+    tracemalloc.start()
+    assert distinct([long]) == [long]
+    assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    tracemalloc.stop()

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.engine import recall_pool
+from backscroll.engine import recalling
 from backscroll.engine.embedding import embed_pending, recipe_of
 from backscroll.engine.engine import Engine
 from backscroll.engine.learning import learned
@@ -375,7 +375,7 @@ def test_the_index_of_a_thread_grows(engine: Engine) -> None:
     assert "443" in thread.recall("which port does production use?", 100).text
     assert [shelf[name] for name in shelf] == [held]
     assert held.head == thread.head
-    assert recall_pool.EXACT >= 1000
+    assert recalling.EXACT >= 1000
 
 
 def test_the_same_on_postgresql(prepared_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

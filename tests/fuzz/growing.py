@@ -15,6 +15,7 @@ from typing import Any
 
 from backscroll.assemble.validity import check
 from backscroll.assemble.wires import Rendered, render
+from backscroll.assemble.wires.insertion import INSERTIONS, Insertions
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Role
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -137,11 +138,18 @@ def fuzz(seed: int, folder: pathlib.Path) -> None:
     for wire in WIRES:
         model = chance.choice(MODELS[wire])
         tools = chance.choice((None, [], [TOOLS[wire]], [TOOLS[wire]]))
-        promise(blocks, wire, model, tools, proven=chance.random() < 0.7)
+        manner = chance.choice(INSERTIONS)
+        promise(blocks, wire, model, tools, proven=chance.random() < 0.7, insertions=manner)
 
 
 def promise(
-    blocks: Sequence[Block], wire: Wire, model: str | None, tools: list[Any] | None, *, proven: bool
+    blocks: Sequence[Block],
+    wire: Wire,
+    model: str | None,
+    tools: list[Any] | None,
+    *,
+    proven: bool,
+    insertions: Insertions = "plain",
 ) -> None:
     """Every prompt on the way is valid, and is the beginning of the next one where a request could be sent."""
 
@@ -154,7 +162,7 @@ def promise(
         for form in (prompt, prompt.marked()):
             flaws = check(form.messages, wire, system=form.system, tools=form.tools, model=model)
             assert flaws == [], f"{flaws[:2]} in {facts}"
-        judge(prompt.messages, wire, prompt.system)
+        judge(spoken(prompt), wire, prompt.system)
         assert prompt.settled or not could_be_sent(blocks[:count]), f"not settled: {facts}"
     for count, one in enumerate(prompts, 1):
         for later, two in enumerate(prompts[count:], count + 1) if could_be_sent(blocks[:count]) else ():
@@ -165,6 +173,11 @@ def promise(
             )
 
 
+def spoken(prompt: Rendered) -> list[dict[str, Any]]:
+    """The messages as the judge knows them: on Anthropic's wire, system messages in the middle are newer than it."""
+    return [m for m in prompt.messages if prompt.wire != "anthropic" or m["role"] != "system"]
+
+
 def could_be_sent(blocks: Sequence[Block]) -> bool:
     """True where the newest block asks for a reply: words of the user, an insertion, or results while no call waits."""
     newest = blocks[-1]
@@ -173,19 +186,22 @@ def could_be_sent(blocks: Sequence[Block]) -> bool:
 
 
 def _waits(blocks: Sequence[Block]) -> bool:
-    """True where a call has no result, and nobody spoke since."""
+    """True where a call has no result, or a reply came between the results of another, and nobody spoke since."""
     waiting: list[str] = []
+    told = between = False
     for block in blocks:
-        answered = {part.call_id for part in block.parts if isinstance(part, ToolResult)}
         if block.role == "assistant":
+            between = between or (told and bool(waiting))
             waiting += [part.id for part in block.parts if isinstance(part, ToolCall) and part.name]
-        for id in answered:
+        for id in {part.call_id for part in block.parts if isinstance(part, ToolResult)}:
             if id in waiting:
                 waiting.remove(id)
+                told = True
+        told = told and bool(waiting)
         spoke = [part for part in block.parts if _is_seen(part) and not isinstance(part, ToolResult)]
         if spoke and (block.role == "user" or block.section in TAIL):
-            waiting = []
-    return bool(waiting)
+            waiting, between = [], False
+    return bool(waiting) or between
 
 
 def _is_seen(part: Part) -> bool:

@@ -206,6 +206,25 @@ def test_a_compaction_is_logged_and_undone(cli: Cli, long: str) -> None:
     assert done["saved"] == done["before"] - done["after"] > 0
     assert f"{done['before']:,} → {done['after']:,} tokens" in cli.ok("log", long, "-n", "1").out
     assert "Undone: compacted" in cli.ok("undo", long).out
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_compaction_of_a_prompt_is_taken_back(cli: Cli, long: str, language: str) -> None:
+    """`undo` is about what you did; `compact --undo` about the compaction in force, whoever made it."""
+    lang = ("--lang", language)
+    assert cli("compact", long, "--undo", *lang).code == 4
+    cli.ok("prompt", long, "--budget", "6000")
+    assert cli("undo", long).code == 4
+    told = cli.ok("compact", long, "--undo", *lang).out
+    assert {"en": "prompts show the past", "zh": "已撤销"}[language] in told
+    assert cli("compact", long, "--undo", *lang).code == 4
+    cli.ok("redo", long)
+    assert cli.ok("compact", long, "--undo", "--json").json["kind"] == "undone"
+    refused = cli("compact", long, "--undo", "--budget", "9000", *lang)
+    assert (refused.code, len(refused.err.splitlines())) == (2, 2)
+
+
+def test_a_short_conversation_has_nothing_to_gain(cli: Cli) -> None:
     assert "Nothing to gain" in cli.ok("compact", cli.conversation("hello", "hi")).out
 
 

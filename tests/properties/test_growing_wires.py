@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,9 +12,11 @@ from hypothesis import strategies as st
 
 from backscroll.assemble.validity.draft import GO_ON, NO_RESULT
 from backscroll.assemble.wires import render
+from backscroll.assemble.wires.insertion import INSERTIONS
 from backscroll.vocab.message import Role
-from backscroll.vocab.part import Part, Reasoning, Text, ToolCall, ToolResult
+from backscroll.vocab.part import Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import WIRES, Block, Section, Wire
+from tests.fuzz.bound import BINDING, Conversation
 from tests.fuzz.growing import MODELS, TOOLS, Story, begins, promise
 
 CHAT, RESPONSES, ANTHROPIC = WIRES
@@ -33,10 +34,6 @@ def result(id: str, words: str = "out") -> Block:
     return block("tool", ToolResult(id, (Text(words),)))
 
 
-def said(wire: Wire, *blocks: Block, **more: Any) -> str:
-    return json.dumps(render(blocks, wire, **more).messages, ensure_ascii=False)
-
-
 @pytest.mark.parametrize("wire", WIRES)
 @settings(max_examples=150)
 @given(st.randoms(use_true_random=False), st.integers(2, 12), st.data())
@@ -46,7 +43,20 @@ def test_a_prompt_is_the_beginning_of_the_next(
     """Over calls, results, late and lost ones, doubled ids, insertions: valid at every block, and only growing."""
     model = data.draw(st.sampled_from(MODELS[wire]))
     tools = data.draw(st.sampled_from([None, [], [TOOLS[wire]]]))
-    promise(Story(chance).tell(count), wire, model, tools, proven=data.draw(st.booleans()))
+    proven, manner = data.draw(st.booleans()), data.draw(st.sampled_from(INSERTIONS))
+    promise(Story(chance).tell(count), wire, model, tools, proven=proven, insertions=manner)
+
+
+@settings(max_examples=60)
+@given(st.randoms(use_true_random=False), st.data())
+def test_a_strict_service_takes_every_prompt(chance: random.Random, data: st.DataObject) -> None:
+    """Turns, loops of calls, thinking, insertions in every form: no thinking ever stands behind another prompt."""
+    model = data.draw(st.sampled_from(BINDING))
+    tools = data.draw(st.sampled_from([[], [TOOLS[ANTHROPIC]]]))
+    told = Conversation(chance, model, tools, data.draw(st.sampled_from(INSERTIONS)))
+    for _ in range(8):
+        told.step()
+    assert told.service.flaws == []
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -84,9 +94,11 @@ def test_replies_that_were_told_in_pieces_wait_for_each_other(wire: Wire) -> Non
         call("c3"),
         result("c3", "three"),
     ]
-    text = said(wire, *blocks, result("c1", "one"))
+    done = render([*blocks, result("c1", "one")], wire)
+    text = json.dumps(done.messages)
     assert NO_RESULT not in text
     assert "result of" not in text
+    assert "moved" not in str(done.changes)  # mending finds everything in its place
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -119,6 +131,18 @@ def test_thinking_is_not_taken_out_because_of_later_blocks() -> None:
     assert begins(one.messages, two.messages)
     assert "hm" in json.dumps(two.messages)
     assert "then" not in json.dumps(two.messages)
+
+
+def test_a_broken_seal_leaves_the_thinking_before_it_alone() -> None:
+    """In the middle of a loop of calls: what was sent with its thinking keeps it."""
+    thinks = block("assistant", Reasoning("hm", "sig"), ToolCall("c1", "ls", {}))
+    broken = Opaque("anthropic", "redacted_thinking", '{"type": "redacted_thinking"}')
+    begun = [block("user", "a"), thinks, result("c1")]
+    later = [block("assistant", broken, ToolCall("c2", "ls", {})), result("c2")]
+    one, two = (render(blocks, ANTHROPIC, same_model=True) for blocks in (begun, [*begun, *later]))
+    assert begins(one.messages, two.messages)
+    assert "hm" in json.dumps(two.messages)
+    assert "redacted" not in json.dumps(two.messages)
 
 
 def test_words_that_ask_to_go_on_are_not_settled() -> None:

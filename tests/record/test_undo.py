@@ -46,11 +46,17 @@ class Desk:
             stroke = self.done.pop()
             self.undone.append((self._write(Kind.UNDONE, of=[e.seq for e in stroke]), stroke))
 
+    def undo_of_others(self) -> None:
+        """What somebody else did is taken back, which only redo is about."""
+        self.seq += 1
+        self.undone.append((self._write(Kind.UNDONE, of=[self.seq]), []))
+
     def redo(self) -> None:
         if self.undone:
             undone, stroke = self.undone.pop()
             self._write(Kind.REDONE, of=[undone.seq])
-            self.done.append(stroke)
+            if stroke:
+                self.done.append(stroke)
 
     def check(self) -> None:
         newest_first = self.log[::-1]
@@ -60,7 +66,7 @@ class Desk:
 
 kinds = st.sampled_from(sorted(DELIBERATE))
 strokes = st.tuples(st.just("do"), st.lists(kinds, min_size=1, max_size=3), st.booleans())
-acts = strokes | st.sampled_from(["undo", "undo", "redo"]) | st.integers(1, 4)
+acts = strokes | st.sampled_from(["undo", "undo", "redo", "undo_of_others"]) | st.integers(1, 4)
 
 
 @given(st.lists(acts, max_size=40))
@@ -72,6 +78,8 @@ def test_any_sequence_does_what_two_stacks_do(plan: list[tuple[str, list[Kind], 
             desk.others_write(act)
         elif isinstance(act, tuple):
             desk.do(*act[1], marked=act[2])
+        elif act == "undo_of_others":
+            desk.undo_of_others()
         elif act == "undo":
             desk.undo()
         else:

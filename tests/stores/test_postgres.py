@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
+import secrets
 import subprocess
 import sys
 from collections.abc import Callable
@@ -128,7 +128,7 @@ class TestFaults:
 class TestOpening:
     def test_another_encoding_is_refused(self, postgres_server_url: str) -> None:
         """A database that cannot hold every text is not used."""
-        name = f"backscroll_test_latin_{random.randrange(10**9)}"
+        name = f"backscroll_test_latin_{secrets.token_hex(5)}"
         with psycopg.connect(postgres_server_url, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
             try:
@@ -402,7 +402,7 @@ class TestForgetting:
         self, engine: Engine, opened: Opener, database_url: str, admin: Any
     ) -> None:
         """Only their owner may rewrite tables: who is not tells what stays."""
-        role = f"backscroll_test_role_{random.randrange(10**9)}"
+        role = f"backscroll_test_role_{secrets.token_hex(5)}"
         admin.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'geheim'")
         try:
             admin.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Called, Fault
+from backscroll.vocab.event import Kind
 
 
 @pytest.fixture
@@ -25,9 +27,9 @@ def thread(tmp_path: Path) -> Iterator[Thread]:
         yield engine.create("a program")
 
 
-def serving(*answers: Line | str, binding: bool = True) -> ScriptedServer:
+def serving(*answers: Line | str) -> ScriptedServer:
     lines = [Line(text=a, times=1) if isinstance(a, str) else a for a in answers]
-    return ScriptedServer(Scenario(lines=tuple(lines), binding=binding))
+    return ScriptedServer(Scenario(lines=tuple(lines), binding=True))
 
 
 def openai(server: ScriptedServer) -> OpenAI:
@@ -116,8 +118,7 @@ def test_tools_go_round_on_the_other_wires(thread: Thread, assemble: bool) -> No
     look = Called("look", {"at": "x"})
     asking = Line(calls=(look, look), reasoning="hm", times=1)
     with (
-        # What the engine adds behind the newest message is not sent again: thinking cannot be bound to it yet.
-        serving(asking, "a tree", asking, "two trees", binding=not assemble) as server,
+        serving(asking, "a tree", asking, "two trees") as server,
         openai(server) as plain,
         anthropic(server) as other,
     ):
@@ -280,6 +281,60 @@ def test_an_endless_list_stays_within_its_budget(thread: Thread) -> None:
         assert "You are a gardener." in sent
         assert "tree 29" in sent
         assert len([1 for r, _ in told(thread) if r == "user"]) == 30
+
+
+HANDLE = re.compile(r"\[bs:")
+OPENS: Any = {"name": "expand", "input_schema": {"type": "object", "properties": {}}}
+LOOKS: Any = {"name": "look", "input_schema": {"type": "object", "properties": {}}}
+
+
+@pytest.mark.parametrize("offered", [[LOOKS], [LOOKS, OPENS]])
+def test_handles_are_sent_only_to_a_model_that_can_open_them(thread: Thread, offered: list[Any]) -> None:
+    """A long program with tools and thinking, condensed again and again: the strict service refuses nothing, and where nobody
+    answers a call of expand, nothing in any prompt asks for one."""
+    asking = Line(calls=(Called("look", {"at": "x"}),), reasoning="hm", role="user")
+    with serving(asking, Line(text="done", role="tool")) as server, anthropic(server) as plain:
+        claude = backscroll.wrap(plain, thread=thread, assemble=True, budget=6_000, strict=True)
+        messages: list[Any] = []
+        for n in range(12):
+            messages.append({"role": "user", "content": f"Question {n}: what stands at place {n}?"})
+            said = claude.messages.create(
+                model="claude-sonnet-5-5", max_tokens=99, messages=messages, tools=offered
+            ).content
+            told_back = "\n".join(f"place {n}, tree {i}: {i * 7} years" for i in range(60))
+            results = [
+                {"type": "tool_result", "tool_use_id": b.id, "content": told_back}
+                for b in said
+                if b.type == "tool_use"
+            ]
+            assert results
+            messages += [{"role": "assistant", "content": said}, {"role": "user", "content": results}]
+            last = claude.messages.create(
+                model="claude-sonnet-5-5", max_tokens=99, messages=messages, tools=offered
+            )
+            messages.append({"role": "assistant", "content": last.content})
+        assert server.flaws == []
+        sent = [asked.everything for asked in server.asked]
+    assert any(e.kind is Kind.COMPACTED for e in thread.events())
+    assert any(HANDLE.search(each) for each in sent) == (OPENS in offered)
+    if OPENS not in offered:
+        assert not any("expand" in each for each in sent)
+
+
+def test_a_short_conversation_is_sent_as_it_is(thread: Thread) -> None:
+    """Three messages with a tool call: no list of operations, no handle, nothing but what was said."""
+    look = Line(calls=(Called("look", {"at": "x"}),), times=1)
+    tools: Any = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
+    with serving(look, "a tree") as server, openai(server) as plain:
+        client = backscroll.wrap(plain, thread=thread, assemble=True, budget=9_000, strict=True)
+        messages: list[Any] = [{"role": "user", "content": "what is there?"}]
+        first = client.chat.completions.create(model="gpt-4o", messages=messages, tools=tools)
+        call = (first.choices[0].message.tool_calls or [])[0]
+        messages += [first.choices[0].message, {"role": "tool", "tool_call_id": call.id, "content": "bark"}]
+        client.chat.completions.create(model="gpt-4o", messages=messages, tools=tools)
+        assert [role for role, _ in server.asked[-1].said] == ["user", "assistant", "tool"]
+        assert "bs:" not in server.asked[-1].everything
+        assert "operations" not in server.asked[-1].everything
 
 
 def test_errors_of_the_service_are_the_programs_own(thread: Thread) -> None:

@@ -14,7 +14,7 @@ from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
 from backscroll.act.tools.expand import told
-from backscroll.engine.cropping import RELEVANT, each_relevance
+from backscroll.engine.cropping import RELEVANT, Crop, each_relevance
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
@@ -39,12 +39,20 @@ def _preview(context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
             f"relevant: {' '.join(handle_of(m.id) for m in near[:8])}{' …' if len(near) > 8 else ''}"
         )
     saved = rehearsed.tokens - rehearsed.summary_tokens
+    rows.append(_price(rehearsed))
     return Preview(
         f"crop {rehearsed.messages} messages from the {direction}, {saved:,} tokens less",
         text="\n".join([*rows, "", "In their place:", rehearsed.summary]),
         subject=direction,
         warnings=tuple(warnings),
     )
+
+
+def _price(crop: Crop) -> str:
+    if crop.pays_back_after is None:
+        return f"costs {crop.cost_now:,.0f} input tokens once and never pays"
+    calls = f"{crop.pays_back_after} call{'' if crop.pays_back_after == 1 else 's'}"
+    return f"costs {crop.cost_now:,.0f} input tokens once, saves {crop.saves_per_call:,.0f} a call: pays after {calls}"
 
 
 def _row(message: Message, share: float) -> str:
@@ -84,5 +92,6 @@ def smart_context_cropper(
             "messages": done.messages,
             "tokens": saved,
             "relevance": round(done.relevance, 3),
+            "pays_back_after": done.pays_back_after,
         },
     )

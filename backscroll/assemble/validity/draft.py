@@ -24,6 +24,8 @@ NO_RESULT = "no result was recorded: interrupted"
 OPENING = "(the conversation begins)"
 #: What stands after a reply where a wire wants the user to have the last word.
 GO_ON = "(continue)"
+#: What stands where a wire wants a reply before the user speaks again, and none came.
+NO_REPLY = "(no reply)"
 #: Ways to say that a reply did not come to its end.
 ABORTED = frozenset(
     {

@@ -12,24 +12,23 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from backscroll.assemble.validity import Repaired, repair
-from backscroll.assemble.validity.draft import GO_ON, minted, words_of
+from backscroll.assemble.validity.draft import GO_ON, NO_REPLY, minted, words_of
 from backscroll.assemble.validity.models import gpt, takes_prefill
 from backscroll.assemble.wires import anthropic, openai_chat, openai_responses
-from backscroll.assemble.wires.insertion import is_inserted
+from backscroll.assemble.wires.insertion import Insertions, Manner
 from backscroll.assemble.wires.pairing import pair
 from backscroll.assemble.wires.shape import Breakpoint, Rendered, SameModel, Speller, block_kinds
 from backscroll.formats.media import no_blobs
 from backscroll.formats.rows import as_array
 from backscroll.formats.shape import Blobs
 from backscroll.vocab.part import Json, ToolCall, ToolResult
-from backscroll.vocab.prompt import Block, Section, Wire, checked_wire
-from backscroll.vocab.unicode import valid_text
+from backscroll.vocab.prompt import TAIL, Block, Section, Wire, checked_wire
 
 __all__ = ["Breakpoint", "Rendered", "SameModel", "render"]
 
 Spelling: TypeAlias = Callable[[Block, Speller], list[dict[str, Json]]]
-#: Puts a text behind the messages so far; True where the last one took it in.
-Inserting: TypeAlias = Callable[[list[dict[str, Json]], str, str | None], bool]
+#: An insertion behind the messages so far: messages of its own, or None where the last one took it in.
+Inserting: TypeAlias = Callable[[list[dict[str, Json]], Block, Speller], list[dict[str, Json]] | None]
 
 _WIRES: Final[Mapping[Wire, tuple[Spelling, Inserting]]] = {
     "openai-chat": (openai_chat.spelled, openai_chat.insert),
@@ -49,33 +48,37 @@ def render(
     model: str | None = None,
     same_model: SameModel = False,
     explicit_cache: bool = False,
+    insertions: Insertions = "plain",
 ) -> Rendered:
     """The prompt as the wire wants it.
 
     `tools=None` means that the caller sends whatever tools there are; an empty list that there are none, in which case the
     Anthropic wire gets calls and results in words. `same_model` says whose thinking may be sent back with its proof.
     `explicit_cache` asks for cache points on OpenAI's wires, for models that take them; Anthropic's marks are always given.
+    `insertions="system"` puts our own words into system messages, on Claude models that take them in the middle.
     """
     chosen = checked_wire(wire)
     spell, insert = _WIRES[chosen]
     leading = _leading(blocks, chosen)
-    paired = pair([block for n, block in enumerate(blocks) if n not in leading], chosen, model)
     places = [n for n in range(len(blocks)) if n not in leading]
+    paired = pair([blocks[n] for n in places], Manner(chosen, model, bool(tools)))
     flat = chosen == "anthropic" and tools is not None and not tools
-    how = Speller(blobs, model, same_model, not flat)
+    how = Speller(blobs, model, same_model, not flat, insertions)
     raw: list[dict[str, Json]] = []
     sources: list[tuple[int, ...]] = []
-    for block, number in paired.placed:
+    for block, number, is_inserted in paired.placed:
         if flat and any(isinstance(part, ToolCall | ToolResult) for part in block.parts):
             how = how._replace(same_model=False)  # thinking is bound to the calls as they were made
         came_from = () if number is None else (places[number],)
-        if not is_inserted(block):
-            spelled = spell(block, how)
-            raw += spelled
-            sources += [came_from] * len(spelled)
-        elif (text := valid_text(block.text)).strip() and insert(raw, text, model):
+        spelled = insert(raw, block, how) if is_inserted else spell(block, how)
+        if spelled is None:
             sources[-1] += came_from
-        elif text.strip():
+            continue
+        for message in spelled:
+            if chosen == "anthropic" and _wants_reply(raw, message):
+                raw.append({"role": "assistant", "content": [{"type": "text", "text": NO_REPLY}]})
+                sources.append(())
+            raw.append(message)
             sources.append(came_from)
     goes_on = _asks_to_go_on(chosen, raw, model)
     if goes_on:
@@ -90,7 +93,7 @@ def render(
     points = _points(
         chosen, blocks, mended.messages, origins, mended, tools, explicit_cache and _explicit(model)
     )
-    inserted = tuple(n for n, block in enumerate(blocks) if is_inserted(block))
+    inserted = tuple(places[n] for n in paired.inserted)
     key = _cache_key(blocks, mended.system)
     return Rendered(
         chosen, mended.messages, mended.system, origins, tuple(sorted(leading)), points, stable, inserted, key,
@@ -102,7 +105,7 @@ def _leading(blocks: Sequence[Block], wire: Wire) -> set[int]:
     """Blocks that stand beside the messages: the system blocks before anything else was said."""
     out: set[int] = set()
     for n, block in enumerate(blocks):
-        if block.role != "system" or wire == "openai-chat" or is_inserted(block):
+        if block.role != "system" or wire == "openai-chat" or block.section in TAIL:
             break
         if wire == "openai-responses" and block.section is not Section.SYSTEM:
             break  # instructions are for what stays; memory and summaries are items, so that they can be cached apart
@@ -122,6 +125,11 @@ def _asks_to_go_on(wire: Wire, raw: Sequence[Json], model: str | None) -> bool:
     if wire != "anthropic" or not raw or raw[-1]["role"] != "assistant" or takes_prefill(model):
         return False
     return not {"tool_use", "server_tool_use"} & set(block_kinds(raw[-1]))
+
+
+def _wants_reply(raw: Sequence[dict[str, Json]], message: dict[str, Json]) -> bool:
+    """True where a reply has to stand between a system message in the middle and the user, who spoke before any came."""
+    return bool(raw) and raw[-1].get("role") == "system" and message.get("role") == "user"
 
 
 def _explicit(model: str | None) -> bool:

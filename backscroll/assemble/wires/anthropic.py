@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from backscroll.assemble.validity.anthropic import in_marks, in_words
+from backscroll.assemble.validity.models import takes_system_messages
+from backscroll.assemble.wires.insertion import is_own, words_of_insertion
 from backscroll.assemble.wires.parts import (
     PICTURES,
     arguments_object,
@@ -120,14 +122,19 @@ def _media(part: Media, role: str, how: Speller) -> dict[str, Json] | None:
     return _text(media_words(part, seen))
 
 
-def insert(messages: list[dict[str, Json]], words: str, model: str | None) -> bool:  # noqa: ARG001 - all wires are called alike
-    """Put our own words behind what was said: a text block at the end of the user's message; True where there is one."""
-    text = {"type": "text", "text": words}
-    if not messages or messages[-1]["role"] != "user":
-        messages.append({"role": "user", "content": [text]})
-        return False
+def insert(messages: list[dict[str, Json]], block: Block, how: Speller) -> list[dict[str, Json]] | None:
+    """Our words behind what was said: a text block at the end of the user's message, else a message; None where one took it in.
+
+    Where system messages are asked for and the model takes them, our own words are one behind the user's message.
+    """
+    text = {"type": "text", "text": words_of_insertion(block)}
+    last = messages[-1]["role"] if messages else ""
+    system = how.insertions == "system" and is_own(block) and takes_system_messages(how.model)
+    wanted = "system" if system and last in ("user", "system") else "user"
+    if last != wanted:
+        return _message(wanted, [text])
     messages[-1] = {**messages[-1], "content": [*messages[-1]["content"], text]}
-    return True
+    return None
 
 
 def breakpoints(

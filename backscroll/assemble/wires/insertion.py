@@ -1,13 +1,77 @@
-"""Insertions: what we add between the messages of a conversation, where it was placed once and stays.
+"""Insertions: what we add between the messages of a conversation, placed once and left where it is.
 
-Owns: which blocks are insertions. Before: `vocab/prompt`. After: `pairing`, one module per wire.
+Owns: which blocks are insertions, whose words they are, and the form that a wire gets them in. Our own words (task, operations,
+memory) may stand where the developer or the user speaks. What was quoted from elsewhere (recalled text, graph) must never be taken for an
+instruction: it comes as the result of a call where that is sure to be valid, else in a frame that no text can close, because
+its name is made from the text itself. Every choice rests on the request and on earlier blocks. Before: `vocab/prompt`. After:
+`pairing`, one module per wire.
 """
 
 from __future__ import annotations
 
-from backscroll.vocab.prompt import TAIL, Block, Section
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+
+from backscroll.assemble.validity.draft import minted
+from backscroll.assemble.validity.models import binds_thinking, knows_developer
+from backscroll.vocab.part import Text, ToolCall, ToolResult
+from backscroll.vocab.prompt import TAIL, Block, Section, Wire
+
+#: `plain`: forms that every model takes. `system`: system messages in the middle, on Claude models that take them.
+Insertions: TypeAlias = Literal["plain", "system"]
+INSERTIONS: tuple[Insertions, ...] = get_args(Insertions)
+
+#: The tool that recalled text comes from, where it stands as a result.
+TOOL: Final = "backscroll_recall"
+_OWN: Final = frozenset({Section.TASK, Section.OPERATIONS, Section.MEMORY})
+_SAID: Final = frozenset({Section.HISTORY, Section.RECENT})
 
 
-def is_inserted(block: Block) -> bool:
-    """True for a block of our own words that stands between messages."""
-    return block.section in TAIL or (block.section is Section.MEMORY and block.message is None)
+class Manner(NamedTuple):
+    """What a request tells about the forms that it can hold."""
+
+    wire: Wire
+    model: str | None = None
+    tools: bool = False  # True: tools are offered
+
+
+def begins_history(block: Block) -> bool:
+    """True for a block of the conversation itself; memory behind it is an insertion."""
+    return block.section in _SAID
+
+
+def is_inserted(block: Block, *, begun: bool) -> bool:
+    """True for our own block between messages. `begun`: something of the conversation stands before it."""
+    return block.section in TAIL or (block.section is Section.MEMORY and block.message is None and begun)
+
+
+def is_own(block: Block) -> bool:
+    """True for our own words, False for what was quoted."""
+    return block.section in _OWN
+
+
+def takes_pair(block: Block, manner: Manner, before: str) -> bool:
+    """True where a quoted text can be the result of a call. `before` is the role of what was last said.
+
+    A call without thinking is refused by Claude models that are asked to think in the old way, and is doubtful inside a loop of
+    calls: there only models whose thinking is bound, for which the vendor recommends it, get it, right behind words of the user.
+    Other vendors' models on the Chat wire may want proofs or names that a call of ours does not have.
+    """
+    if is_own(block) or not manner.tools:
+        return False
+    if manner.wire == "anthropic":
+        return binds_thinking(manner.model) and before == "user"
+    return manner.wire == "openai-responses" or knows_developer(manner.model)
+
+
+def as_pair(block: Block) -> tuple[ToolCall, ToolResult]:
+    """A quoted text as a call of ours and its result; the id follows from what it is and what it rests on."""
+    id = f"recall_{minted(block.section, block.text, *map(str, block.sources))[:24]}"
+    return ToolCall(id, TOOL, {}), ToolResult(id, (Text(block.text),), name=TOOL)
+
+
+def words_of_insertion(block: Block) -> str:
+    """The words as they are sent where they are no result: our own as they are, quoted ones in their frame."""
+    if is_own(block):
+        return block.text
+    id = minted(block.section, block.text)[:12]
+    return f"[quoted as data {id}]\n{block.text}\n[end of {id}]"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from backscroll.assemble.validity.models import is_deepseek, knows_developer
+from backscroll.assemble.wires.insertion import is_own, words_of_insertion
 from backscroll.assemble.wires.parts import (
     PICTURES,
     arguments_text,
@@ -101,22 +102,21 @@ def _media(part: Media, role: str, how: Speller) -> dict[str, Json]:
     return {"type": "text", "text": media_words(part, seen)}
 
 
-def insert(messages: list[dict[str, Json]], words: str, model: str | None) -> bool:
-    """Put our own words behind what was said; True where the user's message took them in.
+def insert(messages: list[dict[str, Json]], block: Block, how: Speller) -> list[dict[str, Json]] | None:
+    """Our words behind what was said, as messages; None where the user's message took them in.
 
-    Models of OpenAI know a role for them. Others may refuse a system message in the middle, move it to the front, or want the
-    user and the model to take turns: there the words follow those of the user.
+    Models of OpenAI have a role for our own words. Others may refuse a system message in the middle, move it to the front, or want
+    the user and the model to take turns: there the words follow those of the user.
     """
+    words = words_of_insertion(block)
+    if knows_developer(how.model):
+        return [{"role": "developer" if is_own(block) else "user", "content": words}]
     last = messages[-1] if messages else {}
-    if knows_developer(model):
-        messages.append({"role": "developer", "content": words})
-        return False
     if last.get("role") != "user" or "name" in last:
-        messages.append({"role": "user", "content": words})
-        return False
+        return [{"role": "user", "content": words}]
     content = last["content"]
     if isinstance(content, str):
         messages[-1] = {**last, "content": f"{content}\n\n{words}" if content else words}
     else:
         messages[-1] = {**last, "content": [*content, {"type": "text", "text": words}]}
-    return True
+    return None

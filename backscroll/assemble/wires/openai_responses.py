@@ -7,6 +7,7 @@ Before: `parts`. After: `wires.render`.
 
 from __future__ import annotations
 
+from backscroll.assemble.wires.insertion import is_own, words_of_insertion
 from backscroll.assemble.wires.parts import (
     PICTURES,
     arguments_text,
@@ -114,9 +115,7 @@ def _picture(part: Media, role: str, how: Speller) -> dict[str, Json] | None:
     return None
 
 
-def insert(messages: list[dict[str, Json]], words: str, model: str | None) -> bool:  # noqa: ARG001 - all wires are called alike
-    """Put our own words behind what was said, as an item of the developer; never taken in by another item."""
-    messages.append(
-        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": words}]}
-    )
-    return False
+def insert(messages: list[dict[str, Json]], block: Block, how: Speller) -> list[dict[str, Json]] | None:  # noqa: ARG001 - all wires are called alike
+    """Our words behind what was said, as an item: our own are the developer's, quoted ones the user's."""
+    role = "developer" if is_own(block) else "user"
+    return _message(role, [{"type": "input_text", "text": words_of_insertion(block)}])

@@ -17,7 +17,7 @@ from backscroll.assemble.validity.draft import NO_RESULT, orphan_text
 from backscroll.assemble.validity.models import is_mistral
 from backscroll.assemble.validity.names import CHAT_ID, MISTRAL_ID, PLAIN_ID, RESPONSES_ID, Ids
 from backscroll.assemble.validity.rules import Change, rules
-from backscroll.assemble.wires.insertion import is_inserted
+from backscroll.assemble.wires.insertion import Manner, as_pair, begins_history, is_inserted, takes_pair
 from backscroll.assemble.wires.parts import arguments_text
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block, Wire
@@ -49,6 +49,7 @@ class Placed(NamedTuple):
 
     block: Block
     origin: int | None
+    inserted: bool = False  # our own words between messages
 
 
 class Paired(NamedTuple):
@@ -56,6 +57,7 @@ class Paired(NamedTuple):
 
     placed: list[Placed]
     changes: list[Change]
+    inserted: list[int]  # indexes of the blocks that are insertions
     settled: bool  # False where stand-ins at the end keep a place for results that may still come
 
 
@@ -68,33 +70,41 @@ class _Waiting(NamedTuple):
     block: Block
 
 
-def pair(blocks: Sequence[Block], wire: Wire, model: str | None = None) -> Paired:
+def pair(blocks: Sequence[Block], manner: Manner) -> Paired:
     """Blocks in the order in which they are sent.
 
     A step is a reply, or several without a result between them, and the results behind it. It stays open while calls wait and only
     results, system text or more of the reply come in: no request is sent then. Words of the user and insertions close it.
     """
-    walk = _Walk(wire, model)
+    walk = _Walk(manner)
+    inserted: list[int] = []
+    begun = False
     for number, block in enumerate(blocks):
-        walk.take(Placed(block, number))
+        ours = is_inserted(block, begun=begun)
+        inserted += [number] if ours else []
+        walk.take(Placed(block, number, ours))
+        begun = begun or begins_history(block)
     settled = not walk.waiting
     walk.end()
-    return Paired(walk.out, walk.changes, settled)
+    return Paired(walk.out, walk.changes, inserted, settled)
 
 
 class _Walk:
     """One pass over the blocks."""
 
-    def __init__(self, wire: Wire, model: str | None) -> None:
-        self.wire: Wire = wire
+    def __init__(self, manner: Manner) -> None:
+        self.manner = manner
+        self.wire: Wire = manner.wire
         self.out: list[Placed] = []
         self.changes: list[Change] = []
         self.waiting: list[_Waiting] = []
-        self._allowed = MISTRAL_ID if wire == "openai-chat" and is_mistral(model) else _IDS[wire]
+        mistral = self.wire == "openai-chat" and is_mistral(manner.model)
+        self._allowed = MISTRAL_ID if mistral else _IDS[self.wire]
         self._ids = Ids(self._allowed)
         self._next: deque[Placed] = deque()  # what is to be looked at before the next block
         self._told = False  # a result of the open step is out
         self._held: list[Placed] = []  # what came in while the step was open, to follow it
+        self._spoke = ""  # the role of what was said last, insertions aside
         self._called: dict[str, str] = {}  # names of the tools of all calls so far, by the given id
 
     def take(self, placed: Placed) -> None:
@@ -112,13 +122,11 @@ class _Walk:
 
     def _look(self, placed: Placed) -> None:
         block = placed.block
-        if is_inserted(block):
-            if not block.text.strip():
-                return
-            if self.waiting:
+        if placed.inserted:
+            if self.waiting and block.text.strip():
                 self._close(placed)
-            else:
-                self.out.append(placed)
+            elif block.text.strip():
+                self._insert(placed)
         elif block.role != "assistant":
             self._results(placed)
         elif any(isinstance(part, ToolResult) for part in block.parts):
@@ -128,6 +136,22 @@ class _Walk:
         else:
             self._reply(placed)
 
+    def _insert(self, placed: Placed) -> None:
+        block, origin, _ = placed
+        if not takes_pair(block, self.manner, self._spoke):
+            self.out.append(placed)
+            return
+        call, result = as_pair(block)
+        id = self._ids.next(call.id)
+        asked = Block("assistant", (replace(call, id=id),), block.section, block.level, block.sources)
+        told = replace(asked, role="tool", parts=(replace(result, call_id=id),))
+        self.out += [Placed(asked, origin), Placed(told, origin)]
+
+    def _send(self, block: Block, origin: int | None) -> None:
+        self.out.append(Placed(block, origin))
+        if block.role != "system" and any(map(_says, block.parts)):
+            self._spoke = block.role
+
     def _close(self, *then: Placed) -> None:
         """Answer what is open with stand-ins; what was held back comes next, then `then`."""
         for call in self.waiting:
@@ -136,7 +160,7 @@ class _Walk:
             )
             result = ToolResult(call.sent, (Text(NO_RESULT),), is_error=True)
             made = Block("tool", (result,), call.block.section, call.block.level, call.block.sources)
-            self.out.append(Placed(made, None))
+            self._send(made, None)
         self.waiting = []
         self._release(*then)
 
@@ -162,9 +186,7 @@ class _Walk:
             parts.append(part if sent == part.id else replace(part, id=sent))
             self.waiting.append(_Waiting(part.id, sent, origin or 0, block))
             self._called[part.id] = part.name
-        self.out.append(
-            placed if _same(parts, block.parts) else Placed(replace(block, parts=tuple(parts)), origin)
-        )
+        self._send(block if _same(parts, block.parts) else replace(block, parts=tuple(parts)), origin)
 
     # -- results -------------------------------------------------------------------------------------------------
 
@@ -185,11 +207,8 @@ class _Walk:
             answers.append(part if call.sent == part.call_id else replace(part, call_id=call.sent))
         if answers:
             self._told = True
-            self.out.append(
-                placed
-                if _same(answers, block.parts)
-                else Placed(replace(block, parts=tuple(answers)), origin)
-            )
+            same = block.role == "tool" and _same(answers, block.parts)
+            self._send(block if same else replace(block, role="tool", parts=tuple(answers)), origin)
         left = (Placed(replace(block, parts=tuple(rest)) if answers else block, origin),) if rest else ()
         if answers and not self.waiting:
             self._release(*left)
@@ -198,7 +217,7 @@ class _Walk:
 
     def _rest(self, placed: Placed) -> None:
         """What answers no call of the open step: words of the user close it, everything else follows it."""
-        block, origin = placed
+        block, origin, _ = placed
         speaks = block.role == "user" and any(
             _says(part) for part in block.parts if not isinstance(part, ToolResult)
         )
@@ -207,9 +226,7 @@ class _Walk:
         elif self.waiting:
             self._held.append(placed)
         elif parts := tuple(told for part in block.parts for told in self._in_words(part, origin)):
-            self.out.append(
-                Placed(block if _same(parts, block.parts) else replace(block, parts=parts), origin)
-            )
+            self._send(block if _same(parts, block.parts) else replace(block, parts=parts), origin)
 
     def _in_words(self, part: Part, origin: int | None) -> Iterator[Part]:
         """A result that answers no call of the open step, as words with its attachments; any other part as it is."""

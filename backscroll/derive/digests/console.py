@@ -20,7 +20,7 @@ def command_outcome(told: Told, limit: int, known: str) -> str:
     """A program's output on one line."""
     ended = f"exit {told.exit_code}" if told.exit_code else ""
     pieces = [ended] if ended else []
-    totals = totals_line(told)
+    totals = "" if told.is_log else totals_line(told)
     failed = bool(told.exit_code) or told.is_error
     if failed or troubled(told):
         room = limit - sum(width(p) + 2 for p in pieces) - (min(60, width(totals)) + 2 if totals else 0)

@@ -9,24 +9,24 @@ import re
 from collections.abc import Sequence
 
 from backscroll.derive.digests.cleaning import cut, joined, one_line, width
+from backscroll.derive.digests.logs import is_stamped
 from backscroll.derive.digests.salient import most_specific
 from backscroll.derive.digests.telling import Told
+from backscroll.vocab.pattern import late
 
-_MATCH = re.compile(
+_MATCH = late(
     r"^(?P<path>(?:[A-Za-z]:)?[^\s:][^:\n]{0,200}?\.?\w)[:\-](?P<line>\d+)[:\-](?:\d+:)?\s*(?P<text>.*)$"
 )
-_LINED = re.compile(r"^\s*(?:Line |L|行 ?|第 ?)?(\d+)(?:行)?\s*[:：|│-]\s*(.+)$")
-_PATH = re.compile(
+_LINED = late(r"^\s*(?:Line |L|行 ?|第 ?)?(\d+)(?:行)?\s*[:：|│-]\s*(.+)$")
+_PATH = late(
     r"^(?:[-*•│├└─|\s]*)(?P<path>(?:~|\.{1,2})?/?[\w@.+()\[\] -]*(?:/[\w@.+()\[\] -]*)+|[\w@+-][\w@.+-]*\.\w{1,8}|[\w@.+-]+/)(?:\s*\([^()]*\))?:?$"
 )
-_TRAILER = re.compile(r"\s*\(\d[^()]*\)\s*$")
-_LONG = re.compile(
-    r"^[-dlcbps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+[\d.,]+\w?\s+\w+\s+\d+\s+[\d:]+\s+(.+)$"
-)
-_COUNTED = re.compile(
+_TRAILER = late(r"\s*\(\d[^()]*\)\s*$")
+_LONG = late(r"^[-dlcbps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+[\d.,]+\w?\s+\w+\s+\d+\s+[\d:]+\s+(.+)$")
+_COUNTED = late(
     r"(?i)^(?:found|showing)?\s*(\d+)\s+(?:total\s+)?(?:matches|match|files?|results?|references?|occurrences?|lines?)\b.*$|^(?:共|找到|共找到)\s*(\d+)\s*(?:个|条|处)?.*$"
 )
-_NOTHING = re.compile(
+_NOTHING = late(
     r"(?i)^(?:no (?:matches|files|results|matching)|nothing found|0 (?:matches|results)|found 0\b|没有找到|未找到|无结果|没有匹配)"
 )
 
@@ -40,7 +40,7 @@ def listing_outcome(told: Told, limit: int, known: str) -> str | None:
         return cut(one_line(lines[0]), limit)
     stated = next((one_line(line).rstrip(":：") for line in lines[:2] if _COUNTED.match(line)), "")
     body = [line for line in lines if line != "…" and not _COUNTED.match(line)]
-    matches = [found for line in body if (found := _MATCH.match(line))]
+    matches = [found for line in body if (found := _matched(line))]
     if matches and len(matches) * 2 >= len(body):
         return _matches(matches, stated, told, limit, known)
     named = [found[1] for line in body if (found := _LONG.match(line))]
@@ -99,8 +99,19 @@ def _grouped(body: Sequence[str], stated: str, limit: int) -> str:
     return f"{stated.rstrip(':')}: {joined(shown, limit - width(stated) - 2)}"
 
 
+def _matched(line: str) -> re.Match[str] | None:
+    """A line of a search; a moment (`2026-03-01`) is no path with a line number."""
+    return None if is_stamped(line) else _MATCH.match(line)
+
+
+def matches_most(told: Told) -> bool:
+    """True where most lines are matches of a search: what they say is what was looked for, not what went wrong."""
+    lines = told.said[:60]
+    return sum(bool(_matched(line)) for line in lines) * 2 >= len(lines)
+
+
 def is_listing(told: Told) -> bool:
     """True where most lines are matches or paths."""
     lines = told.said[:60]
-    fits = sum(bool(_MATCH.match(line) or _LONG.match(line) or _PATH.match(line)) for line in lines)
+    fits = sum(bool(_matched(line) or _LONG.match(line) or _PATH.match(line)) for line in lines)
     return len(lines) > 1 and fits * 3 >= len(lines) * 2

@@ -6,14 +6,12 @@ later step needs the same things of it. Before: the rules by kind. After: `deriv
 
 from __future__ import annotations
 
-import re
-
 from backscroll.derive.digests.asking import Asked, scalars
 from backscroll.derive.digests.changing import change_outcome, diff_outcome, plan_outcome
 from backscroll.derive.digests.cleaning import cut, joined, one_line, width
 from backscroll.derive.digests.console import command_outcome, with_terms
 from backscroll.derive.digests.fields import fields_outcome, record_outcome, rows_outcome
-from backscroll.derive.digests.listing import is_listing, listing_outcome
+from backscroll.derive.digests.listing import is_listing, listing_outcome, matches_most
 from backscroll.derive.digests.source import (
     filled,
     headings,
@@ -23,13 +21,16 @@ from backscroll.derive.digests.source import (
     without_gutter,
 )
 from backscroll.derive.digests.telling import Told
-from backscroll.derive.digests.trouble import error_line
+from backscroll.derive.digests.trouble import error_line, troubled
+from backscroll.vocab.pattern import late
 
-_TITLE = re.compile(
+_TITLE = late(
     r"(?im)^\W{0,4}(?:title|标题)\s*[:：]\s*(.{2,120})$|<title[^>]*>([^<]{2,160})</title>|^#\s+(.{2,120})$"
 )
-_STATUS = re.compile(r"(?i)\b(?:HTTP/\d(?:\.\d)?\s+|status(?:[ _]code)?\s*[:=]\s*)(\d{3})\b")
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`)\]}，。；]+")
+_STATUS = late(r"(?i)\b(?:HTTP/\d(?:\.\d)?\s+|status(?:[ _]code)?\s*[:=]\s*)(\d{3})\b")
+_OUTPUTS = (".log", ".out", ".err", ".trace", ".txt")  # files that hold what programs printed
+_SURE = 9  # weight of a line that reports an error whatever stands around it
+_ADDRESS = late(r"https?://[^\s<>\"'`)\]}，。；]+")
 
 
 def outcome(asked: Asked, told: Told, limit: int) -> str:
@@ -78,19 +79,20 @@ def _by_kind(asked: Asked, told: Told, limit: int, known: str) -> str:
         case "todo":
             return plan_outcome(asked, told, limit)
         case "web":
-            return _page(told, limit, known)
+            return _page(asked, told, limit, known)
         case "database":
             return rows_outcome(told.value, told.text, limit) or _by_shape(told, limit, known)
         case "read":
             return (
                 _structured(told, limit, known)
+                or (command_outcome(told, limit, known) if _is_output(asked, told) else "")
                 or diff_outcome(without_gutter(told.text)[0], limit, known)
                 or read_outcome(told, limit, known)
             )
         case "search" | "list":
             return (
                 _structured(told, limit, known)
-                or listing_outcome(told, limit, known)
+                or ("" if told.is_log else listing_outcome(told, limit, known))
                 or _by_shape(told, limit, known)
             )
         case "command" | "task" | "other":
@@ -109,6 +111,10 @@ def _by_shape(told: Told, limit: int, known: str) -> str:
         return command_outcome(told, limit, known)
     if difference := diff_outcome(told.text, limit, known):
         return difference
+    if told.is_log:
+        return command_outcome(told, limit, known)
+    if not matches_most(told) and troubled(told, _SURE) and not looks_like_code(told.text):
+        return command_outcome(told, limit, known)
     if is_listing(told) and (line := listing_outcome(told, limit, known)):
         return line
     if is_numbered(told.text):
@@ -124,10 +130,17 @@ def _by_shape(told: Told, limit: int, known: str) -> str:
     return command_outcome(told, limit, known)
 
 
-def _page(told: Told, limit: int, known: str) -> str:
+def _is_output(asked: Asked, told: Told) -> bool:
+    """True for a log, and for the output of a program in a file where it reports trouble."""
+    return told.is_log or (asked.target.lower().endswith(_OUTPUTS) and troubled(told, _SURE))
+
+
+def _page(asked: Asked, told: Told, limit: int, known: str) -> str:
     """A page or a list of pages: status, title, addresses, headings."""
     if told.value is not None:
         return fields_outcome(told.value, limit, known)
+    if _is_output(asked, told):
+        return command_outcome(told, limit, known)
     if record := record_outcome(told.text, limit, known):
         return record
     pieces: list[str] = []

@@ -13,13 +13,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
-from backscroll.derive.digests.cleaning import SLICE, is_binary, is_encoded, lines_of, plain
+from backscroll.derive.digests.cleaning import GAP, SLICE, is_binary, is_encoded, lines_of, middle, plain
 from backscroll.derive.digests.cues import any_of, shapes
+from backscroll.derive.digests.logs import is_log, logged, loud_lines
 from backscroll.formats.json_text import words_parsed
 from backscroll.vocab.part import Json, Media, Opaque, Text, ToolResult
+from backscroll.vocab.pattern import late
 
-_FENCED = re.compile(r"\A\s*```[\w+-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
-_TAGGED = re.compile(
+_FENCED = late(r"\A\s*```[\w+-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+_TAGGED = late(
     r"</?(?:tool_use_error|tool_error|bash-stdout|bash-stderr|stdout|stderr|output|result|error|file_content)>"
 )
 _OUTPUTS = ("output", "stdout", "aggregated_output", "content", "text", "result")
@@ -39,12 +41,28 @@ class Told:
     exit_code: int | None = None
     media: tuple[str, ...] = ()  # what else came: kinds of images and files
     unreadable: str = ""  # "binary" or "encoded", where the text says nothing
+    loud: tuple[str, ...] = ()  # lines of the middle that nobody else reads, which may report trouble
 
     @cached_property
     def said(self) -> list[str]:
         """The lines that say something, in order."""
         noise = any_of("errors", "noise")
         return [line for line in lines_of(self.text) if not noise.search(line)]
+
+    @cached_property
+    def heard(self) -> list[str]:
+        """The lines among which trouble is looked for, in order: those that say something, and loud ones of the middle."""
+        if not self.loud:
+            return self.said
+        noise = any_of("errors", "noise")
+        head, _, tail = self.text.partition(GAP)
+        out = [*lines_of(head), *self.loud, *lines_of(tail)]
+        return [line for line in out if not noise.search(line)]
+
+    @cached_property
+    def is_log(self) -> bool:
+        """True where most lines are lines of a log."""
+        return is_log(self.said)
 
 
 def told(result: ToolResult) -> Told:
@@ -76,14 +94,17 @@ def _understood(text: str, depth: int) -> Told:
             out = _understood(words, depth + 1)
             code = out.exit_code if code is None else code
             return replace(out, exit_code=code, is_error=out.is_error or failed or bool(code))
+    if value is not None and (lines := logged(value)):
+        return replace(_understood(lines, depth + 1), is_error=_says_error(value))
     if is_encoded(text):
         return Told("", 0, len(text), value, unreadable="encoded")
     clean = plain(text)
+    loud = loud_lines(text[slice(*middle(text))])
     tagged = _TAGGED.sub("\n", clean) if "</" in clean else clean
     code = _exit_code(clean)
     failed = value is None and any_of("errors", "begins").search(clean.lstrip()[:300]) is not None
     failed = failed or bool(code) or _says_error(value)
-    return Told(tagged.strip("\n"), _count(text), len(text), value, failed, code)
+    return Told(tagged.strip("\n"), _count(text), len(text), value, failed, code, loud=loud)
 
 
 def _count(text: str) -> int:

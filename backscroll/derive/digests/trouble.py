@@ -6,59 +6,85 @@ decide whether something is an error; `derive/digests/telling` does. After: ever
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from backscroll.derive.digests.cleaning import cut, one_line, width
 from backscroll.derive.digests.cues import any_of, cues, shapes
+from backscroll.derive.digests.logs import Loudness, body, counts_nothing, loudness
+from backscroll.derive.digests.salient import most_specific
 from backscroll.derive.digests.telling import Told
+from backscroll.vocab.pattern import late
 
-_LOOKED_AT = 300  # lines from either end
-_TRIMMED = re.compile(
+_STRONG = 8  # weight from which a line of any result reports trouble
+_IN_LOGS = 4  # … and one of a log, where lines without trouble say so by their level or are plain
+_SHOUTED = 9  # weight of a line whose level says so
+_WORD = 40  # letters before a cut that may belong to what is cut
+_TRIMMED = late(
     r"^(?:E\s{2,}|\[?(?:ERROR|error|Error)\]?[\s:]+(?=\S*(?:Error|Exception)\b)|npm (?:ERR!|error) )"
-)
-_COUNTED = re.compile(
-    r"(?<![\d.])0 (?:failed|failures?|errors?|problems?|issues?|warnings?)|(?:failures?|errors?|失败|错误)\s*[:=：]\s*0\b",
-    re.IGNORECASE,
 )
 
 
 def error_line(told: Told, limit: int) -> str:
     """The line that says most about what went wrong, with the place where it happened where that is known; or nothing."""
-    lines = told.said
-    if len(lines) > 2 * _LOOKED_AT:
-        lines = lines[:_LOOKED_AT] + lines[-_LOOKED_AT:]
+    lines = told.heard
     found = _best(lines)
     if found is None:
         return ""
     index, _ = found
-    line = one_line(_TRIMMED.sub("", lines[index]))
+    line = one_line(_TRIMMED.sub("", body(lines[index])))
     if index + 1 < len(lines) and (len(line) < 14 or line.endswith((":", "："))):
-        line = f"{line} {one_line(lines[index + 1])}"  # the message stands under its heading
+        line = f"{line} {one_line(body(lines[index + 1]))}"  # the message stands under its heading
     where = _place(lines, index)
     room = limit - (width(where) + 5 if where and where not in line else 0)
-    line = cut(line, max(24, room))
+    line = _fitted(line, max(24, room))
     return (
         f"{line} at {where}"
         if where and where not in line and width(line) + width(where) + 4 <= limit
-        else cut(line, limit)
+        else _fitted(line, limit)
     )
 
 
-def troubled(told: Told) -> bool:
+def _fitted(line: str, limit: int) -> str:
+    """A line that is too long: its beginning, and of what is cut the strings that mean one thing only."""
+    if width(line) <= limit:
+        return line
+    short = cut(line, limit * 3 // 5)
+    rest = line[max(0, len(short) - 1 - _WORD) :]  # a name may be cut in two
+    terms = most_specific(rest, limit - width(short) - 1, without=short)
+    return f"{short} {terms}" if terms else cut(line, limit)
+
+
+def troubled(told: Told, least: int = _STRONG) -> bool:
     """True where a result that is no error by itself reports one: a strong line of that kind."""
-    found = _best(told.said[-80:])
-    return found is not None and found[1] >= 8
+    found = _best(told.heard)
+    return found is not None and found[1] >= (_IN_LOGS if told.is_log else least)
 
 
 def _best(lines: Sequence[str]) -> tuple[int, int] | None:
+    """Which line says most about what went wrong, and how much that is."""
+    words = [body(line) for line in lines]
+    levels = [loudness(line) for line in lines]
     best: tuple[int, int] | None = None
     for cue in cues("errors", "error"):
         if best is not None and cue.weight <= best[1]:
             break  # most telling first
-        hits = [i for i, line in enumerate(lines) if cue.shape.search(line) and not _COUNTED.search(line)]
+        hits = [
+            i
+            for i, line in enumerate(words)
+            if levels[i] > Loudness.QUIET and cue.shape.search(line) and not counts_nothing(line)
+        ]
         if hits:
-            best = (hits[-1] if cue.last else hits[0], cue.weight)
+            shouted = [i for i in hits if levels[i] is Loudness.LOUD] or hits
+            weight = cue.weight if levels[shouted[0]] is not Loudness.WARNS else min(cue.weight, _STRONG - 1)
+            best = (shouted[-1] if cue.last else shouted[0], weight)
+    loud = next(
+        (i for i, level in enumerate(levels) if level is Loudness.LOUD and not counts_nothing(words[i])),
+        None,
+    )
+    if loud is not None and (best is None or (best[1] < _SHOUTED and levels[best[0]] is not Loudness.LOUD)):
+        return loud, _SHOUTED
+    if best is not None and levels[best[0]] is Loudness.LOUD:
+        return best[0], max(best[1], _SHOUTED)
     return best
 
 

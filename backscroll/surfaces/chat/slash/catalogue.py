@@ -58,7 +58,7 @@ SLASHES: tuple[Slash, ...] = (
         ("context", "prompts", "[all]", "ctx 上下文"),
         ("crop", "prompts", "top|bottom N [SUMMARY]", "裁剪"),
         ("uncrop", "prompts", "[HANDLE]", "取消裁剪"),
-        ("compact", "prompts", "", "压缩"),
+        ("compact", "prompts", "[undo]", "压缩"),
         ("pin", "messages", "MESSAGE...", "固定"),
         ("unpin", "messages", "[MESSAGE...]", "取消固定"),
         ("hide", "messages", "MESSAGE...", "隐藏"),

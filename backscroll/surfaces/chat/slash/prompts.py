@@ -16,6 +16,7 @@ from backscroll.surfaces.chat.slash.telling import done, drawn, line, remark, wa
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
+    from backscroll.engine.compacting import CompactionReport
     from backscroll.engine.cropping import Crop
     from backscroll.engine.prompting import Prompt
     from backscroll.engine.sheet import CropMark
@@ -115,6 +116,15 @@ def _less(told: Crop) -> str:
     return number(max(0, told.tokens - told.summary_tokens))
 
 
+def _show_price(talk: Talk, told: CompactionReport | Crop) -> None:
+    """What it costs, what it saves, and after how many calls that is even."""
+    from backscroll.surfaces.receipts import number
+
+    if told.pays_back_after is not None:
+        costs = {"cost": number(round(told.cost_now)), "saves": number(round(told.saves_per_call))}
+        remark(talk, count("cropping.pays", told.pays_back_after, **costs))
+
+
 def _show_crop(talk: Talk, told: Crop) -> None:
     from backscroll.surfaces.cli.cells import wrap
     from backscroll.surfaces.cli.plain import safe
@@ -123,6 +133,7 @@ def _show_crop(talk: Talk, told: Crop) -> None:
         talk,
         count("slash.crop_would", told.messages, tokens=_less(told), share=f"{told.relevance:.0%}"),
     )
+    _show_price(talk, told)
     width = max(20, talk.console.width - 4)
     for text in filter(None, told.summary.split("\n")):
         for piece in wrap(safe(text), width):
@@ -190,9 +201,13 @@ def uncrop_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple
 
 
 def compact_slash(talk: Talk, rest: str) -> None:
-    """Rehearse a compaction, show what it saves, ask, do it."""
+    """Rehearse a compaction, show what it saves, ask, do it; or take back the one in force."""
     from backscroll.surfaces.receipts import number
 
+    if rest.strip() in ("undo", "--undo", "撤销"):
+        talk.thread.undo_compaction()
+        done(talk, t("slash.uncompacted"))
+        return
     no_words(rest, "compact")
     asked = asked_with(talk)
     told = talk.thread.compact(dry_run=True, **asked)
@@ -200,14 +215,17 @@ def compact_slash(talk: Talk, rest: str) -> None:
         remark(talk, t("cropping.nothing_to_gain", tokens=number(told.before)))
         return
     line(talk, t("cropping.would_compact", before=number(told.before), after=number(told.after)))
-    if told.pays_back_after is not None:
-        costs = {"cost": number(round(told.cost_now)), "saves": number(round(told.saves_per_call))}
-        remark(talk, count("cropping.pays", told.pays_back_after, **costs))
+    _show_price(talk, told)
     if not talk.confirm(t("slash.compact_sure"), usual=True):
         remark(talk, t("slash.nothing_done"))
         return
     made = talk.thread.compact(**asked)
     done(talk, t("slash.compacted", before=number(made.before), after=number(made.after)))
+
+
+def compact_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
+    """Taking it back."""
+    return [] if before else [("undo", t("slash.offer_uncompact"))]
 
 
 # -- /system -----------------------------------------------------------------------------------------------------

@@ -80,6 +80,8 @@ def _say(session: Session, told: Crop, *, own: bool) -> None:
         share=f"{told.relevance:.0%}",
     )
     screen.lines(wrap(text, screen.width))
+    if told.pays_back_after is not None:
+        screen.lines(wrap(_pays(told), screen.width))
     if own or not told.summary:
         return
     screen.line(t("cropping.in_place"))
@@ -109,11 +111,17 @@ def uncrop_command(session: Session, thread: str, handle: str) -> None:
     option("--budget", type=int, metavar="TOKENS"),
     option("--model", metavar="NAME"),
     flag("--dry-run"),
+    flag("--undo"),
 )
 def compact_command(
-    session: Session, thread: str, budget: int | None, model: str | None, dry_run: bool
+    session: Session, thread: str, budget: int | None, model: str | None, dry_run: bool, undo: bool
 ) -> None:
-    """Condense the past now."""
+    """Condense the past now, or show it again."""
+    if undo:
+        if budget is not None or model is not None or dry_run:
+            raise InvalidInput(t("cropping.undo_alone"), hint=t("cropping.undo_alone_hint"))
+        _undo_compaction(session, thread)
+        return
     with session.engine() as engine:
         found = thread_named(engine, thread)
         settings = engine.settings
@@ -132,15 +140,23 @@ def compact_command(
         *_how(report),
     ]
     if report.pays_back_after is not None:
-        lines.append(
-            count(
-                "cropping.pays",
-                report.pays_back_after,
-                cost=number(round(report.cost_now)),
-                saves=number(round(report.saves_per_call)),
-            )
-        )
+        lines.append(_pays(report))
     said(session, {**asdict(report), "saved": report.saved}, "\n".join(lines))
+
+
+def _undo_compaction(session: Session, thread: str) -> None:
+    """Take back the compaction in force, whoever made it."""
+    from backscroll.surfaces.cli.events import what_happened
+
+    with session.engine() as engine:
+        event = thread_named(engine, thread).undo_compaction()
+        said(session, shapes.of_event(event, what_happened(event)), t("cropping.uncompacted"))
+
+
+def _pays(told: CompactionReport | Crop) -> str:
+    """What it costs, what it saves, and after how many calls that is even."""
+    costs = {"cost": number(round(told.cost_now)), "saves": number(round(told.saves_per_call))}
+    return count("cropping.pays", told.pays_back_after or 0, **costs)
 
 
 def _how(report: CompactionReport) -> Iterator[str]:

@@ -125,6 +125,22 @@ def test_compacting_shows_the_saving_first(make_talk: Callable[..., HandTalk]) -
     assert "Undone" in talk.run("/undo")
 
 
+@pytest.mark.parametrize("way", ["undo", "--undo", "撤销"])
+def test_a_compaction_is_taken_back_whoever_made_it(make_talk: Callable[..., HandTalk], way: str) -> None:
+    """What a prompt condensed by itself too; /redo condenses it again, and where there is none that is said."""
+    long = "The committee looked at the harbour, the lighthouse and the old mill again. " * 40
+    talk = make_talk(*((f"{n}: {long}", f"answer {n}: {long}") for n in range(14)))
+    assert "no compaction" in talk.run(f"/compact {way}")
+    talk.thread.prompt(12_000, recall=False)
+    condensed = talk.thread.prompt(20_000, recall=False, dry_run=True).receipt.tokens
+    assert "past again" in talk.run(f"/compact {way}")
+    assert talk.thread.prompt(20_000, recall=False, dry_run=True).receipt.tokens > condensed
+    assert "Redone" in talk.run("/redo")
+    assert talk.thread.prompt(20_000, recall=False, dry_run=True).receipt.tokens == condensed
+    assert "undo" in talk.offers("/compact ")
+    assert "usage" in talk.run("/compact everything").lower()
+
+
 def test_nothing_to_compact(talk: HandTalk) -> None:
     """A short conversation cannot become smaller, and nobody is asked."""
     assert "Nothing to gain" in talk.run("/compact")

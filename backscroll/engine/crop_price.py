@@ -1,0 +1,60 @@
+"""What a crop costs and when it pays: everything behind the first message that goes is written to the cache once more.
+
+Owns the arithmetic, in plain input tokens and with the prices of the model, as a compaction reports it. A prompt is never longer than
+its budget, so no more than that is counted. Refuses: cropping (`engine/cropping`). Before: `engine/counting`, `engine/costing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+    from backscroll.vocab.message import Message
+
+_USUAL = 128_000  # tokens of a prompt, where neither a budget nor a model says so
+_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class CropPrice:
+    """What a crop brings, in plain input tokens."""
+
+    cost_now: float
+    saves_per_call: float
+    pays_back_after: int | None  # calls; None: never
+
+
+def crop_price(engine: Engine, behind: Iterable[Message], saved: int, summary: int) -> CropPrice:
+    """The price of a crop: `behind` are the messages that stay behind its first one, newest first."""
+    from backscroll.engine.asking import prices_for
+
+    prices = prices_for(engine, engine.settings.model)
+    cost = (_tokens(engine, behind) + summary) * (prices.write - prices.read)
+    per_call = max(0, saved) * prices.read
+    return CropPrice(cost, per_call, None if per_call <= 0 else max(1, round(cost / per_call)))
+
+
+def _tokens(engine: Engine, messages: Iterable[Message]) -> int:
+    """Tokens of messages, up to what fits into a prompt."""
+    from backscroll.engine.costing import window_of
+    from backscroll.engine.counting import counts_for
+    from backscroll.llm.tokens import tokenizer_for
+
+    settings = engine.settings
+    tokenizer = tokenizer_for(settings.model)
+    window = window_of(engine, settings.model) if settings.model else None
+    most = settings.budget or (window.tokens if window is not None and window.known else _USUAL)
+    total = 0
+    some: list[Message] = []
+    for message in messages:
+        some.append(message)
+        if len(some) == _AT_ONCE:
+            total += sum(counts_for(engine, some, tokenizer, settings.wire).values())
+            some = []
+            if total >= most:
+                return most
+    total += sum(counts_for(engine, some, tokenizer, settings.wire).values())
+    return min(total, most)

@@ -1,0 +1,170 @@
+"""Taking a compaction back: whoever made it, with what went on with it, and without touching anything else."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from backscroll import Thread
+from backscroll.errors import NotFound
+from backscroll.vocab.event import Kind
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Text, ToolCall, ToolResult
+
+BUDGET, AMPLE = 3000, 5000
+#: Of a result that only the original shows.
+ORIGINAL = "def helper_0_5(): return 5\\ndef helper_0_6(): return 6"
+
+
+def work(thread: Thread, *numbers: int) -> None:
+    """Turns with a word of their own each, which only the originals show."""
+    for n in numbers:
+        thread.append("user", f"Please mend function_{n}. 请检查第{n}个文件。")
+        call = ToolCall(f"c{n}", "Read", {"path": f"src/module{n}.py"})
+        thread.append("assistant", [Text(f"I read module{n} first."), call])
+        lines = "\n".join(f"def helper_{n}_{i}(): return {i}" for i in range(12))
+        thread.append("tool", [ToolResult(f"c{n}", (Text(lines),), name="Read")])
+        thread.append("assistant", f"Mended function_{n}.")
+
+
+@pytest.fixture
+def long(thread: Thread) -> Thread:
+    """More than fits into `BUDGET`, and less than fits into `AMPLE`."""
+    thread.append("system", "You are careful.")
+    work(thread, *range(14))
+    return thread
+
+
+def said(thread: Thread, budget: int) -> str:
+    made = thread.prompt(budget, reserve=0, recall=False, dry_run=True)
+    assert made.receipt.total <= budget
+    return json.dumps(made.request, ensure_ascii=False)
+
+
+def first(thread: Thread) -> Ref:
+    return next(m.id for m in thread.messages() if m.role == "user")
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_compaction_is_taken_back_whoever_made_it(long: Thread, by_hand: bool) -> None:
+    """The past is shown again as if nothing had been condensed; redo condenses it again, and undo_compaction shows it again."""
+    whole = said(long, AMPLE)
+    if by_hand:
+        long.as_actor("user:bea").compact(BUDGET)
+    else:
+        long.prompt(BUDGET, reserve=0, recall=False)
+    short = said(long, AMPLE)
+    assert ORIGINAL in whole
+    assert ORIGINAL not in short
+    event = long.undo_compaction()
+    assert (event.kind, event.actor) == (Kind.UNDONE, long.actor)
+    assert said(long, AMPLE) == whole
+    long.redo()
+    assert said(long, AMPLE) == short
+    long.undo_compaction()
+    assert said(long, AMPLE) == whole
+
+
+def test_a_small_prompt_condenses_the_past_anew(long: Thread) -> None:
+    """Taken back, the next prompt in the same budget fits all the same, under a compaction of its own."""
+    long.prompt(BUDGET, reserve=0, recall=False)
+    long.undo_compaction()
+    made = long.prompt(BUDGET, reserve=0, recall=False)
+    assert made.receipt.total <= BUDGET
+    assert sum(e.kind is Kind.COMPACTED for e in long.events()) == 2
+    assert said(long, BUDGET) == json.dumps(made.request, ensure_ascii=False)
+
+
+def test_there_is_nothing_to_take_back(long: Thread) -> None:
+    """Neither before the first compaction nor twice: an error with what to do, and nothing is written."""
+    for _ in range(2):
+        head = long.head
+        with pytest.raises(NotFound) as refused:
+            long.undo_compaction()
+        assert "compaction" in str(refused.value)
+        assert refused.value.hint
+        assert long.head == head
+        if any(e.kind is Kind.COMPACTED for e in long.events()):
+            break
+        long.prompt(BUDGET, reserve=0, recall=False)
+        long.undo_compaction()
+
+
+def test_the_one_before_is_in_force_then(long: Thread) -> None:
+    """Compactions are taken back one at a time, the newest first."""
+    whole = said(long, AMPLE)
+    long.compact(4000)
+    before = said(long, AMPLE)
+    long.compact(BUDGET)
+    assert said(long, AMPLE) != before
+    long.undo_compaction()
+    assert said(long, AMPLE) == before
+    long.undo_compaction()
+    assert said(long, AMPLE) == whole
+    with pytest.raises(NotFound):
+        long.undo_compaction()
+
+
+def test_your_own_operations_are_not_counted_off_by_it(long: Thread) -> None:
+    """Undo after it takes back what you did last, not what you did before that."""
+    message = first(long)
+    long.pin(message)
+    long.edit(message, "Please mend nothing.")
+    long.as_actor("backscroll").compact(BUDGET)
+    long.undo_compaction()
+    assert long.message(message).text == "Please mend nothing."
+    long.undo()
+    assert long.message(message).text.startswith("Please mend function_0")
+    assert long.message(message).pinned
+    long.undo()
+    assert not long.message(message).pinned
+    with pytest.raises(NotFound):
+        long.undo()
+    for _ in range(3):
+        long.redo()
+    assert long.message(message).text == "Please mend nothing."
+    assert ORIGINAL not in said(long, AMPLE)
+
+
+def test_what_somebody_else_took_back_is_not_taken_back_again(long: Thread) -> None:
+    """Whoever compacted has nothing left to undo then."""
+    engine = long.as_actor("backscroll")
+    engine.compact(BUDGET)
+    long.undo_compaction()
+    with pytest.raises(NotFound):
+        engine.undo()
+    long.redo()
+    assert engine.undo().kind is Kind.UNDONE
+    assert ORIGINAL in said(long, AMPLE)
+
+
+@pytest.mark.parametrize("how", ["undo", "undo_compaction"])
+def test_what_went_on_with_it_goes_with_it(long: Thread, how: str) -> None:
+    """A fresh result that was cut later is written down as a compaction too: it does not keep the one before in force."""
+    long.compact(BUDGET)
+    long.append("user", "Now read the large one.")
+    calls = [ToolCall(f"big{k}", "Read", {"path": f"large{k}.txt"}) for k in range(4)]
+    long.append("assistant", calls)
+    lines = "\n".join(f"entry {i}: value_{i * 7}" for i in range(100))
+    for call in calls:
+        long.append("tool", [ToolResult(call.id, (Text(f"{call.id}\n{lines}"),), name="Read")])
+    made = long.prompt(BUDGET, reserve=0, recall=False)
+    assert made.receipt.total <= BUDGET
+    assert made.receipt.compaction.get("trimmed")
+    assert ORIGINAL not in said(long, 20_000)
+    {"undo": long.undo, "undo_compaction": long.undo_compaction}[how]()
+    assert ORIGINAL in said(long, 20_000)
+    long.redo()
+    assert ORIGINAL not in said(long, 20_000)
+
+
+def test_a_fork_takes_back_what_its_parent_condensed(long: Thread) -> None:
+    """In the fork alone; the parent stays as it is."""
+    long.compact(BUDGET)
+    fork = long.fork()
+    short = said(long, AMPLE)
+    assert said(fork, AMPLE) == short
+    fork.undo_compaction()
+    assert ORIGINAL in said(fork, AMPLE)
+    assert said(long, AMPLE) == short

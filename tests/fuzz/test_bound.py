@@ -1,0 +1,15 @@
+"""A few fixed conversations of the fuzzer of bound thinking; `make fuzz` has fresh ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.bound import fuzz
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_request_is_refused(seed: int, tmp_path: Path) -> None:
+    """Whatever is said, called and inserted: thinking always stands behind what it was made under."""
+    fuzz(seed, tmp_path)
