@@ -41,7 +41,7 @@ def kept_bytes(store: Engine) -> list[bytes]:
     """Everything that is on disk of a store: its files, or the rows of every table where a server keeps them."""
     location = store.store.location
     if location.startswith("postgresql"):
-        rows = store.store.read(lambda reader: _rows(reader))
+        rows = store.store.read(_rows)
         return [repr(row).encode() for row in rows]
     place = Path(location)
     return [file.read_bytes() for file in place.parent.iterdir() if file.name.startswith(place.name)]

@@ -97,10 +97,10 @@ def _compacted(event: Event) -> str:
 
 
 def _placed(event: Event) -> str:
-    behind = parse_ref(event.head["behind"]).short
+    behind = parse_ref(event.head["behind"]).seq
     texts = _body(event).get("texts", ())
     said = " ".join(str(text.get("text", "")) for text in texts)
-    return one_line(f"{t('log.behind', message=behind)} {said}"[:_WIDE])
+    return one_line(f"{t('log.behind', message=Handle(behind, behind))} {said}"[:_WIDE])
 
 
 def _forgotten(event: Event) -> str:
