@@ -1,4 +1,4 @@
-"""Insertions: what we add between the messages of a conversation, placed once and left where it is.
+"""InsertionForm: what we add between the messages of a conversation, placed once and left where it is.
 
 Owns: which blocks are insertions, whose words they are, and the form that a wire gets them in. Our own words (task, operations,
 memory) may stand where the developer or the user speaks. What was quoted from elsewhere (recalled text, graph) must never be taken for an
@@ -17,8 +17,8 @@ from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import TAIL, Block, Section, Wire
 
 #: `plain`: forms that every model takes. `system`: system messages in the middle, on Claude models that take them.
-Insertions: TypeAlias = Literal["plain", "system"]
-INSERTIONS: tuple[Insertions, ...] = get_args(Insertions)
+InsertionForm: TypeAlias = Literal["plain", "system"]
+INSERTION_FORMS: tuple[InsertionForm, ...] = get_args(InsertionForm)
 
 #: The tool that recalled text comes from, where it stands as a result.
 TOOL: Final = "backscroll_recall"
