@@ -302,6 +302,6 @@ def test_the_names_that_prompts_ask_about_are_those_of_the_recipes() -> None:
     from backscroll.derive import model_assertions, model_gist, model_summary
     from backscroll.engine import models_used
 
-    assert models_used.GIST == model_gist.recipe("").name
-    assert models_used.SUMMARY == model_summary.recipe("").name
-    assert models_used.ASSERTIONS == model_assertions.recipe("").name
+    assert model_gist.recipe("").name == models_used.GIST
+    assert model_summary.recipe("").name == models_used.SUMMARY
+    assert model_assertions.recipe("").name == models_used.ASSERTIONS
