@@ -85,7 +85,7 @@ def prompt(
     reserve: int | None = None,
     wire: str | None = None,
     recall: bool | None = None,
-    handles: bool = True,
+    handles: bool | None = True,
     dry_run: bool = False,
     as_of: int | None = None,
 ) -> Prompt:
