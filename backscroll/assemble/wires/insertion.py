@@ -1,4 +1,4 @@
-"""InsertionForm: what we add between the messages of a conversation, placed once and left where it is.
+"""Insertions: what we add between the messages of a conversation, placed once and left where it is.
 
 Owns: which blocks are insertions, whose words they are, and the form that a wire gets them in. Our own words (task, operations,
 memory) may stand where the developer or the user speaks. What was quoted from elsewhere (recalled text, graph) must never be taken for an
@@ -19,6 +19,12 @@ from backscroll.vocab.prompt import TAIL, Block, Section, Wire
 #: `plain`: forms that every model takes. `system`: system messages in the middle, on Claude models that take them.
 InsertionForm: TypeAlias = Literal["plain", "system"]
 INSERTION_FORMS: tuple[InsertionForm, ...] = get_args(InsertionForm)
+
+
+def insertion_form(name: str) -> InsertionForm:
+    """The form by its name, as the settings have it."""
+    return "system" if name == "system" else "plain"
+
 
 #: The tool that recalled text comes from, where it stands as a result.
 TOOL: Final = "backscroll_recall"
