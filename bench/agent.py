@@ -24,12 +24,13 @@ import backscroll
 from backscroll.act.agent import Agent
 from backscroll.act.warming import Warming
 from backscroll.engine.changing import Workroom
+from backscroll.engine.tree import catch_up
 from backscroll.llm.providers import Kind, Provider
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.vocab.change import Cause
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Text, ToolCall, ToolResult
-from bench.prompts import _filled as filled
+from bench.prompts import filled
 
 Row = tuple[str, str]
 _CHANGES = 100
@@ -107,6 +108,7 @@ def long(folder: Path, options: Namespace) -> Iterator[Row]:
     store = folder / "long.db"
     with backscroll.open(store, background=False) as engine:
         thread = filled(engine, options.messages).id
+        catch_up(engine, thread)
     code = (
         "import sys, backscroll; from bench.agent import _ms\n"
         "with backscroll.open(sys.argv[1], background=False) as engine:\n"

@@ -25,6 +25,8 @@ from bench.graph_view import measure as graph_view
 from bench.hostile import hostile
 from bench.living import living
 from bench.prompts import prompts
+from bench.record import record
+from bench.starting import starting
 from bench.table import Row
 
 _FLOOR = """
@@ -323,9 +325,11 @@ ALL: dict[str, Callable[[Path, Namespace], list[Row]]] = {
     "reopen": reopen,
     "imports": imports,
     "prompts": prompts,
+    "starting": starting,
     "living": living,
     "hostile": hostile,
     "graph": graph,
+    "record": record,
     "writers": writers,
     "postgres": postgres,
 }

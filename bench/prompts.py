@@ -37,7 +37,8 @@ def _turn(corpus: Corpus, n: int) -> list[tuple[str, tuple[Part, ...]]]:
     ]
 
 
-def _filled(store: backscroll.Engine, messages: int) -> backscroll.Thread:
+def filled(store: backscroll.Engine, messages: int) -> backscroll.Thread:
+    """A thread of an agent of which nothing is derived, as another process leaves it."""
     thread = store.create(f"{messages} messages", kind="agent")
     corpus = Corpus(3)
     n = 0
@@ -54,7 +55,6 @@ def _filled(store: backscroll.Engine, messages: int) -> backscroll.Thread:
 
         store.store.write(work)
         n += len(batch)
-    catch_up(store, thread.id)  # what a worker would have done in the background
     return thread
 
 
@@ -126,7 +126,8 @@ def prompts(folder: Path, options: Namespace) -> list[Row]:
     small: dict[int, float] = {}
     with backscroll.open(folder / "prompts.db", background=False) as store:
         for size in (1_000, 10_000, options.messages):
-            thread = _filled(store, size)
+            thread = filled(store, size)
+            catch_up(store, thread.id)  # what a worker would have done in the background
             for budget in _BUDGETS:
                 median, p95 = _per_turn(thread, budget, recall=False)
                 small.setdefault(budget, median)

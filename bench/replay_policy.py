@@ -6,16 +6,17 @@ What is decided is decided by `backscroll/assemble`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from backscroll.assemble.compaction import Compaction
 from backscroll.assemble.fade_trail import Trail
-from backscroll.assemble.marks import Prices, aim, cap, decide
+from backscroll.assemble.marks import MUST, Prices, aim, cap, decide, filled, fits_whole
 from backscroll.assemble.policy import Plan, compact, trim
 from backscroll.assemble.policy_fit import fit_last
-from backscroll.assemble.units import Unit, units_of
+from backscroll.assemble.units import Unit, fresh_units, units_of
 from backscroll.assemble.view import Lens, protected, view
 from backscroll.assemble.view_meter import Meter
 from backscroll.derive.recipe import Count
@@ -101,30 +102,38 @@ class Policy:
         safe = protected(self.units)
         self.tokens += sum(self.meter.message(m) for unit in units for m in unit.messages)
         fixed = sum(self.meter.message(m) for u in self.units if u.id in safe for m in u.messages)
-        most = cap(budget, fixed)
-        cut = trim(self.units, self.compaction, self.lens, cap=most, trail=self.trail, safe=safe)
-        self.compaction = cut or self.compaction
+        fresh = {u.id for u in fresh_units(self.units)} - set(safe)
+        unseen = sum(self.meter.message(m) for u in self.units if u.id in fresh for m in u.messages)
         blocks = view(self.units, self.compaction, self.lens, safe=safe)
         now = sum(b.tokens for b in blocks)
         growth = self.tokens / self.calls
-        target = aim(budget, fixed)
-        kept = self.compaction.after if self.compaction else 0
-        reason = decide(now, budget, growth, kept or target, self.prices)
-        self._look(None if reason else 0 if cut else AT_ONCE)
+        kept = self.compaction.kept if self.compaction else 0
+        reason = decide(now, budget, growth, kept or aim(budget, fixed), self.prices, fresh=unseen)
+        self._look(None if reason else AT_ONCE)
         if reason:
             made = compact(
                 self.units,
                 self.compaction,
                 self.lens,
-                target=target,
+                target=aim(budget, fixed, fresh=unseen, whole=fits_whole(budget, fixed, unseen)),
                 reason=reason,
                 trail=self.trail,
                 plan=self.plan,
                 safe=safe,
                 before=now,
+                fresh=fresh,
+                cap=cap(budget, fixed),
+                limit=filled(budget),
             )
             if made:
                 self.compaction = made
+                blocks = view(self.units, self.compaction, self.lens, safe=safe)
+                now = sum(b.tokens for b in blocks)
+        if now > MUST * budget:
+            most = filled(budget) - (now - unseen)
+            cut = trim(self.units, self.compaction, self.lens, cap=most, trail=self.trail, safe=safe)
+            if cut:
+                self.compaction = replace(cut, fresh=most)
                 blocks = view(self.units, self.compaction, self.lens, safe=safe)
         blocks = fit_last(blocks, budget, self.meter, safe)
         return [self._spelled(b, history) for b in blocks], []

@@ -54,6 +54,12 @@ class Compaction:
     reason: Reason = "asked"
     before: int = 0  # tokens of the view before and after it
     after: int = 0
+    fresh: int = 0  # of these, tokens that nobody had seen yet: they stand whole, and go first the next time
+
+    @property
+    def kept(self) -> int:
+        """Tokens that it left of what had been seen."""
+        return max(self.after - self.fresh, 0)
 
     def to_json(self) -> dict[str, Json]:
         """The body of the event."""
@@ -69,6 +75,7 @@ class Compaction:
             "reason": self.reason,
             "before": self.before,
             "after": self.after,
+            "fresh": self.fresh,
             "threads": refs.threads,
         }
 
@@ -126,6 +133,7 @@ def _read(data: Mapping[str, Json]) -> Compaction:
         reason=_reason(data["reason"]),
         before=int(data["before"]),
         after=int(data["after"]),
+        fresh=int(data.get("fresh") or 0),  # not written before 0.2
     )
 
 

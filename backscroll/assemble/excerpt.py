@@ -17,9 +17,10 @@ from backscroll.formats.json_text import dumps
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message, cut_calls
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
+from backscroll.vocab.pattern import late
 
-#: Bytes of a result that are shown in a window of so many tokens; it grows with the root of the window, up to twice as much.
-LARGE, WINDOW, MOST = 30_000, 200_000, 2.0
+#: Bytes of a result that are shown for each token of the window, and at the most: what fits is shown whole once.
+DENSE, MOST = 8, 60_000
 HEAD, ERRORS = (
     0.4,
     0.15,
@@ -27,12 +28,12 @@ HEAD, ERRORS = (
 _LINE = 300  # characters of a line with an error
 _LOOKED_AT = 2_000  # such lines that are looked at
 _CALL = 300  # characters of a call that broke off
-_TROUBLE = re.compile(
+_TROUBLE = late(
     r"error|exception|traceback|fail(?:ed|ure)|fatal|panic|denied|not found|undefined|cannot|assert"
     r"|错误|异常|失败|拒绝|无法|未找到|崩溃",
     re.IGNORECASE,
 )
-_NONE = re.compile(
+_NONE = late(
     r"(?<![\d.])0 (?:failed|failures?|errors?)|(?:failures?|errors?|失败|错误)\s*[:=：]\s*0\b", re.IGNORECASE
 )
 _WORDS = {
@@ -51,7 +52,7 @@ _WORDS = {
 
 def shown_bytes(window: int) -> int:
     """Bytes of one result that a prompt for a window of so many tokens shows."""
-    return int(LARGE * min(MOST, (max(window, 1) / WINDOW) ** 0.5))
+    return min(MOST, DENSE * max(window, 1))
 
 
 def size_of(text: str) -> int:

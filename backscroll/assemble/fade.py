@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, groupby
 from math import exp, log, log1p
-from operator import itemgetter
-from typing import TypeAlias
+from operator import attrgetter, itemgetter
+from typing import NamedTuple, TypeAlias
 
 from backscroll.assemble.fade_trail import Leaf, Seen, Trail, strings_in_text, tokens_in_text
 from backscroll.assemble.fade_weights import weights
@@ -160,23 +160,23 @@ class Chooser:
                 break
 
     def fresh(self, results: Sequence[Leaf], room: float) -> dict[Ref, tuple[Range, ...]]:
-        """What to keep of results that are too large, as runs: beginning, end, and what is near to what was talked about."""
-        ranked: list[tuple[float, int, int]] = []
-        for at, leaf in enumerate(results):
-            worths = [0.0, *accumulate(self._heat(leaf))]
-            costs = [0.0, *accumulate([leaf.rate * len(p) for slot in leaf.slots for p in slot.pieces])]
-            ranked += [(-density, at, i) for i, density in enumerate(_smoothed(worths, costs))]
-        ranked.sort()
-        chosen: dict[int, list[int]] = {}
-        every = [[p for slot in leaf.slots for p in slot.pieces] for leaf in results]
-        for _, at, i in ranked:
-            cost = results[at].rate * len(every[at][i])
-            if cost <= room:
-                room -= cost
-                chosen.setdefault(at, []).append(i)
-            elif room < CRUMB:
-                break
-        return {results[at].message.revision: joined(sorted(numbers)) for at, numbers in chosen.items()}
+        """What to keep of results that are too large, as runs: beginning, end, and what is near to what was talked about.
+
+        The room is shared out: what is small stays whole, and what is large gets as much as any other.
+        """
+        portions = [(leaf, portion) for leaf in results for portion in _portions(leaf)]
+        level = water_level([portion.cost for _, portion in portions], room)
+        heats = {leaf.message.revision: self._heat(leaf) for leaf, p in portions if p.cost > level}
+        out: dict[Ref, list[int]] = {}
+        for leaf, portion in portions:
+            numbers = out.setdefault(leaf.message.revision, [])
+            first, last = portion.first, portion.first + len(portion.costs)
+            if portion.cost <= level:
+                numbers += range(first, last)
+            else:
+                heat = heats[leaf.message.revision][first:last]
+                numbers += (first + i for i in _hottest(heat, portion.costs, level))
+        return {revision: joined(numbers) for revision, numbers in out.items() if numbers}
 
     def _heat(self, leaf: Leaf) -> list[float]:
         """How likely each piece of a fresh result is to be needed: its strings, and what was talked about in it."""
@@ -198,6 +198,45 @@ class Chooser:
                     number += 1
                 out[slot.first + number] += value
         return out
+
+
+class _Portion(NamedTuple):
+    """One result of a message: the number of its first piece, what its pieces cost, what all of it costs."""
+
+    first: int
+    costs: list[float]
+    cost: float
+
+
+def _portions(leaf: Leaf) -> Iterator[_Portion]:
+    for _, slots in groupby(leaf.slots, attrgetter("part")):
+        own = list(slots)
+        costs = [leaf.rate * len(piece) for slot in own for piece in slot.pieces]
+        yield _Portion(own[0].first, costs, sum(costs))
+
+
+def _hottest(heat: Sequence[float], costs: Sequence[float], room: float) -> list[int]:
+    """Numbers of the pieces of one result that are worth most, within the room, in order."""
+    density = _smoothed([0.0, *accumulate(heat)], [0.0, *accumulate(costs)])
+    chosen: list[int] = []
+    for i in sorted(range(len(costs)), key=lambda i: (-density[i], i)):
+        if costs[i] <= room:
+            room -= costs[i]
+            chosen.append(i)
+        elif room < CRUMB:
+            break
+    return sorted(chosen)
+
+
+def water_level(weights: Sequence[float], room: float) -> float:
+    """The highest share that each may take so that all fit: what weighs less takes no more than it weighs."""
+    left, many = room, len(weights)
+    for weight in sorted(weights):
+        if weight * many >= left:
+            break
+        left -= weight
+        many -= 1
+    return left / max(many, 1)
 
 
 def _smoothed(worths: Sequence[float], costs: Sequence[float]) -> list[float]:

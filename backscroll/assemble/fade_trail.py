@@ -6,7 +6,6 @@ Owns the counting that choosing what to keep rests on; it is done once per unit 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -17,25 +16,27 @@ from backscroll.assemble.view_meter import Meter
 from backscroll.assemble.view_pieces import Range, Slot, Slots
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
+from backscroll.vocab.pattern import late
 
 _LETTER = r"A-Za-z0-9_\u00c0-\u04ff./#@~:+-"
 #: Words with something in them that plain words do not have: paths, addresses, names of code, numbers. The look-ahead passes
 #: over plain words at once, which is most of any text.
-_TOKEN = re.compile(rf"(?<![{_LETTER}])(?![A-Za-z]?[a-z]*+[.:]?(?![{_LETTER}]))[{_LETTER}]{{4,}}+")
-_SPECIAL = re.compile(r"[_/\d]|\w\.\w|[a-z][A-Z]")
+_TOKEN = late(rf"(?<![{_LETTER}])(?![A-Za-z]?[a-z]*+[.:]?(?![{_LETTER}]))[{_LETTER}]{{4,}}+")
+_SPECIAL = late(r"[_/\d]|\w\.\w|[a-z][A-Z]")
 #: Names of people and places. A word has an end: without one a run of capitals would be gone through from each of them.
-_NAME = re.compile(r"[A-Z][\w'-]{1,100}+(?: [A-Z][\w'-]{1,100}+)++")
+_NAME = late(r"[A-Z][\w'-]{1,100}+(?: [A-Z][\w'-]{1,100}+)++")
 #: What stands in quotation marks or title marks: messages, patterns, expressions, titles.
-_QUOTED = re.compile(r"[\"`'](?<!\w.)[^\"`'\n]{4,90}+[\"`'](?!\w)")
-_CHINESE = re.compile(r"《[^《》\n]{2,40}+》|「[^「」\n]{2,40}+」|“[^“”\n]{2,40}+”")
-_SEVERAL = re.compile(r"\W")
+_QUOTED = late(r"[\"`'](?<!\w.)[^\"`'\n]{4,90}+[\"`'](?!\w)")
+_CHINESE = late(r"《[^《》\n]{2,40}+》|「[^「」\n]{2,40}+」|“[^“”\n]{2,40}+”")
+_SEVERAL = late(r"\W")
 SHORTEST, LONGEST = 4, 100  # characters of a string
 LINE = 25  # characters from which a line is worth copying
+FEWEST = 0.1  # tokens of a character: of what is shown in part, fewer are counted than it has
 GIANT = 400_000  # characters of a message beyond which nothing is looked for
 #: What tools put before a line of a file or a diff; the line itself is what gets copied.
-_NUMBERED = re.compile(r"\s*(?:\d+\s*[→:|\t]|[-+>](?=\s))\s?")
-_DIGIT = re.compile(r"\d")
-_NUMBER = re.compile(r"[\d.,:%$€¥+-]+")
+_NUMBERED = late(r"\s*(?:\d+\s*[→:|\t]|[-+>](?=\s))\s?")
+_DIGIT = late(r"\d")
+_NUMBER = late(r"[\d.,:%$€¥+-]+")
 
 
 class Leaf(NamedTuple):
@@ -161,7 +162,8 @@ class Trail:
         slots = self.slots(message)
         lines = tuple([_plain(piece) for slot in slots for piece in slot.pieces])
         length = sum([len(piece) for slot in slots for piece in slot.pieces])
-        return Leaf(message, slots, lines, self.meter.message(message) / length if length else 0.0)
+        rate = max(self.meter.message(message) / length, FEWEST) if length else 0.0
+        return Leaf(message, slots, lines, rate)
 
     def left(self, leaf: Leaf, ranges: tuple[Range, ...]) -> tuple[frozenset[str], frozenset[str]]:
         """Strings and lines of the pieces that these ranges keep."""

@@ -14,12 +14,18 @@ from backscroll.assemble.compaction import Reason
 from backscroll.config import Settings
 
 MUST = 0.97  # of the budget: no room for another message
-EARLY = 0.8  # of the distance that smooth growth allows; giants are cut when they come, so growth is nearly smooth
-LOW = 0.45  # of the room beside what is protected: what a compaction leaves
-GIANT = 0.135  # of that room, for a budget of SMALL tokens: a fresh step that is larger is cut at once
+FULL, BESIDE = (
+    0.97,
+    120,
+)  # of the budget, and tokens less: what is filled when the newest step takes all it can get
+EARLY = 0.8  # of the distance that smooth growth allows
+LOW = 0.27  # of the room beside what is protected, for a budget of SMALL tokens: what a compaction leaves
+FALLS = 0.25  # that share falls with this power of the budget: the past does not grow with the window
+SQUEEZED = 0.1  # of the room: what the past keeps, however large the newest step is
+GIANT = 0.135  # of that room, for a budget of SMALL tokens: a step that is larger is condensed first once it was seen
 SMALL = 8000
-GROWS = 0.25  # the share of a fresh step grows with this power of the budget
-LEAST_CAP = 300  # tokens that a fresh step may always take
+GROWS = 0.25  # that share grows with this power of the budget
+LEAST_CAP = 300  # tokens that a step may always take
 WORTH = 0.25  # a compaction that is free should still take away this share
 LEAST = 0.12  # hysteresis: never again before the prompt has grown by this share
 
@@ -53,14 +59,33 @@ def marks(budget: int, growth: float, kept: float, prices: Prices, settings: Set
     return Marks(int(min(high, MUST * budget)), int(low))
 
 
-def aim(budget: int, fixed: int, settings: Settings | None = None) -> int:
-    """What a compaction should leave, `fixed` (tokens of what is protected) included."""
-    low = settings.low if settings and settings.low else LOW
-    return int(fixed + low * max(budget - fixed, 0))
+def aim(
+    budget: int, fixed: int, settings: Settings | None = None, *, fresh: int = 0, whole: bool = False
+) -> int:
+    """What a compaction should leave, `fixed` (tokens of what is protected) and `fresh` (of what nobody has seen) included.
+
+    With `whole` what is fresh is to stand as it is: the past makes room for it. Else the past keeps its share, and what is
+    fresh has to be cut where both together are too much.
+    """
+    low = settings.low if settings and settings.low else LOW * (SMALL / max(budget, 1)) ** FALLS
+    past = min(low, FULL) * max(budget - fixed, 0)
+    if whole:
+        past = min(past, max(filled(budget) - fixed - fresh, 0))
+    return int(fixed + fresh + past)
+
+
+def filled(budget: int) -> int:
+    """What a prompt may take where the newest step takes all it can get; the rest is for what a wire adds to messages."""
+    return int(FULL * budget - min(BESIDE, 0.05 * budget))
+
+
+def fits_whole(budget: int, fixed: int, fresh: int) -> bool:
+    """True where the newest step can be shown as it is, if the past is condensed far enough."""
+    return fresh <= filled(budget) - fixed - SQUEEZED * max(budget - fixed, 0)
 
 
 def cap(budget: int, fixed: int) -> int:
-    """What a fresh step may take before its results are cut."""
+    """What a step may take in the tail of a compaction, once it was seen whole."""
     share = GIANT * (max(budget, 1) / SMALL) ** GROWS
     return int(max(share * (budget - fixed), LEAST_CAP))
 
@@ -72,13 +97,19 @@ def decide(
     kept: float,
     prices: Prices,
     *,
+    fresh: int = 0,
     idle_seconds: float = 0.0,
     cache_seconds: float = 300.0,
     settings: Settings | None = None,
 ) -> Reason | None:
-    """Whether to compact before this call, and why. `kept` is what the last compaction left, or what one would leave now."""
+    """Whether to compact before this call, and why.
+
+    `kept` is what the last compaction left, or what one would leave now. `fresh` are tokens that nobody has seen: they stand
+    whole in this prompt, so they are no reason to compact before it, unless it would not fit.
+    """
     if tokens_now > MUST * budget:
         return "must"
+    tokens_now -= fresh
     if tokens_now < kept * (1 + LEAST):
         return None
     bounds = marks(budget, growth, kept, prices, settings)

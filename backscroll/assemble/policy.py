@@ -10,32 +10,35 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, inf
 
 from backscroll.assemble.compaction import Compaction, Note, Reason
 from backscroll.assemble.fade import Boost, Chooser, Source
 from backscroll.assemble.fade_trail import Trail, strings_in_text
 from backscroll.assemble.marks import Prices
-from backscroll.assemble.units import Unit
+from backscroll.assemble.units import Unit, fresh_units
 from backscroll.assemble.view import Lens, protected, view
 from backscroll.assemble.view_meter import rough
+from backscroll.assemble.view_pieces import Range
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text, ToolResult
 from backscroll.vocab.prompt import Block, Level
 
 SPARE = 0.2  # of the room, for what is condensed, however large the newest step is
-CALLS = 0.8  # of a cap: where the calls themselves take more, cutting their results helps little
+FLOOR = 24  # tokens of a result, however many there are
+CLOSE, ROUNDS = 0.97, 6  # a share that is filled so far is full; so often it is tried
+LESS = 0.99  # what did not fit is tried again a little smaller than it should be
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How the room of a compaction is shared out: all shares are of what is left beside what is protected."""
 
-    tail: float = 0.45  # recent units, verbatim
-    notes: float = 0.4  # of what is left for condensed text
+    tail: float = 0.15  # recent units, verbatim
+    notes: float = 0.75  # of what is left for condensed text
     lines: float = 0.3  # one line for every old unit, at the most
-    front: float = 0.5  # what earlier compactions left may take so much before everything is chosen anew
+    front: float = 1.5  # what earlier compactions left may take so much before everything is chosen anew
 
 
 def compact(
@@ -51,11 +54,16 @@ def compact(
     safe: Mapping[Ref, str] | None = None,
     before: int | None = None,
     dead: Collection[Ref] = frozenset(),
+    fresh: Collection[Ref] = frozenset(),
+    cap: int | None = None,
+    limit: int | None = None,
 ) -> Compaction | None:
     """A compaction that brings the view down to about `target` tokens; None where it would not shrink it.
 
     `boost` is what was learned, `dead` are revisions that are no longer live (their notes go). `trail`, `safe` and `before`
-    save looking again at what the caller knows already.
+    save looking again at what the caller knows already. Units in `fresh` stay as they are shown: nobody has seen them yet. A
+    step among the newest that takes more than `cap` tokens is condensed first, by its results. What earlier compactions left
+    may pass the target for a while, but not `limit`.
     """
     if not units:
         return None
@@ -65,7 +73,7 @@ def compact(
     safe = protected(units) if safe is None else safe
     if before is None:
         before = sum(block.tokens for block in view(units, current, lens, safe=safe))
-    made = _Job(units, current, lens, trail, plan or Plan(), target, boost, safe).made()
+    made = _Job(units, current, lens, trail, plan or Plan(), target, boost, safe, fresh, cap, limit).made()
     after = sum(block.tokens for block in view(units, made, lens, safe=safe))
     if after >= before:
         return None
@@ -82,27 +90,51 @@ def trim(
     boost: Boost | None = None,
     safe: Mapping[Ref, str] | None = None,
 ) -> Compaction | None:
-    """Cut a newest unit that is larger than `cap` before anybody caches it; None where there is nothing to cut.
+    """Cut the results of a newest step that does not fit, down to `cap` tokens for all of it; None where there is nothing to cut.
 
-    What stands before it is not touched, so this costs nothing but the words that are left out. The unit itself need not be
-    on the trail yet.
+    Every result gets its share. What stands before the step is not touched. The step itself need not be on the trail yet.
     """
-    unit = units[-1]
-    sizes = [lens.meter.message(m) for m in unit.messages]
-    if sum(sizes) <= cap or unit.id in (protected(units) if safe is None else safe):
+    unit = next((u for u in reversed(fresh_units(units)) if u.role in ("assistant", "tool")), None)
+    if unit is None or unit.id in (protected(units) if safe is None else safe):
         return None
-    leaves = trail.leaves(unit)
-    results = [leaf for leaf in leaves if leaf.message.role == "tool"]
-    others = sum(n for n, m in zip(sizes, unit.messages, strict=True) if m.role != "tool")
-    if not results or others > CALLS * cap or not all(_is_text(leaf.message) for leaf in results):
+    keeps = _cut_step(unit, lens, trail, cap, boost)
+    if keeps is None:
         return None
-    keeps = Chooser(trail, set(), set(), boost).fresh(results, cap - others)
-    for leaf in leaves:
-        if leaf.message.role != "tool" and leaf.lines:
-            keeps[leaf.message.revision] = ((0, len(leaf.lines)),)
     base = current or Compaction()
     levels = {**base.levels, unit.id: Level.DIGEST}
-    return replace(base, upto=unit.last, levels=levels, keeps={**base.keeps, **keeps}, reason="pays")
+    return replace(base, upto=units[-1].last, levels=levels, keeps={**base.keeps, **keeps}, reason="must")
+
+
+def _cut_step(
+    unit: Unit, lens: Lens, trail: Trail, cap: int, boost: Boost | None
+) -> dict[Ref, tuple[Range, ...]] | None:
+    """What to keep of a step so that all of it takes about `cap` tokens: of its results a share each, of the rest all."""
+    sizes = [lens.meter.message(m) for m in unit.messages]
+    leaves = trail.leaves(unit)
+    results = [leaf for leaf in leaves if leaf.message.role == "tool" and _is_text(leaf.message)]
+    mine = {leaf.message.revision for leaf in results}
+    others = sum(n for n, m in zip(sizes, unit.messages, strict=True) if m.revision not in mine)
+    whole = {
+        leaf.message.revision: ((0, len(leaf.lines)),)
+        for leaf in leaves
+        if leaf.message.revision not in mine and leaf.lines
+    }
+    if not results or sum(sizes) <= cap:
+        return None
+    chooser = Chooser(trail, set(), set(), boost)
+    want = room = max(cap - others, FLOOR * len(results))
+    best: dict[Ref, tuple[Range, ...]] = {}
+    keeps = best
+    for _ in range(ROUNDS):
+        keeps = {**whole, **chooser.fresh(results, room)}
+        shown = lens.shown(unit, Level.DIGEST, keeps)
+        got = sum(b.tokens for b in shown if isinstance(b, Block)) - others
+        if got <= want:
+            best = keeps
+            if got >= CLOSE * want:
+                break
+        room *= want / max(got, 1) * (1 if got <= want else LESS)
+    return best or keeps
 
 
 def _is_text(message: Message) -> bool:
@@ -126,11 +158,18 @@ class _Job:
         target: int,
         boost: Boost | None,
         safe: Mapping[Ref, str],
+        fresh: Collection[Ref],
+        cap: int | None,
+        limit: int | None,
     ) -> None:
         self.units, self.current, self.lens, self.trail, self.plan = units, current, lens, trail, plan
         self.boost = boost
         self.safe = safe
-        self.room = max(target - sum(self._size(u) for u in self.safe), 0)
+        self.fresh = frozenset(fresh) - frozenset(safe)
+        self.cap = cap
+        self.held = sum(self._now(u) for u in units if u.id in self.fresh)
+        self.room = max(target - self.held - sum(self._size(u) for u in self.safe), 0)
+        self.most = inf if limit is None else self.room + max(limit - target, 0)
 
     def _size(self, unit: Ref) -> int:
         return self.trail.by_id[unit].tokens
@@ -138,13 +177,12 @@ class _Job:
     def made(self) -> Compaction:
         """The compaction."""
         units = self.units
-        end = self._tail(self.plan.tail * self.room)
-        begin, front, frozen = self._front(end)
-        tail = sum(self._now(u) for u in units[end:] if u.id not in self.safe)
+        end, tail, cuts = self._tail(self.plan.tail * self.room)
+        begin, front, frozen = self._front(end, tail)
         room = max(self.room - frozen - tail, SPARE * self.room)
         sources = self._sources(begin, end)
         levels, base, alive = self._lines(sources, self.plan.lines * room)
-        front = self._with_tail(front, end)
+        front = self._with_tail(front, end, cuts)
         shown, lines = self._shown(begin, end, front, alive)
         carried = {note.text: note.source for note in self.current.notes} if self.current else {}
         chooser = Chooser(self.trail, shown, lines, self.boost)
@@ -152,13 +190,16 @@ class _Job:
         here = units[end].id if end < len(units) else Ref(units[-1].last.thread, units[-1].last.seq + 1)
         uses = self.trail.uses
         notes = [Note(t, uses[t].revision if t in uses else carried[t], here) for t in kept.notes]
+        chosen = {r for source in sources for r in source.seen.unit.revisions}
+        before = {r: ranges for r, ranges in front.keeps.items() if r not in chosen}
         return Compaction(
             upto=units[-1].last,
             start=self._start(levels) if begin == 0 else front.start,
             levels={**front.levels, **levels},
-            keeps={**front.keeps, **kept.keeps},
+            keeps={**before, **kept.keeps},
             notes=(*front.notes, *notes),
             cuts=(*front.cuts, here),
+            fresh=self.held,
         )
 
     def _start(self, levels: Mapping[Ref, Level]) -> Ref | None:
@@ -179,28 +220,49 @@ class _Job:
         shown = self.lens.shown(unit, Level.DIGEST, current.keeps)
         return sum(block.tokens for block in shown if isinstance(block, Block))
 
-    def _with_tail(self, front: Compaction, end: int) -> Compaction:
-        """What was cut when it was fresh stays cut in the tail."""
+    def _with_tail(
+        self, front: Compaction, end: int, cuts: Mapping[Ref, Mapping[Ref, tuple[Range, ...]]]
+    ) -> Compaction:
+        """What was cut when it came stays cut in the tail, and giants that were seen are cut now."""
         current = self.current
-        if current is None or front is current:
-            return front
-        cut = [u for u in self.units[end:] if u.id in current.levels]
-        keeps = {r: current.keeps[r] for u in cut for r in u.revisions if r in current.keeps}
-        return replace(front, levels={u.id: current.levels[u.id] for u in cut}, keeps=keeps)
+        if current is not None and front is not current:
+            cut = [u for u in self.units[end:] if u.id in current.levels]
+            keeps = {r: current.keeps[r] for u in cut for r in u.revisions if r in current.keeps}
+            front = replace(front, levels={u.id: current.levels[u.id] for u in cut}, keeps=keeps)
+        levels = dict.fromkeys(cuts, Level.DIGEST)
+        kept = {r: ranges for keeps in cuts.values() for r, ranges in keeps.items()}
+        return replace(front, levels={**front.levels, **levels}, keeps={**front.keeps, **kept})
 
-    def _tail(self, room: float) -> int:
-        """Index of the first unit that stays verbatim to the end."""
-        at = len(self.units)
+    def _tail(self, room: float) -> tuple[int, int, dict[Ref, dict[Ref, tuple[Range, ...]]]]:
+        """The first unit that stays as it is to the end, the tokens from there on, and what stays of giants among them."""
+        at, spent = len(self.units), 0
+        cuts: dict[Ref, dict[Ref, tuple[Range, ...]]] = {}
         while at > 0:
             unit = self.units[at - 1]
-            cost = 0 if unit.id in self.safe else self._now(unit)
-            if cost > room and at < len(self.units):
+            cost, keeps = 0, None
+            if unit.id not in self.safe and unit.id not in self.fresh:
+                cost, keeps = self._recent(unit)
+            if spent + cost > room and at < len(self.units):
                 break
-            room -= cost
+            if keeps is not None:
+                cuts[unit.id] = keeps
+            spent += cost
             at -= 1
-        return at
+        return at, spent, cuts
 
-    def _front(self, end: int) -> tuple[int, Compaction, int]:
+    def _recent(self, unit: Unit) -> tuple[int, dict[Ref, tuple[Range, ...]] | None]:
+        """Tokens of a unit of the tail, and what stays of it where it is a giant."""
+        now = self._now(unit)
+        if self.cap is None or now <= self.cap or unit.role not in ("assistant", "tool"):
+            return now, None
+        keeps = _cut_step(unit, self.lens, self.trail, self.cap, self.boost)
+        if keeps is None:
+            return now, None
+        shown = self.lens.shown(unit, Level.DIGEST, keeps)
+        cost = sum(block.tokens for block in shown if isinstance(block, Block))
+        return (cost, keeps) if cost < now else (now, None)
+
+    def _front(self, end: int, tail: int) -> tuple[int, Compaction, int]:
         """What earlier compactions left and may stay as it is: where it ends, its choices, its tokens."""
         current = self.current
         if current is not None and current.cuts:
@@ -210,7 +272,7 @@ class _Job:
                 blocks = view(self.units[:at], current, self.lens, safe=self.safe)
                 fixed = sum(self._size(u.id) for u in self.units[:at] if u.id in self.safe)
                 frozen = max(sum(b.tokens for b in blocks) - fixed, 0)
-                if frozen <= self.plan.front * self.room:
+                if frozen <= min(self.plan.front * self.room, self.most - tail - SPARE * self.room):
                     return at, current, frozen
         return 0, Compaction(), 0
 

@@ -21,6 +21,7 @@ from backscroll.vocab.part import Json, Opaque, Part, Reasoning, Text, ToolCall,
 from backscroll.vocab.prompt import Block, Level, Section
 
 FLOOR = 48  # tokens: nothing is cut to less before the oldest go
+NEWEST = 4  # times as large as anything else: what is left of a newest step that has to be cut
 HEAD = 0.6  # of what is left of a cut text stands before the gap
 
 
@@ -43,11 +44,35 @@ def fit_last(blocks: Sequence[Block], budget: int, meter: Meter, safe: Collectio
         )
     groups = _groups(blocks)
     stay = [_stays(group, safe) for group in groups]
-    made = _thinned(_cut_to(groups, budget, meter, safe), stay, budget, meter)
+    newest = _newest(groups)
+    if newest is not None and not stay[newest]:
+        stay[newest] = least + sum(b.tokens for b in _least(groups[newest], safe, meter)) <= budget
+    last = len(groups) - 1 if newest is None else newest
+    made = _thinned(_cut_to(groups, last, budget, meter, safe), stay, budget, meter)
     if sum(b.tokens for b in made) <= budget:
         return made
     # Cutting does not always reach the size that was asked for: what stands beside what is held gets as small as can be.
-    return _thinned([_least(group, safe, meter) for group in groups], stay, budget, meter)
+    small = [_least(group, safe, meter) for group in groups]
+    if newest is not None and stay[newest]:
+        others = sum(b.tokens for at, g in enumerate(small) if stay[at] and at != newest for b in g)
+        shared = _shared(groups[newest], budget - others, meter, safe)
+        made = _thinned([*small[:newest], shared, *small[newest + 1 :]], stay, budget, meter)
+        if sum(b.tokens for b in made) <= budget:
+            return made
+    return _thinned(small, stay, budget, meter)
+
+
+def _newest(groups: Sequence[Sequence[Block]]) -> int | None:
+    """The step that the next reply answers: the newest reply with the results of its calls, where there are any."""
+    at = next((at for at in range(len(groups) - 1, -1, -1) if groups[at][0].role == "assistant"), None)
+    return None if at is None or len(groups[at]) == 1 else at
+
+
+def _shared(group: Sequence[Block], room: int, meter: Meter, safe: Collection[Ref]) -> list[Block]:
+    """A unit in so many tokens: what is small stays whole, what is large gets as much as any other."""
+    free = room - sum(b.tokens for b in group if _is_held(b, safe))
+    share = max(_level([b.tokens for b in group if not _is_held(b, safe)], free), FLOOR)
+    return [b if _is_held(b, safe) else cut_block(b, share, meter) for b in group]
 
 
 def _least(group: Sequence[Block], safe: Collection[Ref], meter: Meter) -> list[Block]:
@@ -75,23 +100,32 @@ def _stays(group: Sequence[Block], safe: Collection[Ref]) -> bool:
 
 
 def _cut_to(
-    groups: Sequence[list[Block]], budget: int, meter: Meter, safe: Collection[Ref]
+    groups: Sequence[list[Block]], newest: int, budget: int, meter: Meter, safe: Collection[Ref]
 ) -> list[list[Block]]:
-    """Cut what is larger than a common size, as high as the budget allows; the last unit may be twice as large."""
-    shares = [2 if at == len(groups) - 1 else 1 for at in range(len(groups))]
-    fixed = sum(b.tokens for g in groups for b in g if _is_held(b, safe))
-    sizes = [
-        (b.tokens, share) for g, share in zip(groups, shares, strict=True) for b in g if not _is_held(b, safe)
-    ]
-    low, high = FLOOR, max((n for n, _ in sizes), default=FLOOR)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fixed + sum(min(n, middle * share) for n, share in sizes) <= budget:
-            low = middle
-        else:
-            high = middle - 1
+    """Cut what is larger than a common size, as high as the budget allows; the newest step only where nothing else helps."""
+    for share in (float("inf"), NEWEST):
+        shares = [share if at == newest else 1 for at in range(len(groups))]
+        fixed = sum(b.tokens for g in groups for b in g if _is_held(b, safe))
+        sizes = [
+            (b.tokens, share)
+            for g, share in zip(groups, shares, strict=True)
+            for b in g
+            if not _is_held(b, safe)
+        ]
+        low, high = FLOOR, max((n for n, _ in sizes), default=FLOOR)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if fixed + sum(min(n, middle * share) for n, share in sizes) <= budget:
+                low = middle
+            else:
+                high = middle - 1
+        if fixed + sum(min(n, low * share) for n, share in sizes) <= budget:
+            break
     return [
-        [b if _is_held(b, safe) else cut_block(b, low * share, meter) for b in g]
+        [
+            b if _is_held(b, safe) or share * low >= b.tokens else cut_block(b, int(low * share), meter)
+            for b in g
+        ]
         for g, share in zip(groups, shares, strict=True)
     ]
 

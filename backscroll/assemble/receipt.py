@@ -79,6 +79,7 @@ class Receipt:
         default_factory=_none
     )  # why this prompt does not go on from the last one: cause, event, tokens that are written anew
     cut: bool = False  # the budget forced cuts that no compaction wrote down: the next prompt may differ
+    pending: int = 0  # messages before the window that are not summed up yet: a handle stands for them
 
     @property
     def unseen(self) -> int:

@@ -62,6 +62,15 @@ def newest_turn(units: Sequence[Unit]) -> Sequence[Unit]:
     return units
 
 
+def fresh_units(units: Sequence[Unit]) -> Sequence[Unit]:
+    """What no reply has answered yet: the results of the newest reply with that reply, and what came after them."""
+    for at in range(len(units) - 1, -1, -1):
+        if units[at].role == "assistant":
+            told = any(m.role == "tool" for m in units[at].messages)
+            return units[at if told else at + 1 :]
+    return units
+
+
 class AnsweredCall(NamedTuple):
     """Where a call was answered, and the answer without its words."""
 

@@ -179,6 +179,9 @@ def _faded(
             case ToolCall():
                 yield replace(part, arguments=shortened(part, own, ranges or ()))
             case ToolResult():
+                if own and _is_whole(own, ranges or ()):
+                    yield part
+                    continue
                 left = _left(own, ranges or ())
                 text = "\n".join([*left, GAP]) if left else lines.get(part.call_id) or GAP
                 yield replace(part, content=(Text(f"{text} {handle}"),))
@@ -186,6 +189,12 @@ def _faded(
                 yield Text(f"[{part.media_type} {part.name or ''}]".replace(" ]", "]") + f" {handle}")
             case _:  # reasoning and vendors' own parts are of use only with the words they came with
                 continue
+
+
+def _is_whole(slots: Sequence[Slot], ranges: Sequence[Range]) -> bool:
+    """True where ranges leave all of some texts that stand one behind the other."""
+    first, stop = slots[0].first, slots[-1].first + len(slots[-1].pieces)
+    return any(low <= first and stop <= high for low, high in ranges)
 
 
 def _left(slots: Sequence[Slot], ranges: Sequence[Range]) -> list[str]:

@@ -8,7 +8,6 @@ Before: `vocab/message`. After: `assemble/fade` chooses pieces, `assemble/view` 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias, cast
 
@@ -16,12 +15,13 @@ from backscroll.formats.json_text import NotJson, dumps, words_parsed
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
+from backscroll.vocab.pattern import late
 
 Kind: TypeAlias = Literal["words", "argument", "result"]
 Range: TypeAlias = tuple[int, int]  # first piece, and the one after the last
 
 LONG = 240  # characters from which a line is cut into pieces
-_CUT = re.compile(r"(?s).{40,160}?(?:[,;}\]]\s*|[。；！？，]|[.!?]\s+)|.{1,200}")
+_CUT = late(r"(?s).{40,160}?(?:[,;}\]]\s*|[。；！？，]|[.!?]\s+)|.{1,200}")
 SHORT_VALUE = 160  # characters up to which an argument stands whole
 GAP = "…"
 

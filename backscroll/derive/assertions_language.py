@@ -7,7 +7,6 @@ French …) is left unread: rules for another language would make nonsense of it
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -16,17 +15,16 @@ from typing import Literal, TypeAlias
 from backscroll.derive.assertions_speech import words_of
 from backscroll.derive.said import Said
 from backscroll.derive.sentences import sentences
+from backscroll.vocab.pattern import late
 
 Tongue: TypeAlias = Literal["en", "zh", ""]
 
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
-_OTHER_CJK = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff\u1100-\u11ff\uac00-\ud7af]")
-_LATIN = re.compile(r"[A-Za-zÀ-ɏ]+(?:['’][a-z]+)?")
-_OTHER_SCRIPT = re.compile(r"[\u0370-\u1cff]")
+_HAN = late(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
+_OTHER_CJK = late(r"[\u3040-\u30ff\u31f0-\u31ff\u1100-\u11ff\uac00-\ud7af]")
+_LATIN = late(r"[A-Za-zÀ-ɏ]+(?:['’][a-z]+)?")
+_OTHER_SCRIPT = late(r"[\u0370-\u1cff]")
 #: Characters that carry the grammar of a Chinese sentence; a Chinese name in an English one has none of them.
-_GRAMMAR = re.compile(
-    r"[的了是在我你他她它们不没有就也都吗呢吧和跟与这那把被给让着过很还又要会能，。！？；：]"
-)
+_GRAMMAR = late(r"[的了是在我你他她它们不没有就也都吗呢吧和跟与这那把被给让着过很还又要会能，。！？；：]")
 _FEW = 3  # words below which small words tell nothing
 
 

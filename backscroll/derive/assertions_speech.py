@@ -23,21 +23,22 @@ from backscroll.vocab.handle import IN_TEXT
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, Text, ToolResult
+from backscroll.vocab.pattern import late
 
 #: Our own mark on a message that stands in for others.
 _OURS = "backscroll"
-_TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9_.:-]{1,60})(?:=[^<>\s]{1,80})?(?:[ \t][^<>\n]{0,400})?(/?)>")
-_QUOTED = re.compile(r"^[ \t]{0,3}>[^\n]*$", re.MULTILINE)
-_SPACE = re.compile(r"\s+")
-_EDGE = re.compile(
+_TAG = late(r"<(/?)([A-Za-z][A-Za-z0-9_.:-]{1,60})(?:=[^<>\s]{1,80})?(?:[ \t][^<>\n]{0,400})?(/?)>")
+_QUOTED = late(r"^[ \t]{0,3}>[^\n]*$", re.MULTILINE)
+_SPACE = late(r"\s+")
+_EDGE = late(
     r"^[\s>*_`#\"'“”‘’「」『』()（）\[\]•·\-+\d.、)）]+|[\s*_`\"'“”‘’「」『』()（）\[\]。．.!！?？,，;；:：…]+$"
 )
 _WIDE = 400_000  # characters of one text that are looked at
 _HAY = 600_000  # characters of tool output that are compared with what was said
 _TELLING = 8  # letters from which a sentence is no accident; half as many characters
 _CLAUSES = 12  # … and of a clause
-_CLAUSE = re.compile(r"[:：,，;；。.!！?？—–\n*_\"“”]+\s*|\s-\s")
-_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_CLAUSE = late(r"[:：,，;；。.!！?？—–\n*_\"“”]+\s*|\s-\s")
+_HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
 
 
 @cache

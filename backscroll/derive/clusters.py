@@ -7,13 +7,14 @@ After: `derive/gist`, `derive/summary`, and `derive/essentials`, which recognise
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from backscroll.vocab.pattern import late
+
 NEAR = 0.72  # share of the shorter text's pieces from which two texts say the same
-_PIECE = re.compile(
+_PIECE = late(
     r"[a-z0-9_][a-z0-9_'./-]*[a-z0-9_]|[a-z0-9_]|[\u2e80-\u2fff\u3040-\u9fff\uac00-\ud7a3\uf900-\ufaff]+"
 )
 _COMMON = 24  # groups that share a piece which tells nothing apart any more

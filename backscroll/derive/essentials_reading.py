@@ -29,17 +29,18 @@ from backscroll.derive.sentences_cues import CODE, ID, NUMBER, Marked, box_text,
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, ToolCall
+from backscroll.vocab.pattern import late
 
 LONGEST = 320  # characters of an essential; longer sentences are cut in their middle
 _NAME = 240  # characters of a sentence about something done that are kept to recognise it
 _FEW = 8
 _BARE = 40  # characters of a heading that says nothing without what follows
 _WIDE = 400_000  # characters of one message that are read; the rest of a dump is data
-_STRONG = re.compile(r"decid|decision|chose|opted|agreed|settled|决定|采用|改用|敲定|选用|商定")
-_FIRM = re.compile(r"\b(?:i|we)(?:'ve| have)? decided\b|(?:我们?|咱们?)(?:已经)?决定")
-_HARD = re.compile(r"must|never|forbidden|not allowed|under no circumstances|必须|禁止|不得|严禁|务必")
-_STILL = re.compile(r"still|fail|remain|unresolved|not (?:yet )?(?:fixed|working)|失败|报错|仍|无法|没有解决")
-_LOUD = re.compile(
+_STRONG = late(r"decid|decision|chose|opted|agreed|settled|决定|采用|改用|敲定|选用|商定")
+_FIRM = late(r"\b(?:i|we)(?:'ve| have)? decided\b|(?:我们?|咱们?)(?:已经)?决定")
+_HARD = late(r"must|never|forbidden|not allowed|under no circumstances|必须|禁止|不得|严禁|务必")
+_STILL = late(r"still|fail|remain|unresolved|not (?:yet )?(?:fixed|working)|失败|报错|仍|无法|没有解决")
+_LOUD = late(
     r"^(?![ \t]*(?:\d+[ \t]*[:|→]|except|raise|throw|at |import|from|#|//|public|catch|\*))"
     r"[^\n]{0,80}?(?:\b[\w.]*(?:Error|Exception)(?:[:：]| [A-Z])|\b(?:error|fatal|panic)(?:\[\w+\])?[:：]|(?:错误|异常)[:：])[^\n]{0,240}$",
     re.MULTILINE,
@@ -64,7 +65,7 @@ _FINISHED = frozenset(
         "完成",
     }
 )
-_ID_KEY = re.compile(r"(?:^|_|[a-z])(?:ids?|Ids?|ID|number|email|sha|hash|uuid|code|ticket|order|account)$")
+_ID_KEY = late(r"(?:^|_|[a-z])(?:ids?|Ids?|ID|number|email|sha|hash|uuid|code|ticket|order|account)$")
 _ACTED: Mapping[str, float] = {"edit": 1.0, "write": 1.0, "command": 0.5, "read": 0.6, "database": 0.5}
 
 

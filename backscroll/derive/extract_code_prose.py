@@ -17,23 +17,24 @@ from backscroll.derive.said import Said
 from backscroll.derive.sentences import Sentence, sentences
 from backscroll.derive.sentences_cues import CODE, paths_in
 from backscroll.vocab.assertion import Assertion
+from backscroll.vocab.pattern import late
 
 _WIDE = 40_000  # characters of one message that are read
 _MANY = 10  # paths in one message beyond which it is a listing
 _QUOTE = 300
-_HAN = re.compile(r"[\u4e00-\u9fff]")
+_HAN = late(r"[\u4e00-\u9fff]")
 _IDENT = r"`?(?P<name>[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)(?:\(\))?`?"
-_DISTINCT = re.compile(r"(?=.{6})(?:.*[a-z][A-Z]|.*\w_\w|.*\w\.\w)")
-_NUMBERED = re.compile(r"\d+[:|→]")  # a line of a file or a listing, pasted without a fence
+_DISTINCT = late(r"(?=.{6})(?:.*[a-z][A-Z]|.*\w_\w|.*\w\.\w)")
+_NUMBERED = late(r"\d+[:|→]")  # a line of a file or a listing, pasted without a fence
 _TITLE = 80  # characters of a decision's name
-_PINNED = re.compile(
+_PINNED = late(
     r"(?<![\w./@-])(?P<name>@?[A-Za-z][\w.-]*(?:/[\w.-]+)?)(?:==|>=|~=|@\^?~?)(?P<version>\d+(?:\.\d+)*[\w.-]*)"
 )
-_UPGRADED = re.compile(
+_UPGRADED = late(
     r"\b(?:upgrad(?:e|ed|ing)|updat(?:e|ed|ing)|bump(?:ed|ing)?|downgrad(?:e|ed|ing)|pin(?:ned|ning)?) (?:the )?`?(?P<name>[A-Za-z@][\w./-]*)`? (?:from \S+ )?to (?:version )?`?v?(?P<version>\d+(?:\.\d+)+[\w.-]*)",
     re.IGNORECASE,
 )
-_UPGRADED_ZH = re.compile(
+_UPGRADED_ZH = late(
     r"(?:把|将)?\s*`?(?P<name>[A-Za-z@][\w./-]*)`?\s*(?:从\S+?)?(?:升级|更新|升|降级|降|固定)(?:到|至|为)\s*(?:版本)?\s*`?v?(?P<version>\d+(?:\.\d+)+[\w.-]*)"
 )
 

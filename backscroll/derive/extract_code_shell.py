@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from functools import cache
 
 from backscroll.derive.extract_code_words import words
+from backscroll.vocab.pattern import late
 
-_PIECES = re.compile(r"&&|\|\||;|\n|(?<!\|)\|(?!\|)")
-_SPEC = re.compile(
+_PIECES = late(r"&&|\|\||;|\n|(?<!\|)\|(?!\|)")
+_SPEC = late(
     r"(?P<name>@[A-Za-z0-9][\w.-]*/[\w.-]+|[A-Za-z][\w.-]*(?:/[\w.-]+)*)(?:\[[\w,\s-]*\])?(?:(?:==|>=|<=|~=|!=|@|=)\^?~?(?P<version>[\w.*+-]+))?[\w.,<>=!~^*+-]*"
 )
-_PATHLIKE = re.compile(r"^(?:[.~/]|https?:|git\+|file:)|\.(?:whl|gz|zip|txt|toml|tgz)$")
-_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?")
-_WORD = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|[^\s'\"]+")
+_PATHLIKE = late(r"^(?:[.~/]|https?:|git\+|file:)|\.(?:whl|gz|zip|txt|toml|tgz)$")
+_HEREDOC = late(r"<<-?\s*['\"]?(\w+)['\"]?")
+_WORD = late(r"'[^'\n]*'|\"[^\"\n]*\"|[^\s'\"]+")
 _LONGEST = 20_000
 _FEW = 12
 _WORDS = 120  # characters of a word that may name a package

@@ -14,19 +14,20 @@ from functools import lru_cache
 from backscroll.derive.digests.asking import kind_of
 from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
+from backscroll.vocab.pattern import late
 
-_OPENS = re.compile(r"<(?P<name>[a-z][a-z]*(?:_[a-z]+)+)>")
-_FIELD = re.compile(r"<(?P<name>[a-z_]{2,40})>")
-_FUNCTION = re.compile(r"<function=(?P<name>[\w.-]{1,60})>")
-_PARAMETER = re.compile(r"<parameter=(?P<name>[\w.-]{1,60})>")
-_ANSWER = re.compile(
+_OPENS = late(r"<(?P<name>[a-z][a-z]*(?:_[a-z]+)+)>")
+_FIELD = late(r"<(?P<name>[a-z_]{2,40})>")
+_FUNCTION = late(r"<function=(?P<name>[\w.-]{1,60})>")
+_PARAMETER = late(r"<parameter=(?P<name>[\w.-]{1,60})>")
+_ANSWER = late(
     r"^\[(?P<name>[a-z_]{3,40})(?: for [^\n]{0,400})?\] Result:[ \t]*\n?|^EXECUTION RESULT of \[(?P<other>[\w.-]+)\]:[ \t]*\n?",
     re.MULTILINE,
 )
-_CUT = re.compile(r"<environment_details>")
+_CUT = late(r"<environment_details>")
 _WIDE = 400_000
 _FIELDS = 20
-_FAILED = re.compile(r"(?i)\b(?:error|failed|exit code [1-9]|exit(?:ed)? with (?:code )?[1-9]|traceback)")
+_FAILED = late(r"(?i)\b(?:error|failed|exit code [1-9]|exit(?:ed)? with (?:code )?[1-9]|traceback)")
 
 
 def unfolded(messages: Sequence[Message]) -> list[Message]:

@@ -8,7 +8,6 @@ latter are always shown in full). Before: `derive/importance`, `derive/essential
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -28,6 +27,7 @@ from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
+from backscroll.vocab.pattern import late
 from backscroll.vocab.thread import Turn
 
 #: How gists are made by rules; the version goes up whenever the same messages would give another gist.
@@ -44,7 +44,7 @@ _ACTED = 0.8  # weight of a path from which it was changed, or named by the user
 _TARGET = 40  # cells of what a call was aimed at, beside its outcome
 _FIGURES = 1.0  # what figures in the outcome of a call are worth to a summary that stands alone
 _AGAIN = 0.3  # what each further essential of a kind counts less, so that one kind does not fill a gist
-_SPACE = re.compile(r"\s+")
+_SPACE = late(r"\s+")
 _TOOL: Mapping[str, float] = {
     "edit": 1.3,
     "write": 1.3,

@@ -20,12 +20,13 @@ from backscroll.derive.summary import told_by
 from backscroll.errors import FormatError
 from backscroll.vocab.handle import IN_TEXT
 from backscroll.vocab.part import Json
+from backscroll.vocab.pattern import late
 from backscroll.vocab.unicode import valid_text
 
-_FENCE = re.compile(r"\A```[a-zA-Z]*\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
-_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL)
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-_BLANK = re.compile(r"[ \t]+(?=\n|\Z)|\n{3,}")
+_FENCE = late(r"\A```[a-zA-Z]*\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
+_THOUGHT = late(r"\A\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL)
+_CONTROL = late(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_BLANK = late(r"[ \t]+(?=\n|\Z)|\n{3,}")
 #: An answer somewhat too long is still better than none; beyond this it is asked for again.
 _LENIENT = 1.25
 

@@ -8,11 +8,11 @@ Refuses: changing a text that has no such run; what is shown, sent or exported n
 
 from __future__ import annotations
 
-import re
+from backscroll.vocab.pattern import late
 
 LONGEST_RUN = 1_000  # characters without a break; far above any word, path, address or sentence of a script without spaces
-_RUN = re.compile(rf"[^\s。！？；，、：…]{{{LONGEST_RUN}}}")
-_GAP = re.compile(rf"\s{{{LONGEST_RUN},}}+")
+_RUN = late(rf"[^\s。！？；，、：…]{{{LONGEST_RUN}}}")
+_GAP = late(rf"\s{{{LONGEST_RUN},}}+")
 
 
 def parted(text: str) -> str:

@@ -7,10 +7,11 @@ between two pieces is white space. Refuses judgement; `derive/importance` judges
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from importlib import resources
 from typing import Literal, NamedTuple, TypeAlias
+
+from backscroll.vocab.pattern import late
 
 Shape: TypeAlias = Literal["prose", "item", "heading", "row", "code"]
 
@@ -19,28 +20,28 @@ LONGEST_CODE = 8_000  # characters of a block of code; a longer one is cut betwe
 _SHORT = 24  # characters before the stop behind the number of an item
 _LONG_LINE = 48  # a line at least this long may be one that an editor wrapped
 
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-_ITEM = re.compile(
+_FENCE = late(r"[ \t]*(`{3,}|~{3,})")
+_ITEM = late(
     r"[ \t]*(?:[-*+•·▪◦]|\d{1,3}[.)、）]|[(（]\d{1,3}[)）]|[一二三四五六七八九十]{1,3}[、.）)])[ \t\u3000]*(?=\S)"
 )
-_SPACED_ITEM = re.compile(r"[ \t]*(?:[-*+•·▪◦]|\d{1,3}[.)])[ \t\u3000]")
-_HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|【[^】\n]{1,40}】[ \t]*$)")
-_ROW = re.compile(r"[ \t]*\|")
+_SPACED_ITEM = late(r"[ \t]*(?:[-*+•·▪◦]|\d{1,3}[.)])[ \t\u3000]")
+_HEADING = late(r"[ \t]*(?:#{1,6}[ \t]|【[^】\n]{1,40}】[ \t]*$)")
+_ROW = late(r"[ \t]*\|")
 #: Lines of programs and logs that stand in a text without a fence.
-_CODE = re.compile(
+_CODE = late(
     r"[ \t]*+(?:\d{1,6}[ \t]*[:|→][ \t]{2,}\S|\d{1,6}→|at [\w.$<>]+[ (]|File \"[^\"\n]+\", line \d|(?:import|from) [\w.]+(?: import .*)?;?\s*$"
     r"|(?:public|private|protected|static|def|class|return|raise|except|throw|const|let|var|func|fn|elif|catch|finally|try)\b[^.。\n]*[{}:;()=]\s*$"
     r"|[^\n]*[{};]\s*$|[{}()\[\]]+[,;]?\s*$|</?[\w:-]+[^<>\n]*>\s*$|[+-]{3} [ab]/|@@ )"
 )
-_END = re.compile(
+_END = late(
     r"(?P<wide>[。！？｡]+[\"'”’」』）)\]】》]*|…{2,}[\"'”’」』）)]*)"
     r"|(?P<mark>[!?]+[\"'”’)\]]*)"
     r"|(?P<stop>(?<!\.)\.++[\"'”’)\]]*+)(?=\s|$)"  # a run of stops is looked at once, not from every stop of it
     r"|(?P<line>\n)"
 )
-_BREATH = re.compile(r"[,;，；、：:]\s*|\s+")
-_NUMBERED = re.compile(r"[\s*_(#>]*\d{1,3}")
-_LAST_WORD = re.compile(r"([^\W\d_](?:[\w.]*))\.$")
+_BREATH = late(r"[,;，；、：:]\s*|\s+")
+_NUMBERED = late(r"[\s*_(#>]*\d{1,3}")
+_LAST_WORD = late(r"([^\W\d_](?:[\w.]*))\.$")
 
 
 class Sentence(NamedTuple):

@@ -13,10 +13,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib import resources
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from backscroll.derive.sentences import Sentence, sentences
 from backscroll.vocab.part import Json
+from backscroll.vocab.pattern import late
 
 #: Kinds of cues, in the order in which they win where two begin at the same place.
 KINDS = (
@@ -24,14 +25,14 @@ KINDS = (
     "contrast",     "filler",
 )  # fmt: skip
 
-_HAN = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff]")
-URL = re.compile(r"https?://[^\s<>\"'`，。；、）)\]】》]+")
+_HAN = late(r"[\u2e80-\u9fff\uf900-\ufaff]")
+URL = late(r"https?://[^\s<>\"'`，。；、）)\]】》]+")
 _EXT = (
     "py|pyi|js|mjs|cjs|ts|tsx|jsx|java|go|rs|c|cc|cpp|cxx|h|hpp|cs|md|mdx|rst|toml|json|jsonl|ya?ml|txt|sh|bash|sql|html?|css|"
     "scss|csv|tsv|ipynb|rb|php|kt|kts|swift|vue|svelte|xml|ini|cfg|conf|lock|log|db|sqlite|proto|scala|lua|pl|r|tex|docx?|"
     "xlsx?|pptx?|pdf|png|jpe?g|gif|svg|gradle|properties|env|patch|diff|zip|tar|gz|pony|dart|ex|exs|clj|hs|ml|zig"
 )
-PATH = re.compile(
+PATH = late(
     r"(?<![\w/.:@<-])(?:"
     r"(?:~|\.{1,2}|[A-Za-z]:)?[\\/](?:[A-Za-z0-9_.@+~-]+[\\/])*[A-Za-z0-9_.@+~-]*[A-Za-z0-9_]"
     rf"|(?:[A-Za-z0-9_.@+-]+/)+[A-Za-z0-9_@+-]+\.(?:{_EXT})"
@@ -39,10 +40,10 @@ PATH = re.compile(
     rf"|[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*\.(?:{_EXT})"
     r")(?![A-Za-z0-9_/])"
 )
-_NO_PATH = re.compile(r"[\d/.\\-]+|[/\\][\w-]+|[nN]/[aA]|[a-z]+/[a-z]+/[a-z]+")
-_LETTERS = re.compile(r"[a-z]{3}|[A-Za-z0-9_]\.[a-z]{1,5}$|[A-Z]{4}")
+_NO_PATH = late(r"[\d/.\\-]+|[/\\][\w-]+|[nN]/[aA]|[a-z]+/[a-z]+/[a-z]+")
+_LETTERS = late(r"[a-z]{3}|[A-Za-z0-9_]\.[a-z]{1,5}$|[A-Z]{4}")
 # Before an @ stand 64 characters at the most: without that end a long run of Chinese would be gone through at every sign.
-ID = re.compile(
+ID = late(
     r"(?<![A-Za-z0-9_./-])(?:"
     r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
     r"|[\w.+-]{1,64}@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]"
@@ -54,17 +55,17 @@ ID = re.compile(
     r"|\d{6,20}"
     r")(?![A-Za-z0-9_-])"
 )
-NUMBER = re.compile(r"\d")
-CODE = re.compile(r"`[^`\n]{1,120}`|\b[A-Za-z]+_[A-Za-z0-9_]+\b|\b[a-z]+[A-Z][A-Za-z0-9]+\b|\b\w+\(\)")
-_QUESTION = re.compile(r"[?？]\s*[\"'”’」』）)]*\s*$")
-_QUESTION_ZH = re.compile(
+NUMBER = late(r"\d")
+CODE = late(r"`[^`\n]{1,120}`|\b[A-Za-z]+_[A-Za-z0-9_]+\b|\b[a-z]+[A-Z][A-Za-z0-9]+\b|\b\w+\(\)")
+_QUESTION = late(r"[?？]\s*[\"'”’」』）)]*\s*$")
+_QUESTION_ZH = late(
     r"(?:吗|呢|什么|怎么|为什么|如何|哪里|哪个|哪些|是否|能不能|可不可以|多少|几点)[^。！]{0,40}$"
 )
-_BEHIND = re.compile(r"^\(\?<![^)]*\)")
-_EITHER = re.compile(r"\(\?:([^()]*)\)(\?)?")
+_BEHIND = late(r"^\(\?<![^)]*\)")
+_EITHER = late(r"\(\?:([^()]*)\)(\?)?")
 _LONG = 8_000  # characters from which a text is long
-_RAISED = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
-_BOX = re.compile(r"^\s*+(?:(?:[-*+]|\d++[.)])\s*+)?\[(?P<tick>[ xX✓✔√~/-])\]\s*(?P<what>.+)", re.DOTALL)
+_RAISED = late(r"\b[A-Z]\w*(?:Error|Exception)\b")
+_BOX = late(r"^\s*+(?:(?:[-*+]|\d++[.)])\s*+)?\[(?P<tick>[ xX✓✔√~/-])\]\s*(?P<what>.+)", re.DOTALL)
 
 
 class Marked(NamedTuple):
@@ -87,21 +88,42 @@ class Phrases(NamedTuple):
     pattern: re.Pattern[str]
 
 
+Alike: TypeAlias = tuple[re.Pattern[str], tuple[Phrases, ...]]  # one pattern for all of them, then each
+
+
+class Beginnings(dict[str, "Alike | None"]):
+    """A beginning -> the phrases that begin so; compiled when a text first has it: there are hundreds, and a text has few."""
+
+    def __init__(self, spelled: Mapping[str, Mapping[tuple[str, bool], list[str]]], after: str) -> None:
+        super().__init__()
+        self.spelled, self._after = spelled, after
+
+    def __missing__(self, key: str) -> Alike | None:
+        kinds = self.spelled.get(key)
+        if kinds is None:
+            return None  # not remembered: there is no end to what texts begin with
+        each = tuple(
+            Phrases(kind, clause, re.compile(f"(?:{'|'.join(list_)}){self._after}"))
+            for (kind, clause), list_ in kinds.items()
+        )
+        either = re.compile(f"(?:{'|'.join(p for list_ in kinds.values() for p in list_)}){self._after}")
+        self[key] = either, each
+        return either, each
+
+
 class Table(NamedTuple):
     """The phrases of one language, found by how they begin: most words of a text begin like none of them."""
 
     start: re.Pattern[str]
     width: int  # how many characters of a beginning are compared
-    phrases: Mapping[
-        str, tuple[re.Pattern[str], tuple[Phrases, ...]]
-    ]  # one pattern for all of them, then each
+    phrases: Beginnings
     lead_in: tuple[str, ...]
 
 
 @cache
-def tables() -> tuple[Table, Table]:
-    """English and Chinese."""
-    return _table("cues_en.toml", spaced=True), _table("cues_zh.toml", spaced=False)
+def table_of(language: str) -> Table:
+    """The table of `en` or `zh`."""
+    return _table(f"cues_{language}.toml", spaced=language == "en")
 
 
 def _beginnings(phrase: str, width: int) -> list[str]:
@@ -127,15 +149,8 @@ def _table(name: str, *, spaced: bool) -> Table:
                 for key in _beginnings(spelled, width):
                     alike.setdefault(key, {}).setdefault((kind, clause), []).append(spelled)
     after = r"(?![a-z0-9_]|\.[a-z0-9])" if spaced else ""
-    phrases: dict[str, tuple[re.Pattern[str], tuple[Phrases, ...]]] = {}
-    for key, kinds in alike.items():
-        each = tuple(
-            Phrases(kind, clause, re.compile(f"(?:{'|'.join(list_)}){after}"))
-            for (kind, clause), list_ in kinds.items()
-        )
-        either = re.compile(f"(?:{'|'.join(p for list_ in kinds.values() for p in list_)}){after}")
-        phrases[key] = (either, each)
-    firsts = "".join(sorted({re.escape(key[0]) for key in phrases}))
+    phrases = Beginnings(alike, after)
+    firsts = "".join(sorted({re.escape(key[0]) for key in alike}))
     start = re.compile(rf"(?<![a-z0-9_'])[{firsts}]" if spaced else f"[{firsts}]")
     return Table(start, width, phrases, tuple(data["lead_in"]))
 
@@ -168,13 +183,12 @@ def _begins_clause(low: str, at: int, table: Table, *, led: bool = False) -> boo
 
 def hits(text: str) -> Iterator[tuple[int, str]]:
     """Where a cue of which kind begins."""
-    english, chinese = tables()
     low = lowered(text)
-    for table in (english, chinese) if _HAN.search(text) else (english,):
+    for table in map(table_of, ("en", "zh") if _HAN.search(text) else ("en",)):
         width, phrases = table.width, table.phrases
         for found in table.start.finditer(low):
             at = found.start()
-            alike = phrases.get(low[at : at + width])
+            alike = phrases[low[at : at + width]]
             if alike is None or not alike[0].match(low, at):
                 continue
             for kind, clause, pattern in alike[1]:

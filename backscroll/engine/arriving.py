@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
 from backscroll.engine import operations
+from backscroll.engine.appending import speech_of
 from backscroll.engine.carrying import add_message
 from backscroll.engine.comparing import Imported, imported_side, named
 from backscroll.engine.lines import Kept, Line, Router
@@ -201,10 +202,12 @@ class Arrival:
         def work(tx: Writer) -> tuple[dict[str, Ref], int]:
             pen = self.pen(tx, line)
             places: dict[str, Ref] = {}
-            for item in batch:
-                ref = _put(pen, item)
-                if isinstance(item, ForeignMessage) and item.source_id is not None and ref is not None:
-                    places[item.source_id] = ref
+            for plain, run in groupby(batch, _is_plain):
+                items = list(run)
+                refs = _put_all(pen, items) if plain else [(item, _put(pen, item)) for item in items]
+                for item, ref in refs:
+                    if isinstance(item, ForeignMessage) and item.source_id is not None and ref is not None:
+                        places[item.source_id] = ref
             return places, pen.save().head
 
         places, line.head = self.engine.store.write(work)
@@ -245,6 +248,18 @@ def _side(reader: Reader, thread: str, actor: str, *, whole: bool) -> Imported:
     if state is None:
         raise LookupError(f"the thread of an origin is missing: {thread}")
     return imported_side(reader, state, actor, whole=whole)
+
+
+def _is_plain(item: Kept) -> bool:
+    """True for a message that is one event."""
+    return isinstance(item, ForeignMessage) and len(item.alternatives) < 2
+
+
+def _put_all(pen: Pen, items: Iterable[Kept]) -> list[tuple[Kept, Ref | None]]:
+    """Write a run of messages, each of which is one event."""
+    messages = [item for item in items if isinstance(item, ForeignMessage)]
+    written = pen.append_all([speech_of(message) for message in messages], wait=False)
+    return [(message, event.id) for message, (event, _) in zip(messages, written, strict=True)]
 
 
 def _put(pen: Pen, item: Kept) -> Ref | None:

@@ -2,7 +2,8 @@
 
 A worker holds one thread of the store at a time (a lease in the store, so several processes never do the same work, and work
 of one that died is taken up again), brings it up to date step by step, and notes how far it got: stopping at any moment
-loses nothing. Nothing waits for a worker: what is not made yet is made on demand, or left out and said so.
+loses nothing. Nothing waits for a worker: what is not made yet is made on demand, or left out and said so. One that lives beside
+callers works in small slices and makes way for them (`engine/pacing`); one that is run does everything at once.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from backscroll.engine.pacing import SLICE, Pace
 from backscroll.errors import BackscrollError
 from backscroll.vocab.moment import microseconds
 
@@ -38,9 +40,10 @@ Step = Callable[["Engine", str, int], int]
 
 def steps(engine: Engine) -> Sequence[Step]:
     """What there is to do for a thread, cheapest first."""
+    from backscroll.engine.remembering_said import catch_up as read_preferences
     from backscroll.engine.tree import catch_up
 
-    out: list[Step] = [catch_up]
+    out: list[Step] = [catch_up, read_preferences]
     if engine.settings.extractor != "none":
         from backscroll.engine.analysing import catch_up as analyse
 
@@ -61,14 +64,20 @@ def _remember(engine: Engine, thread: str, _limit: int) -> int:
     return 0
 
 
-def bring_up_to_date(engine: Engine, thread: str, stop: Callable[[], bool] = lambda: False) -> int:
-    """Derive everything that is due for a thread, here and now; gives how many things were made."""
-    made = 0
+def bring_up_to_date(
+    engine: Engine, thread: str, stop: Callable[[], bool] = lambda: False, pace: Pace | None = None
+) -> int:
+    """Derive everything that is due for a thread, here and now; gives how many things were made. `pace`: beside callers."""
+    made, stride = 0, STRIDE if pace is None else SLICE
+    if pace is not None:
+        pace.begin()
     for step in steps(engine):
         while not stop():
-            done = step(engine, thread, STRIDE)
+            done = step(engine, thread, stride)
             made += done
-            if done < STRIDE:
+            if pace is not None:
+                pace.end()
+            if done < stride:
                 break
     return made
 
@@ -132,6 +141,7 @@ class Worker:
 
     def tell(self, _thread: Thread) -> None:
         """Something was written."""
+        self.engine.callers.came()
         self._wake.set()
 
     def warm(self, thread: str) -> None:
@@ -169,6 +179,7 @@ class Worker:
     def run(self, limit: int | None = None) -> int:
         """Take up what is due until nothing is left (or so many threads are done); gives how many threads."""
         done = 0
+        self.engine.store.index_rest()
         while not self._stop.is_set() and (limit is None or done < limit):
             held = self._claim()
             if held is None:
@@ -186,6 +197,7 @@ class Worker:
         from backscroll.engine.graph_holding import warm
 
         self._wanted[name] = False
+        self.engine.callers.make_way()
         with contextlib.suppress(BackscrollError):  # the thread may be gone by now
             warm(self.engine.thread(name))
 
@@ -226,7 +238,7 @@ class Worker:
             return broken_off
 
         try:
-            self.progress.made += bring_up_to_date(self.engine, held.thread, enough)
+            self.progress.made += bring_up_to_date(self.engine, held.thread, enough, self._pace())
             if self.models and not broken_off:
                 from backscroll.engine.model_work import write_pending
 
@@ -247,7 +259,7 @@ class Worker:
         head = held.head
         if flush_if_idle(self.engine, held.thread):  # brought in from elsewhere, and over long ago
             head = self._head(held.thread)
-            self.progress.made += bring_up_to_date(self.engine, held.thread, enough)
+            self.progress.made += bring_up_to_date(self.engine, held.thread, enough, self._pace())
         self.engine.store.write(lambda tx: tx.set_progress(held.thread, JOB, head))
         self._preload(held.thread)
         self._held.pop(held.thread, None)
@@ -255,12 +267,19 @@ class Worker:
         self.progress.threads += 1
         return 1
 
+    def _pace(self) -> Pace | None:
+        """The rhythm of a worker beside callers; None for one that is run where somebody waits for it to end."""
+        if self._thread is None or self._thread is not threading.current_thread():
+            return None
+        return Pace(self.engine.callers, self._stop.wait)
+
     def _preload(self, thread: str) -> None:
         """Warm what the next question is likely to need; of use only to the program that the worker lives in."""
         if self._thread is None:
             return
         from backscroll.engine.recalling import preload
 
+        self.engine.callers.make_way()
         with contextlib.suppress(BackscrollError):  # the thread may be gone by now
             preload(self.engine.thread(thread))
         if thread in self._wanted:

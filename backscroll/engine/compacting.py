@@ -7,16 +7,16 @@ After: `engine/prompting`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.compaction import Reason
+from backscroll.assemble.compaction import Compaction, Reason
 from backscroll.assemble.fade_trail import Trail
-from backscroll.assemble.marks import aim, cap, decide
+from backscroll.assemble.marks import MUST, aim, cap, decide, filled, fits_whole
 from backscroll.assemble.policy import Plan, trim
 from backscroll.assemble.policy import compact as condensed
-from backscroll.assemble.units import Unit
+from backscroll.assemble.units import Unit, fresh_units
 from backscroll.assemble.view import protected
 from backscroll.derive.essentials import Kind
 from backscroll.engine.compaction_body import Bound, Frozen
@@ -40,6 +40,10 @@ ACTOR = "backscroll"
 _WARMEST = 0.8  # of what a compaction leaves, at the most for the last turns in full
 #: Essentials that bind whoever goes on; paths and ids are kept by notes and pieces.
 BINDING = frozenset({Kind.TODO, Kind.ERROR, Kind.CONSTRAINT, Kind.DECISION, Kind.QUESTION})
+_HALF = (
+    0.5  # of the room: a past that takes no more stays as it is when a step comes that has to be cut anyway
+)
+_NEARER = 3  # tries to bring a prompt down far enough for a newest step that fits
 _TRIES = 5  # of a compaction that is asked for while others change the history
 _BOUND = 0.06  # of the room, at the most, for what is still open and binding
 
@@ -85,8 +89,10 @@ def due(composer: Composer, tokens: int, room: int) -> Reason | None:
     frozen = composer.frozen
     if not composer.sheet.reached or (frozen is None and composer.edge is not None):
         return "must"  # there is more than was read
+    if frozen is not None and frozen.compaction.upto == composer.units[-1].last and tokens <= room:
+        return None  # nothing came since
     left = frozen.compaction.after if frozen is not None else 0
-    kept = left or aim(room, _fixed(composer), settings)
+    kept = (frozen.compaction.kept if frozen is not None else 0) or aim(room, _fixed(composer), settings)
     calls = _calls_since(composer)
     base = left
     growth = max(1.0, (tokens - base) / max(1, calls))
@@ -99,6 +105,7 @@ def due(composer: Composer, tokens: int, room: int) -> Reason | None:
         growth,
         kept,
         ask.prices,
+        fresh=_unseen(composer, frozen)[1],
         idle_seconds=idle,
         cache_seconds=settings.cache_minutes * 60,
         settings=settings,
@@ -112,25 +119,46 @@ def _calls_since(composer: Composer) -> int:
 
 
 def made(composer: Composer, reason: Reason, room: int) -> Made | None:
-    """A compaction of what the sheet shows; None where it would not make the prompt smaller."""
+    """A compaction of what the sheet shows, the newest step cut where it does not fit; None where the prompt gets no smaller."""
+    before = weight(composer.blocks(composer.frozen))
+    bound = bound_of(composer, int(_BOUND * room))
+    whole = fits_whole(room, _fixed(composer), _unseen(composer, composer.frozen)[1])
+    less, found = 0, None
+    for _ in range(_NEARER):
+        found = _condensed(composer, reason, room - less, before, bound, whole=whole)
+        if found is None or not whole or found.now <= MUST * room:
+            break
+        less += found.now - filled(room)  # what stands beside the history took more than was thought
+    if found is None:
+        return _cut_to_fit(composer, _as_it_is(composer, before), room)
+    return _cut_to_fit(composer, found, room) or found
+
+
+def _condensed(
+    composer: Composer, reason: Reason, room: int, before: int, bound: Sequence[Bound], *, whole: bool
+) -> Made | None:
+    """The past condensed; what nobody has seen yet stays as it is."""
     settings = composer.thread.engine.settings
     frozen = composer.frozen
-    before = weight(composer.blocks(frozen))
     outside = weight(composer.blocks(None, ())) + (
         int(settings.share_summaries * room) if composer.edge else 0
     )
+    outside += sum(composer.ask.tokenizer.count(b.text) + 3 for b in bound)
     fixed = _fixed(composer)
-    # What stands beside the history is part of what a compaction leaves: else the next one would come too soon.
-    target = max(1, fixed + (room - fixed) // 8, aim(room, fixed, settings) - outside)
+    fresh, unseen = _unseen(composer, frozen)
+    target = max(1, aim(room - outside, fixed, settings, fresh=unseen, whole=whole))
     found = condensed(
         composer.units,
         None if frozen is None else frozen.compaction,
         composer.lens,
         target=target,
         reason=reason,
-        plan=_plan(composer, target - fixed),
+        plan=_plan(composer, target - fixed - unseen, fresh),
         boost=_boost(composer),
         dead=composer.dead,
+        fresh=fresh,
+        cap=cap(room - outside, fixed),
+        limit=filled(room - outside),
     )
     if found is None:
         return None
@@ -143,8 +171,8 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     shown = {u.id for u in left}
     pruned = replace(found, levels={k: v for k, v in found.levels.items() if k in shown})
     # What is shown needs no reminder.
-    whole = {r for u in left if u.id not in pruned.levels for r in u.revisions}
-    still = tuple(b for b in bound_of(composer, int(_BOUND * room)) if b.source not in whole)
+    in_full = {r for u in left if u.id not in pruned.levels for r in u.revisions}
+    still = tuple(b for b in bound if b.source not in in_full)
     far = far_nodes(composer, after, int(settings.share_summaries * room))
     wanted = Frozen(pruned, far, still, at=composer.thread.engine.means.now(), after=after)
     now = weight(composer.blocks(wanted, left, sheet))
@@ -154,13 +182,25 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     return Made(replace(wanted, compaction=compaction), after, left, before, now, sheet, composer.ask.room)
 
 
+def _unseen(composer: Composer, frozen: Frozen | None) -> tuple[frozenset[Ref], int]:
+    """Units that no reply has answered yet and that may fade later, and their tokens as they are shown now."""
+    safe = protected(composer.units)
+    fresh = [u for u in fresh_units(composer.units) if u.id not in safe]
+    compaction = Compaction() if frozen is None else frozen.compaction
+    tokens = 0
+    for unit in fresh:
+        shown = composer.lens.shown(unit, compaction.levels.get(unit.id, Level.VERBATIM), compaction.keeps)
+        tokens += weight(b for b in shown if isinstance(b, Block))
+    return frozenset(u.id for u in fresh), tokens
+
+
 def _fixed(composer: Composer) -> int:
     """Tokens of units that never fade."""
     safe = protected(composer.units)
     return sum(composer.meter.message(m) for u in composer.units if u.id in safe for m in u.messages)
 
 
-def _plan(composer: Composer, room: int) -> Plan:
+def _plan(composer: Composer, room: int, fresh: Collection[Ref]) -> Plan:
     """The last turns stay in full as long as they fit: the setting `warm_turns` widens what recent units may take.
 
     A turn of which only a part would fit widens nothing: inside one long turn that would leave little room for everything
@@ -170,7 +210,8 @@ def _plan(composer: Composer, room: int) -> Plan:
     for unit in reversed(composer.units):
         if turns <= 0 or tokens > _WARMEST * room:
             break
-        tokens += sum(composer.meter.message(m) for m in unit.messages)
+        if unit.id not in fresh:
+            tokens += sum(composer.meter.message(m) for m in unit.messages)
         if is_spoken_by_user(unit.messages[0]):
             turns -= 1
             warm = tokens if tokens <= _WARMEST * room else warm
@@ -207,27 +248,42 @@ def restored(composer: Composer) -> Made | None:
 
 
 def trimmed(composer: Composer, room: int) -> Made | None:
-    """The newest step with its giant results cut, before anybody caches them; None where there is nothing to cut."""
+    """A newest step that cannot fit, cut to what is free, where the past is small enough to stay as it is; else None."""
     units, frozen = composer.units, composer.frozen
     if not units or not composer.sheet.reached or (frozen is None and composer.edge is not None):
         return None
-    most = cap(room, _fixed(composer))
-    if sum(composer.meter.message(m) for m in units[-1].messages) <= most:
-        return None
-    if frozen is not None and units[-1].id in frozen.compaction.levels:
-        return None
     before = weight(composer.blocks(frozen))
-    base = None if frozen is None else frozen.compaction
-    trail = Trail(composer.meter, composer.lens.slots).extend(units[:-1])
-    cut = trim(units, base, composer.lens, cap=most, trail=trail, boost=_boost(composer))
+    if before <= MUST * room:
+        return None
+    unseen = _unseen(composer, frozen)[1]
+    if fits_whole(room, _fixed(composer), unseen) or before - unseen > _HALF * room:
+        return None
+    return _cut_to_fit(composer, _as_it_is(composer, before), room)
+
+
+def _as_it_is(composer: Composer, tokens: int) -> Made:
+    """What prompts show now; texts that were placed under the compaction in force stay where they are."""
+    frozen = composer.frozen or Frozen(Compaction(), event=0)
+    wanted = replace(frozen, under=frozen.placed_under)
+    return Made(wanted, composer.edge, tuple(composer.units), tokens, tokens, room=composer.ask.room)
+
+
+def _cut_to_fit(composer: Composer, found: Made, room: int) -> Made | None:
+    """The same with the results of the newest step cut to what is free: each gets a share. None where that is not needed."""
+    if found.now <= MUST * room:
+        return None
+    units, frozen = found.units, found.frozen
+    free = filled(room) - (found.now - _unseen(composer, frozen)[1])
+    trail = Trail(composer.meter, composer.lens.slots).extend(units)
+    cut = trim(units, frozen.compaction, composer.lens, cap=free, trail=trail, boost=_boost(composer))
     if cut is None:
         return None
-    under = 0 if frozen is None else frozen.placed_under
-    wanted = replace(frozen or Frozen(cut), compaction=cut, under=under)
-    now = weight(composer.blocks(wanted))
-    if now >= before:
+    wanted = replace(frozen, compaction=cut)
+    now = weight(composer.blocks(wanted, units, found.sheet))
+    if now >= found.now:
         return None
-    return Made(wanted, composer.edge, tuple(units), before, now, room=composer.ask.room)
+    compaction = replace(cut, before=found.before, after=now, fresh=_unseen(composer, wanted)[1])
+    return replace(found, frozen=replace(wanted, compaction=compaction), now=now)
 
 
 def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) -> int:
@@ -269,10 +325,10 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
     """The nodes of the summary tree that speak for all that stands before a position."""
     if before is None or room <= 0:
         return ()
-    from backscroll.engine.tree import catch_up, far_summaries
+    from backscroll.engine.tree import catch_up_soon, far_summaries
 
     thread = composer.thread
-    catch_up(thread.engine, thread.id, limit=_AT_ONCE)
+    catch_up_soon(thread.engine, thread.id)
     found = far_summaries(thread, before, room, composer.ask.tokenizer.count)
     return tuple((f.level, f.opening) for f in found)
 
@@ -281,8 +337,6 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
 _ANYWHERE = (None, "system", "pinned", "latest")
 #: Of the room for messages, so much of originals stays in the window where all is chosen anew; less than `sheet.kept_long`.
 _KEPT = 2.5
-#: Events that are summed up on the spot; more is background work, and the next compaction has it.
-_AT_ONCE = 500
 
 
 def bound_of(composer: Composer, room: int) -> tuple[Bound, ...]:

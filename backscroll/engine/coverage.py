@@ -101,10 +101,12 @@ class _Account:
     def _seen_nowhere(self, gap: Stretch) -> int:
         """Visible messages of a stretch that are not shown apart."""
         low, high = gap
-        count = self.view.count(after=low or None, upto=high)
+        key = ("gap", self.sheet.thread, gap, self.sheet.standing.rare)
+        if key not in self.memo:  # it ends before the window, where only a rare event can change anything
+            self.memo[key] = self._visible((low, high))
+        count = self.memo[key]
         if not count:
             return 0
-        count -= self.view.count(after=low or None, upto=high, hidden=True)
         count -= sum(self._cropped(crop, gap, shown=True) for crop in self.crops)
         inside = [ref for ref, place in self._apart().items() if low < place <= high]
         return count - sum(not any(c.holds(ref) for c in self.crops) for ref in inside)
@@ -145,7 +147,7 @@ class _Account:
         return sum(gap is None or gap[0] < e.position <= gap[1] for e in visible)
 
     def _visible(self, place: Stretch) -> int:
-        after, upto = place
+        after, upto = place[0] or None, place[1]
         return self.view.count(after=after, upto=upto) - self.view.count(after=after, upto=upto, hidden=True)
 
     def _entry(self, seq: int) -> Entry | None:

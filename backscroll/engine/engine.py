@@ -17,6 +17,7 @@ from backscroll.engine.forking import begin_fork
 from backscroll.engine.lineage import View
 from backscroll.engine.means import Means
 from backscroll.engine.memo import Memo
+from backscroll.engine.pacing import Callers
 from backscroll.engine.pen import Pen, checked_actor
 from backscroll.engine.reading import info_of
 from backscroll.engine.scrubbing import scrub
@@ -59,6 +60,7 @@ class Engine:
         self._worker: Worker | None = None
         self._lock = threading.Lock()
         self.memo = Memo()
+        self.callers = Callers()
         checked_actor(settings.actor)
 
     # -- life ------------------------------------------------------------------------------------------------

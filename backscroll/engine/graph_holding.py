@@ -20,6 +20,7 @@ from backscroll.derive.window import window_of
 from backscroll.engine.analysing import Step, catch_up, progress_name, rebuild
 from backscroll.engine.graph_acts import overrides_in, world_in
 from backscroll.engine.lineage import View
+from backscroll.engine.models_used import ASSERTIONS, models_used
 from backscroll.graph.fold import Graph, let_go
 from backscroll.graph.view import Options
 from backscroll.record.acts import acts_in_force
@@ -31,6 +32,7 @@ from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
+    from backscroll.engine.extracting import Read
     from backscroll.engine.thread import Thread
 
 _HELD = 16  # graphs in memory
@@ -150,11 +152,13 @@ def _put(reader: Reader, held: Held, marks: Mapping[Ref, TurnMark | None]) -> No
 
 def claims_of(reader: Reader, marks: Sequence[TurnMark]) -> dict[Ref, TurnClaims]:
     """What turns say, by their openings: in the words of a model where one has read them; without what is missing."""
-    from backscroll.engine.extracting import found_by_models
-
     keys = list(dict.fromkeys(mark.key for mark in marks))
     made = reader.made(keys)
-    better = found_by_models(reader, keys)
+    better: Mapping[bytes, Read] = {}
+    if models_used(reader, ASSERTIONS):
+        from backscroll.engine.extracting import found_by_models
+
+        better = found_by_models(reader, keys)
     out: dict[Ref, TurnClaims] = {}
     for mark in marks:
         said: tuple[Assertion, ...]

@@ -20,6 +20,7 @@ from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.sentences import rough_count
 from backscroll.engine.answer_limit import output_limit
 from backscroll.engine.costing import FAILED, check_limits, expected_cost, record_asked, record_call
+from backscroll.engine.models_used import MODELS, models_used
 from backscroll.errors import (
     BackscrollError,
     BudgetExceeded,
@@ -39,7 +40,6 @@ from backscroll.record.chain import words_from_bytes
 from backscroll.record.derived import Charge, Made, Reply
 from backscroll.record.ports import Reader, Writer
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
@@ -49,9 +49,6 @@ P = TypeVar("P", bound=Plan[Any])
 #: Where an artefact came from: made before, a reply in the journal, a call just now, or rules because nothing else worked.
 By: TypeAlias = Literal["kept", "journal", "model", "rules"]
 _FAILURE = Recipe("model:failure", 1)
-_MODELS = (
-    "models used:"  # in the store's meta, for each kind of artefact: which models made some, newest first
-)
 _CUT = ("length", "endless")  # how answers end that are not whole
 _THINKING = 8192  # tokens for models that think before they answer
 #: What a model, its service or our own limits may say; the rule-made artefact stands then.
@@ -98,7 +95,7 @@ def better(
     Costs one read, whatever the number of keys, and makes no call.
     """
     wanted = list(dict.fromkeys(rule_keys))
-    models = _used(reader, recipe("").name)
+    models = models_used(reader, recipe("").name)
     if not wanted or not models:
         return {}
     keys = {recipe(model).key([rule.hex()]): rule for model in reversed(models) for rule in wanted}
@@ -255,12 +252,12 @@ class Modelling:
         writer = planned.recipe.model
         body = dumps({"text": text, "model": writer}).encode("utf-8", "surrogatepass")
         tx.make([Made(planned.key, planned.recipe.name, thread, body, planned.sources, now)])
-        used = _used(tx, planned.recipe.name)
+        used = models_used(tx, planned.recipe.name)
         others = [model for model in used if model != writer]
         # The model in use goes first; one whose old reply was folded just now does not.
         newest = [writer, *others] if writer == self.model else used if writer in used else [*used, writer]
         if newest != used:
-            tx.set_meta(f"{_MODELS}{planned.recipe.name}", dumps(newest))
+            tx.set_meta(f"{MODELS}{planned.recipe.name}", dumps(newest))
         return True
 
     def _fail(self, planned: Plan[object], thread: str, error: BackscrollError, *, passing: bool) -> None:
@@ -389,12 +386,6 @@ class Modelling:
 def _better(made: Made) -> Better:
     body = words_from_bytes(made.body)
     return Better(body["text"], body["model"], made.sources, made.at)
-
-
-def _used(reader: Reader, name: str) -> list[str]:
-    """Which models made artefacts of a kind in this store, newest first."""
-    raw: Json = words_from_bytes((reader.meta(f"{_MODELS}{name}") or "[]").encode())
-    return [str(model) for model in raw]
 
 
 def _forgotten(reader: Reader, sources: Sequence[Ref]) -> bool:

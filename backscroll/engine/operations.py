@@ -61,12 +61,21 @@ def append(
     at: str | None = None,
 ) -> Event:
     """Add a message to the end."""
+    return pen.write(
+        Kind.APPENDED, head=facts_of(role, said, flags, head), speech=Speech(role, content), at=at
+    )
+
+
+def facts_of(
+    role: str, said: str | None = None, flags: int = 0, head: Mapping[str, Json] | None = None
+) -> dict[str, Json]:
+    """The head of a message that is appended."""
     facts: dict[str, Json] = {"role": checked_role(role), **(head or {})}
     if said is not None:
         facts["said"] = said
     if flags:
         facts["flags"] = flags
-    return pen.write(Kind.APPENDED, head=facts, speech=Speech(role, content), at=at)
+    return facts
 
 
 def insert(

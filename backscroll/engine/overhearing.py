@@ -19,7 +19,7 @@ from backscroll.engine.checking import checked_content
 from backscroll.engine.continuing import known_part
 from backscroll.engine.costing import FAILED, record_call, window_of
 from backscroll.engine.instructing import instruct
-from backscroll.engine.pen import Pen
+from backscroll.engine.pen import Speech
 from backscroll.engine.replying import ANSWER, record_reply, said_in
 from backscroll.formats.anthropic_message import messages_from_anthropic
 from backscroll.formats.openai_message import messages_from_openai
@@ -98,12 +98,11 @@ def take_in(
 def append_all(thread: Thread, messages: Sequence[ForeignMessage]) -> None:
     """Messages to the end of a thread, all or none, in the name of the program."""
 
-    def work(pen: Pen) -> None:
-        for message in messages:
-            operations.append(pen, message.role, checked_content(message.content, None))
-
-    if messages:
-        thread.as_actor(PROGRAM).stroke(work)
+    spoken = [Speech(message.role, checked_content(message.content, None)) for message in messages]
+    if spoken:
+        thread.as_actor(PROGRAM).stroke(
+            lambda pen: pen.append_all([(speech, operations.facts_of(speech.role)) for speech in spoken])
+        )
 
 
 def assembled(

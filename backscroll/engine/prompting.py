@@ -26,6 +26,7 @@ from backscroll.assemble.receipt import (
     with_cached,
 )
 from backscroll.assemble.wires import Rendered, render
+from backscroll.assemble.wires.insertion import insertion_form
 from backscroll.engine.asking import Ask, asked, too_small
 from backscroll.engine.compacting import ACTOR, Made, due, made, restored, trimmed, write_down
 from backscroll.engine.composing import Composer, told_by, weight
@@ -272,6 +273,7 @@ class _Job:
             blobs=engine.blob,
             model=ask.model or None,
             same_model=same_model,
+            insertions=insertion_form(engine.settings.insertions),
         )
 
     def _named(self, blocks: Sequence[Block]) -> Sequence[Block]:
@@ -329,6 +331,7 @@ class _Job:
             messages=composer.sheet.messages,
             left_out=coverage.summarised + coverage.unseen,
             summarised=coverage.summarised,
+            pending=_pending(composer),
             compaction=self.compaction,
             cached=cached,
             money=_money(composer, tokens + ask.tools_tokens, cached),
@@ -360,6 +363,14 @@ def _newest(composer: Composer) -> Message | None:
 def counted(blocks: Sequence[Block], rendered: Rendered) -> int:
     """Tokens of the messages: what the blocks weigh, and as much as mending can have added."""
     return weight(blocks) + _MENDED * len(rendered.changes) + _LAST_WORD
+
+
+def _pending(composer: Composer) -> int:
+    """Messages before the window that a background worker has not summed up yet."""
+    from backscroll.engine.tree import waiting_for_tree
+
+    edge, shown = composer.edge, len(composer.sheet.window)
+    return composer.thread.reading(lambda view: waiting_for_tree(view, edge, shown)) if edge else 0
 
 
 def _money(composer: Composer, tokens: int, cached: int) -> Money:

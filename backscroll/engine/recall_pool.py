@@ -1,6 +1,6 @@
 """From the store to an index that can be asked: the texts among which recall looks.
 
-Owns the two ways. *Exact*: a thread of up to `EXACT` messages is held in memory as a whole; a new message is added to what is held,
+Owns the two ways. *Exact*: a thread of up to `recalling.EXACT` messages is held in memory as a whole; a new message is added to what is held,
 any other change makes the index anew (texts that did not change are prepared already). *Pool*: of a longer thread, or of several
 threads, what the store's index finds by words and by vectors, with its neighbours, among some messages from all over for
 comparison. Both give the same kind of index, so one weighing serves both. Before: `engine/reading`. After: `engine/recalling`.
@@ -12,7 +12,7 @@ import threading
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -38,14 +38,8 @@ if TYPE_CHECKING:
 
     from backscroll.engine.engine import Engine
 
-#: Messages up to which a thread is looked through as a whole.
-EXACT = 3_000
 _HELD = 8  # threads whose index is kept in memory
 _PAGE = 512
-_HITS = 150  # by words, and as many by vectors
-_NEIGHBOURS = 60  # best hits whose neighbours are looked at too
-_BESIDE = 3
-_SAMPLES, _SAMPLE = 16, 32  # places of a long history, and messages from each, for comparison
 _SITTING = timedelta(hours=2)  # after a longer silence a new session begins
 #: What adds a message at the end and touches no other.
 _GROWS = frozenset(
@@ -61,6 +55,20 @@ _GROWS = frozenset(
         *BESIDE,
     }
 )
+
+
+class Reach(NamedTuple):
+    """How much of a long history is gathered for a question."""
+
+    hits: int  # by words, and as many by vectors
+    neighbours: int  # best hits whose neighbours are looked at too
+    beside: int  # neighbours on either side
+    samples: int  # places of the history for comparison
+    sample: int  # messages from each
+
+
+#: For whoever asks; and for a prompt, which does not wait: a quarter of the texts.
+WIDE, NEAR = Reach(150, 60, 3, 16, 32), Reach(60, 20, 2, 8, 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +194,7 @@ def _encode(engine: Engine) -> Any:
     encoder = encoder_for(engine)
     if encoder is None:
         return None
-    shelf = engine.memo.shelf(f"recall-words-{encoder.name}", 60_000)
+    shelf = engine.memo.shelf(f"recall-words-{encoder.name}", 20_000)
 
     def encode(texts: Sequence[str]) -> NDArray[float32]:
         out = np.zeros((len(texts), encoder.dim), np.float32)
@@ -231,6 +239,13 @@ def exact_pool(engine: Engine, reader: Reader, state: ThreadState, before: bytes
     pool.head = state.head
     shelf[name] = pool
     return pool
+
+
+def at_hand(engine: Engine, thread: str) -> bool:
+    """True where the index of a thread is in memory, as a prompt needs it."""
+    encoder = encoder_for(engine)
+    name = (thread, None if encoder is None else encoder.name, False)
+    return engine.memo.shelf("recall-index", _HELD).get(name) is not None
 
 
 def pool_without(engine: Engine, reader: Reader, state: ThreadState, exclude: Collection[Ref]) -> Pool:
@@ -290,13 +305,14 @@ def gathered_pool(
     scope: ThreadState | None,
     question: Ref | None = None,
     exclude: Collection[Ref] = (),
+    reach: Reach = WIDE,
 ) -> Pool:
     """What the store finds for a question, with its neighbours and some messages for comparison; never the question itself.
 
     With `scope` only what that thread shows; else each hit in the thread where it was said, or in a fork that shows it.
     """
     found = _Gathered(seen={*exclude} if question is None else {question, *exclude})
-    hits = _hits(engine, reader, asked, wanted)
+    hits = _hits(engine, reader, asked, wanted, reach.hits)
     for number, (message, revision, role) in enumerate(hits):
         state = scope if scope is not None else _home(reader, message, revision, role, wanted)
         if state is None:
@@ -306,30 +322,30 @@ def gathered_pool(
         if entry is None or not entry.live or entry.revision != revision or entry.flags & HIDDEN:
             continue
         found.take(state.id, entry, reader.spoken([revision])[revision])
-        if number < _NEIGHBOURS:
+        if number < reach.neighbours:
             here = entry.position
-            before, after = view.page(_BESIDE, before=here, newest_first=True), view.page(_BESIDE, after=here)
-            for row in (*before, *after):
+            before = view.page(reach.beside, before=here, newest_first=True)
+            for row in (*before, *view.page(reach.beside, after=here)):
                 found.take(state.id, *row)
-    _sample(reader, found, wanted, scope)
+    _sample(reader, found, wanted, scope, reach)
     return _laid_out(engine, found)
 
 
-def _hits(engine: Engine, reader: Reader, asked: Asked, wanted: Wanted) -> list[tuple[Ref, Ref, str]]:
+def _hits(
+    engine: Engine, reader: Reader, asked: Asked, wanted: Wanted, most: int
+) -> list[tuple[Ref, Ref, str]]:
     """Message, revision and role of what fits by letter, by words, by vector; what is found by several ways stands first."""
     points: dict[tuple[Ref, Ref, str], float] = {}
     for query in _queries(asked):
         expression = query.to_fts5() if engine.store.dialect == "fts5" else query.to_tsquery()
-        for rank, hit in enumerate(reader.search(expression, wanted, _HITS)):
+        for rank, hit in enumerate(reader.search(expression, wanted, most)):
             name = (hit.message, hit.revision, hit.role)
             points[name] = points.get(name, 0.0) + 1 / (20 + rank)
     encoder = encoder_for(engine)
     if encoder is not None:
         vector = encoder.encode([asked.text])[0]
         near = (
-            reader.nearest(vector.astype("<f2").tobytes(), encoder.name, wanted, _HITS)
-            if vector.any()
-            else []
+            reader.nearest(vector.astype("<f2").tobytes(), encoder.name, wanted, most) if vector.any() else []
         )
         for rank, (revision, _) in enumerate(near):
             event = reader.event(revision)
@@ -369,15 +385,17 @@ def _home(reader: Reader, message: Ref, revision: Ref, role: str, wanted: Wanted
     return None
 
 
-def _sample(reader: Reader, found: _Gathered, wanted: Wanted, scope: ThreadState | None) -> None:
+def _sample(
+    reader: Reader, found: _Gathered, wanted: Wanted, scope: ThreadState | None, reach: Reach
+) -> None:
     """Some messages from all over, so that the question's words can be seen to be rare or common."""
-    states = [scope] if scope is not None else reader.threads(project=wanted.project, limit=_SAMPLES)
+    states = [scope] if scope is not None else reader.threads(project=wanted.project, limit=reach.samples)
     for state in states:
         view = found.views.setdefault(state.id, View(reader, state))
-        places = max(1, _SAMPLES // len(states))
+        places = max(1, reach.samples // len(states))
         for number in range(places):
             start = at_end(1 + number * state.head // places)
-            for row in view.page(_SAMPLE, after=start):
+            for row in view.page(reach.sample, after=start):
                 found.take(state.id, *row)
 
 

@@ -1,6 +1,7 @@
 """Recall: what of the past answers a question, the best value for the tokens.
 
-Owns the scopes, the decision to recall by itself, and what is handed out. The texts come from `engine/recall_pool`, the score and the choice
+Owns the scopes, the decision to recall by itself, and what is handed out. Most prompts recall nothing, so whatever weighs texts is
+imported where it is needed. The texts come from `engine/recall_pool`, the score and the choice
 from the pure room `recall`. Hidden, deleted, superseded and forgotten words never appear; cropped ones may. After:
 `engine/tail` puts it into prompts, the surfaces show it.
 """
@@ -12,22 +13,13 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from backscroll.engine.embedding import embed_some
-from backscroll.engine.recall_pool import EXACT, Pool, exact_pool, gathered_pool, lineage, pool_without
 from backscroll.errors import InvalidInput, NotFound, StoreError
-from backscroll.recall.choose import in_order, same
-from backscroll.recall.clues import measure
-from backscroll.recall.excerpt import excerpt
-from backscroll.recall.fuse import fusion
-from backscroll.recall.reasons import reason_of
 from backscroll.recall.understand import Asked, needs_past, understand
 from backscroll.record.ports import Reader, ThreadState, Wanted
 from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message
+from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.moment import microseconds
 from backscroll.vocab.unicode import valid_text
 
@@ -36,12 +28,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from backscroll.engine.engine import Engine
+    from backscroll.engine.recall_pool import Pool
     from backscroll.engine.thread import Thread
 
 SCOPES = ("thread", "project", "all")
+#: Messages up to which a thread is looked through as a whole.
+EXACT = 3_000
 #: Odds below these are not worth showing (logarithms): of anything, of anything beside the best, of what nobody asked to see.
 _FLOOR, _BELOW_BEST, _UNASKED, _UNASKED_BEST = -5.5, 5.0, -3.2, -1.6
 _CONDENSING = frozenset({Kind.COMPACTED, Kind.CROPPED})
+_COLD = 200  # messages up to which a prompt makes an index of a thread that is not in memory
+_EMBEDDED = 64  # events whose vectors are made before a question is answered, where no worker makes them
+_LATELY = 64  # messages among which the newest question is looked for
 _TELLING = 3  # items from which something is learned: those further down may be there by chance
 _SMALLEST = 40  # tokens below which an excerpt says nothing
 _HEAD = {
@@ -172,6 +170,9 @@ def recall_across(
     """The same over all threads of a project, or (without one) over all there are."""
     query = _checked(query, budget, limit)
     asked = understand(query, _today(engine))
+    from backscroll.engine.embedding import embed_some
+    from backscroll.engine.recall_pool import gathered_pool
+
     states = engine.store.read(lambda reader: reader.threads(project=project, limit=64))
     embed_some(engine, tuple(state.id for state in states))
     pool = engine.store.read(
@@ -201,6 +202,8 @@ def recall_for_prompt(
         return None  # all there is stands in the prompt
     project = thread.info.project if scope == "project" else ""
     if scope == "all" or project:
+        from backscroll.engine.recall_pool import gathered_pool
+
         wanted = Wanted(project=project or None)
         pool = engine.store.read(
             lambda reader: gathered_pool(engine, reader, asked, wanted, None, newest.revision)
@@ -220,14 +223,29 @@ def recall_for_prompt(
 
 def preload(thread: Thread) -> int:
     """Make ready for what is likely to be asked next: index and vectors in memory, off the hot path; gives how many texts."""
+    from backscroll.engine.embedding import embed_some
+
     engine = thread.engine
     embed_some(engine, (thread.id,), 2_000)
     asked = understand(_likely(thread), _today(engine))
-    pool, _ = _pool_of(engine, thread.id, asked)
+    pool = _pool_ahead(thread, asked)
     with pool.lock:
         if len(pool.index):
             _scored(pool, asked)
         return len(pool.index)
+
+
+def _pool_ahead(thread: Thread, asked: Asked) -> Pool:
+    """The texts that prompts look through: what stands before the newest question, to which only the next one adds."""
+    engine = thread.engine
+    lately = thread.recent(_LATELY)
+    asks = next((m for m in reversed(lately) if is_spoken_by_user(m)), lately[0] if lately else None)
+    if asks is None or len(thread) > EXACT:
+        return _pool_of(engine, thread.id, asked)[0]
+    from backscroll.engine.recall_pool import exact_pool
+
+    before = asks.position
+    return engine.store.read(lambda reader: exact_pool(engine, reader, _state_of(reader, thread.id), before))
 
 
 def _likely(thread: Thread) -> str:
@@ -248,6 +266,13 @@ def _counter(engine: Engine) -> Callable[[str], int]:
     return tokenizer_for(engine.settings.model).count
 
 
+def _state_of(reader: Reader, thread: str) -> ThreadState:
+    state = reader.thread(thread)
+    if state is None:
+        raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
+    return state
+
+
 def _pool_of(
     engine: Engine,
     thread: str,
@@ -257,28 +282,46 @@ def _pool_of(
 ) -> tuple[Pool, bool]:
     """The texts of a thread (before the question, where that is one of its messages): all of them, or of a long one what the
     store finds. A question must not be found as its own answer."""
+    from backscroll.engine.embedding import embed_some
+    from backscroll.engine.recall_pool import (
+        NEAR,
+        WIDE,
+        at_hand,
+        exact_pool,
+        gathered_pool,
+        lineage,
+        pool_without,
+    )
 
     def look(reader: Reader) -> ThreadState:
-        state = reader.thread(thread)
-        if state is None:
-            raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
-        return state
+        return _state_of(reader, thread)
 
     state = engine.store.read(look)
     if state.messages <= EXACT and exclude:
         return engine.store.read(lambda reader: pool_without(engine, reader, look(reader), exclude)), True
-    if state.messages <= EXACT:
+    # A prompt beside a worker does not wait for an index of thousands of texts, nor for the widest look.
+    soon = question is not None and engine.at_work is not None
+    if state.messages <= (EXACT if not soon or at_hand(engine, thread) else _COLD):
         before = None if question is None else question.position or None
         return engine.store.read(lambda reader: exact_pool(engine, reader, look(reader), before)), True
     line = engine.store.read(lambda reader: lineage(reader, state))
-    embed_some(engine, line)
+    if engine.at_work is None:  # else the vectors come from the worker; until then words find what they find
+        embed_some(engine, line, _EMBEDDED)
     revision = None if question is None else question.revision
+    reach = NEAR if soon else WIDE
     return engine.store.read(
-        lambda reader: gathered_pool(engine, reader, asked, Wanted(line), look(reader), revision, exclude)
+        lambda reader: gathered_pool(
+            engine, reader, asked, Wanted(line), look(reader), revision, exclude, reach
+        )
     ), False
 
 
 def _scored(pool: Pool, asked: Asked) -> tuple[NDArray[float64], dict[str, NDArray[float64]]]:
+    import numpy as np
+
+    from backscroll.recall.clues import measure
+    from backscroll.recall.fuse import fusion
+
     if not len(pool.index):
         return np.zeros(0), {}
     found = measure(pool.index, asked)
@@ -317,6 +360,8 @@ class _Choice:
         best: float = _FLOOR,
     ) -> Recalled:
         """What fits: in order of value, without near-duplicates, long texts as excerpts."""
+        from backscroll.recall.choose import same
+
         items: list[tuple[int, RecalledItem]] = []
         head = _HEAD[any("\u3400" <= c <= "\u9fff" for c in self.asked.text)]
         room = budget - self.count(head) - 1
@@ -343,6 +388,10 @@ class _Choice:
         )
 
     def _order(self, each: int, exclude: Collection[Ref], floor: float, best: float) -> list[int]:
+        import numpy as np
+
+        from backscroll.recall.choose import in_order
+
         places = self.pool.places
         open_to = [n for n in range(len(places)) if places[n].revision not in exclude]
         if not open_to:
@@ -359,6 +408,9 @@ class _Choice:
         ]
 
     def _item(self, number: int, room: int) -> RecalledItem | None:
+        from backscroll.recall.excerpt import excerpt
+        from backscroll.recall.reasons import reason_of
+
         place, text = self.pool.places[number], self.pool.index.texts[number].candidate.text
         handle = handle_of(place.message, elsewhere=place.thread != self.home)
         frame = self.count(f"{handle} {place.speaker}, {place.at[:10]}: ") + 1

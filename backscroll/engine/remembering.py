@@ -17,7 +17,6 @@ from backscroll.derive.recipe import Count
 from backscroll.derive.sentences import rough_count
 from backscroll.engine.checking import in_valid_text
 from backscroll.engine.lineage import View
-from backscroll.engine.modelling import better
 from backscroll.engine.reading import message_of
 from backscroll.engine.remembering_reading import Collected, checked_scope, collect, edge_of, of_task
 from backscroll.engine.tasking_reading import all_tasks, named
@@ -204,13 +203,15 @@ def _said(event: Event) -> str:
 def catch_up(thread: Thread) -> int:
     """Make what is remembered of a thread ahead of time, for a background worker; gives how many memories there are.
 
-    Everything is made when it is first asked for anyway; after an import of much that takes a while.
+    Everything is made when it is first asked for anyway, except for prompts, which do not wait for it.
     """
     return len(collect(thread, "thread").memories)
 
 
 def task_summary(thread: Thread, task: Task | str) -> tuple[str, tuple[Ref, ...]]:
     """What stands in for a task: its summary (a model's, where one wrote it) and the revisions it rests on."""
+    from backscroll.engine.modelling import better
+
     one = task if isinstance(task, Task) else named(all_tasks(thread), task)
 
     def read(view: View) -> tuple[str, tuple[Ref, ...]]:
@@ -361,8 +362,15 @@ def followups_for(thread: Thread, task: Task | str, *, ask: bool = False) -> lis
 
 def block_memories(thread: Thread, *, scope: str = "project", now: bool = False) -> list[Memory]:
     """The memories that the block may tell, in the order in which they should be there."""
+    return _in_order(_collected(thread, scope, now=now))
+
+
+def _collected(thread: Thread, scope: str, *, now: bool) -> Collected:
     edge = None if now else thread.reading(lambda view: edge_of(thread.engine, view))
-    found = collect(thread, scope, edge=edge)
+    return collect(thread, scope, edge=edge, ready=True)
+
+
+def _in_order(found: Collected) -> list[Memory]:
     some = [m for m in found.memories if is_long_term(m) and m.text.strip()]
     pinned = [m for m in some if m.pinned]
     out = sorted(pinned, key=lambda m: (ORDER[m.kind], m.id))
@@ -396,7 +404,8 @@ def memory_block(
     language = thread.legible.info.language
     free = room - count(words_of(language)["title_memory"]) - 4
     chosen: list[Memory] = []
-    for memory in block_memories(thread, scope=scope, now=now):
+    found = _collected(thread, scope, now=now)
+    for memory in _in_order(found):
         line = line_of(memory, thread.id, language)
         if line in known or (memory.sources and all(s in shown for s in memory.sources)):
             continue
@@ -410,12 +419,16 @@ def memory_block(
         return None
     parts = (Text(told(chosen, thread.id, language, "title_memory")),)
     reason = "long-term memory" + (", pinned first" if any(m.pinned for m in chosen) else "")
+    # Where a person put a memory into words, these go when that act is erased, whatever else they rest on.
+    written = (
+        e.id for m in chosen if m.by == "person" for e in found.acts.get(m.id, ()) if e.body is not None
+    )
     return Block(
         "user",
         parts,
         Section.MEMORY,
         Level.GIST,
-        sources_of(chosen),
+        tuple(dict.fromkeys((*sources_of(chosen), *written))),
         reason=reason,
         tokens=count(parts[0].text),
     )

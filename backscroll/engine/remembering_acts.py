@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.engine.checking import in_valid_text
-from backscroll.engine.forgetting import erase as erase_events
+from backscroll.engine.forgetting import forget_acts
 from backscroll.engine.pen import Pen
 from backscroll.engine.remembering import memory_of
 from backscroll.engine.remembering_reading import collect
@@ -114,11 +114,7 @@ def forget(thread: Thread, name: str, *, erase: bool = False) -> int:
         def work(tx: Writer, home: str = home) -> int:
             events = [e for e in _written(tx, home) if memory_named(e) in aliases]
             if events:
-                pen = Pen(tx, home, engine.means, thread.actor)
-                pen.write(Kind.FORGOTTEN, head={"messages": [], "acts": [e.seq for e in events]})
-                pen.save()
-                tx.unmake([e.id for e in events], [])
-                erase_events(tx, events)
+                forget_acts(tx, engine.means, home, [e.seq for e in events], thread.actor)
             return len(events)
 
         gone += engine.store.write(work)

@@ -15,24 +15,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.engine.lineage import View, reach
-from backscroll.engine.modelling import Better, better
-from backscroll.engine.reading import message_of
 from backscroll.engine.remembering_log import Alive, Edge, Rare, acts_of, edge_of, rare_of
+from backscroll.engine.remembering_said import SAID, Allowance, Said, said_in, said_since
 from backscroll.engine.tasking_reading import messages_in, tasks_of
 from backscroll.errors import InvalidInput, StoreError
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.derived import Made
-from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.order import at_end
-from backscroll.record.ports import Reader, Spoken, ThreadState, Writer
+from backscroll.record.ports import Reader, ThreadState, Writer
 from backscroll.tasks import memory as recipe
 from backscroll.tasks import memory_ask
-from backscroll.tasks import preferences as said
 from backscroll.tasks.memory_acts import Layered, layered
 from backscroll.tasks.memory_fading import Use, faded
 from backscroll.tasks.memory_model import by_model
 from backscroll.tasks.preferences import SHOWN, Preference, fold
-from backscroll.tasks.preferences_reading import Stated, loaded, statements, stored
+from backscroll.tasks.preferences_reading import Stated
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import qualify_handles
 from backscroll.vocab.ids import Ref
@@ -42,16 +39,13 @@ from backscroll.vocab.task import Memory, Task, TaskState
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
+    from backscroll.engine.modelling import Better
     from backscroll.engine.thread import Thread
 
 SCOPES = ("thread", "project", "all")
 _THREADS = 200  # of a project, the most recently changed
-_PAGE = 256
-_WORTH, _BUCKET, _BUCKETS = (
-    250,
-    1_000,
-    128,
-)  # messages whose reading is kept; events between two such beginnings
+#: Messages that one prompt reads of what no worker has read yet: where one lives, and where none will.
+_MESSAGES, _ALONE = 256, 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +71,6 @@ class _Ended:
     changes: tuple[recipe.FileChange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    touched: int
-    edge: bytes | None
-    stated: tuple[Stated, ...]
-
-
 def checked_scope(scope: str) -> str:
     """The scope, or a clear error."""
     if scope not in SCOPES:
@@ -91,14 +78,21 @@ def checked_scope(scope: str) -> str:
     return scope
 
 
-def collect(thread: Thread, scope: str = "project", *, edge: Edge | None = None) -> Collected:
-    """Everything that is remembered, for a thread; with `edge` what there was to remember at that event."""
+def collect(
+    thread: Thread, scope: str = "project", *, edge: Edge | None = None, ready: bool = False
+) -> Collected:
+    """Everything that is remembered, for a thread; with `edge` what there was to remember at that event.
+
+    `ready`: for a prompt, which does not wait. What a background worker has still to read is left out but for a fixed amount, the
+    newest first, and counted in `pending`.
+    """
     engine = thread.engine
     checked_scope(scope)
     # To the day: nothing fades within one, so what was put together once can be used again.
     now = edge.at if edge is not None else f"{engine.means.now()[:10]}T00:00:00+00:00"
     fresh: list[Made] = []
-    found = engine.store.read(lambda reader: _collected(engine, reader, thread.id, scope, edge, now, fresh))
+    most = Allowance(_MESSAGES if engine.at_work is not None else _ALONE) if ready else None
+    found = engine.store.read(lambda r: _collected(engine, r, thread.id, scope, edge, now, fresh, most))
     _keep(engine, fresh)
     return found
 
@@ -117,13 +111,20 @@ def _keep(engine: Engine, fresh: Sequence[Made]) -> None:
 
 
 def _collected(
-    engine: Engine, reader: Reader, home: str, scope: str, edge: Edge | None, now: str, fresh: list[Made]
+    engine: Engine,
+    reader: Reader,
+    home: str,
+    scope: str,
+    edge: Edge | None,
+    now: str,
+    fresh: list[Made],
+    most: Allowance | None,
 ) -> Collected:
     states = list(_threads(reader, home, scope))
-    parts = [_part(engine, reader, state, fresh) for state in states]
+    parts = [_part(engine, reader, state, fresh, most) for state in states]
     names = [one.key for part in parts for one in part.ended]
-    written = better(reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), names)
-    told_ = tuple((state.id, p.rare.last, len(p.said)) for state, p in zip(states, parts, strict=True))
+    written = _written(reader, names)
+    told_ = tuple((state.id, p.rare.last, p.mark) for state, p in zip(states, parts, strict=True))
     key = (scope, edge, now, told_, tuple(sorted((name, words.at) for name, words in written.items())))
     shelf = engine.memo.shelf("remembered", 64)
     known = cast("Collected | None", shelf.get(key))
@@ -144,7 +145,7 @@ def _collected(
             if one.task.event not in ended:
                 ended[one.task.event] = one
                 _count_uses(used, one.task)
-        for says in part.said:
+        for says in part.said.stated:
             if (says.message, says.number) in stated or (not own and _seen(sees, says.message)):
                 continue
             if (says.message.seq <= edge.seq if own else _in_time(says.at, edge)) if edge else True:
@@ -154,6 +155,15 @@ def _collected(
                 acts.setdefault(event.id, event)
     shelf[key] = made = _folded(reader, views, home, list(ended.values()), written, stated, acts, used, now)
     return made
+
+
+def _written(reader: Reader, names: Sequence[bytes]) -> Mapping[bytes, Better]:
+    """What a model wrote about tasks, by the names of what rules found."""
+    if not names:
+        return {}
+    from backscroll.engine.modelling import better
+
+    return better(reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), names)
 
 
 def _folded(
@@ -242,19 +252,23 @@ class _Part:
 
     head: int
     rare: Rare
-    said: Sequence[Stated]
+    said: Said
     ended: Sequence[_Ended]
+    mark: int  # the same for the same statements
 
 
-def _part(engine: Engine, reader: Reader, state: ThreadState, fresh: list[Made]) -> _Part:
+def _part(
+    engine: Engine, reader: Reader, state: ThreadState, fresh: list[Made], most: Allowance | None
+) -> _Part:
     """What a thread gives to remember; one to which nothing was added since is not looked at again."""
     shelf = engine.memo.shelf("remembered-threads", 2 * _THREADS)
     known = cast("_Part | None", shelf.get(state.id))
-    if known is None or known.head != state.head:
+    if known is None or known.head != state.head or known.said.pending:
         view = View(reader, state)
         rare = rare_of(engine, view)
-        said_ = _stated(engine, view, rare, fresh)
-        known = _Part(state.head, rare, said_, _ended(engine, view, rare, fresh))
+        said_ = _stated(engine, view, rare, most)
+        mark = hash(frozenset((s.message, s.revision, s.number) for s in said_.stated))
+        known = _Part(state.head, rare, said_, _ended(engine, view, rare, fresh), mark)
         shelf[state.id] = known
     return known
 
@@ -359,55 +373,21 @@ def _renamed(used: Mapping[str, Use], aliases: Mapping[str, str]) -> dict[str, U
 # -- preferences -------------------------------------------------------------------------------------------------
 
 
-def _stated(engine: Engine, view: View, rare: Rare, fresh: list[Made]) -> Sequence[Stated]:
+def _stated(engine: Engine, view: View, rare: Rare, allowance: Allowance | None) -> Said:
     """What the user messages of a thread say about preferences; only new messages are read, unless old ones changed."""
-    shelf = engine.memo.shelf("remembered-said", 400)
-    known = cast("_Said | None", shelf.get(view.state.id))
-    if known is None or known.touched != rare.touched:
-        known = _kept(view, rare)
-    edge, out, read = known.edge, list(known.stated), 0
-    while True:
-        rows = view.page(_PAGE, after=edge)
-        out += [says for entry, spoken in rows for says in _says(engine, entry, spoken)]
-        edge = rows[-1][0].position if rows else edge
-        read += len(rows)
-        if len(rows) < _PAGE:
-            break
-    if read >= _WORTH and edge is not None:
-        key = _said_key(view, rare, view.as_of // _BUCKET)
-        sources = tuple(dict.fromkeys(s.revision for s in out))
-        fresh.append(
-            Made(key, said.RECIPE.name, view.state.id, stored(out, edge), sources, engine.means.now())
-        )
-    shelf[view.state.id] = _Said(rare.touched, edge, tuple(out))
-    return out
-
-
-def _says(engine: Engine, entry: Entry, spoken: Spoken) -> list[Stated]:
-    if entry.role != "user" or entry.flags & HIDDEN or spoken.body is None:
-        return []
-    shelf = engine.memo.shelf("remembered-read", 20_000)
-    found = cast("list[Stated] | None", shelf.get(entry.revision))
+    shelf = engine.memo.shelf("remembered-said", 2 * _THREADS)
+    known = cast("tuple[int, int, Said] | None", shelf.get(view.state.id))
+    found, reached = None, 0
+    if known is not None and known[0] == rare.touched:
+        # Whoever does not wait goes on with what there is until the worker has read the rest.
+        reached = known[1] if not known[2].pending else view.reader.progress(view.state.id, SAID)
+        if not known[2].pending or (allowance is not None and reached == known[1]):
+            found = said_since(engine, view, known[2])
     if found is None:
-        found = shelf[entry.revision] = statements(message_of(entry, spoken))
+        reached = view.reader.progress(view.state.id, SAID)
+        found = said_in(engine, view, allowance)
+    shelf[view.state.id] = (rare.touched, reached, found)
     return found
-
-
-def _said_key(view: View, rare: Rare, bucket: int) -> bytes:
-    """What a beginning of a thread says; it holds for as long as no message of it is changed."""
-    return said.RECIPE.key([view.state.id, str(rare.touched), str(bucket)])
-
-
-def _kept(view: View, rare: Rare) -> _Said:
-    """The longest beginning of a thread that was read before, by whatever process."""
-    newest = view.as_of // _BUCKET
-    keys = [_said_key(view, rare, bucket) for bucket in range(newest, max(-1, newest - _BUCKETS), -1)]
-    found = view.reader.made(keys)
-    for key in keys:
-        if key in found:
-            stated, edge = loaded(found[key].body)
-            return _Said(rare.touched, edge, tuple(stated))
-    return _Said(rare.touched, None, ())
 
 
 __all__ = ["SCOPES", "Collected", "Edge", "Layered", "checked_scope", "collect", "edge_of", "of_task"]

@@ -92,6 +92,7 @@ def repair_store(engine: Engine) -> list[Mended]:
         lambda reader: {s.root for n in names if (s := reader.thread(n)) is not None}
     ):
         engine.store.write(lambda tx, r=root: _index_anew(tx, r))
+    engine.store.write(lambda tx: tx.rebuild_words())
     engine.memo.clear()
     return out
 

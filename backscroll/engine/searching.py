@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from backscroll.engine.lineage import View, ancestors, kin_of
 from backscroll.engine.thread import checked_time
@@ -12,7 +12,7 @@ from backscroll.recall.query import Query, parse_query
 from backscroll.recall.snippet import snippet
 from backscroll.record.content import decode, searchable
 from backscroll.record.history import Entry
-from backscroll.record.ports import RawHit, Reader, ThreadState, Wanted
+from backscroll.record.ports import RawHit, Reader, Spoken, ThreadState, Wanted
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import checked_role
 from backscroll.vocab.moment import microseconds
@@ -106,12 +106,13 @@ def _run(
             wanted.until_us,
             wanted.tool,
         )
-    asked = limit
+    asked, homes = limit, cast("dict[str, ThreadState | None]", {})
     while True:
         raw = reader.search(expression, wanted, asked)
-        shown = [(hit, where) for hit in raw if (where := _shown_in(reader, hit, state)) is not None]
+        shown = [(hit, where) for hit in raw if (where := _shown_in(reader, hit, state, homes)) is not None]
         if len(shown) >= limit or len(raw) < asked:
-            return [_hit(reader, hit, where, query, width) for hit, where in shown[:limit]]
+            words = reader.spoken([hit.revision for hit, _ in shown[:limit]])
+            return [_hit(words[hit.revision], hit, where, query, width) for hit, where in shown[:limit]]
         asked *= 5  # some of what was found is shown only in other forks
 
 
@@ -120,15 +121,17 @@ def _line(reader: Reader, state: ThreadState) -> list[str]:
     return [state.id, *(parent.id for _, parent in ancestors(reader, state))]
 
 
-def _shown_in(reader: Reader, hit: RawHit, scope: ThreadState | None) -> ThreadState | None:
+def _shown_in(
+    reader: Reader, hit: RawHit, scope: ThreadState | None, homes: dict[str, ThreadState | None]
+) -> ThreadState | None:
     """The thread to show a hit in: the one asked for, else where it was said, else a fork that still shows it."""
     entry = Entry(hit.message, b"", checked_role(hit.role), hit.revision)
     if scope is not None:
         return scope if View(reader, scope).sees(entry) else None
-    try:
-        home = reader.thread(hit.revision.thread)
-    except StoreCorrupt:  # what is damaged in one thread must not keep the others from being found
-        return None
+    name = hit.revision.thread
+    if name not in homes:
+        homes[name] = _readable(reader, name)
+    home = homes[name]
     if home is None:
         return None
     found = reader.entry(home.id, hit.message)
@@ -137,8 +140,14 @@ def _shown_in(reader: Reader, hit: RawHit, scope: ThreadState | None) -> ThreadS
     return next((kin for kin in kin_of(reader, home.root) if View(reader, kin).sees(entry)), None)
 
 
-def _hit(reader: Reader, hit: RawHit, state: ThreadState, query: Query, width: int) -> Hit:
-    spoken = reader.spoken([hit.revision])[hit.revision]
+def _readable(reader: Reader, thread: str) -> ThreadState | None:
+    try:
+        return reader.thread(thread)
+    except StoreCorrupt:  # what is damaged in one thread must not keep the others from being found
+        return None
+
+
+def _hit(spoken: Spoken, hit: RawHit, state: ThreadState, query: Query, width: int) -> Hit:
     content = decode(spoken.body or b'{"parts":[]}')
     return Hit(
         state.id,

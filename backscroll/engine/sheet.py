@@ -373,24 +373,30 @@ class _Window:
         """Visible messages in order; the position before them; whether `after` was reached.
 
         What stood there at event `known` is shown condensed, so more of it may be read: as much as `deep`. A giant result is
-        cut before it is shown, so it counts as what may be left of it: else one step of parallel reads would put everything
-        that was condensed before it out of sight.
+        condensed by the next compaction, so it counts as what may be left of it: else one step of parallel reads would put
+        everything that was condensed before it out of sight. The newest reply is always read, with all of its results.
         """
         giant = cap(int(room / PLENTY), 0)
+        newest = room / PLENTY / 2  # what the results of the newest reply count at the most, all together
         out: list[Message] = []  # newest first
         waiting: set[str] = set()  # calls whose results were read, but not they themselves
-        fresh, old, before = 0, 0, cast("bytes | None", None)
+        fresh, old, before, replied = 0.0, 0, cast("bytes | None", None), False
         while True:
             rows = self.view.page(_PAGE, after=after, before=before, newest_first=True)
             seen = [row for row in rows if self.visible(*row)]
             for message, tokens in self.told(seen):
                 full = fresh > room or old > deep
-                if full and (not waiting or fresh > 2 * room or old > 2 * deep):  # no result without its call
+                far = replied and (fresh > 2 * room or old > 2 * deep)
+                if full and (not waiting or far):  # no result without its call
                     return list(reversed(out)), message.position, False
                 out.append(message)
                 waiting |= {p.call_id for p in message.parts if isinstance(p, ToolResult)}
                 waiting -= {p.id for p in message.parts if isinstance(p, ToolCall)}
-                if message.id.seq < known:
+                replied = replied or message.role == "assistant"
+                if message.role == "tool" and not replied:
+                    left = min(tokens, newest)
+                    fresh, newest = fresh + left, newest - left
+                elif message.id.seq < known:
                     old += tokens
                 else:
                     left = min(tokens, giant) if message.role == "tool" else tokens

@@ -113,7 +113,7 @@ def _plan(composer: Composer, task: Task) -> Planned:
     """The plan; made again when the user says something, something rare happens to the thread, or other things are remembered."""
     if not task.feedback:
         return Planned()
-    among = collect(composer.thread)
+    among = collect(composer.thread, ready=True)
     asked = next((m.revision for m in reversed(composer.sheet.window) if m.role == "user"), None)
     shelf = composer.thread.engine.memo.shelf("plans shown", 200)
     key = (composer.thread.id, task.id, asked, composer.sheet.standing.rare, composer.language)

@@ -96,7 +96,7 @@ def reminders(thread: Thread, task: Task) -> tuple[tuple[str, ...], tuple[Ref, .
     from backscroll.engine.remembering_reading import collect
     from backscroll.tasks.memory_telling import line_of, reminder
 
-    found = collect(thread)
+    found = collect(thread, ready=True)
     shelf = thread.engine.memo.shelf("reminders", 200)
     language = thread.legible.info.language
     key = (thread.id, task.id, task.title, task.feedback[-1:], task.relevant, language)

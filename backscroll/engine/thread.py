@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from backscroll.engine import forgetting, operations, undoing
+from backscroll.engine.appending import Appending, told
 from backscroll.engine.checking import checked_content, checked_label, checked_time
 from backscroll.engine.doors import doors
 from backscroll.engine.living import Living
-from backscroll.engine.pen import Pen
+from backscroll.engine.pacing import announced
+from backscroll.engine.pen import Pen, Speech, ready
 from backscroll.engine.reading import Change, History
 from backscroll.errors import InvalidInput
 from backscroll.record.history import HIDDEN, PINNED
-from backscroll.record.order import at_end
 from backscroll.record.ports import Writer
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
@@ -44,7 +45,7 @@ DIALOGUES = "dialogue_history"  # the folder of dialogue files, where no other i
 
 
 @doors
-class Thread(Living, History):
+class Thread(Appending, Living, History):
     """One conversation. Two handles on the same thread always agree: neither keeps anything of its own."""
 
     def __init__(self, engine: Engine, thread: str, actor: str | None = None) -> None:
@@ -84,7 +85,8 @@ class Thread(Living, History):
         def both(pen: Pen) -> Message:
             work(pen)
             entry = operations.standing(pen, message, deleted=True)
-            return self._message(entry, pen.tx.spoken([entry.revision])[entry.revision])
+            known = pen.spoken.get(entry.revision) or pen.tx.spoken([entry.revision])[entry.revision]
+            return self._message(entry, known)
 
         return self.stroke(both)
 
@@ -105,25 +107,12 @@ class Thread(Living, History):
         said = checked_time(at)
         flags = (HIDDEN if hidden else 0) | (PINNED if pinned else 0)
 
-        def work(pen: Pen) -> tuple[Event, Pen]:
-            return operations.append(pen, checked, what, said=said, flags=flags), pen
-
-        event, pen = self.stroke(work)
+        speech = ready(Speech(checked, what), words=True)  # while others may write
+        made = [(speech, operations.facts_of(checked, said, flags))]
+        (message,) = self.stroke(lambda pen: told(pen, made))
         if checked == "user" and self.engine.settings.task_boundaries == "act":
             self.tasks.act_on_boundary()
-        time = said or event.at
-        stored = pen.said or what
-        return Message(
-            event.id,
-            checked,
-            event.id,
-            stored,
-            time,
-            hidden=hidden,
-            pinned=pinned,
-            digest=pen.digest.hex(),
-            position=at_end(event.seq),
-        )
+        return message
 
     def insert(
         self,
@@ -334,6 +323,7 @@ class Thread(Living, History):
 
     # -- prompts (each lives in a module of its own) ---------------------------------------------------------
 
+    @announced
     def prompt(
         self,
         budget: int | None = None,

@@ -27,16 +27,55 @@ from backscroll.vocab.ids import Ref
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
 
-__all__ = ["FarSummary", "catch_up", "far_summaries", "node_summaries", "rebuild", "text_of_node"]
+__all__ = [
+    "FarSummary",
+    "catch_up",
+    "catch_up_soon",
+    "far_summaries",
+    "node_summaries",
+    "rebuild",
+    "text_of_node",
+]
 
 _PAGE = 64  # messages read at once; with their words, which may be long
 _STEP = 1000  # events that one transaction takes on
 _TRIES = 3
+_SLICE = 128  # events that a caller may wait for in any case
+_SOON = 500  # … and where no worker lives that would do it meanwhile
 
 
 def catch_up(engine: Engine, thread: str, limit: int | None = None) -> int:
     """Bring the tree of a thread up to date, at most so many events; gives how many it took on."""
     return in_strides(lambda most: _step(engine, thread, most), _STEP, limit)
+
+
+def catch_up_soon(engine: Engine, thread: str) -> int:
+    """Bring a tree up to date that is behind a little, for a caller that waits; much is left to a background worker.
+
+    Where none lives, a slice of it is done, so that a program without one gets there as well, call by call.
+    """
+
+    def behind(reader: Reader) -> int:
+        state = reader.thread(thread)
+        return 0 if state is None else state.head - reader.progress(thread, PROGRESS)
+
+    late = engine.store.read(behind)
+    if engine.at_work is not None:
+        return catch_up(engine, thread, late) if 0 < late <= _SLICE else 0
+    return catch_up(engine, thread, late if late <= _SOON else _SLICE) if late > 0 else 0
+
+
+def waiting_for_tree(view: View, before: bytes | None, shown: int) -> int:
+    """How many messages up to a position the tree has not reached yet; a prompt that shows `shown` others has only handles for them."""
+    if before is None:
+        return 0
+    level, tops = 0, view.reader.nodes(view.state.id, 0, newest_first=True, limit=1)
+    if tops and tops[0].end >= before:
+        return 0
+    while above := view.reader.nodes(view.state.id, level + 1, limit=1):
+        level, tops = level + 1, above
+    tops = view.reader.nodes(view.state.id, level) if tops else []
+    return max(1, view.state.messages - shown - sum(node.messages for node in tops))
 
 
 def rebuild(engine: Engine, thread: str) -> int:

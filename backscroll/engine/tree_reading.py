@@ -19,6 +19,7 @@ from backscroll.derive.spans import cut, rank
 from backscroll.derive.summary import limit_of, summarise
 from backscroll.derive.tree import PROGRESS, just_before
 from backscroll.engine.lineage import View
+from backscroll.engine.models_used import GIST, SUMMARY, models_used
 from backscroll.engine.tree_texts import Texts, changed_by
 from backscroll.record.derived import Node
 from backscroll.record.history import Entry
@@ -30,9 +31,8 @@ if TYPE_CHECKING:
     from backscroll.engine.sheet import CropMark
     from backscroll.engine.thread import Thread
 
-_LOOSE = 400  # messages outside of the tree that are told on the spot; more wait for the tree
+_LOOSE = 128  # messages outside of the tree that are told on the spot; more wait for the tree
 _LEAST = 140  # tokens below which a part of its own is not worth its handle
-_NOW = 2000  # events that are caught up with before anything is told
 _LIMIT = 1 << 16  # more tokens than any summary has
 _SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # of the budget, up to which spans of a level are split
 #: Events that leave what summaries speak of as it is.
@@ -104,7 +104,7 @@ def node_summaries(
     With `upto` (the moment of the compaction) nothing is told that a model wrote later: the prompt stays as it is. `edge` is the
     position up to which they speak: a node that has grown beyond it is told as far as there.
     """
-    from backscroll.engine.tree import catch_up
+    from backscroll.engine.tree import catch_up_soon
 
     shelf = thread.engine.memo.shelf("far", 64)
     key = (thread.id, tuple(far), upto, edge)
@@ -122,7 +122,7 @@ def node_summaries(
     if told is not None:
         return told
     if not current:
-        catch_up(thread.engine, thread.id, _NOW)
+        catch_up_soon(thread.engine, thread.id)
 
     def tell(view: View) -> list[FarSummary]:
         forest = Forest(view, upto)
@@ -157,9 +157,12 @@ class Forest:
         self._upto = upto
         self.texts = Texts("", view.reader, view)
         seen = view.reader.progress(self.thread, PROGRESS)
-        self._stale = sorted(changed_by(view.others(seen), [View(view.reader, view.state, seen), view]))
+        # Where there is no node yet, there is nothing to withhold.
+        events = view.others(seen) if seen else []
+        self._stale = sorted(changed_by(events, [View(view.reader, view.state, seen), view]))
         self._crops = _crops_of(view)
         self._last: dict[int, Node | None] = {}
+        self._read: dict[Loose, Gist] = {}
 
     @property
     def current(self) -> bool:
@@ -245,20 +248,27 @@ class Forest:
 
     def _node(self, node: Node) -> Gist:
         """What a node says, in the words of a model where one wrote some in time."""
+        found = self.texts.of(node)
+        if not models_used(self.reader, SUMMARY if node.level else GIST):
+            return found
         from backscroll.engine.model_work import node_words
 
-        found = self.texts.of(node)
         words = node_words(self.reader, [node], self._upto).get(node.key)
         return found if words is None else replace(found, text=words.text, sources=words.sources)
 
     def _loose(self, part: Loose) -> Gist:
+        """What messages outside of the tree say; where they are many, only where they begin and end."""
+        found = self._read.get(part)
+        if found is None:
+            found = self._read[part] = self._gist_of(part)
+        return found
+
+    def _gist_of(self, part: Loose) -> Gist:
         if (
             len(self.view.page(_LOOSE + 1, after=just_before(part.position), before=part.end + b"\0"))
             > _LOOSE
         ):
-            ends = [self.texts.messages(p, p) for p in (part.position, part.end)]
-            first = ends[0][0].id if ends[0] else None
-            return Gist("", (), first=first, last=ends[1][0].id if ends[1] else first)
+            return Gist("", (), first=self._standing_at(part.position), last=self._standing_at(part.end))
         messages = self.texts.messages(part.position, part.end, self._uncropped)
         pieces = [gist_messages(run) for run in cut(messages, _opens)]
         return pieces[0] if len(pieces) == 1 else summarise(pieces) if pieces else Gist("", ())

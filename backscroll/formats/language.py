@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from backscroll.vocab.pattern import late
 
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
-_KANA_OR_HANGUL = re.compile(r"[\u3040-\u30ff\u1100-\u11ff\uac00-\ud7af]")
-_LATIN = re.compile(r"[A-Za-z]+")
+_HAN = late(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
+_KANA_OR_HANGUL = late(r"[\u3040-\u30ff\u1100-\u11ff\uac00-\ud7af]")
+_LATIN = late(r"[A-Za-z]+")
 #: Small words that English cannot do without and its neighbours do not have.
 _ENGLISH = frozenset(
     ["the", "and", "to", "of", "is", "that", "it", "you", "in", "for", "with", "this", "what", "i"]

@@ -38,6 +38,7 @@ ROLES: Mapping[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
+_SPEAKERS = frozenset({"system", "user", "assistant"})
 _THOUGHT = ("reasoning_content", "reasoning")
 _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
 
@@ -78,6 +79,10 @@ class LegacyCalls:
 
 def message_from_openai(data: Mapping[str, Json], pairing: LegacyCalls | None = None) -> tuple[Role, Content]:
     """One wire message; its role has to be a known one."""
+    if len(data) == 2 and data["role"] in _SPEAKERS and type(text := data.get("content")) is str and text:
+        return ROLES[data["role"]], Content(
+            (Text(text),)
+        )  # nearly every message; what follows gives the same
     role, fields = ROLES[data["role"]], without(data, "role")
     pairing = pairing or LegacyCalls()
     if role == "tool":

@@ -7,13 +7,13 @@ so taking a turn away takes its joins away. Before: `graph/names`. After: `graph
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Container, Iterable
 from enum import IntEnum
 from functools import lru_cache
 
 from backscroll.graph.index import Profile
 from backscroll.graph.names import Shape, code_like, shape_of
+from backscroll.vocab.pattern import late
 
 
 class Tie(IntEnum):
@@ -113,7 +113,7 @@ class Links:
         return tuple(sorted(part[key]))
 
 
-_OWNED = re.compile(r"(.{1,40}?)(?:['’]s |的)(\S.{0,40})")
+_OWNED = late(r"(.{1,40}?)(?:['’]s |的)(\S.{0,40})")
 _PERSONAL = frozenset({"person", "creature", "animal"})
 _FILES = frozenset({"file", "", "thing", "concept"})
 

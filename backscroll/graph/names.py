@@ -14,19 +14,21 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 
+from backscroll.vocab.pattern import late
+
 #: Roles that speak without a name of their own.
 ROLES = frozenset({"user", "assistant", "system", "tool"})
 CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
-_IDEOGRAPH = re.compile(f"[{CJK}]")
-_SPACE = re.compile(r"\s+")
-_BETWEEN = re.compile(f"(?<=[{CJK}]) (?=[{CJK}])")
-_DOTS = re.compile(r"\s*[·•・‧∙]\s*")
-_ARTICLE = re.compile(r"(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
-_POSSESSIVE = re.compile(r"(?<=\w)['’][sS]$")
-_UNIT = re.compile(f"[{CJK}]|[^\\W_{CJK}]+")
-_CAMEL = re.compile(r"[a-z]{2}[a-z0-9]*+[A-Z][A-Za-z0-9]*$")
-_SNAKE = re.compile(r"\w_\w|^__\w|^_\w")
-_PAIR = re.compile(r"^(?P<one>[^()]{1,60}?)\s*\((?P<two>[^()]{1,60})\)$")
+_IDEOGRAPH = late(f"[{CJK}]")
+_SPACE = late(r"\s+")
+_BETWEEN = late(f"(?<=[{CJK}]) (?=[{CJK}])")
+_DOTS = late(r"\s*[·•・‧∙]\s*")
+_ARTICLE = late(r"(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
+_POSSESSIVE = late(r"(?<=\w)['’][sS]$")
+_UNIT = late(f"[{CJK}]|[^\\W_{CJK}]+")
+_CAMEL = late(r"[a-z]{2}[a-z0-9]*+[A-Z][A-Za-z0-9]*$")
+_SNAKE = late(r"\w_\w|^__\w|^_\w")
+_PAIR = late(r"^(?P<one>[^()]{1,60}?)\s*\((?P<two>[^()]{1,60})\)$")
 _KEPT = frozenset("#%&@*")  # punctuation that may belong to a name at its edge: C#, R&D
 _FIXED = 8  # rounds after which spelling has settled; two are usual
 

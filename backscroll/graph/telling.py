@@ -7,7 +7,6 @@ its line. Refuses choosing the nodes (`fold.around` did). Before: `view`, `compl
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,13 +18,14 @@ from backscroll.derive.ontology import is_relation, predicate, types
 from backscroll.graph.complete import NOWHERE
 from backscroll.graph.view import Fact, Neighbourhood, NodeView, Rank
 from backscroll.vocab.ids import Ref
+from backscroll.vocab.pattern import late
 
 #: How much a fact is worth by the word it rests on; what a person set matters most.
 _WORTH = {Rank.PERSON: 4.0, Rank.SAID: 3.0, Rank.WORLD: 1.6, Rank.DEFAULT: 0.0}
 _EMPTY = {"unknown", "未知", "none", "无", ""}
 _LONGEST = 160  # characters of a value
 _PLENTY, _WEARY = 12, 4  # facts of one node that count in full; so many more, and one is worth half
-_CONTROL = re.compile(
+_CONTROL = late(
     "[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff\ufff9-\ufffb]+"
 )
 

@@ -15,17 +15,16 @@ from importlib import resources
 from typing import NamedTuple, cast
 
 from backscroll.derive.ontology import labels
+from backscroll.vocab.pattern import late
 
-_SPACE = re.compile(r"\s+")
+_SPACE = late(r"\s+")
 _OUTER = " \t\r\n\"'*_`.,;:!?。，；：！？、"
 _PAIRS = {"“": "”", "‘": "’", "「": "」", "『": "』", "《": "》", "(": ")", "（": "）", "[": "]", "【": "】"}
 _ROUNDS = 20  # brackets around a name that are worth taking off
 _CLOSING = {closing: opening for opening, closing in _PAIRS.items()}
-_ARTICLE = re.compile(
-    r"^(?:the|a|an|all|every|each|most|many|some|any|these|those|our|their)\s+", re.IGNORECASE
-)
-_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
-_SLUG = re.compile(r"[^\w]+")
+_ARTICLE = late(r"^(?:the|a|an|all|every|each|most|many|some|any|these|those|our|their)\s+", re.IGNORECASE)
+_HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
+_SLUG = late(r"[^\w]+")
 _IRREGULAR = {
     "elves": "elf",
     "dwarves": "dwarf",

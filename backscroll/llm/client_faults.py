@@ -25,9 +25,10 @@ from backscroll.errors import (
 )
 from backscroll.llm.fault_words import means, output_limit_in, window_in
 from backscroll.vocab.part import Json
+from backscroll.vocab.pattern import late
 
-_LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_\-*.]{6,}")
-_PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
+_LOOKS_LIKE_A_KEY = late(r"\b(?:sk|key|pk)-[A-Za-z0-9_\-*.]{6,}")
+_PASSWORD = late(r"(?<=://)[^/@\s]*@")
 _LONGEST = 300
 _SHORTEST = 6  # characters of a key; what is shorter ("none") stands in ordinary words
 #: The keys that clients of this program use: whatever a service repeats of them is not shown.

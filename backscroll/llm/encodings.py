@@ -2,22 +2,23 @@
 
 Owns the two OpenAI rank tables and the reading of other vendors' vocabularies where a package that bundles one is
 installed. Refuses the network and environment variables: what is not here is estimated by `llm/tokens`. Everything is
-loaded when it is first asked for (about a third of a second for o200k) and then kept.
+loaded when it is first asked for and then kept; o200k, which takes a third of a second, only once more than a few texts are counted.
 """
 
 from __future__ import annotations
 
 import gzip
-import re
 import threading
 from binascii import a2b_base64
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from backscroll.llm.rank_table import RankTable, ShortCounter
+from backscroll.vocab.pattern import late
 
 if TYPE_CHECKING:
     import tiktoken
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 PIECE = 32_768
 _NEAR = 64  # characters before the end of a piece in which a place to cut is looked for first
 #: Places where no token can cross: after a letter, a digit or a Chinese character, before a blank or plain punctuation.
-_SEAM = re.compile(r"[A-Za-z0-9\u4e00-\u9fff](?=[ \n\t.,;:!?(){}\[\]<>\"=。，；：、！？（）])")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SEAM = late(r"[A-Za-z0-9\u4e00-\u9fff](?=[ \n\t.,;:!?(){}\[\]<>\"=。，；：、！？（）])")
+_SURROGATE = late("[\ud800-\udfff]")
 
 _CL100K = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"""
@@ -71,7 +72,7 @@ VOCABULARIES = {
         Vocabulary(
             "o200k",
             "",
-            "o200k_base.tiktoken.gz",
+            "o200k.ranks",
             _O200K,
             "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
         ),
@@ -87,7 +88,10 @@ VOCABULARIES = {
     )
 }
 
-_loading = threading.Lock()
+#: Characters that a process counts before the whole vocabulary is worth its third of a second and its memory.
+SHORTLY = 30_000
+_RANKS = ".ranks"  # a table that is looked up where it lies
+_loading, _building = threading.Lock(), threading.Lock()
 
 
 def available(name: str) -> bool:
@@ -111,11 +115,46 @@ class Coder(Protocol):
 class _Ranked:
     """A rank table."""
 
-    def __init__(self, encoding: tiktoken.Encoding) -> None:
-        self.encoding = encoding
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._encoding: tiktoken.Encoding | None = None
+        self._short = ShortCounter(RankTable(_ours(vocabulary))) if vocabulary.file.endswith(_RANKS) else None
+        self._left = SHORTLY
+
+    @property
+    def encoding(self) -> tiktoken.Encoding:
+        """The whole vocabulary in memory."""
+        with _building:
+            if self._encoding is None:
+                import tiktoken
+
+                name, pattern = self._vocabulary.name, self._vocabulary.pattern
+                ranks = _ranks_of(self._vocabulary)
+                self._encoding = tiktoken.Encoding(
+                    name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={}
+                )
+                ranks.clear()  # it has made its own of them, and would hold on to ours for nothing
+                self._short = None
+            return self._encoding
 
     def count(self, text: str) -> int:
-        return sum(len(self.encoding.encode_ordinary(piece)) for piece in pieces(text))
+        return self._counted_shortly(text) or sum(
+            len(self.encoding.encode_ordinary(piece)) for piece in pieces(text)
+        )
+
+    def _counted_shortly(self, text: str) -> int | None:
+        """The same without the whole vocabulary, as long as a process has not counted much."""
+        short = self._short
+        self._left -= len(text)
+        if short is None or self._left < 0:
+            return None
+        total = 0
+        for piece in pieces(text):
+            found = short.count(piece)
+            if found is None:
+                return None
+            total += found
+        return total
 
     def head(self, text: str, n: int) -> int:
         taken = 0
@@ -160,21 +199,29 @@ def _loaded(name: str) -> Coder:
         import tokenizers
 
         return _Filed(tokenizers.Tokenizer.from_file(str(_place(found))))
-    import tiktoken
-
-    ranks = _ranks(read_table(name))
-    return _Ranked(
-        tiktoken.Encoding(found.name, pat_str=found.pattern, mergeable_ranks=ranks, special_tokens={})
-    )
+    return _Ranked(found)
 
 
 def read_table(name: str) -> bytes:
-    """The unpacked rank table of a vocabulary."""
+    """The unpacked rank table of a vocabulary, as it is published."""
     found = VOCABULARIES[name]
     place = _place(found)
     if place is not None:
         return place.read_bytes()
-    return gzip.decompress((files("backscroll.llm") / "tables" / found.file).read_bytes())
+    if found.file.endswith(_RANKS):
+        return RankTable(_ours(found)).as_text()
+    return gzip.decompress(_ours(found).read_bytes())
+
+
+def _ours(vocabulary: Vocabulary) -> Path:
+    """A table that lies beside this module."""
+    return Path(__file__).with_name("tables") / vocabulary.file
+
+
+def _ranks_of(vocabulary: Vocabulary) -> dict[bytes, int]:
+    if vocabulary.file.endswith(_RANKS):
+        return RankTable(_ours(vocabulary)).ranks()
+    return _ranks(read_table(vocabulary.name))
 
 
 def _ranks(table: bytes) -> dict[bytes, int]:

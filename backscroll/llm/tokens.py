@@ -7,7 +7,6 @@ is a vendor whose vocabulary is installed; the others are estimated from the o20
 
 from __future__ import annotations
 
-import re
 import threading
 from functools import lru_cache
 from hashlib import blake2b
@@ -16,10 +15,11 @@ from math import ceil
 from backscroll.errors import InvalidInput
 from backscroll.llm.encodings import available, coder, well_formed
 from backscroll.llm.windows import Family, family_of
+from backscroll.vocab.pattern import late
 
 _KEPT = 16_384  # counts in memory, per vocabulary
 _SHORT = 192  # characters up to which a text is its own key; longer ones are remembered by their hash
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_CJK = late("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _CJK_TOKENS = 0.75  # o200k tokens of such a character, about
 
 

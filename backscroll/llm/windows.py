@@ -15,14 +15,16 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from backscroll.vocab.pattern import late
+
 if TYPE_CHECKING:
     from backscroll.llm.prices_table import PriceTable
 
 #: Where the platform of a seller stands before the name: us.anthropic.claude-…, meta.llama3-…
-_SELLER = re.compile(
+_SELLER = late(
     r"(?:[a-z]{2,6}\.)?(?:anthropic|amazon|meta|mistral|deepseek|qwen|openai|cohere|google|moonshotai?|ai21|zai|xai|minimax)\."
 )
-_FINE_TUNED = re.compile(r"ft:([^:]+).*")
+_FINE_TUNED = late(r"ft:([^:]+).*")
 #: Taken where nobody knows better.
 UNKNOWN_WINDOW = 128_000
 #: The longest answer of a model whose limit is not listed: a quarter of its window, and at most this. A service that allows less

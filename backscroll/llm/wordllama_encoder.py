@@ -46,7 +46,7 @@ class WordLlamaEncoder:
         from tokenizers import Tokenizer
 
         folder = _folder()
-        self._vectors = _tensor(folder.joinpath(_WEIGHTS).read_bytes())
+        self._vectors = _tensor(folder.joinpath(_WEIGHTS))
         self._tokenizer = Tokenizer.from_str(folder.joinpath(_TOKENIZER).read_text(encoding="utf-8"))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
@@ -56,7 +56,7 @@ class WordLlamaEncoder:
         rows = np.zeros((len(texts), self.dim), np.float32)
         for row, ids in zip(rows, self._ids([_readable(text) for text in texts]), strict=True):
             if ids:
-                row[:] = self._vectors[ids].mean(axis=0)
+                row[:] = self._vectors[ids].mean(axis=0, dtype=np.float32)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         return rows / np.maximum(lengths, 1e-9, dtype=np.float32)
 
@@ -77,12 +77,13 @@ def _readable(text: str) -> str:
     return text
 
 
-def _tensor(data: bytes) -> NDArray[float32]:
-    """The only matrix in a safetensors file."""
-    size = int.from_bytes(data[:8], "little")
-    head = cast("dict[str, dict[str, object]]", json.loads(data[8 : 8 + size]))
+def _tensor(file: Path) -> NDArray[np.float16 | float32]:
+    """The only matrix in a safetensors file, as it lies there: of its rows only those that are asked for get into memory."""
+    with file.open("rb") as opened:
+        size = int.from_bytes(opened.read(8), "little")
+        head = cast("dict[str, dict[str, object]]", json.loads(opened.read(size)))
     facts = next(value for name, value in head.items() if name != "__metadata__")
-    low, high = cast("tuple[int, int]", facts["data_offsets"])
+    low, _ = cast("tuple[int, int]", facts["data_offsets"])
     kind = {"F16": "<f2", "F32": "<f4"}[str(facts["dtype"])]
-    flat = np.frombuffer(data[8 + size + low : 8 + size + high], kind)
-    return flat.reshape(cast("tuple[int, int]", tuple(cast("list[int]", facts["shape"])))).astype(np.float32)
+    shape = cast("tuple[int, int]", tuple(cast("list[int]", facts["shape"])))
+    return np.asarray(np.memmap(file, kind, "r", 8 + size + low, shape))

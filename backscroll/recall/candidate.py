@@ -6,16 +6,16 @@ Owns what is looked at in a text before anybody asks (its terms, its pieces, whe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
 from backscroll.recall.cut import terms_of
 from backscroll.recall.understand import cues_in
+from backscroll.vocab.pattern import late
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
-_QUESTION = re.compile(r"[?？]")
+_SENTENCE = late(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
+_QUESTION = late(r"[?？]")
 _SHORT = 160  # characters up to which a text is one piece
 _PIECE = 220
 _MOST_PIECES = 24

@@ -6,15 +6,15 @@ whole. Before: `recall/choose`. Refuses to cut inside a line unless one line alo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 
 from backscroll.recall.cut import terms_of
+from backscroll.vocab.pattern import late
 
 _GAP = "…"
 _LONG_LINE = 400  # characters; a longer line is cut at its sentences, or hard
 _LOOKED_AT = 200_000
-_SENTENCE = re.compile(r"(?<=[.!?;。！？；])\s+")
+_SENTENCE = late(r"(?<=[.!?;。！？；])\s+")
 
 
 def _lines(text: str) -> list[str]:

@@ -89,7 +89,7 @@ class Index:
     names: set[str] = field(default_factory=set[str])
     sessions: list[int] = field(default_factory=list[int])
     _vectors: list[NDArray[float32]] = field(default_factory=list["NDArray[float32]"])
-    _terms: dict[str, NDArray[float32]] = field(default_factory=dict[str, "NDArray[float32]"])
+    _terms: NDArray[float32] | None = None  # of the vocabulary, which only grows at its end
     _space: Space | None = None
     _shape: Shape | None = None
 
@@ -148,10 +148,10 @@ class Index:
         themes = themes_of(whole - centre)
         sums = np.zeros((self.sessions[-1] + 1, whole.shape[1]), np.float32)
         np.add.at(sums, self.sessions, whole - centre)
-        fresh = [term for term in self.words.held if term not in self._terms]
-        if fresh:
-            self._terms.update(zip(fresh, encode(fresh), strict=True))
-        terms = [self._terms[term] for term in self.words.held]
+        vocabulary = list(self.words.held)
+        terms = np.zeros((0, whole.shape[1]), np.float32) if self._terms is None else self._terms
+        if len(terms) < len(vocabulary):
+            terms = self._terms = np.concatenate([terms, encode(vocabulary[len(terms) :])])
         return Space(
             centre,
             themes,
@@ -160,8 +160,8 @@ class Index:
             unit(np.concatenate(parts).astype(np.float32) - centre),
             np.cumsum([0, *(len(p) for p in parts[:-1])]),
             unit(sums),
-            list(self.words.held),
-            np.stack(terms) if terms else np.zeros((0, whole.shape[1]), np.float32),
+            vocabulary,
+            terms,
         )
 
 

@@ -19,6 +19,7 @@ from functools import lru_cache
 
 from backscroll.errors import InvalidInput
 from backscroll.recall.words import folded, humps_of, index_words, is_unspaced, normalized, runs_of, stem
+from backscroll.vocab.pattern import late
 
 #: More distinct terms than this make no better result, only a slower one; the rest of a pasted page is ignored.
 MOST_TERMS = 200
@@ -26,7 +27,7 @@ MOST_TERMS = 200
 #: to the end from every quote.
 LONGEST = 20_000
 
-_ITEM = re.compile(
+_ITEM = late(
     r"""(?P<minus>[-－](?=[^\s\-－]))?"""
     r"""(?:"(?P<a>[^"]{0,2000})"|“(?P<b>[^”]{0,2000})”|「(?P<c>[^」]{0,2000})」|『(?P<d>[^』]{0,2000})』|(?P<word>[^\s"“「『]+|["“「『]))(?P<star>\*)?"""
 )

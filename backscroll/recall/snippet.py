@@ -15,12 +15,14 @@ from itertools import pairwise
 from unicodedata import combining, east_asian_width
 
 from backscroll.recall.query import Query, Term
-from backscroll.recall.words import SPACED_WORD, folded, humps_of, index_words, is_unspaced, runs_of
+from backscroll.recall.words import SPACED_WORD, UNSPACED, folded, humps_of, index_words, is_unspaced, runs_of
 
 #: How far into a text we look, and how many places of one word we compare: enough for any message, bounded for a book.
 LOOKED_AT = 2_000_000
 _PLACES = 300
 _ELLIPSIS = "…"
+_KNOWN = 10_000  # words that the needles of one query remember
+_FIRST_UNSPACED = UNSPACED[0]  # comparing letters is quicker than a pattern, and settles most
 
 _WORD = re.compile(SPACED_WORD)
 _ACCENTED = "\u00c0-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff\uff10-\uff19\uff21-\uff3a\uff41-\uff5a"
@@ -42,6 +44,7 @@ def columns(text: str) -> int:
     return sum(map(_columns_of, text))
 
 
+@lru_cache(maxsize=8192)
 def _columns_of(character: str) -> int:
     if east_asian_width(character) in "WF":
         return 2
@@ -87,9 +90,12 @@ class _Needles:
 
     def in_word(self, word: str) -> list[tuple[int, int, str]]:
         """Which parts of a spaced word match what: parts of an identifier, or the whole word."""
-        if word not in self._known:
-            self._known[word] = self._find(word)
-        return self._known[word]
+        found = self._known.get(word)
+        if found is None:
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            found = self._known[word] = self._find(word)
+        return found
 
     def _find(self, word: str) -> list[tuple[int, int, str]]:
         found: list[tuple[int, int, str]] = []
@@ -118,6 +124,7 @@ def _heads_of(stem: str) -> tuple[str, ...]:
     return (stem[:-1], stem[0] + "y") if stem[1:] == "ie" else (stem[:-1],)  # die, dying
 
 
+@lru_cache(maxsize=16)  # the hits of one search ask one after the other
 def _needles_of(terms: tuple[Term, ...]) -> _Needles:
     stems: set[str] = set()
     beginnings: set[str] = set()
@@ -164,7 +171,9 @@ def _hits_of(text: str, needles: _Needles, places: int = _PLACES) -> list[_Hit]:
             new = [(0, at - start, found[0])]
         else:
             floor = max(0, start - 64)
-            while start > floor and text[start - 1].isalnum() and not is_unspaced(text[start - 1]):
+            while start > floor and (before := text[start - 1]).isalnum():
+                if before >= _FIRST_UNSPACED and is_unspaced(before):
+                    break
                 start -= 1
             word = _WORD.match(text, start)
             at = max(at, word.end() if word else at)
@@ -198,6 +207,9 @@ def _best(text: str, hits: list[_Hit], width: int) -> tuple[int, int]:
 
 def _left_of(text: str, end: int, room: int) -> int:
     """How far to the left of `end` one may start."""
+    near = text[max(0, end - max(0, room)) : end]
+    if near.isascii():  # one column for each
+        end, room = end - len(near), room - len(near)
     while end > 0 and (room := room - _columns_of(text[end - 1])) >= 0:
         end -= 1
     return end
@@ -205,6 +217,9 @@ def _left_of(text: str, end: int, room: int) -> int:
 
 def _right_of(text: str, start: int, room: int) -> int:
     """How far to the right of `start` one may end."""
+    near = text[start : start + max(0, room)]
+    if near.isascii():
+        start, room = start + len(near), room - len(near)
     while start < len(text) and (room := room - _columns_of(text[start])) >= 0:
         start += 1
     return start
@@ -217,7 +232,9 @@ def _inside_word(text: str, at: int) -> bool:
     before, after = text[at - 1], text[at]
     if combining(after) or after in _STICKS:
         return True
-    return before.isalnum() and after.isalnum() and not is_unspaced(before) and not is_unspaced(after)
+    if not (before.isalnum() and after.isalnum()):
+        return False
+    return max(before, after) < _FIRST_UNSPACED or not (is_unspaced(before) or is_unspaced(after))
 
 
 def _window(text: str, first: int, last: int, width: int) -> tuple[int, int]:

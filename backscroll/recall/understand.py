@@ -18,23 +18,24 @@ from typing import cast
 from backscroll.derive.runs import parted
 from backscroll.recall.cut import terms_of
 from backscroll.recall.times import Days, find_times
+from backscroll.vocab.pattern import late
 
 #: More of a message says nothing new about what it asks; a pasted file is not a question.
 LONGEST = 6_000
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
-_QUOTED = re.compile(
+_SENTENCE = late(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
+_QUOTED = late(
     r"\"([^\"\n]{2,80})\"|“([^”\n]{2,80})”|「([^」\n]{2,80})」|『([^』\n]{2,80})』|《([^》\n]{1,80})》|`([^`\n]{2,80})`"
 )
-_PATH = re.compile(
+_PATH = late(
     r"(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]*|\b[\w-]+\.(?:py|js|ts|tsx|jsx|rs|go|c|h|cpp|java|rb|sh|md|txt|json|ya?ml|toml|csv|sql|html|css|ipynb|lock|log|cfg|ini|pdf)\b",
     re.ASCII,
 )
-_IDENTIFIER = re.compile(
+_IDENTIFIER = late(
     r"\b(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\(?|[a-z]+(?:[A-Z][a-z0-9]+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|[A-Za-z]+_\w+|[A-Z]{2,}[-_]\d+|#\d+|[0-9a-f]{7,40}(?=\b))",
     re.ASCII,
 )
-_NAME = re.compile(r"(?<![.!?。！？\n\"“]\s)(?<!^)\b[A-Z][a-z]+(?:\s+[A-Z][a-z]+)*\b")
-_ASKS = re.compile(
+_NAME = late(r"(?<![.!?。！？\n\"“]\s)(?<!^)\b[A-Z][a-z]+(?:\s+[A-Z][a-z]+)*\b")
+_ASKS = late(
     r"[?？]|^\s*(?:what|which|who|whom|whose|when|where|why|how|did|do|does|is|are|was|were|can|could|have|has)\b|[吗呢]\s*$|什么|怎么|为什么|哪|谁|几|多少",
     re.IGNORECASE,
 )

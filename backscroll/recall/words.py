@@ -15,9 +15,15 @@ After: `recall/query` makes queries by the same rules.
 
 from __future__ import annotations
 
-import re
+from functools import cache
 from operator import add
-from unicodedata import is_normalized, normalize
+from unicodedata import is_normalized, normalize, unidata_version
+from zlib import crc32
+
+from backscroll.vocab.pattern import late
+
+#: The number of the rules below, and of what counts as searchable (`record/content`): raise it when a text gets other words.
+RULES = 1
 
 #: The FTS5 tokenizer to declare on a table of index words: it splits at ASCII punctuation and spaces only, and so keeps
 #: our words whole whatever Unicode version SQLite was built with.
@@ -56,7 +62,7 @@ _MARKS = (
 )
 #: What leaves no trace, not even a gap: NUL, surrogates, soft hyphen, joiners, direction marks, variation selectors,
 #: tatweel, and the optional vowel points of Arabic and Hebrew.
-_VANISHING = re.compile(
+_VANISHING = late(
     "[\x00\u00ad\u034f\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
     "\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8\u06ea-\u06ed"
     "\u200c-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ud800-\udfff\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+"
@@ -64,19 +70,19 @@ _VANISHING = re.compile(
 
 #: A word of a spaced script, and either that or a run of an unspaced one.
 SPACED_WORD = rf"[^\W_{UNSPACED}]+(?:[{_ACCENTS}{_MARKS}]+[^\W_{UNSPACED}]*)*"
-_ACCENT = re.compile(rf"[{_ACCENTS}]+")
-_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
-_RUN = re.compile(rf"[{UNSPACED}]+|{SPACED_WORD}")
-_PIECE = re.compile(rf"[{UNSPACED}][\W_{UNSPACED}]*|{SPACED_WORD}")
-_GAP = re.compile(rf"[^{UNSPACED}]+")
-_RUN_BREAK = re.compile(r"\n \n[^\n] ")
+_ACCENT = late(rf"[{_ACCENTS}]+")
+_ASCII_WORD = late(r"[A-Za-z0-9]+")
+_RUN = late(rf"[{UNSPACED}]+|{SPACED_WORD}")
+_PIECE = late(rf"[{UNSPACED}][\W_{UNSPACED}]*|{SPACED_WORD}")
+_GAP = late(rf"[^{UNSPACED}]+")
+_RUN_BREAK = late(r"\n \n[^\n] ")
 _LONG_STRETCH = 24  # from here on strided copies are quicker than making each pair
-_WIDE_PUNCTUATION = re.compile(
+_WIDE_PUNCTUATION = late(
     "[\u2010-\u2027\u3000-\u3004\u3008-\u3020\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]+"
 )
-_IS_UNSPACED = re.compile(rf"[{UNSPACED}]")
-_PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
-_PLAIN = re.compile(r"[A-Z]?[^A-Z]*|[A-Z0-9]+s?")  # no humps: word, Word, WORD, URLs
+_IS_UNSPACED = late(rf"[{UNSPACED}]")
+_PARTS = late(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
+_PLAIN = late(r"[A-Z]?[^A-Z]*|[A-Z0-9]+s?")  # no humps: word, Word, WORD, URLs
 
 
 def is_unspaced(text: str) -> bool:
@@ -194,6 +200,17 @@ def index_words(text: str, limit: int = 1_000_000) -> str:
             for piece in _PIECE.findall(text)
         ]
     )
+
+
+@cache
+def recipe_number() -> int:
+    """A number for everything that decides which index words a text has: these rules, characters, stems. Never 0.
+
+    A store that keeps no copy of the words names by it who made them (`stores/sqlite/word_index`).
+    """
+    from Stemmer import version
+
+    return crc32(f"{RULES} {unidata_version} {version()}".encode()) or 1
 
 
 def tsvector_of(words: str) -> str:

@@ -64,6 +64,7 @@ class Logged:
     words: str = ""  # index tokens; empty: not searchable
     undoable: bool = False  # deliberate operations, undo and redo
     head: bytes | None = None  # the head of the event as it is stored, where somebody has it at hand
+    waits: bool = False  # searchable, and its words are still to be worked out (`Writer.words_may_wait`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +321,15 @@ class Writer(Reader, Mending, Protocol):
     def add_thread(self, state: ThreadState) -> None: ...
     def save_thread(self, state: ThreadState, *, about_changed: bool) -> None: ...
     def log(self, logged: Logged) -> None: ...
+    @property
+    def words_may_wait(self) -> bool:
+        """True where the store works out index words by itself once somebody searches."""
+        ...
+
+    def log_all(self, thread: str, logged: Sequence[Logged], entries: Sequence[Entry]) -> None:
+        """Messages that were appended one after the other: their events, and the entries that they open."""
+        ...
+
     def open_entry(self, thread: str, entry: Entry, before: Entry | None) -> None:
         """Open an entry and close the thread's own entry before it."""
         ...
@@ -420,6 +430,10 @@ class Store(Protocol):
 
     def resume_scrub(self) -> bool:
         """Finish what a forget that was cut off left undone, without waiting for others; False where it is still due."""
+        ...
+
+    def index_rest(self) -> None:
+        """Put words into the index that a large append left for later; a search does it by itself."""
         ...
 
     def backup(self, target: str) -> None: ...

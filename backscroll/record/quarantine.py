@@ -61,6 +61,10 @@ class Mending(Protocol):
         """Give the row of a thread these values, whatever it holds; its history and its index are emptied."""
         ...
 
+    def rebuild_words(self) -> None:
+        """Make the word index of the whole store anew from what belongs into it, where the store can tell no better."""
+        ...
+
     def take_out(self, thread: str, first: int, last: int) -> None:
         """Delete events that the caller holds in its hands and is about to log again."""
         ...

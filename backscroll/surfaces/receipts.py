@@ -106,6 +106,8 @@ def facts(receipt: Receipt, crops: Sequence[CropMark] = ()) -> Iterator[str]:
         yield count("context.left_out", receipt.left_out, all=number(receipt.messages))
     if receipt.summarised and receipt.unseen:
         yield count("context.unseen", receipt.unseen)
+    if receipt.pending:
+        yield count("context.pending", receipt.pending)
     for crop in crops:
         yield count("context.cropped", crop.count, handle=crop.handle)
     if receipt.compaction:

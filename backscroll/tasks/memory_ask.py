@@ -8,7 +8,6 @@ Before: `derive/model_ask`, `derive/flat`. After: `engine/modelling` makes the c
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -22,6 +21,7 @@ from backscroll.derive.recipe import Count, Recipe
 from backscroll.vocab.handle import IN_TEXT, handle_of, parse_handle
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
+from backscroll.vocab.pattern import late
 
 INPUT = 24_000  # tokens of a task that a model gets to see
 VERSION = 1
@@ -29,8 +29,8 @@ MEMORY, PLAN, QUESTIONS = "task-memory:model", "task-plan:model", "task-question
 _PROMPTS: Mapping[str, str] = {MEMORY: "memory", PLAN: "plan", QUESTIONS: "questions"}
 _SLACK = 200  # JSON around the words, and reasoning that some models count as part of the answer
 _EACH = 1_200  # characters of one message; the rest is a handle away
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s*")
-_LABEL = re.compile(r"^\**\s*([A-Za-z\u4e00-\u9fff]{2,12})\s*\**\s*[:：]\s*\**\s*")
+_BULLET = late(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s*")
+_LABEL = late(r"^\**\s*([A-Za-z\u4e00-\u9fff]{2,12})\s*\**\s*[:：]\s*\**\s*")
 
 
 class Line(NamedTuple):

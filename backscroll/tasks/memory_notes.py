@@ -6,7 +6,6 @@ Owns the nouns and how quotations are cut. The words are data (`memory_words.tom
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,13 +16,14 @@ from typing import cast
 from backscroll.derive.digest import Digest
 from backscroll.derive.essentials_reading import command_name
 from backscroll.vocab.ids import Ref
+from backscroll.vocab.pattern import late
 from backscroll.vocab.task import MemoryKind
 
 LONGEST = 280  # characters of a quotation
-_SPACE = re.compile(r"\s+")
-_ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_SPACE = late(r"\s+")
+_ODD = late(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 #: A person who said no to a call: that is no failure of the call.
-_DECLINED = re.compile(
+_DECLINED = late(
     r"(?i)user (?:doesn't|does not|didn't|did not) want to (?:proceed|take)|(?:rejected|denied|declined|cancell?ed|interrupted) by (?:the )?user"
     r"|用户(?:拒绝|取消|中断)"
 )

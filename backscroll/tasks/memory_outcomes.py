@@ -6,7 +6,6 @@ Owns the rules for these; every note quotes what it rests on. Refuses outcomes o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -21,6 +20,7 @@ from backscroll.tasks.preferences import SHOWN
 from backscroll.tasks.preferences_reading import read_text
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
+from backscroll.vocab.pattern import late
 from backscroll.vocab.task import MemoryKind, Task, TaskState
 
 DECISIONS, CONFIRMED, PASSING = 8, 3, 4  # of each, at the most
@@ -31,7 +31,7 @@ _TELLING = 4  # words that a confirmation needs to say something by itself
 #: The last report of the assistant: it steps back behind a result that was accepted.
 REPORT = "report"
 #: Commands that check something, and the words by which such a check says that all is well.
-_CHECKS = re.compile(
+_CHECKS = late(
     r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|go test|cargo (?:test|check|clippy|build)|"
     r"(?:npm|pnpm|yarn|bun) (?:run )?(?:test|build|lint|check)|make (?:test|check|lint|all)|mypy|pyright|ruff|eslint|tsc|"
     r"mvn (?:test|verify)|gradle\w* (?:test|build|check)|dotnet (?:test|build))\b"

@@ -23,6 +23,7 @@ from backscroll.tasks.memory_notes import quoted
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
+from backscroll.vocab.pattern import late
 
 Aspect: TypeAlias = Literal["language", "name", "style", "tool", "practice", "taste"]
 _WIDE, _END = (
@@ -32,9 +33,9 @@ _WIDE, _END = (
 _FIRM = 0.8
 _MANY = 3  # of one sentence
 _LONG = 400  # characters of a sentence that may state a preference
-_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
-_INJECTED = re.compile(r"<([a-zA-Z][\w-]{2,40})(?:\s[^<>]*)?>.*?</\1>", re.DOTALL)
-_CLAUSE = re.compile(r"[.!?;:,，。！？；：、\n\r(（\"“—–…]\s*|\s-\s")
+_HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
+_INJECTED = late(r"<([a-zA-Z][\w-]{2,40})(?:\s[^<>]*)?>.*?</\1>", re.DOTALL)
+_CLAUSE = late(r"[.!?;:,，。！？；：、\n\r(（\"“—–…]\s*|\s-\s")
 _EDGE = " \t\u3000,，.。;；:：!！\"'“”‘’`*()（）"
 
 
@@ -64,7 +65,6 @@ class _Pattern(NamedTuple):
 
 
 class _Phrases(NamedTuple):
-    trigger: re.Pattern[str]
     firm: re.Pattern[str]
     lead_in: tuple[str, ...]
     not_these: tuple[str, ...]
@@ -81,6 +81,12 @@ class _Matters(NamedTuple):
 def _read(name: str) -> Mapping[str, Json]:
     raw = resources.files("backscroll.tasks").joinpath(name).read_text(encoding="utf-8")
     return cast("Mapping[str, Json]", tomllib.loads(raw))
+
+
+@cache
+def _trigger(language: str) -> re.Pattern[str]:
+    """Without what this finds a text states nothing; most texts are not looked at any further."""
+    return re.compile(_read(f"preferences_{language}.toml")["trigger"])
 
 
 @cache
@@ -101,7 +107,7 @@ def _phrases(language: str) -> _Phrases:
     # Longer ways to lead in are taken off first.
     lead_in = tuple(sorted(data["lead_in"], key=lambda word: (-len(word), word)))
     firm = re.compile(data["firm"])
-    return _Phrases(re.compile(data["trigger"]), firm, lead_in, tuple(data["not_these"]), patterns)
+    return _Phrases(firm, lead_in, tuple(data["not_these"]), patterns)
 
 
 @cache
@@ -170,9 +176,8 @@ def read_text(text: str) -> list[Read]:
     own = _INJECTED.sub(" ", text) if "</" in text else text
     if len(own) > _WIDE:
         own = f"{own[:_END]}\n{own[-_END:]}"
-    english, chinese = _phrases("en"), _phrases("zh")
     low = lowered(own)
-    if not english.trigger.search(low) and not chinese.trigger.search(own):
+    if not _trigger("en").search(low) and not (_HAN.search(own) and _trigger("zh").search(own)):
         return []
     out: list[Read] = []
     for piece in marked(own):
@@ -181,8 +186,8 @@ def read_text(text: str) -> list[Read]:
         if piece.text.lstrip().startswith((">", "|")) or "question" in piece.cues:
             continue
         found: dict[tuple[str, str, str, int], Read] = {}
-        for phrases in (english, chinese) if _HAN.search(piece.text) else (english,):
-            for read in _sentence(piece.text, phrases):
+        for language in ("en", "zh") if _HAN.search(piece.text) else ("en",):
+            for read in _sentence(piece.text, language):
                 key = (read.aspect, read.topic or read.matter, read.value, read.sign)
                 if key not in found or read.strength > found[key].strength:
                     found[key] = read
@@ -200,10 +205,11 @@ def _without_shadows(found: list[Read]) -> list[Read]:
     return [max(found, key=lambda r: (r.strength, len(r.matter)))]
 
 
-def _sentence(sentence: str, phrases: _Phrases) -> Iterator[Read]:
+def _sentence(sentence: str, language: str) -> Iterator[Read]:
     low = lowered(sentence)
-    if not phrases.trigger.search(low):
+    if not _trigger(language).search(low):
         return
+    phrases = _phrases(language)
     if low.lstrip("-*+ \t0123456789.)").startswith(phrases.not_these):
         return
     # "From now on no X, use Y": what is said for good is meant for good in all of its clauses.

@@ -22,6 +22,7 @@ from backscroll.derive.sentences_cues import lowered, paths_in
 from backscroll.recall.cut import stopwords
 from backscroll.recall.words import index_words
 from backscroll.vocab.handle import IN_TEXT
+from backscroll.vocab.pattern import late
 from backscroll.vocab.task import Memory, MemoryKind
 
 #: Texts in, rows of numbers of length 1 out.
@@ -31,7 +32,7 @@ _BASE = 0.3  # likeness that any two texts have
 _WORDS, _MEANING, _FILES, _SAME_KIND = 0.55, 0.45, 0.35, 0.06
 _SOUND = 0.55  # of the score that does not depend on weight and confidence
 _WIDE = 4_000
-_HAN = re.compile(r"[\u3400-\u9fff]")
+_HAN = late(r"[\u3400-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)

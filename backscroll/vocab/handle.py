@@ -6,15 +6,15 @@ other, `[bs:3f2a9c1e.17]` a message of another thread. A handle never changes, w
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from backscroll.errors import InvalidInput
 from backscroll.vocab.ids import LAST, Ref
+from backscroll.vocab.pattern import late
 
-_SHAPE = re.compile(r"\[?(?:bs:)?(?:([0-9a-f]{8,32})\.)?([1-9][0-9]{0,9})(?:-([1-9][0-9]{0,9}))?\]?")
+_SHAPE = late(r"\[?(?:bs:)?(?:([0-9a-f]{8,32})\.)?([1-9][0-9]{0,9})(?:-([1-9][0-9]{0,9}))?\]?")
 #: A handle as it stands in a text.
-IN_TEXT = re.compile(r"\[bs:(?:[0-9a-f]{8,32}\.)?[1-9][0-9]{0,9}(?:-[1-9][0-9]{0,9})?\]")
+IN_TEXT = late(r"\[bs:(?:[0-9a-f]{8,32}\.)?[1-9][0-9]{0,9}(?:-[1-9][0-9]{0,9})?\]")
 
 
 class Handle(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ compactions = st.builds(
     reason=st.sampled_from(["must", "pays", "free", "asked"]),
     before=st.integers(0, 10**9),
     after=st.integers(0, 10**9),
+    fresh=st.integers(0, 10**9),
 )
 
 
@@ -36,6 +38,16 @@ def test_what_is_written_is_read_back(compaction: Compaction) -> None:
     """Through JSON text and back it is the same, lone surrogates in notes included."""
     text = json.dumps(compaction.to_json())
     assert Compaction.from_json(json.loads(text)) == compaction
+
+
+@given(compactions)
+@settings(max_examples=50, deadline=None)
+def test_a_body_of_the_version_before_is_read(compaction: Compaction) -> None:
+    """It said nothing about what was fresh: everything counts as kept."""
+    body: dict[str, Any] = json.loads(json.dumps(compaction.to_json()))
+    del body["fresh"]
+    found = Compaction.from_json(body)
+    assert (found, found.kept) == (replace(compaction, fresh=0), compaction.after)
 
 
 @given(compactions, st.data())

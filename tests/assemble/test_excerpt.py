@@ -61,9 +61,8 @@ def test_lines_that_speak_of_errors_are_shown_wherever_they_stand() -> None:
 def test_what_is_shown_grows_with_the_window() -> None:
     sizes = [shown_bytes(window) for window in (4_000, 8_000, 32_000, 128_000, 200_000, 1_000_000, 10**9)]
     assert sizes == sorted(sizes)
-    assert sizes[4] == 30_000
-    assert sizes[-1] == 60_000
-    assert sizes[0] > 1000
+    assert sizes[0] == 32_000  # more than such a window holds
+    assert set(sizes[1:]) == {60_000}
 
 
 def _message(*parts: Any, pinned: bool = False, metadata: Any = None) -> Message:
@@ -109,7 +108,7 @@ def test_a_command_that_prints_a_megabyte_is_shown_in_part_at_once_and_the_same_
         assert len(text) > 1_288_000
         assert "\n123456\n" in text  # the record has all of it
         shown = [_result_in(on.server.asked[n]) for n in (1, 2)]
-        assert len(shown[0]) < 30_000
+        assert len(shown[0]) < 61_000
         assert shown[0].startswith("1\n2\n3\n")
         assert "199999\n200000" in shown[0]
         assert "[bs:" in shown[0]
@@ -142,15 +141,15 @@ def test_results_from_elsewhere_and_from_long_ago_are_shown_in_part_too(tmp_path
             thread.append("tool", Content((ToolResult(f"c{n}", (Text(giant),), False, "query"),)))
             thread.append("assistant", f"answer {n}")
         thread.append("user", "and?")
-        made = thread.prompt(model="gpt-4o", wire="openai-chat")
+        made = thread.prompt(200_000, wire="openai-chat")
         results = [m["content"] for m in made.messages if m["role"] == "tool"]
         assert len(results) == 3
         assert all(
-            len(text) < 30_000 and text.startswith("row 0\n") and "row 59999" in text for text in results
+            len(text) < 61_000 and text.startswith("row 0\n") and "row 59999" in text for text in results
         )
         assert made.receipt.total < 100_000
-        assert thread.prompt(model="gpt-4o", wire="openai-chat").messages == made.messages
+        assert thread.prompt(200_000, wire="openai-chat").messages == made.messages
         assert len(thread.message(2).parts[0].content[0].text) == len(giant)  # type: ignore[union-attr]
     with backscroll.open(tmp_path / "s.db", background=False) as engine:
-        again = engine.thread(thread.id).prompt(model="gpt-4o", wire="openai-chat")
+        again = engine.thread(thread.id).prompt(200_000, wire="openai-chat")
         assert again.messages == made.messages  # another process shows the same bytes

@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.assemble.marks import EARLY, LEAST_CAP, MUST, Prices, aim, cap, decide, marks
+from backscroll.assemble.marks import (
+    EARLY,
+    LEAST_CAP,
+    MUST,
+    Prices,
+    aim,
+    cap,
+    decide,
+    filled,
+    fits_whole,
+    marks,
+)
 from backscroll.config import Settings
 
 PRICES = Prices()
@@ -62,9 +73,30 @@ def test_the_aim_lies_between_what_is_fixed_and_the_budget(budget: int, fixed: i
     assert aim(budget, 0, Settings(low=0.2)) == int(0.2 * budget)
 
 
+@given(st.integers(1, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_what_is_fresh_forces_a_compaction_only_where_it_does_not_fit(
+    seen: int, fresh: int, budget: int
+) -> None:
+    """Whether it pays is asked of what was seen alone, so a giant is never a reason by itself."""
+    found = decide(seen + fresh, budget, 100.0, 1000, PRICES, fresh=fresh)
+    assert (found == "must") is (seen + fresh > MUST * budget)
+    if found != "must":
+        assert found == decide(seen, budget, 100.0, 1000, PRICES)
+
+
+@given(st.integers(1, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_the_past_makes_room_for_what_is_fresh(budget: int, fixed: int, fresh: int) -> None:
+    """Where it fits whole, the aim is within what may be filled, and something is left for the past."""
+    target = aim(budget, fixed, fresh=fresh, whole=fits_whole(budget, fixed, fresh))
+    if fits_whole(budget, fixed, fresh):
+        assert fixed + fresh <= target <= filled(budget) <= MUST * budget
+    else:
+        assert target == aim(budget, fixed) + fresh
+
+
 @given(st.integers(1, 10**7))
-def test_a_fresh_step_may_always_take_a_little(budget: int) -> None:
-    """The cap for fresh results grows with the budget and never falls below its floor."""
+def test_a_giant_may_always_keep_a_little(budget: int) -> None:
+    """The cap for steps that were seen grows with the budget and never falls below its floor."""
     assert cap(budget, 0) >= LEAST_CAP
     assert cap(2 * budget, 0) >= cap(budget, 0)
     assert cap(budget, budget + 1) == LEAST_CAP

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.assemble.policy import compact
-from backscroll.assemble.policy_fit import cut_block, fit_last, middle_cut, minimum_of
+from backscroll.assemble.policy_fit import FLOOR, cut_block, fit_last, middle_cut, minimum_of
 from backscroll.assemble.view import held, view
 from backscroll.assemble.view_meter import Meter
 from backscroll.errors import BudgetTooSmall, InvalidInput
@@ -68,6 +68,29 @@ def test_a_giant_result_is_cut_in_the_middle_and_names_its_handle() -> None:
     assert "row 0" in text
     assert "row 4999" in text
     assert "[bs:3]" in text
+
+
+@given(st.lists(st.integers(1, 4000), min_size=1, max_size=12), st.integers(0, 30), st.integers(0, 3000))
+@settings(max_examples=60, deadline=None)
+def test_the_newest_step_is_there_with_all_of_its_results(sizes: list[int], past: int, more: int) -> None:
+    """However large it is and whatever stands before it: where its smallest form fits, every call has its result."""
+    history = [message(1, "user", Text("Look."))]
+    history += [message(2 + n, "assistant", Text("words " * 60)) for n in range(past)]
+    calls = [ToolCall(f"c{n}", "read", {"path": "x"}) for n in range(len(sizes))]
+    history.append(message(len(history) + 1, "assistant", *calls))
+    for call, size in zip(calls, sizes, strict=True):
+        history.append(message(len(history) + 1, "tool", ToolResult(call.id, (Text("row " * size),))))
+    mine = units(history)
+    blocks = view(mine, None, lens())
+    newest = mine[-1]
+    smallest = sum(min(METER.message(m), FLOOR) for m in newest.messages)
+    budget = (
+        METER.message(history[0]) + max(smallest, METER.message(newest.messages[0])) + 60 * len(sizes) + more
+    )
+    fitted = fit_last(blocks, budget, METER, held(mine))
+    assert tokens(fitted) <= budget
+    told = {p.call_id for b in fitted for p in b.parts if isinstance(p, ToolResult)}
+    assert told == {call.id for call in calls}
 
 
 def test_what_had_to_go_is_named_in_a_line() -> None:

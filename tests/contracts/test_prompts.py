@@ -17,7 +17,7 @@ from backscroll.errors import Forgotten, InvalidInput, NotFound
 from backscroll.vocab.event import Kind
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import WIRES
-from tests.contracts.talk import kinds, last_event
+from tests.contracts.talk import kinds
 
 BUDGET = 3000
 
@@ -57,7 +57,9 @@ def test_a_prompt_fits_is_valid_and_leaves_a_receipt(long: Thread, wire: str) ->
     assert check(made.messages, wire, system=made.system) == []
     assert "function_19" in said(made)
     assert receipts(long, 1) == [made.receipt]
-    assert last_event(long).kind is Kind.COMPACTED
+    (event,) = [e for e in long.events() if e.kind is Kind.COMPACTED]
+    assert made.receipt.compaction["event"] == event.seq
+    assert {e.kind for e in long.events() if e.seq > event.seq} <= {Kind.PLACED}
 
 
 def test_a_rehearsal_writes_nothing(store: Engine, long: Thread) -> None:
@@ -81,14 +83,14 @@ def test_the_same_bytes_after_a_restart(store: Engine, long: Thread, reopen: Cal
 
 
 def test_the_beginning_stays_between_compactions(long: Thread) -> None:
-    """A prompt begins with the bytes of the one before, up to its newest message."""
+    """A prompt begins with all bytes of the one before, what was added to it included."""
     first = long.prompt(BUDGET, reserve=0, recall=False)
     long.append("assistant", "All is well.")
     long.append("user", "And now?")
     second = long.prompt(BUDGET, reserve=0, recall=False)
     assert not second.receipt.compaction
-    kept = len(first.messages) - 2
-    assert second.messages[:kept] == first.messages[:kept]
+    assert second.receipt.broken == {}
+    assert second.messages[: len(first.messages)] == first.messages
 
 
 def test_undoing_a_compaction_brings_the_prompt_back(long: Thread) -> None:

@@ -15,6 +15,7 @@ from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
 from backscroll.vocab.event import Kind
 from backscroll.vocab.part import Text, ToolCall, ToolResult
+from backscroll.vocab.prompt import Section
 
 BUDGET = 8_000
 
@@ -48,11 +49,13 @@ def condensed(thread: Thread) -> int:
 
 def test_a_giant_step_leaves_what_was_condensed_before_it_in_sight(thread: Thread) -> None:
     """Parallel reads of more than the whole budget: they are cut, and earlier steps are still told as they were."""
-    for n in range(10):
+    n, condensed_now = 0, False
+    while not condensed_now:
         step(thread, n, 60)
-        thread.prompt(BUDGET, reserve=0, recall=False)
+        condensed_now = bool(thread.prompt(BUDGET, reserve=0, recall=False).receipt.compaction)
+        n += 1
     before = thread.prompt(BUDGET, reserve=0, recall=False)
-    step(thread, 10, 300, calls=3)  # twice the budget at once
+    step(thread, n, 300, calls=3)  # twice the budget at once
     made = thread.prompt(BUDGET, reserve=0, recall=False)
     assert made.receipt.total <= BUDGET
     assert made.receipt.compaction.get("trimmed")
@@ -98,14 +101,26 @@ def _talk(engine: Engine) -> Thread:
     return made
 
 
-def test_the_tail_of_a_condensed_history_lists_what_that_does_not_show(tmp_path: Path) -> None:
-    """Where there is room for all, the operations of the last rounds are listed; where not, those in view are not told twice."""
+def test_operations_are_listed_once_they_are_out_of_sight(tmp_path: Path) -> None:
+    """While the history shows the calls there is no list; where it was condensed, one stands that names no call in view, told once."""
     with backscroll.open(tmp_path / "store.db", background=False) as engine:
-        made = _talk(engine)
-        for budget, others in ((200_000, True), (4_000, False)):
-            built = made.prompt(budget, recall=False)
-            assert built.receipt.items[-1].section == "operations"
-            told = json.dumps(built.messages[-1], ensure_ascii=False)
-            assert "part_c19_0.py" in told  # the newest always, so that there is a list
-            assert ("part_c18_0.py" in told) is others
-            assert "part_c18_0.py" in said(built)
+        made = engine.create("steps")
+        made.append("user", "Please go through all files.")
+        for n in range(20):
+            step(made, n, 30)
+        whole = made.prompt(200_000, recall=False)
+        assert "operations" not in whole.receipt.sections()
+        assert "Recent operations" not in said(whole)
+        built = made.prompt(4_000, recall=False)
+        (block,) = [b for b in built.blocks if b.section is Section.OPERATIONS]
+        assert built.blocks[-1] is block
+        history = [b for b in built.blocks if b.section in (Section.HISTORY, Section.RECENT)]
+        assert {b.message for b in history} & set(block.sources) == set()
+        assert not [s for s in block.sources if any(f"[bs:{s.seq}] assistant:" in b.text for b in history)]
+        told = json.dumps(built.messages, ensure_ascii=False)
+        assert all(f"part_c{n}_0.py" in told for n in range(20 - 10, 20))
+        step(made, 20, 1)
+        after = made.prompt(4_000, recall=False)
+        assert not after.receipt.compaction
+        assert [b.text for b in after.blocks if b.section is Section.OPERATIONS] == [block.text]
+        assert after.messages[: len(built.messages)] == built.messages

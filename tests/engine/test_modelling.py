@@ -295,3 +295,13 @@ def test_forgetting_takes_what_models_made(engine: Engine) -> None:
         assert engine.store.read(lambda reader, t=each.id: reader.replies(t)) == []
         assert engine.store.read(lambda reader, k=plan.key: reader.made([k])) == {}
     assert engine.store.read(lambda reader: failure_of(reader, failed)) is None
+
+
+def test_the_names_that_prompts_ask_about_are_those_of_the_recipes() -> None:
+    """Written twice, so that asking loads nothing."""
+    from backscroll.derive import model_assertions, model_gist, model_summary
+    from backscroll.engine import models_used
+
+    assert model_gist.recipe("").name == models_used.GIST
+    assert model_summary.recipe("").name == models_used.SUMMARY
+    assert model_assertions.recipe("").name == models_used.ASSERTIONS

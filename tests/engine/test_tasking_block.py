@@ -10,7 +10,7 @@ import pytest
 import backscroll
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
-from backscroll.vocab.prompt import Block, Section
+from backscroll.vocab.prompt import Block, Level, Section
 
 
 @pytest.fixture
@@ -68,22 +68,54 @@ def test_a_waiting_result_then_feedback_plan_and_pictures(thread: Thread) -> Non
 
 
 def test_open_todos_are_listed_until_they_are_done(thread: Thread) -> None:
-    """Only those of the task at hand."""
+    """Only those of the task at hand, and only where the prompt does not show the message that says them."""
     thread.append("user", "TODO: wash the windows of the office")
     thread.tasks.start("paint the shed")
     thread.append("user", "please paint it")
     said = thread.append("assistant", "Painted.\n- [ ] oil the rusty hinges\n- [x] sand the door")
-    block = block_of(thread)
-    assert block is not None
-    todo = block.text.partition("Still to do:")[2]
+    shown = block_of(thread)
+    assert shown is not None
+    assert "hinges" not in shown.text  # the message itself is in view
+    for n in range(6):
+        thread.append("user", f"And coat number {n}? " + "It should be thick and even. " * 20)
+        thread.append("assistant", f"Coat {n} is on. " + "It is thick and even. " * 20)
+    assert thread.compact(3_000).event is not None
+    made = thread.prompt(3_000, recall=False, reserve=0)
+    assert said.id not in {b.message for b in made.blocks if b.level is Level.VERBATIM}
+    blocks = [b for b in made.blocks if b.section is Section.TASK]
+    todo = "\n".join(b.text for b in blocks).partition("Still to do:")[2]
     assert "oil the rusty hinges" in todo
     assert "sand the door" not in todo
     assert "windows" not in todo
-    assert said.revision in block.sources
+    assert said.revision in blocks[-1].sources
     thread.delete(said.id)
-    after = block_of(thread)
-    assert after is not None
-    assert "hinges" not in after.text
+    after = thread.prompt(3_000, recall=False, reserve=0)
+    assert not [b for b in after.blocks if "hinges" in b.text]
+    assert any(b.section is Section.TASK and "paint the shed" in b.text for b in after.blocks)
+    thread.restore(said.id)
+    back = thread.prompt(3_000, recall=False, reserve=0)
+    assert any("hinges" in b.text for b in back.blocks)
+
+
+def test_only_what_is_new_about_a_task_is_said_again(thread: Thread) -> None:
+    """A task is told once; feedback adds its own lines, and its end a line of its own."""
+    task = thread.tasks.start("paint the shed")
+    thread.append("user", "please paint it red")
+    first = thread.prompt(60_000, recall=False)
+    thread.append("assistant", "I painted it.")
+    thread.append("user", "Show me.")
+    second = thread.prompt(60_000, recall=False)
+    told = [b.text for b in second.blocks if b.section is Section.TASK]
+    assert told == [b.text for b in first.blocks if b.section is Section.TASK]
+    assert len(told) == 1
+    thread.tasks.incomplete("The door is still green.")
+    third = thread.prompt(60_000, recall=False)
+    new = [b.text for b in third.blocks if b.section is Section.TASK][1:]
+    assert len(new) == 1
+    assert "The door is still green." in new[0]
+    assert new[0].startswith("Since then")
+    assert third.messages[: len(second.messages) - 1] == second.messages[:-1]
+    assert str(task.id) in told[0]
 
 
 def test_a_cancelled_task_much_like_it_is_brought_to_mind(thread: Thread) -> None:

@@ -393,7 +393,8 @@ def test_what_had_to_be_withheld_is_told_once_it_is_made_again(
     for number in range(10):
         thread.append("user", f"y{number}")
     thread.edit(thread.message(20).id, "The new words are w777x.")
-    monkeypatch.setattr("backscroll.engine.tree_reading._NOW", 3)
+    monkeypatch.setattr("backscroll.engine.tree._SOON", 3)
+    monkeypatch.setattr("backscroll.engine.tree._SLICE", 3)
     withheld = " ".join(f.text for f in node_summaries(thread, named))
     assert "w777x" not in withheld
     assert "user speaks of w10x" not in withheld

@@ -5,14 +5,23 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backscroll.llm import encodings
 from backscroll.llm.encodings import VOCABULARIES, available, coder, pieces, read_table, well_formed
+from backscroll.llm.rank_table import RankTable, ShortCounter, packed
 from tests.house import tree
 
+if TYPE_CHECKING:
+    import tiktoken
+
+SHORT_COUNTER = ShortCounter(RankTable(Path(encodings.__file__).with_name("tables") / "o200k.ranks"))
 #: As OpenAI's own package pins them.
 PINNED = {
     "o200k": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
@@ -33,7 +42,6 @@ def test_the_tables_are_the_ones_that_openai_publishes(name: str) -> None:
 def test_the_hashes_are_those_that_tiktoken_pins(name: str) -> None:
     """Read from the source of the package, because asking it would go to the network."""
     from importlib.util import find_spec
-    from pathlib import Path
 
     spec = find_spec("tiktoken_ext.openai_public")
     assert spec is not None
@@ -64,6 +72,65 @@ def test_text_is_cut_as_tiktoken_cuts_it(monkeypatch: pytest.MonkeyPatch) -> Non
         theirs = tiktoken.Encoding(**constructor())
         for text in texts:
             assert coder(name).count(text) == len(theirs.encode_ordinary(text)), (name, text)
+
+
+#: What is counted without the whole vocabulary, and what comes near to it.
+SHORT = st.lists(
+    st.sampled_from(
+        [
+            *"aZ9 \n\r\t\x0b\x1c.,;'’!?/(\"中文字一龥。，、《》…—é\u3000\u9fa6",
+            "'s",
+            "'RE",
+            "'ll",
+            "the",
+            "Über",
+            "    ",
+            "数据库",
+        ]
+    ),
+    max_size=60,
+).map("".join)
+
+
+@pytest.fixture(scope="module")
+def theirs() -> tiktoken.Encoding:
+    import tiktoken
+
+    found = VOCABULARIES["o200k"]
+    ranks = RankTable(Path(encodings.__file__).with_name("tables") / found.file).ranks()
+    return tiktoken.Encoding("o200k", pat_str=found.pattern, mergeable_ranks=ranks, special_tokens={})
+
+
+@given(SHORT)
+@settings(max_examples=400, deadline=None)
+def test_short_texts_count_the_same_without_the_vocabulary(theirs: tiktoken.Encoding, text: str) -> None:
+    """Or are left to it."""
+    found = SHORT_COUNTER.count(text)
+    assert found is None or found == len(theirs.encode_ordinary(text))
+    if text.isascii() and len(text) <= 40:
+        assert found is not None
+
+
+@given(st.dictionaries(st.binary(min_size=1, max_size=5), st.integers(0, 1000), max_size=40))
+def test_a_table_comes_back_as_it_was(ranks: dict[bytes, int]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "x.ranks"
+        file.write_bytes(packed(ranks))
+        table = RankTable(file)
+        assert table.ranks() == ranks
+        assert all(table.find(token) == rank for token, rank in ranks.items())
+        assert all(table.find(token + b"x") == ranks.get(token + b"x") for token in ranks)
+
+
+def test_much_is_counted_by_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few texts do not load it, many do; the counts are the same."""
+    monkeypatch.setattr(encodings, "SHORTLY", 100)
+    counter = encodings._Ranked(VOCABULARIES["o200k"])
+    first = counter.count("Hello, world!")
+    assert counter._encoding is None
+    for _ in range(10):
+        assert counter.count("Hello, world!") == first
+    assert counter._encoding is not None
 
 
 @given(WORDS, st.integers(4, 40))

@@ -57,8 +57,9 @@ def drawn(path: Path) -> int:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_who_asked_first_writes_first(tmp_path: Path, seed: int) -> None:
-    """While one process writes, three others ask in some order; it then asks again in the same breath and comes last."""
+def test_who_asked_first_writes_first(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one process writes, three others ask in some order; its turn over, it asks again and comes last."""
+    monkeypatch.setattr(module, "_SLICE", 0.0)
     path, dice = tmp_path / "store.db", random.Random(seed)
     with backscroll.open(path, background=False) as store:
         thread = store.create("x")
@@ -131,6 +132,33 @@ def fork(work: Callable[[], None]) -> int:
         code = 0
     finally:
         os._exit(code)
+
+
+def test_a_turn_lasts_for_several_writes_and_then_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has others waiting goes on in the same turn while it lasts; one that does not come again is waited for no longer."""
+    monkeypatch.setattr(module, "_SLICE", 3600.0)
+    monkeypatch.setattr(module, "_BREATH", 1800.0)
+    far = time.monotonic() + 3600
+    first, second = Turns(tmp_path / "a.db"), Turns(tmp_path / "a.db")
+    with first.taken(far):
+        waits = second._draw(far)
+    with first.taken(far):  # in the same turn: no number was drawn in between
+        assert drawn(tmp_path / "a.db") == 2
+    monkeypatch.setattr(module, "_BREATH", 0.0)
+    with first.taken(far):
+        pass  # its turn may be kept, but nobody has to wait for it now
+    assert waits == 1
+    second._wait(waits, far)
+    second._unlock(module._FIRST + waits)
+    with first.taken(far):
+        assert first._number == 2
+    with second.taken(far):  # those that were kept and never ended are not waited for either
+        assert second._number == 3
+    first.close()
+    second.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_two_stores_of_one_process_take_turns_too(tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-_CLAUDE_NEW = re.compile(r"claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-opus-4-6-20260101
-_CLAUDE_OLD = re.compile(r"claude-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-3-5-sonnet-20241022
-_GPT = re.compile(r"(?:^|[/.:])gpt-(\d+)(?:\.(\d+))?(?![\d])")
-_OPENAI = re.compile(r"(?:^|[/.:])(?:(?:gpt|chatgpt|codex)-|o\d(?:$|[-:]))")  # gpt-5.6, o4-mini, openai/o3
-_GEMINI = re.compile(r"gemini-(\d+)(?:\.(\d+))?(?![\d])")
-_MISTRAL = re.compile(
-    r"(?:^|[/.:])(?:(?:open-)?(?:mi[sx]tral|codestral|devstral|magistral|ministral|pixtral))"
-)
+from backscroll.vocab.pattern import late
+
+_CLAUDE_NEW = late(r"claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-opus-4-6-20260101
+_CLAUDE_OLD = late(r"claude-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-3-5-sonnet-20241022
+_GPT = late(r"(?:^|[/.:])gpt-(\d+)(?:\.(\d+))?(?![\d])")
+_OPENAI = late(r"(?:^|[/.:])(?:(?:gpt|chatgpt|codex)-|o\d(?:$|[-:]))")  # gpt-5.6, o4-mini, openai/o3
+_GEMINI = late(r"gemini-(\d+)(?:\.(\d+))?(?![\d])")
+_MISTRAL = late(r"(?:^|[/.:])(?:(?:open-)?(?:mi[sx]tral|codestral|devstral|magistral|ministral|pixtral))")
 #: From which version on the models of a family bind thinking to what stands before it; a family that is not here binds from
 #: the newest of these on.
 BINDING: Final[Mapping[str, tuple[int, int]]] = {
@@ -27,7 +27,7 @@ BINDING: Final[Mapping[str, tuple[int, int]]] = {
     "sonnet": (5, 5),
     "haiku": (5, 5),
 }
-_FAMILY = re.compile(r"claude-([a-z]+)-\d")
+_FAMILY = late(r"claude-([a-z]+)-\d")
 
 
 def _version(found: re.Match[str] | None) -> tuple[int, int] | None:

@@ -16,6 +16,7 @@ from backscroll.derive.digests.cleaning import cut_middle, one_line, plain
 from backscroll.derive.digests.cues import table, words
 from backscroll.formats.json_text import NotJson, words_parsed
 from backscroll.vocab.part import Json
+from backscroll.vocab.pattern import late
 
 Kind: TypeAlias = Literal[
     "read", "write", "edit", "search", "list", "command", "web", "database", "todo", "task", "other"
@@ -24,12 +25,12 @@ _TARGET = 90
 _DEPTH = 12
 _MANY = 2_000  # values of one call that are looked at
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_SEPARATORS = re.compile(r"[\s\-]+")
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
-_MOVED = re.compile(r"^\*\*\* Move to: (.+)$", re.MULTILINE)
-_DIFFED = re.compile(r"^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
-_LOGIN_SHELL = re.compile(r"^(?:/\w+)*/?(?:ba|z|da|k)?sh$")
+_CAMEL = late(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SEPARATORS = late(r"[\s\-]+")
+_PATCHED = late(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_MOVED = late(r"^\*\*\* Move to: (.+)$", re.MULTILINE)
+_DIFFED = late(r"^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
+_LOGIN_SHELL = late(r"^(?:/\w+)*/?(?:ba|z|da|k)?sh$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ Refuses: to understand what they say. Before: `vocab/part`. After: `derive/diges
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
+
+from backscroll.vocab.pattern import late
 
 #: Characters that are looked at on either end of a result; what lies between is only counted.
 SLICE = 12_000
@@ -15,20 +16,18 @@ SLICE = 12_000
 GAP = "\n…\n"
 _LONGEST_LINE = 800
 
-_ESCAPES = re.compile(
+_ESCAPES = late(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[PX^_][^\x1b]{0,4096}(?:\x1b\\)?|[ -/]?[0-~])"
 )
-_BACKSPACED = re.compile(r"[^\n\x08]\x08")
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufff0-\ufffb]+"
-)
-_ODD = re.compile("[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f\ufffd]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_SPACES = re.compile(r"\s+")
-_WIDE = re.compile(
+_BACKSPACED = late(r"[^\n\x08]\x08")
+_CONTROL = late("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufff0-\ufffb]+")
+_ODD = late("[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f\ufffd]")
+_SURROGATE = late("[\ud800-\udfff]")
+_SPACES = late(r"\s+")
+_WIDE = late(
     "[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\U0001f300-\U0001faff\U00020000-\U0003fffd]"
 )
-_ENCODED = re.compile(r"[A-Za-z0-9+/=_-]{400,}")
+_ENCODED = late(r"[A-Za-z0-9+/=_-]{400,}")
 
 
 def width(text: str) -> int:

@@ -17,23 +17,24 @@ from backscroll.derive.digests.asking import plain_name, scalars
 from backscroll.derive.digests.cleaning import cut, joined, one_line, plain, width
 from backscroll.derive.digests.cues import table
 from backscroll.vocab.part import Json
+from backscroll.vocab.pattern import late
 
 _MOST = 3_000  # leaves that are looked at
 _DEPTH = 14
 _SHOWN = 24  # names of which values may be shown
 _AGAIN = 0.8  # how much less the next name of the same sort counts
-_PAIR = re.compile(
+_PAIR = late(
     r"^(?P<indent>\s*)(?P<item>-\s+)?(?P<key>[\w一-鿿][\w一-鿿 ./-]{0,40}?)\s*[:：]\s+(?P<value>\S.*)$|^(?P<indent2>\s*)(?P<item2>-\s+)?(?P<key2>[\w一-鿿][\w一-鿿 ./-]{0,40}?)\s*[:：]\s*$"
 )
-_ITEM = re.compile(r"^\s*-\s+(?P<value>\S.*)$")
-_IDLIKE = re.compile(r"(?=.{0,64}\d)[A-Za-z0-9][\w.:#/-]{3,63}")
-_CODE = re.compile(
+_ITEM = late(r"^\s*-\s+(?P<value>\S.*)$")
+_IDLIKE = late(r"(?=.{0,64}\d)[A-Za-z0-9][\w.:#/-]{3,63}")
+_CODE = late(
     r"#?(?:(?=\S{0,42}\d)(?=\S{0,42}[A-Za-z])[A-Za-z0-9][\w#-]{3,40}|[A-Z][A-Z0-9]{4,11}|\d{7,20}|#\w{3,20})"
 )
-_MEASURE = re.compile(r"\d+(?:\.\d+)?[-\s]?[a-z%°]+", re.IGNORECASE)
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}.*|\d{1,2}:\d{2}.*")
-_ROWS = re.compile(r"^\s*\|?(?:\s*:?-{2,}:?\s*[|+])+\s*(?::?-{2,}:?)?\s*\|?\s*$")
-_COUNT = re.compile(r"(?i)^\(?(\d+) rows?(?: in set| affected)?\b|^(?:共|返回)\s*(\d+)\s*行")
+_MEASURE = late(r"\d+(?:\.\d+)?[-\s]?[a-z%°]+", re.IGNORECASE)
+_MOMENT = late(r"\d{4}-\d{2}-\d{2}.*|\d{1,2}:\d{2}.*")
+_ROWS = late(r"^\s*\|?(?:\s*:?-{2,}:?\s*[|+])+\s*(?::?-{2,}:?)?\s*\|?\s*$")
+_COUNT = late(r"(?i)^\(?(\d+) rows?(?: in set| affected)?\b|^(?:共|返回)\s*(\d+)\s*行")
 _EMPTY = frozenset({"null", "none", "[]", "{}", "''", '""', "false", "n/a", "~", ""})
 
 

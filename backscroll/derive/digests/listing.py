@@ -12,22 +12,21 @@ from backscroll.derive.digests.cleaning import cut, joined, one_line, width
 from backscroll.derive.digests.logs import is_stamped
 from backscroll.derive.digests.salient import most_specific
 from backscroll.derive.digests.telling import Told
+from backscroll.vocab.pattern import late
 
-_MATCH = re.compile(
+_MATCH = late(
     r"^(?P<path>(?:[A-Za-z]:)?[^\s:][^:\n]{0,200}?\.?\w)[:\-](?P<line>\d+)[:\-](?:\d+:)?\s*(?P<text>.*)$"
 )
-_LINED = re.compile(r"^\s*(?:Line |L|行 ?|第 ?)?(\d+)(?:行)?\s*[:：|│-]\s*(.+)$")
-_PATH = re.compile(
+_LINED = late(r"^\s*(?:Line |L|行 ?|第 ?)?(\d+)(?:行)?\s*[:：|│-]\s*(.+)$")
+_PATH = late(
     r"^(?:[-*•│├└─|\s]*)(?P<path>(?:~|\.{1,2})?/?[\w@.+()\[\] -]*(?:/[\w@.+()\[\] -]*)+|[\w@+-][\w@.+-]*\.\w{1,8}|[\w@.+-]+/)(?:\s*\([^()]*\))?:?$"
 )
-_TRAILER = re.compile(r"\s*\(\d[^()]*\)\s*$")
-_LONG = re.compile(
-    r"^[-dlcbps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+[\d.,]+\w?\s+\w+\s+\d+\s+[\d:]+\s+(.+)$"
-)
-_COUNTED = re.compile(
+_TRAILER = late(r"\s*\(\d[^()]*\)\s*$")
+_LONG = late(r"^[-dlcbps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+[\d.,]+\w?\s+\w+\s+\d+\s+[\d:]+\s+(.+)$")
+_COUNTED = late(
     r"(?i)^(?:found|showing)?\s*(\d+)\s+(?:total\s+)?(?:matches|match|files?|results?|references?|occurrences?|lines?)\b.*$|^(?:共|找到|共找到)\s*(\d+)\s*(?:个|条|处)?.*$"
 )
-_NOTHING = re.compile(
+_NOTHING = late(
     r"(?i)^(?:no (?:matches|files|results|matching)|nothing found|0 (?:matches|results)|found 0\b|没有找到|未找到|无结果|没有匹配)"
 )
 

@@ -6,8 +6,6 @@ later step needs the same things of it. Before: the rules by kind. After: `deriv
 
 from __future__ import annotations
 
-import re
-
 from backscroll.derive.digests.asking import Asked, scalars
 from backscroll.derive.digests.changing import change_outcome, diff_outcome, plan_outcome
 from backscroll.derive.digests.cleaning import cut, joined, one_line, width
@@ -24,14 +22,15 @@ from backscroll.derive.digests.source import (
 )
 from backscroll.derive.digests.telling import Told
 from backscroll.derive.digests.trouble import error_line, troubled
+from backscroll.vocab.pattern import late
 
-_TITLE = re.compile(
+_TITLE = late(
     r"(?im)^\W{0,4}(?:title|标题)\s*[:：]\s*(.{2,120})$|<title[^>]*>([^<]{2,160})</title>|^#\s+(.{2,120})$"
 )
-_STATUS = re.compile(r"(?i)\b(?:HTTP/\d(?:\.\d)?\s+|status(?:[ _]code)?\s*[:=]\s*)(\d{3})\b")
+_STATUS = late(r"(?i)\b(?:HTTP/\d(?:\.\d)?\s+|status(?:[ _]code)?\s*[:=]\s*)(\d{3})\b")
 _OUTPUTS = (".log", ".out", ".err", ".trace", ".txt")  # files that hold what programs printed
 _SURE = 9  # weight of a line that reports an error whatever stands around it
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`)\]}，。；]+")
+_ADDRESS = late(r"https?://[^\s<>\"'`)\]}，。；]+")
 
 
 def outcome(asked: Asked, told: Told, limit: int) -> str:

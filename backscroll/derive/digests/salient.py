@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from backscroll.derive.digests.cleaning import joined, width
+from backscroll.vocab.pattern import late
 
 #: Of ASCII letters only, so that names in the middle of a Chinese sentence end where they end.
-_FOUND = re.compile(
+_FOUND = late(
     r"""
     (?P<url>https?://[^\s<>"'`)\]}，。；、）】」]{1,200})
   | (?P<email>(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,30}){1,4})
@@ -29,16 +30,16 @@ _FOUND = re.compile(
     re.VERBOSE | re.ASCII,
 )
 #: What may hold such a string: a run of its characters, or a quotation.
-_RUN = re.compile(
+_RUN = late(
     r"https?://[^\s<>\"'`)\]}，。；、）】」]{1,200}|[$€£¥￥]?[A-Za-z0-9_@.#~/:+\->,]{3,300}(?:[元年][0-9月日]{0,8}|万元|美元)?"
     r"|“[^“”\n]{2,30}”|「[^「」\n]{2,30}」|《[^《》\n]{2,30}》|`[^`\n]{3,40}`"
 )
-_SPECIAL = re.compile(r"[\d_/@\-`“「《.:>]|[a-z][A-Z]|[A-Z][a-z]+[A-Z]")
+_SPECIAL = late(r"[\d_/@\-`“「《.:>]|[a-z][A-Z]|[A-Z][a-z]+[A-Z]")
 _WEIGHT = {
     "path": 9, "file": 8, "symbol": 7, "url": 7, "id": 7, "email": 8, "date": 5, "amount": 6, "quoted": 5, "word": 3, "number": 2,
 }  # fmt: skip
 _LONGEST = 100
-_DULL = re.compile(
+_DULL = late(
     r"\d+(?:\.\d+)?(?:ms|s|m|h|d|px|em|kb|mb|gb|k|x|st|nd|rd|th)|0[oxb][0-9a-f]{1,4}|[a-z]\.[a-z]|utf-?8|--git|\w/\w",
     re.IGNORECASE,
 )

@@ -11,9 +11,10 @@ import re
 from backscroll.derive.digests.cleaning import cut, joined, one_line, width
 from backscroll.derive.digests.salient import most_specific
 from backscroll.derive.digests.telling import Told
+from backscroll.vocab.pattern import late
 
-_GUTTER = re.compile(r"^[ \t]*(\d{1,7})(?:→|\t|:(?!\d)|\|| \|)[ ]?", re.MULTILINE)
-_DEFINED = re.compile(
+_GUTTER = late(r"^[ \t]*(\d{1,7})(?:→|\t|:(?!\d)|\|| \|)[ ]?", re.MULTILINE)
+_DEFINED = late(
     r"""^(?P<indent>[ \t]*)
     (?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\(\w+\))?|unsafe|const|inline|virtual|override|open|data|sealed|extern)\s+)*
     (?:
@@ -28,15 +29,15 @@ _DEFINED = re.compile(
 _NOT_NAMES = frozenset(
     "if for while switch catch return else new throw sizeof using elif with and or not in is func function fn lambda match def class do try loop until unless when".split()
 )
-_HEADING = re.compile(
+_HEADING = late(
     r"^[ \t]{0,3}(?:#{1,4}\s+(.{2,80}?)\s*#*|(第[一二三四五六七八九十百\d]+[章节篇条].{0,40}))$", re.MULTILINE
 )
-_IMPORT = re.compile(
+_IMPORT = late(
     r"^[ \t]*(?:(?:import|from|use|using|package|require|include|#include|export \* from)\b.*|(?:[\w.]+ )?\"[\w@./-]+\"|import\s*\(|\))[ \t]*;?$",
     re.MULTILINE,
 )
-_CODED = re.compile(r"[;{}()=\\]|^\S+$|^(?:import|from|def|class|func)\b")
-_SHELL_COMMENT = re.compile(r"^#!")
+_CODED = late(r"[;{}()=\\]|^\S+$|^(?:import|from|def|class|func)\b")
+_SHELL_COMMENT = late(r"^#!")
 
 
 def read_outcome(told: Told, limit: int, known: str) -> str:

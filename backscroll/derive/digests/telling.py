@@ -18,9 +18,10 @@ from backscroll.derive.digests.cues import any_of, shapes
 from backscroll.derive.digests.logs import is_log, logged, loud_lines
 from backscroll.formats.json_text import words_parsed
 from backscroll.vocab.part import Json, Media, Opaque, Text, ToolResult
+from backscroll.vocab.pattern import late
 
-_FENCED = re.compile(r"\A\s*```[\w+-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
-_TAGGED = re.compile(
+_FENCED = late(r"\A\s*```[\w+-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+_TAGGED = late(
     r"</?(?:tool_use_error|tool_error|bash-stdout|bash-stderr|stdout|stderr|output|result|error|file_content)>"
 )
 _OUTPUTS = ("output", "stdout", "aggregated_output", "content", "text", "result")

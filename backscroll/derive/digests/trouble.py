@@ -6,7 +6,6 @@ decide whether something is an error; `derive/digests/telling` does. After: ever
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from backscroll.derive.digests.cleaning import cut, one_line, width
@@ -14,12 +13,13 @@ from backscroll.derive.digests.cues import any_of, cues, shapes
 from backscroll.derive.digests.logs import Loudness, body, counts_nothing, loudness
 from backscroll.derive.digests.salient import most_specific
 from backscroll.derive.digests.telling import Told
+from backscroll.vocab.pattern import late
 
 _STRONG = 8  # weight from which a line of any result reports trouble
 _IN_LOGS = 4  # … and one of a log, where lines without trouble say so by their level or are plain
 _SHOUTED = 9  # weight of a line whose level says so
 _WORD = 40  # letters before a cut that may belong to what is cut
-_TRIMMED = re.compile(
+_TRIMMED = late(
     r"^(?:E\s{2,}|\[?(?:ERROR|error|Error)\]?[\s:]+(?=\S*(?:Error|Exception)\b)|npm (?:ERR!|error) )"
 )
 

@@ -170,6 +170,9 @@ class MendingWriter(DerivedWriter):
             sql = f"DELETE FROM backscroll_{table} WHERE tenant = %s AND root = %s AND thread = %s AND seq BETWEEN %s AND %s"
             self._s.tell(sql, self._tenant, root, thread, first, last)
 
+    def rebuild_words(self) -> None:
+        """Nothing: each row of the index stands for itself, and was written anew with its event."""
+
     def drop_thread(self, thread: str) -> None:
         root = self._home(thread)
         for table in _OF_A_THREAD:

@@ -222,6 +222,9 @@ class PostgresStore:
         finally:
             connection.close()
 
+    def index_rest(self) -> None:
+        """Nothing: words enter the index with their message."""
+
     def resume_scrub(self) -> bool:
         """Finish what a forget that was cut off left undone; False where others are in the way."""
         self._check()

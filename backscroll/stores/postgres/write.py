@@ -8,7 +8,7 @@ all of it locked. Attached bytes and origins are shared between families; their 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from psycopg.errors import LockNotAvailable
@@ -182,6 +182,15 @@ class PostgresWriter(MendingWriter):
                 "VALUES (%s, %s, %s, %s, %s, %s, %s::tsvector, %s)",
                 *(self._tenant, root, event.thread, event.seq, logged.said_us, logged.role, literal, spelled),
             )
+
+    @property
+    def words_may_wait(self) -> bool:
+        return False
+
+    def log_all(self, thread: str, logged: Sequence[Logged], entries: Sequence[Entry]) -> None:
+        for each, entry in zip(logged, entries, strict=True):
+            self.log(each)
+            self.open_entry(thread, entry, None)
 
     def open_entry(self, thread: str, entry: Entry, before: Entry | None) -> None:
         root = self._home(thread)

@@ -20,6 +20,7 @@ from backscroll.stores.beside import beside
 from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only
 from backscroll.stores.sqlite.packing import unpacked
+from backscroll.stores.sqlite.word_index import misfits, recipe
 from backscroll.vocab.moment import microseconds
 
 _SHOWN = 20
@@ -32,13 +33,18 @@ _WRONG: tuple[tuple[str, str], ...] = (
     ),
     (
         "words of event {0} in the index that it does not know of",
-        """SELECT coalesce((SELECT name FROM named WHERE key = c.c1), c.c1) FROM words_content c
-        WHERE NOT EXISTS (SELECT 1 FROM events WHERE key = c.c1 AND doc = c.id)""",
+        """SELECT coalesce((SELECT name FROM named WHERE key = c.event), c.event) FROM indexed c
+        WHERE NOT EXISTS (SELECT 1 FROM events WHERE key = c.event AND doc = c.doc)""",
     ),
     (
         "event {0} has a place in the index that is not its own",
         """SELECT name FROM named
-        WHERE doc IS NOT NULL AND NOT EXISTS (SELECT 1 FROM words_content WHERE id = doc AND c1 = key)""",
+        WHERE doc <> 0 AND NOT EXISTS (SELECT 1 FROM indexed i WHERE i.doc = named.doc AND i.event = key)""",
+    ),
+    (
+        "the index and the list of what is in it differ: number {0}",
+        """SELECT id FROM words_docsize WHERE id NOT IN (SELECT doc FROM indexed)
+        UNION SELECT doc FROM indexed WHERE doc NOT IN (SELECT id FROM words_docsize)""",
     ),
     (
         "a state of a message without the event of its words: {0}",
@@ -124,15 +130,28 @@ def _index_of(another: Callable[[], sqlite3.Connection]) -> Callable[[sqlite3.Co
         with closing(another()) as connection:
             try:
                 connection.execute("BEGIN IMMEDIATE")
-                connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+                # Words that another recipe made can differ from ours and be right: then the index is only compared with itself.
+                foreign = connection.execute(
+                    "SELECT 1 FROM indexed WHERE recipe <> ?", (recipe(),)
+                ).fetchone()
+                sql = "INSERT INTO words (words, rank) VALUES ('integrity-check', ?)"
+                connection.execute(sql, (0 if foreign else 1,))
             except sqlite3.DatabaseError as error:
                 if not is_read_only(error) and not is_busy(error):  # else nobody can tell
                     yield f"the full-text index does not fit the words ({error})"
+                    yield from _named_misfits(connection)
             finally:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
 
     return look
+
+
+def _named_misfits(connection: sqlite3.Connection) -> Iterator[str]:
+    """Whose words the index does not hold."""
+    names = dict(connection.execute("SELECT no, id FROM threads"))
+    for key in islice(misfits(connection), _SHOWN):
+        yield f"the index does not hold the words of event {names.get(key >> 32, '?')}.{key & 0xFFFFFFFF}"
 
 
 def _rows(connection: sqlite3.Connection) -> Iterator[str]:

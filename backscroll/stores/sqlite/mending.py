@@ -11,6 +11,7 @@ from backscroll.record.ports import ThreadState
 from backscroll.record.quarantine import SetAside
 from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.making import DerivedWriter
+from backscroll.stores.sqlite.word_index import rebuild, remove
 from backscroll.vocab.ids import LAST
 from backscroll.vocab.moment import microseconds
 
@@ -90,8 +91,7 @@ class MendingWriter(DerivedWriter):
         self._delete_rows(low, high)
 
     def _delete_rows(self, low: int, high: int) -> None:
-        docs = "SELECT doc FROM events WHERE key BETWEEN ? AND ? AND doc IS NOT NULL"
-        self._c.execute(f"DELETE FROM words WHERE rowid IN ({docs})", (low, high))
+        self._unindex_between(low, high)
         self._c.execute("DELETE FROM events WHERE key BETWEEN ? AND ?", (low, high))
 
     def move_strays_aside(self, reason: str, at: str) -> int:
@@ -126,8 +126,19 @@ class MendingWriter(DerivedWriter):
                 f"DELETE FROM {table} WHERE event NOT IN (SELECT key FROM events)"
             ).rowcount
         self._c.execute("DELETE FROM vectors WHERE no NOT IN (SELECT no FROM signs)")
-        stray = "rowid IN (SELECT id FROM words_content WHERE c1 NOT IN (SELECT key FROM events))"
-        return gone + self._c.execute(f"DELETE FROM words WHERE {stray}").rowcount
+        return (
+            gone + self._c.execute("DELETE FROM indexed WHERE event NOT IN (SELECT key FROM events)").rowcount
+        )
+
+    def rebuild_words(self) -> None:
+        rebuild(self._c)
+
+    def _unindex_between(self, low: int, high: int) -> None:
+        """Take events out of the index; what a damaged row keeps in it goes when the index is made anew."""
+        docs = "SELECT key FROM events WHERE key BETWEEN ? AND ? AND doc IS NOT NULL"
+        for (key,) in self._c.execute(docs, (low, high)).fetchall():
+            remove(self._c, key)
+        self._c.execute("DELETE FROM indexed WHERE event BETWEEN ? AND ?", (low, high))
 
     def _note_sources_anew(self) -> int:
         """By which events what was derived is found follows from its row."""
@@ -151,10 +162,7 @@ class MendingWriter(DerivedWriter):
     def renew_thread(self, state: ThreadState) -> None:
         number = self._home(state.id)
         low, high = number << 32, number << 32 | LAST
-        docs = "SELECT doc FROM events WHERE key BETWEEN ? AND ? AND doc IS NOT NULL"
-        self._c.execute(f"DELETE FROM words WHERE rowid IN ({docs})", (low, high))
-        self._c.execute("DELETE FROM words WHERE event BETWEEN ? AND ?", (low, high))
-        self._c.execute("UPDATE events SET doc = NULL WHERE key BETWEEN ? AND ?", (low, high))
+        self._unindex_between(low, high)
         self._c.execute("DELETE FROM entries WHERE thread = ?", (number,))
         self._c.execute(
             "UPDATE threads SET root = ?, parent = ?, fork_seq = ?, fork_position = ?, fork_message = ?, head = ?, hash = ?, "

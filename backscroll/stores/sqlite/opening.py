@@ -14,6 +14,7 @@ from urllib.parse import quote
 from backscroll.errors import StoreCorrupt, StoreError, StoreTooNew
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only, translated
 from backscroll.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS, VERSION
+from backscroll.stores.sqlite.word_index import register
 
 _SMALLEST = 512  # bytes: no SQLite file is smaller
 
@@ -33,6 +34,7 @@ def connect(path: Path, patience: float, read_only: bool) -> sqlite3.Connection:
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA cache_size = -16384")
     connection.execute("PRAGMA temp_store = MEMORY")
+    register(connection)
     return connection
 
 

@@ -20,10 +20,10 @@ from backscroll.stores.sqlite.check import faults_found
 from backscroll.stores.sqlite.packing import unpacked
 from backscroll.stores.sqlite.scrubbing import noted
 from backscroll.stores.sqlite.signs import Signs
+from backscroll.stores.sqlite.word_index import WAITING, filters, held_words, recipe, waiting, words_of
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.fields import is_thread
 from backscroll.vocab.ids import LAST, Ref, parse_ref
-from backscroll.vocab.message import checked_role
 from backscroll.vocab.moment import microseconds
 
 _THREAD = (
@@ -40,6 +40,10 @@ _FEW_ENTRIES = "(e.role = 'system' OR e.flags & 4) AND NOT e.flags & 9"
 RANKED = 2000
 
 
+class WordsWait(Exception):
+    """Words that a search should find are not in the index yet."""
+
+
 class SqliteReader(AccountReader):
     """Reads through one connection."""
 
@@ -50,8 +54,11 @@ class SqliteReader(AccountReader):
         names: dict[int, str],
         signs: Signs,
         another: Callable[[], sqlite3.Connection],
+        *,
+        complete: bool = True,
     ) -> None:
         super().__init__(connection, numbers, names, signs)
+        self._complete = complete  # a search may not leave out words that wait for the index
         self._another = another  # one more connection, for what may not disturb this one
 
     # -- threads ---------------------------------------------------------------------------------------------
@@ -267,10 +274,13 @@ class SqliteReader(AccountReader):
     # -- search ----------------------------------------------------------------------------------------------
 
     def search(self, query: str, wanted: Wanted, limit: int) -> list[RawHit]:
-        joins, where, values = _filters(wanted, self._number)
+        if self._complete and waiting(self._c):
+            self._take_in_waiting()
+        joins, where, values = filters(wanted, self._number)
         sql = (
-            "SELECT event, score FROM (SELECT words.event AS event, bm25(words) AS score FROM words"
-            f"{joins} WHERE words MATCH ?{where} ORDER BY words.rowid DESC LIMIT {RANKED}) ORDER BY score LIMIT ?"
+            "SELECT i.event, best.score FROM (SELECT doc, score FROM (SELECT words.rowid AS doc, bm25(words) AS score FROM words"
+            f"{joins} WHERE words MATCH ?{where} ORDER BY words.rowid DESC LIMIT {RANKED}) ORDER BY score, doc DESC LIMIT ?) best "
+            "JOIN indexed i ON i.doc = best.doc ORDER BY best.score, best.doc DESC"
         )
         hits = self._c.execute(sql, (query, *values, min(limit, RANKED))).fetchall()
         out: list[RawHit] = []
@@ -281,10 +291,25 @@ class SqliteReader(AccountReader):
                 out.append(RawHit(self._ref(key), self._ref(target or key), role, said, -score))
         return out
 
+    def words_wait(self) -> bool:
+        """True where words wait for the index."""
+        return waiting(self._c)
+
+    def _take_in_waiting(self) -> None:
+        """Only who writes can: the store does it, and begins this reading anew."""
+        raise WordsWait
+
     def indexed(self, revision: Ref) -> str | None:
-        sql = "SELECT words.text FROM words WHERE rowid = (SELECT doc FROM events WHERE key = ?)"
+        sql = (
+            "SELECT v.doc, i.recipe, v.body, v.unpacked FROM events v LEFT JOIN indexed i ON i.doc = v.doc AND i.event = v.key "
+            "WHERE v.key = ? AND (v.doc = 0 OR i.doc IS NOT NULL)"
+        )
         row = self._c.execute(sql, (self._key(revision),)).fetchone()
-        return None if row is None else row[0]
+        if row is None:
+            return None
+        doc, made_by, body, size = row
+        words = words_of(body, size) if doc == WAITING or made_by == recipe() else None
+        return held_words(self._c, doc) if words is None else words
 
     # -- the rest --------------------------------------------------------------------------------------------
 
@@ -416,31 +441,3 @@ def _state(row: Sequence[Any]) -> ThreadState:
         None if message is None else parse_ref(message),
         bool(forgotten),
     )
-
-
-def _filters(wanted: Wanted, number: Any) -> tuple[str, str, list[object]]:
-    joins, where, values = "", "", cast("list[object]", [])
-    if wanted.roles or wanted.tool is not None or wanted.since_us is not None or wanted.until_us is not None:
-        joins += " JOIN events v ON v.key = words.event"
-    if wanted.project is not None or wanted.kind is not None:
-        joins += " JOIN threads t ON t.no = words.event >> 32"
-    if wanted.threads is not None:
-        numbers = [n for n in map(number, wanted.threads) if n is not None]
-        where += f" AND words.event >> 32 IN ({','.join('?' * len(numbers))})"
-        values += numbers
-    if wanted.roles:
-        where += f" AND v.role IN ({','.join('?' * len(wanted.roles))})"
-        values += [checked_role(role) for role in wanted.roles]
-    for column, sign, value in (
-        ("v.said_us", ">=", wanted.since_us),
-        ("v.said_us", "<", wanted.until_us),
-        ("t.project", "=", wanted.project),
-        ("t.kind", "=", wanted.kind),
-    ):
-        if value is not None:
-            where += f" AND {column} {sign} ?"
-            values.append(plain(value) if isinstance(value, str) else value)
-    if wanted.tool is not None:
-        where += " AND instr(v.tools, ?)"
-        values.append(f"\n{plain(wanted.tool)}\n")
-    return joins, where, values

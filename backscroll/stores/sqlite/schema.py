@@ -212,6 +212,23 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE INDEX quarantine_thread ON quarantine (thread, seq);
     """,
+    # The word index keeps no copy of the words: they follow from the bodies (`word_index`). `recipe` names what made them.
+    # An event that waits for the index has 0 as its number there.
+    """
+    CREATE TABLE indexed (doc INTEGER PRIMARY KEY, event INTEGER NOT NULL, recipe INTEGER NOT NULL);
+    INSERT INTO indexed SELECT c.id, c.c1, words_recipe(c.c0, v.body, v.unpacked)
+        FROM words_content c LEFT JOIN events v ON v.key = c.c1 WHERE typeof(c.c1) = 'integer' ORDER BY c.id;
+    CREATE VIEW indexed_words AS SELECT i.doc AS doc, index_words(v.body, v.unpacked) AS text
+        FROM indexed i JOIN events v ON v.key = i.event;
+    CREATE VIRTUAL TABLE words_alone USING fts5 (
+        text, content = 'indexed_words', content_rowid = 'doc', tokenize = 'ascii'
+    );
+    INSERT INTO words_alone (words_alone, rank) VALUES ('hashsize', 16777216);
+    INSERT INTO words_alone (rowid, text) SELECT id, c0 FROM words_content WHERE typeof(c1) = 'integer' ORDER BY id;
+    DROP TABLE words;
+    ALTER TABLE words_alone RENAME TO words;
+    CREATE INDEX events_waiting ON events (key) WHERE doc = 0;
+    """,
 )
 
 VERSION = len(MIGRATIONS)

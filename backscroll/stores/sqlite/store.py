@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from backscroll.errors import StoreBusy, StoreError
 from backscroll.record.ports import Reader, ThreadState, Writer
@@ -21,10 +21,11 @@ from backscroll.stores.sqlite import forking
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, translated
 from backscroll.stores.sqlite.opening import connect, prepare
 from backscroll.stores.sqlite.readers import Readers
-from backscroll.stores.sqlite.rows import SqliteReader
+from backscroll.stores.sqlite.rows import SqliteReader, WordsWait
 from backscroll.stores.sqlite.scrubbing import OUT_OF_REACH, noted, rewrite
 from backscroll.stores.sqlite.signs import Signs
 from backscroll.stores.sqlite.turns import Turns
+from backscroll.stores.sqlite.word_index import AT_ONCE
 from backscroll.stores.sqlite.write import SqliteWriter
 
 T = TypeVar("T")
@@ -112,16 +113,34 @@ class SqliteStore:
     def read(self, work: Callable[[Reader], T]) -> T:
         """Run `work` on one consistent moment of the file."""
         self._check()
+        can_write = not self.read_only and self._leader != threading.get_ident()
+        try:
+            return self._read(work, complete=can_write)
+        except WordsWait:
+            self.index_rest()
+            return self._read(work, complete=False)  # what others leave waiting meanwhile came later
+
+    def _read(self, work: Callable[[Reader], T], *, complete: bool) -> T:
         try:
             with self._readers.lent() as connection:
                 connection.execute("BEGIN")
+                names = (self._numbers, self._names, self._signs, self._open)
                 try:
-                    return work(SqliteReader(connection, self._numbers, self._names, self._signs, self._open))
+                    return work(SqliteReader(connection, *names, complete=complete))
                 finally:
                     with suppress(sqlite3.Error):  # a reader has nothing to lose by rolling back
                         connection.execute("ROLLBACK")
         except FAULTS as error:
             raise translated(error, self.location) from error
+
+    def index_rest(self) -> None:
+        """Put words that wait into the index, in pieces: other writers come in between."""
+        if self.read_only or not self._read(
+            lambda reader: cast("SqliteReader", reader).words_wait(), complete=False
+        ):
+            return
+        while self.write(lambda tx: cast("SqliteWriter", tx).index_waiting(AT_ONCE)) == AT_ONCE:
+            pass
 
     # -- writing ---------------------------------------------------------------------------------------------
 

@@ -5,6 +5,9 @@ again, and one that waits may wait for seconds. So a process draws a number befo
 smaller numbers. Numbers are bytes of a small file beside the store (`-turns`); to have one is to hold the system's lock on it.
 The lock goes with the process, however that ends, so nobody waits for the dead.
 
+Handing over costs more than a small write. So a turn lasts a while: whoever has others waiting and writes again in the same breath
+does so in the same turn, until `_SLICE` is over. Between two writes the others wait for no more than `_BREATH`.
+
 This is courtesy, not safety: SQLite's own lock still decides who writes. Where there are no such locks (some network file systems,
 Windows), or the file cannot be made, everything works as it does without. Refuses to know what is written.
 """
@@ -22,9 +25,13 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-_HEAD = struct.Struct("<QQ")  # the next number to be drawn, the number whose turn it is
+#: The next number to be drawn, the number whose turn it is, and until when (monotonic nanoseconds; 0: it is writing).
+_HEAD = struct.Struct("<QQQ")
+_TURN = struct.Struct("<QQ")  # the last two of them
 _FIRST = 4096  # the byte of number 0: locks reach beyond the end of a file, which stays small
-_STEP = 0.0005  # seconds between two looks for each number before ours
+_STEP = 0.0002  # seconds between two looks for each number before ours
+_SLICE = 0.015  # seconds that a turn lasts while others wait
+_BREATH = 0.001  # seconds within which the next write of the same turn has to come
 _LONGEST = 0.02
 _FLOCK = struct.Struct("@hhqqi4x")
 
@@ -36,18 +43,24 @@ class Turns:
         self._path = store.with_name(f"{store.name}-turns")
         self._file: int | None = None
         self._works = sys.platform != "win32"
+        self._number: int | None = None  # while it is our turn
+        self._over = 0.0  # when it ends for good
+        self._kept = 0.0  # until when the next write has to come
 
     @contextmanager
     def taken(self, deadline: float) -> Generator[None]:
         """Wait for our turn; it ends with the block. Past the deadline nobody waits any longer: SQLite decides."""
-        number = self._draw(deadline) if self._works else None
+        if not self._go_on():
+            self._end()
+            self._number = self._draw(deadline) if self._works else None
+            if self._number is not None:
+                self._over = 0.0
+                self._wait(self._number, deadline)
         try:
-            if number is not None:
-                self._wait(number, deadline)
             yield
         finally:
-            if number is not None:
-                self._unlock(_FIRST + number)
+            if self._number is not None and not self._keep(self._number):
+                self._end()
 
     def _draw(self, deadline: float) -> int | None:
         """Our number, with its lock; None where there is no queue."""
@@ -58,9 +71,10 @@ class Turns:
                     return None
                 time.sleep(_STEP)
             try:
-                head = os.pread(file, _HEAD.size, 0)
-                number, turn = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 0)
-                os.pwrite(file, _HEAD.pack(number + 1, turn), 0)
+                number = self._head(file)[0]
+                os.pwrite(
+                    file, (number + 1).to_bytes(8, "little"), 0
+                )  # the rest is written by whose turn it is
                 _lock(file, _FIRST + number, 1, shared=False)
             finally:
                 self._unlock(0)
@@ -75,19 +89,55 @@ class Turns:
         if file is None:
             return
         try:
-            while number and not _lock(file, _FIRST, number, shared=True):
+            while True:
+                _, turn, until = self._head(file)
+                # Turns come in order: of the numbers before the one whose turn it was last, none is waited for any more.
+                gone = until and time.monotonic_ns() > until  # nor for that one, where it did not come again
+                first = min(turn + 1 if gone else turn, number)
+                if first == number or _lock(file, _FIRST + first, number - first, shared=True):
+                    break
                 if time.monotonic() > deadline:
                     return
-                time.sleep(min(_LONGEST, _STEP * max(1, number - self._turn(file))))
-            if number:
-                _lock(file, _FIRST, number, release=True)
-            os.pwrite(file, number.to_bytes(8, "little"), 8)
+                time.sleep(min(_LONGEST, _STEP * max(1, number - turn)))
+            if first < number:
+                _lock(file, _FIRST + first, number - first, release=True)
+            self._over = time.monotonic() + _SLICE
+            os.pwrite(file, _TURN.pack(number, 0), 8)
         except OSError:
             self._works = False
 
-    def _turn(self, file: int) -> int:
-        """Whose turn it is, as far as the file tells: only how long to sleep depends on it."""
-        return int.from_bytes(os.pread(file, 8, 8), "little")
+    def _go_on(self) -> bool:
+        """True where the turn that we kept still lasts."""
+        if self._number is None or self._file is None or time.monotonic() >= self._kept:
+            return False
+        try:
+            os.pwrite(self._file, _TURN.pack(self._number, 0), 8)
+        except OSError:
+            return False
+        return True
+
+    def _keep(self, number: int) -> bool:
+        """Keep the turn for another write, where there is time left in it and others wait for its end."""
+        now = time.monotonic()
+        if self._file is None or now + _BREATH >= self._over:
+            return False
+        try:
+            if self._head(self._file)[0] == number + 1:
+                return False  # nobody waits: who comes next, comes next
+            self._kept = now + _BREATH
+            os.pwrite(self._file, _TURN.pack(number, time.monotonic_ns() + int(_BREATH * 1e9)), 8)
+        except OSError:
+            return False
+        return True
+
+    def _end(self) -> None:
+        number, self._number = self._number, None
+        if number is not None:
+            self._unlock(_FIRST + number)
+
+    def _head(self, file: int) -> tuple[int, int, int]:
+        head = os.pread(file, _HEAD.size, 0)
+        return _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 0, 0)
 
     def _opened(self) -> int:
         if self._file is not None and os.fstat(self._file).st_nlink == 0:
@@ -103,6 +153,7 @@ class Turns:
 
     def close(self) -> None:
         """Let go of the file; who is alone with it takes it away."""
+        self._end()
         file, self._file = self._file, None
         if file is None:
             return
@@ -116,6 +167,7 @@ class Turns:
 
     def abandon(self) -> None:
         """In a forked child: the numbers are the parent's."""
+        self._number = None
         file, self._file = self._file, None
         if file is not None:
             os.close(file)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import to_bytes
@@ -15,9 +15,15 @@ from backscroll.stores.sqlite.mending import MendingWriter, thread_values
 from backscroll.stores.sqlite.packing import packed
 from backscroll.stores.sqlite.scrubbing import note_scrub
 from backscroll.stores.sqlite.signs import Signs
+from backscroll.stores.sqlite.word_index import WAITING, add, add_all, index_waiting, remove
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.moment import microseconds
 
+_LOG = (
+    "INSERT INTO events (key, kind, actor, at, target, head, salt, body, seal, hash, digest, said, said_us, role, "
+    "tools, doc, undoable, unpacked) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+)
+_OPEN = "INSERT INTO entries VALUES (?,?,?,NULL,?,?,?,?,?,?,?)"
 _HELD = 1024  # rows of threads that a writer remembers
 
 
@@ -102,31 +108,68 @@ class SqliteWriter(MendingWriter):
                 hint="`backscroll verify` says what is damaged and what is not",
             )
         key = number << 32 | event.seq
-        doc = self._add_words(key, logged.words) if logged.words else None
+        words = logged.words
+        doc = WAITING if logged.waits else add(self._c, key, words) if words else None
+        self._c.execute(_LOG, self._row(key, logged, doc))
+
+    @property
+    def words_may_wait(self) -> bool:
+        return True
+
+    def log_all(self, thread: str, logged: Sequence[Logged], entries: Sequence[Entry]) -> None:
+        if len(logged) == 1:
+            self.log(logged[0])
+            self.open_entry(thread, entries[0], None)
+            return
+        home = self._home(thread) << 32
+        keys = [home | each.event.seq for each in logged]
+        docs = add_all(
+            self._c, [(key, each.words) for key, each in zip(keys, logged, strict=True) if each.words]
+        )
+        rows = (
+            self._row(key, each, WAITING if each.waits else docs.get(key))
+            for key, each in zip(keys, logged, strict=True)
+        )
+        self._c.executemany(_LOG, rows)
+        self._c.executemany(_OPEN, (self._entry_row(thread, entry) for entry in entries))
+
+    def _row(self, key: int, logged: Logged, doc: int | None) -> tuple[object, ...]:
+        event = logged.event
         body, size = packed(event.body, self._above)
-        self._c.execute(
-            "INSERT INTO events (key, kind, actor, at, target, head, salt, body, seal, hash, digest, said, said_us, role, "
-            "tools, doc, undoable, unpacked) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-            (
-                key,
-                event.kind.value,
-                event.actor,
-                event.at,
-                None if event.target is None else self._key(event.target),
-                to_bytes(event.head) if logged.head is None else logged.head,
-                event.salt,
-                body,
-                event.commit,
-                event.hash,
-                logged.digest,
-                logged.said,
-                logged.said_us,
-                logged.role,
-                "\n" + "\n".join(map(plain, logged.tools)) + "\n" if logged.tools else "",
-                doc,
-                logged.undoable,
-                size,
-            ),
+        return (
+            key,
+            event.kind.value,
+            event.actor,
+            event.at,
+            None if event.target is None else self._key(event.target),
+            to_bytes(event.head) if logged.head is None else logged.head,
+            event.salt,
+            body,
+            event.commit,
+            event.hash,
+            logged.digest,
+            logged.said,
+            logged.said_us,
+            logged.role,
+            "\n" + "\n".join(map(plain, logged.tools)) + "\n" if logged.tools else "",
+            doc,
+            logged.undoable,
+            size,
+        )
+
+    def _entry_row(self, thread: str, entry: Entry) -> tuple[object, ...]:
+        home = entry.message.thread == thread and entry.position == at_end(entry.message.seq)
+        return (
+            self._number(thread),
+            entry.position,
+            entry.since,
+            self._key(entry.message),
+            self._key(entry.revision),
+            entry.role,
+            entry.alternative,
+            entry.alternatives,
+            entry.flags,
+            not home,
         )
 
     def open_entry(self, thread: str, entry: Entry, before: Entry | None) -> None:
@@ -136,25 +179,7 @@ class SqliteWriter(MendingWriter):
                 "UPDATE entries SET until = ? WHERE thread = ? AND position = ? AND since = ?",
                 (entry.since, number, before.position, before.since),
             )
-        home = entry.message.thread == thread and entry.position == at_end(entry.message.seq)
-        self._c.execute(
-            "INSERT INTO entries VALUES (?,?,?,NULL,?,?,?,?,?,?,?)",
-            (
-                number,
-                entry.position,
-                entry.since,
-                self._key(entry.message),
-                self._key(entry.revision),
-                entry.role,
-                entry.alternative,
-                entry.alternatives,
-                entry.flags,
-                not home,
-            ),
-        )
-
-    def _add_words(self, key: int, words: str) -> int | None:
-        return self._c.execute("INSERT INTO words (text, event) VALUES (?, ?)", (words, key)).lastrowid
+        self._c.execute(_OPEN, self._entry_row(thread, entry))
 
     def index(self, revision: Ref, words: str) -> None:
         key = self._key(revision)
@@ -162,15 +187,18 @@ class SqliteWriter(MendingWriter):
         if key is None or row is None or not words:
             return
         if row[0] is None:
-            doc = self._add_words(key, words)
+            doc = add(self._c, key, words)
             self._c.execute("UPDATE events SET doc = ? WHERE key = ?", (doc, key))
 
     def unindex(self, revision: Ref) -> None:
-        key = self._key(revision)
-        sql = "DELETE FROM words WHERE rowid = (SELECT doc FROM events WHERE key = ?)"
-        if self._c.execute(sql, (key,)).rowcount:
-            # The index may give the number to the next words that come: nobody else may go on holding it.
-            self._c.execute("UPDATE events SET doc = NULL WHERE key = ?", (key,))
+        remove(self._c, self._key(revision))
+
+    def index_waiting(self, most: int | None = None) -> int:
+        """Put words that wait into the index; gives how many."""
+        return index_waiting(self._c, -1 if most is None else most)
+
+    def _take_in_waiting(self) -> None:
+        self.index_waiting()
 
     def put_blob(self, digest: str, data: bytes) -> None:
         self._c.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", (digest, data))

@@ -11,6 +11,7 @@ from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.handle import Handle
+from backscroll.vocab.ids import parse_ref
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import part_from_json
 
@@ -95,6 +96,13 @@ def _compacted(event: Event) -> str:
     return t("log.compacted", before=f"{int(head.get('before', 0)):,}", after=f"{int(head.get('now', 0)):,}")
 
 
+def _placed(event: Event) -> str:
+    behind = parse_ref(event.head["behind"]).seq
+    texts = _body(event).get("texts", ())
+    said = " ".join(str(text.get("text", "")) for text in texts)
+    return one_line(f"{t('log.behind', message=Handle(behind, behind))} {said}"[:_WIDE])
+
+
 def _forgotten(event: Event) -> str:
     if event.head.get("thread"):
         return t("log.whole_thread")
@@ -148,6 +156,7 @@ _TELLERS: dict[Kind, Callable[[Event], str]] = {
     Kind.CROPPED: _cropped,
     Kind.UNCROPPED: _undone,
     Kind.COMPACTED: _compacted,
+    Kind.PLACED: _placed,
     Kind.FORGOTTEN: _forgotten,
     Kind.OVERRIDDEN: _overridden,
     Kind.LIFTED: _undone,

@@ -1,0 +1,96 @@
+"""Pacing: how background work makes way for callers in the same process.
+
+Owns the two rules. *Way*: no slice of work begins while a caller is inside a call that somebody waits for. *Share*: after a slice
+the worker rests in proportion to the time that it took, longer while callers come and go. Both end at an upper bound, so that work
+gets done however busy the callers are. Uses the clock of the machine: nothing that is derived depends on it. After:
+`engine/background` works by it, `engine/thread` announces callers.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Events or messages in one slice: about ten milliseconds of work.
+SLICE = 24
+#: Seconds of rest for a second of work: while callers come and go, and while nobody is there.
+ATTENDED, ALONE = 4.0, 0.25
+_LATELY = 3.0  # seconds for which callers count as coming and going
+_LONGEST = 1.0  # seconds of rest at the most
+_PATIENCE = 0.5  # seconds for which a slice waits for callers to finish
+
+
+class Callers:
+    """Who is inside a call right now, and when somebody last was."""
+
+    def __init__(self) -> None:
+        self._free = threading.Condition()
+        self._inside = 0
+        self._last = float("-inf")
+
+    @contextmanager
+    def inside(self) -> Generator[None]:
+        """Announce a call that somebody waits for."""
+        with self._free:
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._free:
+                self._inside -= 1
+                self._last = time.monotonic()
+                self._free.notify_all()
+
+    def came(self) -> None:
+        """Note that somebody called, and is done already."""
+        self._last = time.monotonic()
+
+    @property
+    def lately(self) -> bool:
+        """True where somebody calls, or did a moment ago."""
+        return self._inside > 0 or time.monotonic() - self._last < _LATELY
+
+    def make_way(self, seconds: float = _PATIENCE) -> bool:
+        """Wait until nobody is inside; False where that took too long."""
+        with self._free:
+            return self._free.wait_for(lambda: self._inside == 0, seconds)
+
+
+def announced(work: F) -> F:
+    """The same method of a thread; a background worker makes way for it."""
+
+    @wraps(work)
+    def run(self: Thread, *args: Any, **named: Any) -> Any:
+        with self.engine.callers.inside():
+            return work(self, *args, **named)
+
+    return cast("F", run)
+
+
+class Pace:
+    """The rhythm of one worker."""
+
+    def __init__(self, callers: Callers, rest: Callable[[float], object]) -> None:
+        self._callers, self._rest = callers, rest
+        self._began = time.perf_counter()
+
+    def begin(self) -> None:
+        """Let callers go first, then start a slice."""
+        self._callers.make_way()
+        self._began = time.perf_counter()
+
+    def end(self) -> None:
+        """Rest in proportion to the slice that ends here."""
+        took = time.perf_counter() - self._began
+        share = ATTENDED if self._callers.lately else ALONE
+        self._rest(min(_LONGEST, took * share))
+        self.begin()

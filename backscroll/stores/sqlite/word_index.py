@@ -1,0 +1,195 @@
+"""The word index of the SQLite file: which revisions are in it, and under which words.
+
+FTS5 keeps no copy of the words. They follow from the sealed body, and taking a revision out of the index needs exactly the words
+that went in. So each row of `indexed` names the recipe that made them; where it is not ours (another Python knows other
+characters, another stemmer other stems), the words are read back from the index itself, which is slow and exact.
+
+Words of many messages written at once may wait (`events.doc` is 0): whoever searches first, or the background, puts them in.
+Refuses to decide what belongs into the index.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from backscroll.errors import BackscrollError
+from backscroll.record.chain import DAMAGE
+from backscroll.record.content import original, searchable
+from backscroll.record.ports import Wanted
+from backscroll.stores.columns import plain
+from backscroll.stores.sqlite.packing import unpacked
+from backscroll.vocab.message import checked_role
+
+#: In `events.doc`: shown by some history, and not in the index yet.
+WAITING = 0
+#: Messages that are put into the index in one transaction: other writers wait for no more.
+AT_ONCE = 500
+
+
+def register(connection: sqlite3.Connection) -> None:
+    """Let a connection work out index words: the view `indexed_words` and the migration that made it ask for them."""
+    connection.create_function("index_words", 2, _words_or_nothing, deterministic=True)
+    connection.create_function("words_recipe", 3, _recipe_of, deterministic=True)
+
+
+def words_of(body: bytes | None, size: int) -> str | None:
+    """The index words of a stored body; None where it cannot be read."""
+    from backscroll.recall.words import (
+        index_words,
+    )  # its patterns take a while to load, and reading needs none
+
+    try:
+        return None if body is None else index_words(searchable(original(unpacked(body, size) or b"")))
+    except (*DAMAGE, BackscrollError):
+        return None
+
+
+def _words_or_nothing(body: Any, size: Any) -> str:
+    return words_of(body, size) or ""
+
+
+def _recipe_of(text: Any, body: Any, size: Any) -> int:
+    """Our recipe where it makes these words of this body; 0, which is nobody's, where it does not."""
+    return recipe() if words_of(body, size) == text else 0
+
+
+def recipe() -> int:
+    """The number of the recipe by which this process makes index words."""
+    from backscroll.recall.words import recipe_number
+
+    return recipe_number()
+
+
+def add(connection: sqlite3.Connection, key: int, words: str) -> int:
+    """Put a revision into the index; gives its number there."""
+    sql = "INSERT INTO indexed (event, recipe) VALUES (?, ?)"
+    doc = connection.execute(sql, (key, recipe())).lastrowid
+    connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (doc, words))
+    return doc or 0
+
+
+def add_all(connection: sqlite3.Connection, words: Sequence[tuple[int, str]]) -> dict[int, int]:
+    """Put many revisions into the index, by their keys; gives their numbers there."""
+    if not words:
+        return {}
+    first = connection.execute("SELECT coalesce(max(doc), 0) + 1 FROM indexed").fetchone()[0]
+    made_by = recipe()
+    docs = {key: doc for doc, (key, _) in enumerate(words, first)}
+    rows = ((doc, key, made_by) for key, doc in docs.items())
+    connection.executemany("INSERT INTO indexed (doc, event, recipe) VALUES (?, ?, ?)", rows)
+    texts = ((docs[key], text) for key, text in words)
+    connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
+    return docs
+
+
+def remove(connection: sqlite3.Connection, key: int | None) -> None:
+    """Take a revision out of the index, or out of those that wait for it."""
+    sql = (
+        "SELECT v.doc, i.recipe, v.body, v.unpacked FROM events v LEFT JOIN indexed i ON i.doc = v.doc AND i.event = v.key "
+        "WHERE v.key = ? AND v.doc IS NOT NULL"
+    )
+    row = connection.execute(sql, (key,)).fetchone()
+    if row is None:
+        return
+    doc, made_by, body, size = row
+    if made_by is not None:  # else it waits, or the row is damaged, and the number belongs to another
+        words = words_of(body, size) if made_by == recipe() else None
+        remove_words(connection, doc, held_words(connection, doc) if words is None else words)
+    # The number may be given to the next words that come: the event may not go on holding it.
+    connection.execute("UPDATE events SET doc = NULL WHERE key = ?", (key,))
+
+
+def remove_words(connection: sqlite3.Connection, doc: int, words: str) -> None:
+    """Take one entry with these words out of the index."""
+    connection.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (doc, words))
+    connection.execute("DELETE FROM indexed WHERE doc = ?", (doc,))
+
+
+def held_words(connection: sqlite3.Connection, doc: int) -> str:
+    """The words that the index itself holds for an entry: one pass over the whole index."""
+    _see_places(connection)
+    sql = "SELECT term FROM temp.word_places WHERE doc = ? ORDER BY offset"
+    return " ".join(row[0] for row in connection.execute(sql, (doc,)))
+
+
+def _see_places(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.word_places USING fts5vocab (main, words, instance)"
+    )
+
+
+def waiting(connection: sqlite3.Connection) -> bool:
+    """True where words wait for the index."""
+    sql = "SELECT 1 FROM events INDEXED BY events_waiting WHERE doc = 0 LIMIT 1"
+    return connection.execute(sql).fetchone() is not None
+
+
+def index_waiting(connection: sqlite3.Connection, most: int) -> int:
+    """Put words that wait into the index, oldest first; gives how many it took up."""
+    sql = (
+        "SELECT key, body, unpacked FROM events INDEXED BY events_waiting WHERE doc = 0 ORDER BY key LIMIT ?"
+    )
+    rows = connection.execute(sql, (most,)).fetchall()
+    found = [(key, words) for key, body, size in rows if (words := words_of(body, size))]
+    docs = add_all(connection, found)
+    updates = ((docs.get(key), key) for key, _, _ in rows)
+    connection.executemany("UPDATE events SET doc = ? WHERE key = ?", updates)
+    return len(rows)
+
+
+def rebuild(connection: sqlite3.Connection) -> None:
+    """Make the whole index anew from the bodies of the revisions that belong into it."""
+    connection.execute("DELETE FROM indexed WHERE event NOT IN (SELECT key FROM events)")
+    connection.execute("UPDATE indexed SET recipe = ?", (recipe(),))
+    connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
+
+
+def misfits(connection: sqlite3.Connection) -> list[int]:
+    """The events for which the index holds other words than it should; one pass over the whole index."""
+    _see_places(connection)
+    held: dict[int, int] = {}
+    for term, doc, offset in connection.execute("SELECT term, doc, offset FROM temp.word_places"):
+        held[doc] = held.get(doc, 0) + hash((term, offset))
+    rows = connection.execute(
+        "SELECT i.doc, i.event, v.body, v.unpacked FROM indexed i JOIN events v ON v.key = i.event"
+    )
+    return [
+        event
+        for doc, event, body, size in rows
+        if held.get(doc, 0) != sum(map(hash, _places(words_of(body, size) or "")))
+    ]
+
+
+def _places(words: str) -> list[tuple[str, int]]:
+    return [(word, offset) for offset, word in enumerate(words.split())]
+
+
+def filters(wanted: Wanted, number: Callable[[str], int | None]) -> tuple[str, str, list[object]]:
+    """What a search joins to the index, and asks of it, to leave out what is not wanted; `number` is that of a thread."""
+    joins, where, values = "", "", cast("list[object]", [])
+    if wanted.roles or wanted.tool is not None or wanted.since_us is not None or wanted.until_us is not None:
+        joins += " JOIN events v ON v.key = i.event"
+    if wanted.project is not None or wanted.kind is not None:
+        joins += " JOIN threads t ON t.no = i.event >> 32"
+    if wanted.threads is not None:
+        numbers = [n for n in map(number, wanted.threads) if n is not None]
+        where += f" AND i.event >> 32 IN ({','.join('?' * len(numbers))})"
+        values += numbers
+    if wanted.roles:
+        where += f" AND v.role IN ({','.join('?' * len(wanted.roles))})"
+        values += [checked_role(role) for role in wanted.roles]
+    for column, sign, value in (
+        ("v.said_us", ">=", wanted.since_us),
+        ("v.said_us", "<", wanted.until_us),
+        ("t.project", "=", wanted.project),
+        ("t.kind", "=", wanted.kind),
+    ):
+        if value is not None:
+            where += f" AND {column} {sign} ?"
+            values.append(plain(value) if isinstance(value, str) else value)
+    if wanted.tool is not None:
+        where += " AND instr(v.tools, ?)"
+        values.append(f"\n{plain(wanted.tool)}\n")
+    return " JOIN indexed i ON i.doc = words.rowid" + joins if where else "", where, values

@@ -1,0 +1,83 @@
+"""Many messages in one call: the same log as one append after another, all or none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import backscroll
+from backscroll.vocab.foreign import ForeignMessage
+from backscroll.vocab.message import Content, Role, content_of
+from backscroll.vocab.part import Media, Text, ToolCall, ToolResult
+
+TEXTS = st.lists(
+    st.tuples(st.sampled_from(["user", "assistant", "system"]), st.text(max_size=30)), min_size=1, max_size=8
+)
+
+
+def told(thread: backscroll.Thread) -> list[object]:
+    return [(m.role, m.content, m.hidden, m.pinned, m.digest, m.position, m.alternatives) for m in thread]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@given(TEXTS)
+def test_it_is_one_append_after_another(store: backscroll.Engine, texts: list[tuple[Role, str]]) -> None:
+    """The same messages, counts and hashes, whichever way they came."""
+    one, many, plain = store.create("one"), store.create("many"), store.create("plain")
+    for role, text in texts:
+        one.append(role, text)
+    given_back = many.append_many([ForeignMessage(role, content_of(text)) for role, text in texts])
+    assert given_back == list(many)
+    assert told(one) == told(many)
+    assert (one.info.messages, one.info.turns) == (many.info.messages, many.info.turns)
+    said = [(role, text) for role, text in texts if text]
+    plain.append_many([{"role": role, "content": text} for role, text in said])
+    assert [(m.role, m.text) for m in plain] == said
+
+
+def test_bytes_calls_flags_and_times_come_along(store: backscroll.Engine) -> None:
+    """Media are stored and linked, tools named, flags set, times kept; alternatives too."""
+    thread = store.create("x")
+    picture = Content((Text("see"), Media("image/png", data=b"\x89PNG bytes")))
+    call = Content((ToolCall("c1", "look", {"place": "harbour"}),))
+    result = Content((ToolResult("c1", (Text("seven ships"),), name="look"),))
+    made = thread.append_many(
+        [
+            ForeignMessage("user", picture, at="2020-01-02T03:04:05+00:00", pinned=True),
+            ForeignMessage("assistant", call, hidden=True),
+            ForeignMessage("tool", result),
+        ]
+    )
+    assert [m.pinned for m in thread] == [True, False, False]
+    assert [m.hidden for m in thread] == [False, True, False]
+    assert made == list(thread)
+    assert thread.message(0).at == "2020-01-02T03:04:05+00:00"
+    blob = next(p.blob for p in thread.message(0).content.parts if isinstance(p, Media))
+    assert store.blob(str(blob)) == b"\x89PNG bytes"
+    assert [hit.message for hit in store.search("harbour").hits] == [made[1].id]
+    assert [hit.message for hit in store.search("ships", tool="look").hits] == [made[2].id]
+    swipes = (content_of("first"), content_of("second"))
+    (swiped,) = thread.append_many([ForeignMessage("assistant", swipes[1], alternatives=swipes, chosen=1)])
+    assert swiped.text == "second"
+    assert thread.append_many([]) == []
+
+
+def test_all_or_none(store: backscroll.Engine) -> None:
+    """One message that cannot be stored keeps the others out."""
+    thread = store.create("x")
+    odd = ForeignMessage("assistant", Content((ToolCall("c", "f", {"a": {1, 2}}),)))
+    with pytest.raises(backscroll.InvalidInput):
+        thread.append_many([ForeignMessage("user", content_of("fine")), odd])
+    with pytest.raises(backscroll.BackscrollError):
+        thread.append_many([{"role": "user", "content": "fine"}, {"role": "nobody", "content": "x"}])
+    assert list(thread) == []
+
+
+def test_hundreds_are_found_at_once(store: backscroll.Engine) -> None:
+    """Words of very many messages may wait for the index; a search, within a thread and over all, finds them."""
+    thread = store.create("x")
+    thread.append_many([{"role": "user", "content": f"word{n:04} here"} for n in range(300)])
+    assert len(store.search("word0123").hits) == 1
+    assert len(store.search("word0299", thread=thread.id).hits) == 1
+    assert store.verify().flaws == []
