@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, cast
 
 from backscroll.act.happening import Asked, Counted, Forming, Happening, Noted, Said, Thought
 from backscroll.act.stopping import Stop, Stopped
-from backscroll.assemble.handles import offers_expand
 from backscroll.engine.answer_limit import affordable_answer, learn_output_limit, longest_answer
 from backscroll.engine.costing import FAILED, check_limits, expected_cost, record_asked, record_call
 from backscroll.engine.replying import ANSWER, Recorded, first_calls, record_reply
@@ -171,8 +170,8 @@ class Asker:
         return (yield from self._answer(prompt, self._request(prompt)))
 
     def _prompt(self, tools: Sequence[Mapping[str, Json]]) -> Prompt:
-        wire, opens = self.client.wire, offers_expand(tools)
-        return self.thread.prompt(self.budget, model=self.model, tools=tools, wire=wire, handles=opens)
+        wire = self.client.wire
+        return self.thread.prompt(self.budget, model=self.model, tools=tools, wire=wire, handles=None)
 
     def _answer(self, prompt: Prompt, request: Request) -> Generator[Happening, None, Answer]:
         self._heard = _Heard()

@@ -36,7 +36,7 @@ class Plan:
     """How the room of a compaction is shared out: all shares are of what is left beside what is protected."""
 
     tail: float = 0.15  # recent units, verbatim
-    notes: float = 0.6  # of what is left for condensed text
+    notes: float = 0.75  # of what is left for condensed text
     lines: float = 0.3  # one line for every old unit, at the most
     front: float = 1.5  # what earlier compactions left may take so much before everything is chosen anew
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from backscroll.assemble.excerpt import shown_bytes
+from backscroll.assemble.handles import offers_expand
 from backscroll.assemble.marks import Prices
 from backscroll.assemble.view_meter import Meter
 from backscroll.engine.checking import checked_tools
@@ -58,7 +59,7 @@ def asked(
     tools: Sequence[Mapping[str, Json]] = (),
     reserve: int | None = None,
     wire: str | None = None,
-    handles: bool = True,
+    handles: bool | None = True,
 ) -> Ask:
     """Check a request, and look up what depends on its model. Whether there is room in it is asked by `too_small`."""
     settings = engine.settings
@@ -73,7 +74,8 @@ def asked(
     # By what the caller gave, not by what corrections make of it: a result has to look the same in every prompt.
     shown = shown_bytes(_smaller(engine, name, whole))
     size = _usable(engine, name, whole)
-    return Ask(size, kept, way, name, tokenizer, given, spent, prices, whole, shared, shown, handles)
+    opens = offers_expand(given) if handles is None else handles
+    return Ask(size, kept, way, name, tokenizer, given, spent, prices, whole, shared, shown, opens)
 
 
 def too_small(engine: Engine, ask: Ask, need: int, waiting: int = 0) -> BudgetTooSmall | None:

@@ -89,7 +89,7 @@ def due(composer: Composer, tokens: int, room: int) -> Reason | None:
     frozen = composer.frozen
     if not composer.sheet.reached or (frozen is None and composer.edge is not None):
         return "must"  # there is more than was read
-    if frozen is not None and frozen.compaction.upto == composer.units[-1].last and tokens <= room:
+    if frozen is not None and frozen.compaction.upto == composer.units[-1].last and tokens <= ask.room:
         return None  # nothing came since
     left = frozen.compaction.after if frozen is not None else 0
     kept = (frozen.compaction.kept if frozen is not None else 0) or aim(room, _fixed(composer), settings)

@@ -20,6 +20,7 @@ from backscroll.assemble.policy_fit import fit_last
 from backscroll.assemble.units import Unit, WaitingReply, units_of
 from backscroll.assemble.view import Lens, held, view
 from backscroll.assemble.view_pieces import GAP
+from backscroll.assemble.wires.insertion import as_pair, is_own, words_of_insertion
 from backscroll.derive.operations import with_pointer
 from backscroll.engine.asking import Ask, meter_of
 from backscroll.engine.compaction_body import Frozen, known_frozen
@@ -212,11 +213,14 @@ class Composer:
         return out
 
     def weighed(self, block: Block) -> Block:
-        """A block with its tokens."""
+        """A block with its tokens, in the larger of the forms that a wire may give it."""
         shelf = self.thread.engine.memo.shelf(f"weights:{self.ask.tokenizer.name}:{self.ask.wire}", 2000)
-        known: int | None = shelf.get(block.text)
+        known: int | None = shelf.get((block.section, block.text))
         if known is None:
-            known = shelf[block.text] = self.meter.parts(block.parts)
+            known = self.meter.parts((Text(words_of_insertion(block)),))
+            if not is_own(block):
+                known = max(known, sum(self.meter.parts((part,)) for part in as_pair(block)))
+            shelf[block.section, block.text] = known
         return replace(block, tokens=known)
 
     def _marked(self, sheet: Sheet) -> Iterable[Block]:

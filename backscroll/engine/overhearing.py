@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
-from backscroll.assemble.handles import offers_expand
 from backscroll.engine import operations
 from backscroll.engine.answer_limit import longest_answer, reserve_within
 from backscroll.engine.checking import checked_content
@@ -114,8 +113,7 @@ def assembled(
     name = next((n for n in _LIMITS if body.get(n)), "")
     wanted, model = body.get(name), str(body.get("model") or "")
     reserve = reserve_within(thread.engine, model, budget, wanted)
-    opens = offers_expand(tools)  # else nobody could open a handle: the calls are the program's to answer
-    prompt = thread.prompt(budget, model=model, tools=tools, wire=wire, reserve=reserve, handles=opens)
+    prompt = thread.prompt(budget, model=model, tools=tools, wire=wire, reserve=reserve, handles=None)
     out = {
         k: v for k, v in body.items() if k not in (*_GOES_ON, "messages", "input", "system", "instructions")
     }
@@ -139,8 +137,7 @@ def assembled_messages(
 ) -> list[ForeignMessage]:
     """A prompt of ours in our own words, its system text first: for programs that have shapes of their own."""
     kept = reserve_within(thread.engine, model, budget, reserve)
-    opens = offers_expand(tools)
-    prompt = thread.prompt(budget, model=model, tools=tools, wire=wire, reserve=kept, handles=opens)
+    prompt = thread.prompt(budget, model=model, tools=tools, wire=wire, reserve=kept, handles=None)
     return messages_in(wire, prompt.request)
 
 

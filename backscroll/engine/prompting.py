@@ -26,6 +26,7 @@ from backscroll.assemble.receipt import (
     with_cached,
 )
 from backscroll.assemble.wires import Rendered, render
+from backscroll.assemble.wires.insertion import insertion_form
 from backscroll.engine.asking import Ask, asked, too_small
 from backscroll.engine.compacting import ACTOR, Made, due, made, restored, trimmed, write_down
 from backscroll.engine.composing import Composer, told_by, weight
@@ -85,7 +86,7 @@ def prompt(
     reserve: int | None = None,
     wire: str | None = None,
     recall: bool | None = None,
-    handles: bool = True,
+    handles: bool | None = True,
     dry_run: bool = False,
     as_of: int | None = None,
 ) -> Prompt:
@@ -272,6 +273,7 @@ class _Job:
             blobs=engine.blob,
             model=ask.model or None,
             same_model=same_model,
+            insertions=insertion_form(engine.settings.insertions),
         )
 
     def _named(self, blocks: Sequence[Block]) -> Sequence[Block]:

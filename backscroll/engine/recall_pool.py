@@ -194,7 +194,7 @@ def _encode(engine: Engine) -> Any:
     encoder = encoder_for(engine)
     if encoder is None:
         return None
-    shelf = engine.memo.shelf(f"recall-words-{encoder.name}", 60_000)
+    shelf = engine.memo.shelf(f"recall-words-{encoder.name}", 20_000)
 
     def encode(texts: Sequence[str]) -> NDArray[float32]:
         out = np.zeros((len(texts), encoder.dim), np.float32)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -332,19 +333,19 @@ class Thread(Appending, Living, History):
         reserve: int | None = None,
         wire: str | None = None,
         recall: bool | None = None,
-        handles: bool = True,
+        handles: bool | None = True,
         dry_run: bool = False,
     ) -> Prompt:
         """The messages to send now: valid, within the budget, cheap, with a receipt that explains them.
 
         `budget` counts everything: tools, prompt and the room for the answer (`reserve`). Without `handles` nothing in it
-        names originals that it does not show ([bs:17]): for a model that has no tool to open them. With `dry_run` nothing
-        is written: neither a compaction that is due, nor the receipt.
+        names originals that it does not show ([bs:17]): for a model that has no tool to open them; None: by whether one of
+        `tools` is called expand. With `dry_run` nothing is written: neither a compaction that is due, nor the receipt.
         """
         from backscroll.engine.prompting import prompt
 
-        more = {"reserve": reserve, "wire": wire, "recall": recall, "handles": handles, "dry_run": dry_run}
-        return prompt(self, budget, model=model, tools=tools, **more)
+        made = partial(prompt, self, budget, model=model, tools=tools, reserve=reserve)
+        return made(wire=wire, recall=recall, handles=handles, dry_run=dry_run)
 
     def compact(
         self, budget: int | None = None, *, model: str | None = None, dry_run: bool = False

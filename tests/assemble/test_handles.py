@@ -68,9 +68,9 @@ def test_sentences_about_handles_go(language: str) -> None:
     assert IN_TEXT.search(text) is None
     assert text.endswith({"en": "901 lines.]", "zh": "901 行。]"}[language])
 
-    from backscroll.derive.operations import _said as said_of_operations  # pyright: ignore[reportPrivateUsage]
-    from backscroll.engine.composing import _TITLES  # pyright: ignore[reportPrivateUsage]
-    from backscroll.engine.sheet import _NOTES  # pyright: ignore[reportPrivateUsage]
+    from backscroll.derive.operations import _said as said_of_operations
+    from backscroll.engine.composing import _TITLES
+    from backscroll.engine.sheet import _NOTES
 
     told = [
         _TITLES[language]["far"],

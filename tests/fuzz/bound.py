@@ -12,7 +12,7 @@ import random
 from typing import Any
 
 from backscroll.assemble.wires import render
-from backscroll.assemble.wires.insertion import INSERTIONS, Insertions
+from backscroll.assemble.wires.insertion import INSERTION_FORMS, InsertionForm
 from backscroll.llm.scripted import Line, Scenario, speak_anthropic
 from backscroll.llm.scripted.asked import Asked, read_request
 from backscroll.llm.scripted.deciding import Service
@@ -30,7 +30,7 @@ def fuzz(seed: int, folder: pathlib.Path) -> None:
     """One conversation."""
     chance = random.Random(seed)
     tools = [] if chance.random() < 0.2 else [TOOLS["anthropic"]]
-    told = Conversation(chance, chance.choice(BINDING), tools, chance.choice(INSERTIONS))
+    told = Conversation(chance, chance.choice(BINDING), tools, chance.choice(INSERTION_FORMS))
     for _ in range(chance.randint(3, 14)):
         told.step()
 
@@ -42,9 +42,9 @@ def said(role: Role, words: str, section: Section = Section.RECENT) -> Block:
 class Conversation:
     """A model behind a strict service, asked again and again with everything that was said and inserted."""
 
-    def __init__(self, chance: random.Random, model: str, tools: list[Any], manner: Insertions) -> None:
+    def __init__(self, chance: random.Random, model: str, tools: list[Any], manner: InsertionForm) -> None:
         self.chance, self.model, self.tools = chance, model, tools
-        self.manner: Insertions = manner
+        self.manner: InsertionForm = manner
         self.late: list[str] = []  # calls that the user did not wait for
         self.blocks: list[Block] = [said("system", "Be brief.", Section.SYSTEM)]
         self.service = Service(Scenario())

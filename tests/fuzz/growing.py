@@ -15,7 +15,7 @@ from typing import Any
 
 from backscroll.assemble.validity import check
 from backscroll.assemble.wires import Rendered, render
-from backscroll.assemble.wires.insertion import INSERTIONS, Insertions
+from backscroll.assemble.wires.insertion import INSERTION_FORMS, InsertionForm
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Role
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -138,7 +138,7 @@ def fuzz(seed: int, folder: pathlib.Path) -> None:
     for wire in WIRES:
         model = chance.choice(MODELS[wire])
         tools = chance.choice((None, [], [TOOLS[wire]], [TOOLS[wire]]))
-        manner = chance.choice(INSERTIONS)
+        manner = chance.choice(INSERTION_FORMS)
         promise(blocks, wire, model, tools, proven=chance.random() < 0.7, insertions=manner)
 
 
@@ -149,7 +149,7 @@ def promise(
     tools: list[Any] | None,
     *,
     proven: bool,
-    insertions: Insertions = "plain",
+    insertions: InsertionForm = "plain",
 ) -> None:
     """Every prompt on the way is valid, and is the beginning of the next one where a request could be sent."""
 

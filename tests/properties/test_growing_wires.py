@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from backscroll.assemble.validity.draft import GO_ON, NO_RESULT
 from backscroll.assemble.wires import render
-from backscroll.assemble.wires.insertion import INSERTIONS
+from backscroll.assemble.wires.insertion import INSERTION_FORMS
 from backscroll.vocab.message import Role
 from backscroll.vocab.part import Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import WIRES, Block, Section, Wire
@@ -43,7 +43,7 @@ def test_a_prompt_is_the_beginning_of_the_next(
     """Over calls, results, late and lost ones, doubled ids, insertions: valid at every block, and only growing."""
     model = data.draw(st.sampled_from(MODELS[wire]))
     tools = data.draw(st.sampled_from([None, [], [TOOLS[wire]]]))
-    proven, manner = data.draw(st.booleans()), data.draw(st.sampled_from(INSERTIONS))
+    proven, manner = data.draw(st.booleans()), data.draw(st.sampled_from(INSERTION_FORMS))
     promise(Story(chance).tell(count), wire, model, tools, proven=proven, insertions=manner)
 
 
@@ -53,7 +53,7 @@ def test_a_strict_service_takes_every_prompt(chance: random.Random, data: st.Dat
     """Turns, loops of calls, thinking, insertions in every form: no thinking ever stands behind another prompt."""
     model = data.draw(st.sampled_from(BINDING))
     tools = data.draw(st.sampled_from([[], [TOOLS[ANTHROPIC]]]))
-    told = Conversation(chance, model, tools, data.draw(st.sampled_from(INSERTIONS)))
+    told = Conversation(chance, model, tools, data.draw(st.sampled_from(INSERTION_FORMS)))
     for _ in range(8):
         told.step()
     assert told.service.flaws == []

@@ -15,7 +15,7 @@ from backscroll.assemble.validity import Repaired, repair
 from backscroll.assemble.validity.draft import GO_ON, NO_REPLY, minted, words_of
 from backscroll.assemble.validity.models import gpt, takes_prefill
 from backscroll.assemble.wires import anthropic, openai_chat, openai_responses
-from backscroll.assemble.wires.insertion import Insertions, Manner
+from backscroll.assemble.wires.insertion import InsertionForm, Manner
 from backscroll.assemble.wires.pairing import pair
 from backscroll.assemble.wires.shape import Breakpoint, Rendered, SameModel, Speller, block_kinds
 from backscroll.formats.media import no_blobs
@@ -48,7 +48,7 @@ def render(
     model: str | None = None,
     same_model: SameModel = False,
     explicit_cache: bool = False,
-    insertions: Insertions = "plain",
+    insertions: InsertionForm = "plain",
 ) -> Rendered:
     """The prompt as the wire wants it.
 

@@ -17,8 +17,14 @@ from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import TAIL, Block, Section, Wire
 
 #: `plain`: forms that every model takes. `system`: system messages in the middle, on Claude models that take them.
-Insertions: TypeAlias = Literal["plain", "system"]
-INSERTIONS: tuple[Insertions, ...] = get_args(Insertions)
+InsertionForm: TypeAlias = Literal["plain", "system"]
+INSERTION_FORMS: tuple[InsertionForm, ...] = get_args(InsertionForm)
+
+
+def insertion_form(name: str) -> InsertionForm:
+    """The form by its name, as the settings have it."""
+    return "system" if name == "system" else "plain"
+
 
 #: The tool that recalled text comes from, where it stands as a result.
 TOOL: Final = "backscroll_recall"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from backscroll.assemble.validity.rules import Change
-from backscroll.assemble.wires.insertion import Insertions
+from backscroll.assemble.wires.insertion import InsertionForm
 from backscroll.formats.rows import as_array, as_object
 from backscroll.formats.shape import Blobs
 from backscroll.vocab.part import Json
@@ -43,7 +43,7 @@ class Speller(NamedTuple):
     model: str | None
     same_model: SameModel
     tools: bool = True  # False: none are sent
-    insertions: Insertions = "plain"
+    insertions: InsertionForm = "plain"
 
     def proves(self, block: Block) -> bool:
         """True where signatures and sealed reasoning of this block may be sent back."""

@@ -20,11 +20,10 @@ from backscroll.stores.sqlite.check import faults_found
 from backscroll.stores.sqlite.packing import unpacked
 from backscroll.stores.sqlite.scrubbing import noted
 from backscroll.stores.sqlite.signs import Signs
-from backscroll.stores.sqlite.word_index import WAITING, held_words, recipe, waiting, words_of
+from backscroll.stores.sqlite.word_index import WAITING, filters, held_words, recipe, waiting, words_of
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.fields import is_thread
 from backscroll.vocab.ids import LAST, Ref, parse_ref
-from backscroll.vocab.message import checked_role
 from backscroll.vocab.moment import microseconds
 
 _THREAD = (
@@ -277,7 +276,7 @@ class SqliteReader(AccountReader):
     def search(self, query: str, wanted: Wanted, limit: int) -> list[RawHit]:
         if self._complete and waiting(self._c):
             self._take_in_waiting()
-        joins, where, values = _filters(wanted, self._number)
+        joins, where, values = filters(wanted, self._number)
         sql = (
             "SELECT i.event, best.score FROM (SELECT doc, score FROM (SELECT words.rowid AS doc, bm25(words) AS score FROM words"
             f"{joins} WHERE words MATCH ?{where} ORDER BY words.rowid DESC LIMIT {RANKED}) ORDER BY score, doc DESC LIMIT ?) best "
@@ -442,31 +441,3 @@ def _state(row: Sequence[Any]) -> ThreadState:
         None if message is None else parse_ref(message),
         bool(forgotten),
     )
-
-
-def _filters(wanted: Wanted, number: Any) -> tuple[str, str, list[object]]:
-    joins, where, values = "", "", cast("list[object]", [])
-    if wanted.roles or wanted.tool is not None or wanted.since_us is not None or wanted.until_us is not None:
-        joins += " JOIN events v ON v.key = i.event"
-    if wanted.project is not None or wanted.kind is not None:
-        joins += " JOIN threads t ON t.no = i.event >> 32"
-    if wanted.threads is not None:
-        numbers = [n for n in map(number, wanted.threads) if n is not None]
-        where += f" AND i.event >> 32 IN ({','.join('?' * len(numbers))})"
-        values += numbers
-    if wanted.roles:
-        where += f" AND v.role IN ({','.join('?' * len(wanted.roles))})"
-        values += [checked_role(role) for role in wanted.roles]
-    for column, sign, value in (
-        ("v.said_us", ">=", wanted.since_us),
-        ("v.said_us", "<", wanted.until_us),
-        ("t.project", "=", wanted.project),
-        ("t.kind", "=", wanted.kind),
-    ):
-        if value is not None:
-            where += f" AND {column} {sign} ?"
-            values.append(plain(value) if isinstance(value, str) else value)
-    if wanted.tool is not None:
-        where += " AND instr(v.tools, ?)"
-        values.append(f"\n{plain(wanted.tool)}\n")
-    return " JOIN indexed i ON i.doc = words.rowid" + joins if where else "", where, values

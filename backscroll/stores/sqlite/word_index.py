@@ -11,13 +11,16 @@ Refuses to decide what belongs into the index.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from backscroll.errors import BackscrollError
 from backscroll.record.chain import DAMAGE
 from backscroll.record.content import original, searchable
+from backscroll.record.ports import Wanted
+from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.packing import unpacked
+from backscroll.vocab.message import checked_role
 
 #: In `events.doc`: shown by some history, and not in the index yet.
 WAITING = 0
@@ -161,3 +164,32 @@ def misfits(connection: sqlite3.Connection) -> list[int]:
 
 def _places(words: str) -> list[tuple[str, int]]:
     return [(word, offset) for offset, word in enumerate(words.split())]
+
+
+def filters(wanted: Wanted, number: Callable[[str], int | None]) -> tuple[str, str, list[object]]:
+    """What a search joins to the index, and asks of it, to leave out what is not wanted; `number` is that of a thread."""
+    joins, where, values = "", "", cast("list[object]", [])
+    if wanted.roles or wanted.tool is not None or wanted.since_us is not None or wanted.until_us is not None:
+        joins += " JOIN events v ON v.key = i.event"
+    if wanted.project is not None or wanted.kind is not None:
+        joins += " JOIN threads t ON t.no = i.event >> 32"
+    if wanted.threads is not None:
+        numbers = [n for n in map(number, wanted.threads) if n is not None]
+        where += f" AND i.event >> 32 IN ({','.join('?' * len(numbers))})"
+        values += numbers
+    if wanted.roles:
+        where += f" AND v.role IN ({','.join('?' * len(wanted.roles))})"
+        values += [checked_role(role) for role in wanted.roles]
+    for column, sign, value in (
+        ("v.said_us", ">=", wanted.since_us),
+        ("v.said_us", "<", wanted.until_us),
+        ("t.project", "=", wanted.project),
+        ("t.kind", "=", wanted.kind),
+    ):
+        if value is not None:
+            where += f" AND {column} {sign} ?"
+            values.append(plain(value) if isinstance(value, str) else value)
+    if wanted.tool is not None:
+        where += " AND instr(v.tools, ?)"
+        values.append(f"\n{plain(wanted.tool)}\n")
+    return " JOIN indexed i ON i.doc = words.rowid" + joins if where else "", where, values

@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from backscroll.assemble.handles import offers_expand
 from backscroll.engine import conversing
 from backscroll.engine.costing import record_call
 from backscroll.engine.replying import ANSWER
@@ -171,8 +170,7 @@ class BackscrollSession:
             )
         if next(conversing.spoken(self.thread), None) is None:
             return []
-        opens = offers_expand(tools)
-        made = self.thread.prompt(budget, wire=_WIRE, model=model, tools=tools, recall=recall, handles=opens)
+        made = self.thread.prompt(budget, wire=_WIRE, model=model, tools=tools, recall=recall, handles=None)
         return made.messages
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from backscroll.surfaces import i18n
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Text, ToolCall, ToolResult
@@ -135,7 +137,7 @@ def test_a_compaction_is_taken_back_whoever_made_it(make_talk: Callable[..., Han
     condensed = talk.thread.prompt(20_000, recall=False, dry_run=True).receipt.tokens
     assert "past again" in talk.run(f"/compact {way}")
     assert talk.thread.prompt(20_000, recall=False, dry_run=True).receipt.tokens > condensed
-    assert "Redone" in talk.run("/redo")
+    assert "Done again" in talk.run("/redo")
     assert talk.thread.prompt(20_000, recall=False, dry_run=True).receipt.tokens == condensed
     assert "undo" in talk.offers("/compact ")
     assert "usage" in talk.run("/compact everything").lower()
