@@ -190,9 +190,12 @@ def test_the_same_prefix_is_the_longest_one(one: str, other: str) -> None:
 
 
 def test_what_the_last_prompt_began_with_is_cached() -> None:
-    """Up to the first difference, and never the tail, which is new every time."""
+    """Up to the first difference; what was added to the prompt before is sent again, and cached like everything else."""
     before = receipt(items=(item("a"), item("b"), item("t", "operations")))
     marked, tokens = with_cached([item("a"), item("b"), item("t", "operations"), item("c")], before)
+    assert [i.cached for i in marked] == [True, True, True, False]
+    assert tokens == 30
+    marked, tokens = with_cached([item("a"), item("b"), item("u", "operations"), item("c")], before)
     assert [i.cached for i in marked] == [True, True, False, False]
     assert tokens == 20
     assert with_cached([item("a")], None) == ((item("a"),), 0)

@@ -65,7 +65,8 @@ def test_three_hundred_turns_stay_within_the_budget(tmp_path: Path) -> None:
             wire = WIRES[n // 100 % len(WIRES)]
             made = thread.prompt(BUDGET, wire=wire, reserve=500, recall=n % 25 == 0)
             assert made.receipt.total <= BUDGET
-            assert thread.head - before <= 1
+            written = [e.kind for e in thread.events() if e.seq > before]
+            assert written in ([], [Kind.COMPACTED], [Kind.PLACED], [Kind.COMPACTED, Kind.PLACED])
             if n % 10 == 0:
                 assert check(made.messages, wire, system=made.system) == []
                 assert RULE in spelled(made)
