@@ -183,15 +183,24 @@ def _condensed(
 
 
 def _unseen(composer: Composer, frozen: Frozen | None) -> tuple[frozenset[Ref], int]:
-    """Units that no reply has answered yet and that may fade later, and their tokens as they are shown now."""
+    """Units that no reply has answered yet and that may fade later, and their tokens as they are shown now.
+
+    Many messages without any reply between them (an import) are a past like any other: only the newest that fit are fresh.
+    """
     safe = protected(composer.units)
-    fresh = [u for u in fresh_units(composer.units) if u.id not in safe]
     compaction = Compaction() if frozen is None else frozen.compaction
+    fresh: set[Ref] = set()
     tokens = 0
-    for unit in fresh:
+    for unit in reversed(fresh_units(composer.units)):
+        if unit.id in safe:
+            continue
         shown = composer.lens.shown(unit, compaction.levels.get(unit.id, Level.VERBATIM), compaction.keeps)
-        tokens += weight(b for b in shown if isinstance(b, Block))
-    return frozenset(u.id for u in fresh), tokens
+        cost = weight(b for b in shown if isinstance(b, Block))
+        if unit.role == "user" and tokens + cost > filled(composer.ask.room) - _fixed(composer):
+            break
+        fresh.add(unit.id)
+        tokens += cost
+    return frozenset(fresh), tokens
 
 
 def _fixed(composer: Composer) -> int:

@@ -67,8 +67,7 @@ class Reach(NamedTuple):
     sample: int  # messages from each
 
 
-#: For whoever asks; and for a prompt, which does not wait: a quarter of the texts.
-WIDE, NEAR = Reach(150, 60, 3, 16, 32), Reach(60, 20, 2, 8, 16)
+WIDE = Reach(150, 60, 3, 16, 32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,13 +238,6 @@ def exact_pool(engine: Engine, reader: Reader, state: ThreadState, before: bytes
     pool.head = state.head
     shelf[name] = pool
     return pool
-
-
-def at_hand(engine: Engine, thread: str) -> bool:
-    """True where the index of a thread is in memory, as a prompt needs it."""
-    encoder = encoder_for(engine)
-    name = (thread, None if encoder is None else encoder.name, False)
-    return engine.memo.shelf("recall-index", _HELD).get(name) is not None
 
 
 def pool_without(engine: Engine, reader: Reader, state: ThreadState, exclude: Collection[Ref]) -> Pool:

@@ -37,7 +37,6 @@ EXACT = 3_000
 #: Odds below these are not worth showing (logarithms): of anything, of anything beside the best, of what nobody asked to see.
 _FLOOR, _BELOW_BEST, _UNASKED, _UNASKED_BEST = -5.5, 5.0, -3.2, -1.6
 _CONDENSING = frozenset({Kind.COMPACTED, Kind.CROPPED})
-_COLD = 200  # messages up to which a prompt makes an index of a thread that is not in memory
 _EMBEDDED = 64  # events whose vectors are made before a question is answered, where no worker makes them
 _LATELY = 64  # messages among which the newest question is looked for
 _TELLING = 3  # items from which something is learned: those further down may be there by chance
@@ -284,9 +283,6 @@ def _pool_of(
     store finds. A question must not be found as its own answer."""
     from backscroll.engine.embedding import embed_some
     from backscroll.engine.recall_pool import (
-        NEAR,
-        WIDE,
-        at_hand,
         exact_pool,
         gathered_pool,
         lineage,
@@ -299,20 +295,15 @@ def _pool_of(
     state = engine.store.read(look)
     if state.messages <= EXACT and exclude:
         return engine.store.read(lambda reader: pool_without(engine, reader, look(reader), exclude)), True
-    # A prompt beside a worker does not wait for an index of thousands of texts, nor for the widest look.
-    soon = question is not None and engine.at_work is not None
-    if state.messages <= (EXACT if not soon or at_hand(engine, thread) else _COLD):
+    if state.messages <= EXACT:
         before = None if question is None else question.position or None
         return engine.store.read(lambda reader: exact_pool(engine, reader, look(reader), before)), True
     line = engine.store.read(lambda reader: lineage(reader, state))
     if engine.at_work is None:  # else the vectors come from the worker; until then words find what they find
         embed_some(engine, line, _EMBEDDED)
     revision = None if question is None else question.revision
-    reach = NEAR if soon else WIDE
     return engine.store.read(
-        lambda reader: gathered_pool(
-            engine, reader, asked, Wanted(line), look(reader), revision, exclude, reach
-        )
+        lambda reader: gathered_pool(engine, reader, asked, Wanted(line), look(reader), revision, exclude)
     ), False
 
 
