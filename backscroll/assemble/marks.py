@@ -19,8 +19,7 @@ FULL, BESIDE = (
     120,
 )  # of the budget, and tokens less: what is filled when the newest step takes all it can get
 EARLY = 0.8  # of the distance that smooth growth allows
-LOW = 0.27  # of the room beside what is protected, for a budget of SMALL tokens: what a compaction leaves
-FALLS = 0.25  # that share falls with this power of the budget: the past does not grow with the window
+LOW = 0.35  # of the room beside what is protected, for a budget of SMALL tokens: what a compaction leaves
 SQUEEZED = 0.1  # of the room: what the past keeps, however large the newest step is
 GIANT = 0.135  # of that room, for a budget of SMALL tokens: a step that is larger is condensed first once it was seen
 SMALL = 8000
@@ -67,7 +66,7 @@ def aim(
     With `whole` what is fresh is to stand as it is: the past makes room for it. Else the past keeps its share, and what is
     fresh has to be cut where both together are too much.
     """
-    low = settings.low if settings and settings.low else LOW * (SMALL / max(budget, 1)) ** FALLS
+    low = settings.low if settings and settings.low else LOW
     past = min(low, FULL) * max(budget - fixed, 0)
     if whole:
         past = min(past, max(filled(budget) - fixed - fresh, 0))

@@ -7,20 +7,19 @@ After: `engine/prompting`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.compaction import Compaction, Reason
-from backscroll.assemble.fade_trail import Trail
+from backscroll.assemble.compaction import Reason
 from backscroll.assemble.marks import MUST, aim, cap, decide, filled, fits_whole
-from backscroll.assemble.policy import Plan, trim
+from backscroll.assemble.policy import Plan
 from backscroll.assemble.policy import compact as condensed
-from backscroll.assemble.units import Unit, fresh_units
 from backscroll.assemble.view import protected
 from backscroll.derive.essentials import Kind
 from backscroll.engine.compaction_body import Bound, Frozen
 from backscroll.engine.composing import Composer, weight
+from backscroll.engine.cuts import Made, as_it_is, boost_of, cut_to_fit, fixed_tokens, unseen_units
 from backscroll.engine.pen import Pen
 from backscroll.engine.placement import place
 from backscroll.engine.sheet import Sheet, kept_long
@@ -40,9 +39,6 @@ ACTOR = "backscroll"
 _WARMEST = 0.8  # of what a compaction leaves, at the most for the last turns in full
 #: Essentials that bind whoever goes on; paths and ids are kept by notes and pieces.
 BINDING = frozenset({Kind.TODO, Kind.ERROR, Kind.CONSTRAINT, Kind.DECISION, Kind.QUESTION})
-_HALF = (
-    0.5  # of the room: a past that takes no more stays as it is when a step comes that has to be cut anyway
-)
 _NEARER = 3  # tries to bring a prompt down far enough for a newest step that fits
 _TRIES = 5  # of a compaction that is asked for while others change the history
 _BOUND = 0.06  # of the room, at the most, for what is still open and binding
@@ -69,19 +65,6 @@ class CompactionReport:
         return max(0, self.before - self.after)
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A compaction that was made, not yet written down."""
-
-    frozen: Frozen
-    after: bytes | None  # position before which only summaries speak
-    units: tuple[Unit, ...]  # what is left in the window
-    before: int
-    now: int
-    sheet: Sheet | None = None  # with what was passed over at the beginning; None: as it was
-    room: int = 0  # for messages, in the prompt for which it was made
-
-
 def due(composer: Composer, tokens: int, room: int) -> Reason | None:
     """Whether to compact before this call, and why: from the log, the settings and the clock, and nothing else."""
     thread, ask = composer.thread, composer.ask
@@ -92,7 +75,9 @@ def due(composer: Composer, tokens: int, room: int) -> Reason | None:
     if frozen is not None and frozen.compaction.upto == composer.units[-1].last and tokens <= ask.room:
         return None  # nothing came since
     left = frozen.compaction.after if frozen is not None else 0
-    kept = (frozen.compaction.kept if frozen is not None else 0) or aim(room, _fixed(composer), settings)
+    kept = (frozen.compaction.kept if frozen is not None else 0) or aim(
+        room, fixed_tokens(composer), settings
+    )
     calls = _calls_since(composer)
     base = left
     growth = max(1.0, (tokens - base) / max(1, calls))
@@ -105,7 +90,7 @@ def due(composer: Composer, tokens: int, room: int) -> Reason | None:
         growth,
         kept,
         ask.prices,
-        fresh=_unseen(composer, frozen)[1],
+        fresh=unseen_units(composer, frozen)[1],
         idle_seconds=idle,
         cache_seconds=settings.cache_minutes * 60,
         settings=settings,
@@ -122,7 +107,7 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     """A compaction of what the sheet shows, the newest step cut where it does not fit; None where the prompt gets no smaller."""
     before = weight(composer.blocks(composer.frozen))
     bound = bound_of(composer, int(_BOUND * room))
-    whole = fits_whole(room, _fixed(composer), _unseen(composer, composer.frozen)[1])
+    whole = fits_whole(room, fixed_tokens(composer), unseen_units(composer, composer.frozen)[1])
     less, found = 0, None
     for _ in range(_NEARER):
         found = _condensed(composer, reason, room - less, before, bound, whole=whole)
@@ -130,8 +115,8 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
             break
         less += found.now - filled(room)  # what stands beside the history took more than was thought
     if found is None:
-        return _cut_to_fit(composer, _as_it_is(composer, before), room)
-    return _cut_to_fit(composer, found, room) or found
+        return cut_to_fit(composer, as_it_is(composer, before), room)
+    return cut_to_fit(composer, found, room) or found
 
 
 def _condensed(
@@ -144,8 +129,8 @@ def _condensed(
         int(settings.share_summaries * room) if composer.edge else 0
     )
     outside += sum(composer.ask.tokenizer.count(b.text) + 3 for b in bound)
-    fixed = _fixed(composer)
-    fresh, unseen = _unseen(composer, frozen)
+    fixed = fixed_tokens(composer)
+    fresh, unseen = unseen_units(composer, frozen)
     target = max(1, aim(room - outside, fixed, settings, fresh=unseen, whole=whole))
     found = condensed(
         composer.units,
@@ -154,7 +139,7 @@ def _condensed(
         target=target,
         reason=reason,
         plan=_plan(composer, target - fixed - unseen, fresh),
-        boost=_boost(composer),
+        boost=boost_of(composer),
         dead=composer.dead,
         fresh=fresh,
         cap=cap(room - outside, fixed),
@@ -182,33 +167,6 @@ def _condensed(
     return Made(replace(wanted, compaction=compaction), after, left, before, now, sheet, composer.ask.room)
 
 
-def _unseen(composer: Composer, frozen: Frozen | None) -> tuple[frozenset[Ref], int]:
-    """Units that no reply has answered yet and that may fade later, and their tokens as they are shown now.
-
-    Many messages without any reply between them (an import) are a past like any other: only the newest that fit are fresh.
-    """
-    safe = protected(composer.units)
-    compaction = Compaction() if frozen is None else frozen.compaction
-    fresh: set[Ref] = set()
-    tokens = 0
-    for unit in reversed(fresh_units(composer.units)):
-        if unit.id in safe:
-            continue
-        shown = composer.lens.shown(unit, compaction.levels.get(unit.id, Level.VERBATIM), compaction.keeps)
-        cost = weight(b for b in shown if isinstance(b, Block))
-        if unit.role == "user" and tokens + cost > filled(composer.ask.room) - _fixed(composer):
-            break
-        fresh.add(unit.id)
-        tokens += cost
-    return frozenset(fresh), tokens
-
-
-def _fixed(composer: Composer) -> int:
-    """Tokens of units that never fade."""
-    safe = protected(composer.units)
-    return sum(composer.meter.message(m) for u in composer.units if u.id in safe for m in u.messages)
-
-
 def _plan(composer: Composer, room: int, fresh: Collection[Ref]) -> Plan:
     """The last turns stay in full as long as they fit: the setting `warm_turns` widens what recent units may take.
 
@@ -226,73 +184,6 @@ def _plan(composer: Composer, room: int, fresh: Collection[Ref]) -> Plan:
             warm = tokens if tokens <= _WARMEST * room else warm
     usual = Plan()
     return replace(usual, tail=max(usual.tail, warm / max(1, room)))
-
-
-def _boost(composer: Composer) -> Callable[[Message], float] | None:
-    """What was asked for again after earlier compactions weighs more now, and so does its like."""
-    from backscroll.derive.learning import factor, features_of
-    from backscroll.engine.learning import weights_of
-
-    weights = weights_of(composer.thread.engine)
-    return (lambda message: factor(features_of(message), weights)) if weights else None
-
-
-def restored(composer: Composer) -> Made | None:
-    """The compaction without what has to be shown again; None where that is nothing.
-
-    Once what followed a message is deleted, it may be the latest of the user, or a call that waits: it is shown whole. Written down,
-    it stays so when the conversation goes on.
-    """
-    frozen, units = composer.frozen, composer.units
-    if frozen is None:
-        return None
-    levels, safe = frozen.compaction.levels, protected(units)
-    again = {u.id for u in units if u.id in levels and safe.get(u.id) in ("latest", "unanswered")}
-    if not again:
-        return None
-    left = {unit: level for unit, level in levels.items() if unit not in again}
-    wanted = replace(frozen, compaction=replace(frozen.compaction, levels=left), under=frozen.placed_under)
-    now = weight(composer.blocks(wanted))
-    return Made(wanted, composer.edge, tuple(units), now, now, room=composer.ask.room)
-
-
-def trimmed(composer: Composer, room: int) -> Made | None:
-    """A newest step that cannot fit, cut to what is free, where the past is small enough to stay as it is; else None."""
-    units, frozen = composer.units, composer.frozen
-    if not units or not composer.sheet.reached or (frozen is None and composer.edge is not None):
-        return None
-    before = weight(composer.blocks(frozen))
-    if before <= MUST * room:
-        return None
-    unseen = _unseen(composer, frozen)[1]
-    if fits_whole(room, _fixed(composer), unseen) or before - unseen > _HALF * room:
-        return None
-    return _cut_to_fit(composer, _as_it_is(composer, before), room)
-
-
-def _as_it_is(composer: Composer, tokens: int) -> Made:
-    """What prompts show now; texts that were placed under the compaction in force stay where they are."""
-    frozen = composer.frozen or Frozen(Compaction(), event=0)
-    wanted = replace(frozen, under=frozen.placed_under)
-    return Made(wanted, composer.edge, tuple(composer.units), tokens, tokens, room=composer.ask.room)
-
-
-def _cut_to_fit(composer: Composer, found: Made, room: int) -> Made | None:
-    """The same with the results of the newest step cut to what is free: each gets a share. None where that is not needed."""
-    if found.now <= MUST * room:
-        return None
-    units, frozen = found.units, found.frozen
-    free = filled(room) - (found.now - _unseen(composer, frozen)[1])
-    trail = Trail(composer.meter, composer.lens.slots).extend(units)
-    cut = trim(units, frozen.compaction, composer.lens, cap=free, trail=trail, boost=_boost(composer))
-    if cut is None:
-        return None
-    wanted = replace(frozen, compaction=cut)
-    now = weight(composer.blocks(wanted, units, found.sheet))
-    if now >= found.now:
-        return None
-    compaction = replace(cut, before=found.before, after=now, fresh=_unseen(composer, wanted)[1])
-    return replace(found, frozen=replace(wanted, compaction=compaction), now=now)
 
 
 def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) -> int:

@@ -28,10 +28,11 @@ from backscroll.assemble.receipt import (
 from backscroll.assemble.wires import Rendered, render
 from backscroll.assemble.wires.insertion import insertion_form
 from backscroll.engine.asking import Ask, asked, too_small
-from backscroll.engine.compacting import ACTOR, Made, due, made, restored, trimmed, write_down
+from backscroll.engine.compacting import ACTOR, due, made, write_down
 from backscroll.engine.composing import Composer, told_by, weight
 from backscroll.engine.counting import flush_if_many
 from backscroll.engine.coverage import coverage_of
+from backscroll.engine.cuts import Made, restored, shortened, trimmed
 from backscroll.engine.insertions import Insertions, insertions_for
 from backscroll.engine.lineage import View
 from backscroll.engine.placement import place
@@ -194,12 +195,13 @@ class _Job:
             self.due, self.composer.frozen = found, found.frozen
 
     def _trim(self) -> None:
-        """Giant fresh results are cut before a provider caches them."""
-        found = trimmed(self.composer, self.ask.room)
-        if found is None:
-            return
-        self.due, self.composer.frozen = found, found.frozen
-        self.compaction = {"reason": "pays", "before": found.before, "after": found.now, "trimmed": True}
+        """Giant results are cut where they stand: answered ones where that pays, fresh ones where they cannot fit."""
+        for cut in (shortened, trimmed):
+            found = cut(self.composer, self.ask.room)
+            if found is not None:
+                before = self.compaction.get("before", found.before)
+                self.due, self.composer.frozen = found, found.frozen
+                self.compaction = {"reason": "pays", "before": before, "after": found.now, "trimmed": True}
 
     def _compacted(self, found: Made) -> list[Block]:
         composer = self.composer

@@ -1,0 +1,198 @@
+"""Cuts: results shown shorter where they stand, and what was condensed shown again; the past before them stays as it is.
+
+A step that cannot fit is cut before anybody caches it; a giant that a reply has answered is cut once that pays. Texts that were placed
+under the compaction in force stay. Before: `engine/composing`. After: `engine/compacting`, `engine/prompting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+
+from backscroll.assemble.compaction import Compaction
+from backscroll.assemble.fade_trail import Trail
+from backscroll.assemble.marks import MUST, cap, filled
+from backscroll.assemble.policy import trim
+from backscroll.assemble.units import Unit, fresh_units
+from backscroll.assemble.view import protected
+from backscroll.engine.compaction_body import Frozen
+from backscroll.engine.composing import Composer, weight
+from backscroll.engine.sheet import Sheet
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.prompt import Block, Level
+
+_WORTH = 0.65  # tokens saved for each that is written anew, from which a cut pays before the next compaction
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A compaction that was made, not yet written down."""
+
+    frozen: Frozen
+    after: bytes | None  # position before which only summaries speak
+    units: tuple[Unit, ...]  # what is left in the window
+    before: int
+    now: int
+    sheet: Sheet | None = None  # with what was passed over at the beginning; None: as it was
+    room: int = 0  # for messages, in the prompt for which it was made
+
+
+def unseen_units(composer: Composer, frozen: Frozen | None) -> tuple[frozenset[Ref], int]:
+    """Units that no reply has answered yet and that may fade later, and their tokens as they are shown now.
+
+    Many messages without any reply between them (an import) are a past like any other: only the newest that fit are fresh.
+    """
+    safe = protected(composer.units)
+    compaction = Compaction() if frozen is None else frozen.compaction
+    fresh: set[Ref] = set()
+    tokens = 0
+    for unit in reversed(fresh_units(composer.units)):
+        if unit.id in safe:
+            continue
+        shown = composer.lens.shown(unit, compaction.levels.get(unit.id, Level.VERBATIM), compaction.keeps)
+        cost = weight(b for b in shown if isinstance(b, Block))
+        if unit.role == "user" and tokens + cost > filled(composer.ask.room) - fixed_tokens(composer):
+            break
+        fresh.add(unit.id)
+        tokens += cost
+    return frozenset(fresh), tokens
+
+
+def fixed_tokens(composer: Composer) -> int:
+    """Tokens of units that never fade."""
+    safe = protected(composer.units)
+    return sum(composer.meter.message(m) for u in composer.units if u.id in safe for m in u.messages)
+
+
+def boost_of(composer: Composer) -> Callable[[Message], float] | None:
+    """What was asked for again after earlier compactions weighs more now, and so does its like."""
+    from backscroll.derive.learning import factor, features_of
+    from backscroll.engine.learning import weights_of
+
+    weights = weights_of(composer.thread.engine)
+    return (lambda message: factor(features_of(message), weights)) if weights else None
+
+
+def restored(composer: Composer) -> Made | None:
+    """The compaction without what has to be shown again; None where that is nothing.
+
+    Once what followed a message is deleted, it may be the latest of the user, or a call that waits: it is shown whole. Written down,
+    it stays so when the conversation goes on.
+    """
+    frozen, units = composer.frozen, composer.units
+    if frozen is None:
+        return None
+    levels, safe = frozen.compaction.levels, protected(units)
+    again = {u.id for u in units if u.id in levels and safe.get(u.id) in ("latest", "unanswered")}
+    if not again:
+        return None
+    left = {unit: level for unit, level in levels.items() if unit not in again}
+    wanted = replace(frozen, compaction=replace(frozen.compaction, levels=left), under=frozen.placed_under)
+    now = weight(composer.blocks(wanted))
+    return Made(wanted, composer.edge, tuple(units), now, now, room=composer.ask.room)
+
+
+def trimmed(composer: Composer, room: int) -> Made | None:
+    """A newest step that cannot fit, cut to what is free, where the past is small enough to stay as it is; else None."""
+    units, frozen = composer.units, composer.frozen
+    if not units or not composer.sheet.reached or (frozen is None and composer.edge is not None):
+        return None
+    before = weight(composer.blocks(frozen))
+    if before <= MUST * room:
+        return None
+    unseen, fixed = unseen_units(composer, frozen)[1], fixed_tokens(composer)
+    if filled(room) - (before - unseen) < cap(room, fixed):
+        return None  # the past takes too much: it is condensed
+    return cut_to_fit(composer, as_it_is(composer, before), room)
+
+
+def as_it_is(composer: Composer, tokens: int) -> Made:
+    """What prompts show now; texts that were placed under the compaction in force stay where they are."""
+    frozen = composer.frozen or Frozen(Compaction(), event=0)
+    wanted = replace(frozen, under=frozen.placed_under)
+    return Made(wanted, composer.edge, tuple(composer.units), tokens, tokens, room=composer.ask.room)
+
+
+def cut_to_fit(composer: Composer, found: Made, room: int) -> Made | None:
+    """The same with the results of the newest step cut to what is free: each gets a share. None where that is not needed."""
+    if found.now <= MUST * room:
+        return None
+    units, frozen = found.units, found.frozen
+    free = filled(room) - (found.now - unseen_units(composer, frozen)[1])
+    trail = Trail(composer.meter, composer.lens.slots).extend(units)
+    cut = trim(units, frozen.compaction, composer.lens, cap=free, trail=trail, boost=boost_of(composer))
+    if cut is None:
+        return None
+    wanted = replace(frozen, compaction=cut)
+    now = weight(composer.blocks(wanted, units, found.sheet))
+    if now >= found.now:
+        return None
+    compaction = replace(cut, before=found.before, after=now, fresh=unseen_units(composer, wanted)[1])
+    return replace(found, frozen=replace(wanted, compaction=compaction), now=now)
+
+
+def shortened(composer: Composer, room: int) -> Made | None:
+    """Giant results that a reply has answered, cut where they stand; None where that would not pay.
+
+    What stands before the first of them stays in the cache. Behind it everything is written anew, and that is little: the reply, and
+    what is new anyway. Left as they are, giants would be read at every call and bring the next compaction near.
+    """
+    units, frozen = composer.units, composer.frozen
+    if not composer.sheet.reached or (frozen is None and composer.edge is not None):
+        return None
+    safe, fresh = protected(units), unseen_units(composer, frozen)[0]
+    levels: Mapping[Ref, Level] = {} if frozen is None else frozen.compaction.levels
+    upto = None if frozen is None else frozen.compaction.upto
+    giant = cap(room, fixed_tokens(composer))
+    behind, gained, chosen, giants = 0, 0, 0, 0
+    for place in range(len(units) - 1, -1, -1):
+        unit = units[place]
+        if unit.id in fresh:
+            continue
+        if upto is not None and unit.last.seq <= upto.seq and unit.id in levels:
+            break  # condensed before
+        tokens = sum(composer.meter.message(m) for m in unit.messages)
+        if tokens > giant and unit.id not in safe and any(m.role == "tool" for m in unit.messages):
+            giants += 1
+            gained += tokens - giant
+            behind += giant
+            if gained > _WORTH * behind:
+                chosen = giants
+        else:
+            behind += tokens
+        if behind > room:
+            break
+    return _with_cuts(composer, giant, chosen, fresh) if chosen else None
+
+
+def _with_cuts(composer: Composer, giant: int, count: int, fresh: Collection[Ref]) -> Made | None:
+    """The newest `count` steps of more than `giant` tokens that were answered, cut down to a share of that."""
+    before = weight(composer.blocks(composer.frozen))
+    found, units = as_it_is(composer, before), composer.units
+    safe = protected(units)
+    trail = Trail(composer.meter, composer.lens.slots).extend(units)
+    frozen = found.frozen
+    for place in range(len(units) - 1, -1, -1):
+        unit = units[place]
+        tokens = sum(composer.meter.message(m) for m in unit.messages)
+        results = any(m.role == "tool" for m in unit.messages)
+        if tokens <= giant or unit.id in safe or unit.id in fresh or not results:
+            continue
+        cut = trim(
+            units[: place + 1],
+            frozen.compaction,
+            composer.lens,
+            cap=giant,
+            trail=trail,
+            boost=boost_of(composer),
+            safe=safe,
+        )
+        if cut is not None:
+            last = max((r for r in (cut.upto, frozen.compaction.upto) if r is not None), key=lambda r: r.seq)
+            frozen = replace(frozen, compaction=replace(cut, upto=last, reason="pays"))
+        count -= 1
+        if not count:
+            break
+    now = weight(composer.blocks(frozen))
+    return None if now >= before else replace(found, frozen=frozen, now=now)
