@@ -64,8 +64,9 @@ def called(made: Prompt) -> set[str]:
 def test_a_fresh_result_that_fits_is_shown_whole(
     tmp_path_factory: pytest.TempPathFactory, seed: int, budget: int
 ) -> None:
-    """Whatever came before it and however full the prompt was: the past makes room."""
+    """What is free in the prompt before it is its own; nothing is cut that the model has not seen."""
     chance = random.Random(seed)
+    taken = 0
     with opened(tmp_path_factory.mktemp("fresh") / "store.db", Clock()) as engine:
         thread = engine.create("fresh")
         thread.append("system", "You are careful.")
@@ -81,7 +82,9 @@ def test_a_fresh_result_that_fits_is_shown_whole(
             made = thread.prompt(budget, reserve=0, recall=False, wire=wire)
             assert made.receipt.total <= budget
             assert check(made.messages, wire, system=made.system) == []
-            if sum(_count(t) + 40 for t in texts) <= 0.75 * budget and max(map(size_of, texts)) <= MOST:
+            free = 0.9 * budget - taken
+            taken = made.receipt.total
+            if sum(_count(t) + 60 for t in texts) <= free and max(map(size_of, texts)) <= MOST:
                 told = shown(made)
                 assert [told.get(f"c{n}_{k}") for k in range(len(texts))] == texts
             assert thread.prompt(budget, reserve=0, recall=False, wire=wire).messages == made.messages
