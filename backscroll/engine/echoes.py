@@ -4,24 +4,26 @@ An import takes the title of a thread from its first message, and some tools wri
 once in a line about it; a summary may quote. Who forgets a message wants those gone too. Looks at titles, metadata, asides,
 code changes, crops, compactions, steps of tasks and memories of the threads that showed the message; other messages, changes to
 the graph and descriptions of the world are left alone, because somebody said them on purpose; only a pinned value goes with
-the last message that says it (`engine/forgetting`).
+the last message that says it (`engine/forgetting`), and a change to a node with the last message that says its name.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 from backscroll.engine.means import Means
 from backscroll.engine.pen import Pen
+from backscroll.errors import InvalidInput
 from backscroll.record.about import TELLING, About
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.content import decode
-from backscroll.record.ports import Writer
+from backscroll.record.ports import Wanted, Writer
 from backscroll.vocab.event import SPEAKING, Event, Kind
+from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json, Opaque, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.unicode import valid_text
 
@@ -76,6 +78,41 @@ def unnamed(
         pen.write(Kind.FORGOTTEN, head={"messages": []}, body={"about": left.to_json()})
         pen.save()
         yield from said
+
+
+def naming(
+    tx: Writer, threads: Sequence[str], words: Sequence[str], gone: Collection[Ref], dialect: str
+) -> list[Event]:
+    """Changes to the graph about a node whose name only these words said: the name is the words.
+
+    What a person called by a name of their own is left: that name is the person's.
+    """
+    from backscroll.recall.query import parse_query
+
+    acts = [e for thread in threads for e in tx.others(thread) if e.kind is Kind.OVERRIDDEN and e.body]
+    said = " ".join(words).casefold()
+    bodies = [(event, cast("Mapping[str, Json]", words_from_bytes(event.body or b"{}"))) for event in acts]
+    own = {str(body.get("node")) for _, body in bodies if body.get("change") == "add"}
+    known: dict[str, bool] = {}
+
+    def left_without(name: str) -> bool:
+        if name not in known:
+            try:
+                query = parse_query(f'"{name.replace(chr(34), " ")}"')
+            except InvalidInput:
+                known[name] = False
+                return False
+            expression = query.to_fts5() if dialect == "fts5" else query.to_tsquery()
+            hits = tx.search(expression, Wanted(tuple(threads)), len(gone) + 1)
+            known[name] = all(hit.message in gone for hit in hits)
+        return known[name]
+
+    out: list[Event] = []
+    for event, body in bodies:
+        names = {str(body.get(key) or "") for key in ("node", "object")} - own - {""}
+        if any(name.casefold() in said and left_without(name) for name in names):
+            out.append(event)
+    return out
 
 
 def tag(salt: bytes, body: bytes) -> str:

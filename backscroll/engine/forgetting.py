@@ -78,9 +78,11 @@ def erase_in(
 
     def work(tx: Writer) -> Erasure:
         if messages is not None:
-            done = forget_messages(tx, means, thread, messages, actor, keep_shared=keep_shared)
+            done = forget_messages(
+                tx, means, thread, messages, actor, keep_shared=keep_shared, dialect=store.dialect
+            )
         else:
-            done = forget_thread(tx, means, thread, actor, keep_shared=keep_shared)
+            done = forget_thread(tx, means, thread, actor, keep_shared=keep_shared, dialect=store.dialect)
         if dry_run:
             raise OnlyAsked(done)
         return done
@@ -92,9 +94,16 @@ def erase_in(
 
 
 def forget_messages(
-    tx: Writer, means: Means, thread: str, messages: Sequence[Ref], actor: str, *, keep_shared: bool = False
+    tx: Writer,
+    means: Means,
+    thread: str,
+    messages: Sequence[Ref],
+    actor: str,
+    *,
+    keep_shared: bool = False,
+    dialect: str,
 ) -> Erasure:
-    """Erase messages from a thread and from every fork that shares them."""
+    """Erase messages from a thread and from every fork that shares them. `dialect`: how the store is asked for words."""
     state = tx.lock_thread(thread)
     if state is None:
         raise NotFound(f"no thread {thread}")
@@ -117,6 +126,8 @@ def forget_messages(
     said = [e for events in doomed.values() for e in events]
     told = {e.id: e for e in _echoes(tx, means, affected, said, actor)}
     told |= {e.id: e for e in condensed(tx, family, messages)}
+    kin_ids = [kin.id for kin in family]
+    told |= {e.id: e for e in echoes.naming(tx, kin_ids, echoes.words_of(said), set(messages), dialect)}
     derived = tx.unmake([e.id for e in said], [kin.id for kin in family])
     done = erase(tx, [*said, *told.values()], len(messages), affected, keep_shared=keep_shared)
     return replace(done, revisions=len(said), beside=len(told), derived=derived)
@@ -206,7 +217,9 @@ def _echoes(
     return [*lines, *echoes.unnamed(tx, means, threads, words, actor)]
 
 
-def forget_thread(tx: Writer, means: Means, thread: str, actor: str, *, keep_shared: bool = False) -> Erasure:
+def forget_thread(
+    tx: Writer, means: Means, thread: str, actor: str, *, keep_shared: bool = False, dialect: str
+) -> Erasure:
     """Erase a thread: every word of its log, its title, and what forks share of it."""
     state = tx.lock_thread(thread)
     if state is None:
@@ -214,7 +227,7 @@ def forget_thread(tx: Writer, means: Means, thread: str, actor: str, *, keep_sha
     own = [e.id for e in tx.events(thread) if e.message == e.id]
     disowned = list(disown(tx, means, thread, kin_of(tx, state.root), actor))
     shown = _forget_shown(tx, means, state.root, thread, actor)
-    done = forget_messages(tx, means, thread, own, actor, keep_shared=keep_shared)
+    done = forget_messages(tx, means, thread, own, actor, keep_shared=keep_shared, dialect=dialect)
     pen = Pen(tx, thread, means, actor)
     pen.write(Kind.FORGOTTEN, head={"thread": True, "messages": []})
     pen.save()

@@ -239,3 +239,26 @@ def test_what_was_derived_goes_too(thread: backscroll.Thread) -> None:
     assert engine.tokens([message.revision], "cl100k_base") == {}
     spoken = engine.store.read(lambda reader: reader.spoken([message.revision]))[message.revision]
     assert (spoken.body, spoken.digest) == (None, None)
+
+
+def test_a_change_to_a_node_goes_with_the_last_message_that_says_its_name(store: backscroll.Engine) -> None:
+    """The name of a node is words of a message. What a person named stays, and what another message still says."""
+    thread = store.create("town")
+    first = thread.append("user", "Zorvelia lives in Bergen.")
+    thread.append("assistant", "I see.")
+    second = thread.append("user", "Zorvelia is a smith, and Quimbra is her sister.")
+    thread.append("assistant", "Good.")
+    thread.window.flush()
+    thread.graph.set("Zorvelia", "mood", "tired")
+    thread.graph.add("Mirabelle", "person", mood="calm")
+    thread.graph.set("Mirabelle", "mood", "glad")
+
+    def bodies() -> bytes:
+        return b"".join(e.body or b"" for e in thread.events()).lower()
+
+    thread.forget(first.id)
+    assert b"zorvelia" in bodies()
+    thread.forget(second.id)
+    assert b"zorvelia" not in bodies()
+    assert b"mirabelle" in bodies()
+    assert store.verify().ok

@@ -22,7 +22,7 @@ def cut_off(store: backscroll.Engine) -> backscroll.Thread:
     said = thread.append("user", "xylophonequartz")
     store.store.write(
         lambda tx: forgetting.forget_messages(
-            tx, store.means, thread.id, [said.id], "user", keep_shared=False
+            tx, store.means, thread.id, [said.id], "user", dialect=store.store.dialect
         )
     )
     return thread
@@ -77,7 +77,7 @@ def test_who_reads_meanwhile_is_not_waited_for(store: backscroll.Engine) -> None
         inside.wait(60)
         store.store.write(
             lambda tx: forgetting.forget_messages(
-                tx, store.means, thread.id, [said.id], "user", keep_shared=False
+                tx, store.means, thread.id, [said.id], "user", dialect=store.store.dialect
             )
         )
         assert not finish_forgetting(store)
