@@ -168,9 +168,11 @@ def _beside_window(entry: Entry, begins: bytes | None, edge: bytes | None, crops
 
 
 def _was_marked(entry: Entry, compaction: Event | None) -> bool:
-    """False for what was pinned since: until the next compaction that is told behind the history, not in front of it."""
-    known = None if compaction is None else compaction.head.get("marked")
-    return entry.role == "system" or known is None or str(entry.message) in known
+    """False for what was pinned since, or while it was cropped: that is told behind the history, not in front of it."""
+    if entry.role == "system" or compaction is None:
+        return entry.role == "system"
+    known = compaction.head.get("marked")  # the version before did not say
+    return known is None or str(entry.message) in known
 
 
 def _asked_then(window: _Window, compaction: Event | None) -> Message | None:
