@@ -40,7 +40,7 @@ def tell(url: str, sql: str, *values: object) -> int:
 
 
 def tables_of(url: str) -> dict[str, list[str]]:
-    """Every table of the store with its columns; the parts of a full-text index are not tables of ours."""
+    """Every table of the store with its columns; a full-text index and its parts hold nothing of their own."""
     if is_postgres(url):
         sql = (
             "SELECT table_name, column_name FROM information_schema.columns WHERE table_name LIKE 'backscroll\\_%%' "
@@ -51,7 +51,7 @@ def tables_of(url: str) -> dict[str, list[str]]:
             out.setdefault(table.removeprefix("backscroll_"), []).append(column)
         return out
     names = [row[0] for row in ask(url, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
-    ours = [n for n in names if not n.startswith(("sqlite_", "words_"))]
+    ours = [n for n in names if n != "words" and not n.startswith(("sqlite_", "words_"))]
     return {name: [row[1] for row in ask(url, f"PRAGMA table_info({name})")] for name in ours}
 
 

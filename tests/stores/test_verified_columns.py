@@ -47,6 +47,7 @@ REASONS: dict[str, str] = {
     "receipts.*": "the account of a prompt that was sent, in no log",
     "charges.*": _LEDGER,
     "lessons.*": _LEDGER,
+    "indexed.recipe": "by which rules the words were made; under another number they are read back from the index itself",
     "origins.key": "a hash over the name of a foreign file, which is in no log",
     "quarantine.*": "rows that a repair has already found wanting",
     "threads.born": "the order in which forks of one family are listed",

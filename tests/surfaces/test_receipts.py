@@ -33,7 +33,7 @@ def reasons() -> set[str]:
                     for k in node.keywords
                     if k.arg == "reason" and isinstance(k.value, ast.Constant)
                 }
-    return out - {"", "pays", "asked"}  # reasons of compactions, which have texts of their own
+    return out - {"", "pays", "must", "asked"}  # reasons of compactions, which have texts of their own
 
 
 def _name(node: ast.expr) -> str:

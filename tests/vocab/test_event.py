@@ -63,7 +63,7 @@ def test_the_spelling_of_kinds_never_changes() -> None:
     """The hash of an event covers the name of its kind, so a renamed kind would break every log."""
     assert [kind.value for kind in Kind] == (
         "created forked renamed tagged untagged described appended inserted edited regenerated chosen deleted "
-        "restored hidden unhidden pinned unpinned moved code_changed rewound cropped uncropped compacted flushed "
+        "restored hidden unhidden pinned unpinned moved code_changed rewound cropped uncropped compacted placed flushed "
         "overridden lifted world_told tasked remembered aside noted undone redone forgotten"
     ).split()
 
@@ -75,6 +75,7 @@ def test_undo_is_for_operations_not_for_speech_or_records() -> None:
         Kind.FORKED,
         Kind.APPENDED,
         Kind.CODE_CHANGED,
+        Kind.PLACED,
         Kind.FLUSHED,
         Kind.ASIDE,
         Kind.NOTED,
