@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from backscroll.assemble.fade import water_level
 from backscroll.assemble.view_meter import Meter, spelled
 from backscroll.assemble.view_pieces import GAP, arguments_of
 from backscroll.errors import BudgetTooSmall
@@ -184,14 +185,8 @@ def cut_block(block: Block, tokens: int, meter: Meter) -> Block:
 
 
 def _level(weights: Sequence[int], room: int) -> int:
-    """The highest cap under which all weights together fit."""
-    left, many = room, len(weights)
-    for weight in sorted(weights):
-        if weight * many >= left:
-            break
-        left -= weight
-        many -= 1
-    return max(left // max(many, 1), 8)
+    """The highest cap under which all weights together fit, in whole tokens."""
+    return max(int(water_level(weights, room)), 8)
 
 
 def _cut_part(part: Part, tokens: int, meter: Meter, handle: str) -> Part:

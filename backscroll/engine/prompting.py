@@ -285,11 +285,11 @@ class _Job:
     def _is_bound(self, message: Message) -> bool:
         """True where all that stood before a reply when it was made stands there still: else its thinking is worth nothing.
 
-        A compaction changes all that stands before what it left; later replies saw that.
+        A compaction, or a cut inside the past, changes what stands before earlier replies; later ones saw that.
         """
         composer, made = self.composer, message.revision.seq
-        under = 0 if composer.frozen is None else composer.frozen.placed_under
-        if under is None or made <= under:
+        written = 0 if composer.frozen is None else composer.frozen.event or 0
+        if made <= (written if self.due is None else composer.sheet.head):
             return False
         return not any(c.event >= made and c.place < message.position for c in composer.sheet.changes)
 
