@@ -1,8 +1,8 @@
 """Composing: what a prompt shows already, from the sheet, the compaction in force and what was placed since.
 
-Owns the order: system messages, pins, summaries of the far past, the history at the resolution that was chosen at the last
-compaction with what was still open then behind it, everything since, and behind each message what was placed there. Between two
-compactions it only grows at its end. Before: `engine/sheet`, `engine/placement`, `assemble/view`. After: `engine/prompting`
+Owns the order: system messages, pins, the history at the resolution that was chosen at the last compaction, summaries of the far past
+and what was still open then, everything that was left as it was or came since, and behind each message what was placed there. Between
+two compactions it only grows at its end. Before: `engine/sheet`, `engine/placement`, `assemble/view`. After: `engine/prompting`
 adds what is new.
 """
 

@@ -6,7 +6,7 @@ under the compaction in force stay. Before: `engine/composing`. After: `engine/c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from backscroll.assemble.compaction import Compaction
@@ -145,7 +145,9 @@ def shortened(composer: Composer, room: int) -> Made | None:
     levels: Mapping[Ref, Level] = {} if frozen is None else frozen.compaction.levels
     upto = None if frozen is None else frozen.compaction.upto
     giant = cap(room, fixed_tokens(composer))
-    behind, gained, chosen, giants = 0, 0, 0, 0
+    behind, gained = 0, 0
+    giants: list[int] = []  # places, the newest first
+    chosen: list[int] = []
     for place in range(len(units) - 1, -1, -1):
         unit = units[place]
         if unit.id in fresh:
@@ -154,45 +156,31 @@ def shortened(composer: Composer, room: int) -> Made | None:
             break  # condensed before
         tokens = sum(composer.meter.message(m) for m in unit.messages)
         if tokens > giant and unit.id not in safe and any(m.role == "tool" for m in unit.messages):
-            giants += 1
+            giants.append(place)
             gained += tokens - giant
             behind += giant
             if gained > _WORTH * behind:
-                chosen = giants
+                chosen = list(giants)
         else:
             behind += tokens
         if behind > room:
             break
-    return _with_cuts(composer, giant, chosen, fresh) if chosen else None
+    return _with_cuts(composer, giant, chosen) if chosen else None
 
 
-def _with_cuts(composer: Composer, giant: int, count: int, fresh: Collection[Ref]) -> Made | None:
-    """The newest `count` steps of more than `giant` tokens that were answered, cut down to a share of that."""
+def _with_cuts(composer: Composer, most: int, places: Sequence[int]) -> Made | None:
+    """The units at some places cut down to `most` tokens each."""
     before = weight(composer.blocks(composer.frozen))
     found, units = as_it_is(composer, before), composer.units
     safe = protected(units)
     trail = Trail(composer.meter, composer.lens.slots).extend(units)
     frozen = found.frozen
-    for place in range(len(units) - 1, -1, -1):
-        unit = units[place]
-        tokens = sum(composer.meter.message(m) for m in unit.messages)
-        results = any(m.role == "tool" for m in unit.messages)
-        if tokens <= giant or unit.id in safe or unit.id in fresh or not results:
-            continue
-        cut = trim(
-            units[: place + 1],
-            frozen.compaction,
-            composer.lens,
-            cap=giant,
-            trail=trail,
-            boost=boost_of(composer),
-            safe=safe,
-        )
+    boost = boost_of(composer)
+    for place in places:
+        upto = units[: place + 1]
+        cut = trim(upto, frozen.compaction, composer.lens, cap=most, trail=trail, boost=boost, safe=safe)
         if cut is not None:
             last = max((r for r in (cut.upto, frozen.compaction.upto) if r is not None), key=lambda r: r.seq)
             frozen = replace(frozen, compaction=replace(cut, upto=last, reason="pays"))
-        count -= 1
-        if not count:
-            break
     now = weight(composer.blocks(frozen))
     return None if now >= before else replace(found, frozen=frozen, now=now)
