@@ -18,14 +18,14 @@ FULL, BESIDE = (
     0.97,
     120,
 )  # of the budget, and tokens less: what is filled when the newest step takes all it can get
-EARLY = 0.8  # of the distance that smooth growth allows
-LOW = 0.35  # of the room beside what is protected, for a budget of SMALL tokens: what a compaction leaves
+EARLY = 0.65  # of the distance that smooth growth allows
+LOW = 0.25  # of the room beside what is protected, for a budget of SMALL tokens: what a compaction leaves
 SQUEEZED = 0.1  # of the room: what the past keeps, however large the newest step is
 GIANT = 0.135  # of that room, for a budget of SMALL tokens: a step that is larger is condensed first once it was seen
 SMALL = 8000
 GROWS = 0.25  # that share grows with this power of the budget
 LEAST_CAP = 300  # tokens that a step may always take
-PART = 1.0  # of the room, at the most, for a result that cannot be shown whole
+PART = 0.45  # of the room, at the most, for a result that cannot be shown whole
 WORTH = 0.25  # a compaction that is free should still take away this share
 LEAST = 0.12  # hysteresis: never again before the prompt has grown by this share
 

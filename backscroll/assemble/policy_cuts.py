@@ -18,7 +18,7 @@ from backscroll.assemble.units import Unit
 from backscroll.assemble.view import Lens
 from backscroll.vocab.ids import Ref
 
-WORTH = 0.65  # tokens saved for each that is written anew, from which a cut pays before the next compaction
+WORTH = 2  # tokens saved for each that is written anew, from which a cut pays before the next compaction
 
 
 def answered_giants(
