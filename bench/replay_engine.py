@@ -17,6 +17,7 @@ from typing import Any
 import backscroll
 from backscroll.assemble.validity.between import Sent
 from backscroll.assemble.validity.binding import check_growth
+from backscroll.errors import BudgetTooSmall
 from backscroll.llm.scripted import Line, Scenario
 from backscroll.llm.scripted.asked import read_request
 from backscroll.llm.scripted.deciding import Service
@@ -65,7 +66,7 @@ class Engine:
             made = self.thread.append(recorded.role, self.content(recorded))
             self.places[made.id] = number
         start = time.process_time()
-        made_now = self.thread.prompt(budget, wire=self.wire, reserve=0, recall=self.recall, **self.more())
+        made_now = self._asked(budget)
         self.spent.append(time.process_time() - start)
         self.compactions += bool(made_now.receipt.compaction)
         self.judge(made_now)
@@ -76,6 +77,14 @@ class Engine:
             same = whole and history[number]["role"] == block.role
             out.append(history[number] if same else recorded_of(block))
         return out, []
+
+    def _asked(self, budget: int) -> Any:
+        """The thread's prompt; where the budget is refused, the one for the smallest budget that would do, which counts as over budget."""
+        more = {"wire": self.wire, "reserve": 0, "recall": self.recall, **self.more()}
+        try:
+            return self.thread.prompt(budget, **more)
+        except BudgetTooSmall as refused:
+            return self.thread.prompt(refused.minimum, **more)
 
     def content(self, recorded: Message) -> Content:
         """What is appended for a recorded message."""
