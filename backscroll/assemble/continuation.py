@@ -14,8 +14,8 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level
 
-#: Why such a word is in a prompt.
-CONTINUED = "continued"
+#: Why such a word is in a prompt, and why a result that nobody has is.
+CONTINUED, STOOD_IN = "continued", "no result yet"
 _GO_ON = {
     "en": "[Your answer reached the output limit and was cut off here. Continue exactly where it stopped; repeat nothing.]",
     "zh": "[你的回答到了输出上限，在这里被截断。请从中断的地方接着写，不要重复。]",

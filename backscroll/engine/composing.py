@@ -14,7 +14,7 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.continuation import CONTINUED, with_continuations
+from backscroll.assemble.continuation import CONTINUED, STOOD_IN, with_continuations
 from backscroll.assemble.excerpt import is_giant, shown_parts
 from backscroll.assemble.policy_fit import fit_last
 from backscroll.assemble.units import Unit, WaitingReply, units_of
@@ -244,7 +244,7 @@ class Composer:
         else:
             for call in held.waits:
                 parts = (ToolResult(call, (Text(NO_RESULT),), is_error=True),)
-                yield Block("tool", parts, block.section, reason="unanswered", tokens=self.meter.parts(parts))
+                yield Block("tool", parts, block.section, reason=STOOD_IN, tokens=self.meter.parts(parts))
         if held.goes_on:
             words = (Text(held.goes_on),)
             yield Block("user", words, block.section, reason=CONTINUED, tokens=self.meter.parts(words))

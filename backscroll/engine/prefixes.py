@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from backscroll.assemble.continuation import CONTINUED, STOOD_IN
 from backscroll.assemble.receipt import Item, Receipt, same_prefix
 from backscroll.formats.json_text import dumps
 from backscroll.vocab.event import Event
@@ -73,6 +74,19 @@ def _head(composer: Composer, blocks: Sequence[Block], offered: str) -> str:
     return _digest([offered, system, composer.language, composer.ask.shown])
 
 
+def parted_at(blocks: Sequence[Block], items: Sequence[Item], last: Receipt) -> int | None:
+    """The first block that does not stand where the prompt before ended or had another; None where this one goes on from it.
+
+    Nothing may come between what was sent and the reply to it, but for what the prompt before added without counting it as a block.
+    """
+    same = same_prefix([i.mark for i in items], [i.mark for i in last.items])
+    if same < len(last.items):
+        return same
+    late = range(same, len(blocks))
+    fresh = next((n for n in late if (b := blocks[n].message) is not None and b.seq > last.event), same)
+    return next((n for n in range(same, fresh) if blocks[n].reason not in (CONTINUED, STOOD_IN)), None)
+
+
 class Prefix:
     """What one prompt begins with, beside the prompt before."""
 
@@ -87,7 +101,6 @@ class Prefix:
         rewritten: bool,
     ) -> None:
         """`last` is the newest receipt of this wire, `rewritten`: a compaction or a cut will be written down with this prompt."""
-        self._changes = composer.sheet.changes
         self._window = composer.sheet.window
         self._marks = composer.prefix_marks
         known = self._marks[-1] if self._marks else None
@@ -95,22 +108,24 @@ class Prefix:
         shown = 0 if frozen is None else frozen.event or 0
         head = _head(composer, blocks, offered)
         same = known is not None and (known.head, known.shown) == (head, shown) and not rewritten
-        window = composer.sheet.window
-        end = window[-1].position + b"\0" if window else b""
+        changed = [c.place for c in composer.sheet.changes if known is None or c.event > known.event]
+        end = self._window[-1].position + b"\0" if self._window else b""
         self.since: bytes | None = None  # the place from which this prompt differs; None: it goes on
         if known is None or known.head != head:
             self.since = b""
         elif last is not None:
-            places = {m.id: m.position for m in window}
-            parted = same_prefix([i.mark for i in items], [i.mark for i in last.items])
-            if parted < len(last.items):
-                behind = (places[b.message] for b in blocks[parted:] if b.message and b.message in places)
+            places = {m.id: m.position for m in self._window}
+            at = parted_at(blocks, items, last)
+            if at is not None:
+                behind = (places[b.message] for b in blocks[at:] if b.message and b.message in places)
                 self.since = next(behind, end)
-        elif not same:
-            self.since = b""  # nothing is known of what was sent
+        else:  # what was sent is not known here: by what the log says was done since
+            self.since = min(changed, default=None) if same else b""
         begun = end if self.since is None else self.since
         #: What is to be written down; None where the mark before still says it all.
-        self.mark = None if same and self.since is None else PrefixMark(0, head, shown, begun)
+        self.mark = None
+        if not same or changed or self.since is not None:
+            self.mark = PrefixMark(0, head, shown, begun)
 
     def binds(self, message: Message) -> bool:
         """True where all that stood before a reply when it was made stands there still: else its thinking is worth nothing."""
@@ -128,9 +143,7 @@ class Prefix:
         made, place = message.id.seq, message.position
         if not self._marks or made <= self._marks[0].event:
             return False
-        if any(mark.event > made and mark.since <= place for mark in self._marks):
-            return False
-        return not any(c.event >= made and c.place < place for c in self._changes)
+        return not any(mark.event > made and mark.since <= place for mark in self._marks)
 
 
 def _thinks(message: Message) -> bool:

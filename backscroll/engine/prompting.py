@@ -22,7 +22,6 @@ from backscroll.assemble.receipt import (
     compare,
     item_of,
     receipt_from_bytes,
-    same_prefix,
     warnings_for,
     with_cached,
 )
@@ -37,10 +36,11 @@ from backscroll.engine.cuts import Made, restored, shortened, trimmed
 from backscroll.engine.insertions import Insertions, insertions_for
 from backscroll.engine.lineage import View
 from backscroll.engine.placement import Placing, place
-from backscroll.engine.prefixes import BINDING, Prefix, offered_digest
+from backscroll.engine.prefixes import BINDING, Prefix, offered_digest, parted_at
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
 from backscroll.errors import BudgetTooSmall
+from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
@@ -327,19 +327,25 @@ class _Job:
             return False
         return not any(c.event >= made and c.place < message.position for c in composer.sheet.changes)
 
-    def _broken(self, items: Sequence[Item], *, cut: bool) -> dict[str, Json]:
+    def _broken(self, blocks: Sequence[Block], items: Sequence[Item], *, cut: bool) -> dict[str, Json]:
         """Why this prompt does not go on from the one before, and what is written anew for it; empty where it does."""
         last, ask = self.last, self.ask
         if last is None:
-            return {}
-        same = same_prefix([i.mark for i in items], [i.mark for i in last.items]) if self._goes_on() else 0
+            # Forgetting erases receipts too: what was sent before is not known any more.
+            erased = [c.event for c in self.composer.sheet.changes if c.kind is Kind.FORGOTTEN]
+            facts: dict[str, Json] = {"cause": Kind.FORGOTTEN.value, "event": max(erased, default=0)}
+            return (
+                {**facts, "tokens": sum(i.tokens for i in items)} if erased and self.composer.replied else {}
+            )
+        at = parted_at(blocks, items, last) if self._goes_on() else 0
+        same = len(last.items) if at is None else at
         replaced = self.composer.answered
         if replaced is not None and replaced.seq > last.event:
             same = min(same, next((n for n, i in enumerate(items) if i.handle == handle_of(replaced)), same))
-        elif same == len(last.items):
+        elif at is None:
             return {}
         lost = 0 if self.prefix is None else self.prefix.lost(ask.model)
-        facts: dict[str, Json] = {"tokens": sum(i.tokens for i in items[same:])}
+        facts = {"tokens": sum(i.tokens for i in items[same:])}
         facts |= {"thinking": lost} if lost else {}
         if last.offered not in ("", self.offered):
             return {"cause": "tools", **facts, "tokens": facts["tokens"] + ask.tools_tokens}
@@ -387,7 +393,7 @@ class _Job:
             cached=cached,
             money=_money(composer, tokens + ask.tools_tokens, cached),
             recall=new.why,
-            broken=self._broken(items, cut=cut),
+            broken=self._broken(blocks, items, cut=cut),
             cut=cut,
             offered=self.offered,
             repairs=tuple(dict.fromkeys(change.rule.id for change in rendered.changes)),
