@@ -8,7 +8,7 @@ adds what is new.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from operator import itemgetter
@@ -30,6 +30,7 @@ from backscroll.engine.placement import Placement, standing_placements
 from backscroll.engine.prefixes import marks_in
 from backscroll.engine.reading import message_of
 from backscroll.engine.sheet import Row, Sheet, Told
+from backscroll.engine.withdrawals import withdrawn
 from backscroll.record.content import decode
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.ports import Spoken
@@ -150,6 +151,8 @@ class Composer:
         self._held: dict[
             tuple[Ref, ...], Placement
         ] = {}  # what prompts added in place of what had not come yet
+        self._is_withdrawn: Callable[[Block], bool] | None = None
+        self.withdrew = False  # a placed text is left out because a memory that it tells was taken back
         self.answered: Ref | None = None  # the newest result that took the place of such a stand-in
         self._placed = self._read_placed(standing_placements(view_now, self.placed_under, events))
 
@@ -212,7 +215,7 @@ class Composer:
             if block.message is not None and stands:
                 key = (block.message, *block.sources)
                 out += self._stood_in(self._held.get(key), block, history[n + 1 : n + 2])
-                out += self._placed.get(key, ())
+                out += [b for b in self._placed.get(key, ()) if not (b.tells and self._withdrawn(b))]
         return out if history else beside
 
     def _read_placed(self, placements: Iterable[Placement]) -> dict[tuple[Ref, ...], list[Block]]:
@@ -224,6 +227,16 @@ class Composer:
                 self._held[key] = found
             out.setdefault(key, []).extend(self.weighed(t.block()) for t in found.texts)
         return out
+
+    def _withdrawn(self, block: Block) -> bool:
+        """True where a memory that a placed text tells was taken back since."""
+        if self.as_of is not None:
+            return False
+        if self._is_withdrawn is None:
+            self._is_withdrawn = withdrawn(self.thread)
+        gone = self._is_withdrawn(block)
+        self.withdrew = self.withdrew or gone
+        return gone
 
     def asks_to_go_on(self, message: Message) -> bool:
         """True where a prompt asked to continue this reply, and that was written down."""

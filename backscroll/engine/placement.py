@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from backscroll.engine.lineage import View, ancestors
 from backscroll.engine.prefixes import PrefixMark
+from backscroll.engine.sheet_changes import touched_by
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import to_bytes, words_from_bytes
 from backscroll.record.derived import Made
@@ -43,7 +44,7 @@ class PlacedText:
     kept: str = ""  # the name under which its words are kept apart
     reason: str = ""
     message: Ref | None = None  # the message that it repeats whole
-    tells: tuple[str, ...] = ()  # ids of the memories whose words it says
+    tells: tuple[str, ...] = ()  # the memories whose words it says
 
     def block(self) -> Block:
         """As it stands in a prompt; not weighed yet."""
@@ -235,6 +236,8 @@ class Alive:
         event = self._view.reader.event(source)
         if event is None or event.forgotten:
             return False
+        if event.kind is Kind.TASKED:
+            return self._speaks_true(event)
         if event.kind not in SPEAKING or event.message is None:
             return True
         entry = self._view.entry(event.message)
@@ -242,6 +245,20 @@ class Alive:
             other = self._other(event.message.thread)
             entry = None if other is None else other.entry(event.message)
         return entry is not None and _shows(entry, source)
+
+    def _speaks_true(self, step: Event) -> bool:
+        """False where a message that the words of a step speak of does not stand any more as it stood then."""
+        runs = cast("Sequence[Sequence[int]]", step.head.get("runs", ()))
+        view = self._view if self._view.event(step.seq) == step else self._other(step.thread)
+        if not runs or view is None:
+            return True
+        then = View(view.reader, view.state, step.seq)
+        for message in dict.fromkeys(touched_by(iter(view.others(step.seq)))):
+            if any(low <= message.seq <= high for low, high in runs):
+                was, now = then.entry(message), view.entry(message)
+                if was is not None and was.live and (now is None or not _shows(now, was.revision)):
+                    return False
+        return True
 
     def _other(self, thread: str) -> View | None:
         if thread not in self._others:

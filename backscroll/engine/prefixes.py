@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, cast
 from backscroll.assemble.continuation import CONTINUED, STOOD_IN
 from backscroll.assemble.receipt import Item, Receipt, same_prefix
 from backscroll.formats.json_text import dumps
-from backscroll.vocab.event import Event
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, Opaque, Reasoning
 from backscroll.vocab.prompt import Block
@@ -35,7 +36,7 @@ class PrefixMark:
     """From an event on, prompts began in another way than before it."""
 
     event: int  # 0: not written yet
-    head: str  # digest of what stands before the messages, and of how messages are spelled
+    head: str  # digest of what stands before the messages
     shown: int  # the event of the compaction that was in force; 0: none
     since: bytes  # the place before which nothing changed
 
@@ -65,13 +66,13 @@ def _digest(value: Json) -> str:
     return hashlib.sha256(dumps(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _head(composer: Composer, blocks: Sequence[Block], offered: str) -> str:
+def _head(blocks: Sequence[Block], offered: str) -> str:
     system: list[str] = []
     for block in blocks:
         if block.role != "system":
             break
         system.append(block.text)
-    return _digest([offered, system, composer.language, composer.ask.shown])
+    return _digest([offered, system])
 
 
 def parted_at(blocks: Sequence[Block], items: Sequence[Item], last: Receipt) -> int | None:
@@ -85,6 +86,54 @@ def parted_at(blocks: Sequence[Block], items: Sequence[Item], last: Receipt) -> 
     late = range(same, len(blocks))
     fresh = next((n for n in late if (b := blocks[n].message) is not None and b.seq > last.event), same)
     return next((n for n in range(same, fresh) if blocks[n].reason not in (CONTINUED, STOOD_IN)), None)
+
+
+def why_broken(
+    composer: Composer,
+    blocks: Sequence[Block],
+    items: Sequence[Item],
+    last: Receipt | None,
+    offered: str,
+    *,
+    compacted: bool,
+    cut: bool,
+) -> dict[str, Json]:
+    """Why a prompt does not go on from the one before, and what is written anew for it; empty where it does."""
+    ask, changes = composer.ask, composer.sheet.changes
+    if last is None:
+        # Forgetting erases receipts too: what was sent before is not known any more.
+        erased = [c.event for c in changes if c.kind is Kind.FORGOTTEN]
+        known = bool(erased and composer.replied)
+        facts: dict[str, Json] = {"cause": Kind.FORGOTTEN.value, "event": max(erased, default=0)}
+        return {**facts, "tokens": sum(i.tokens for i in items)} if known else {}
+    at = parted_at(blocks, items, last) if goes_on_from(ask, last, offered) else 0
+    same = len(last.items) if at is None else at
+    replaced = composer.answered
+    answered = replaced is not None and replaced.seq > last.event
+    if replaced is not None and answered:
+        same = min(same, next((n for n, i in enumerate(items) if i.handle == handle_of(replaced)), same))
+    elif at is None:
+        return {}
+    facts = {"tokens": sum(i.tokens for i in items[same:])}
+    if last.offered not in ("", offered):
+        return {"cause": "tools", "tokens": sum(i.tokens for i in items) + ask.tools_tokens}
+    if compacted:
+        return {"cause": "compacted", **facts}
+    change = next((c for c in changes if c.event > last.event), None)
+    if change is not None:
+        return {"cause": change.kind.value, "event": change.event, **facts}
+    if (last.wire, last.model, last.budget) != (ask.wire, ask.model, ask.budget):
+        return {"cause": "another request", **facts}
+    if answered:
+        return {"cause": "answered", **facts}
+    if cut or last.cut:
+        return {"cause": "no room", **facts}
+    return {"cause": "memory" if composer.withdrew else "another thread", **facts}
+
+
+def goes_on_from(ask: Ask, last: Receipt, offered: str) -> bool:
+    """True where a service could have the beginning of a prompt in its cache from the one before."""
+    return (last.wire, last.model) == (ask.wire, ask.model) and last.offered in ("", offered)
 
 
 class Prefix:
@@ -106,7 +155,7 @@ class Prefix:
         known = self._marks[-1] if self._marks else None
         frozen = composer.frozen
         shown = 0 if frozen is None else frozen.event or 0
-        head = _head(composer, blocks, offered)
+        head = _head(blocks, offered)
         same = known is not None and (known.head, known.shown) == (head, shown) and not rewritten
         changed = [c.place for c in composer.sheet.changes if known is None or c.event > known.event]
         end = self._window[-1].position + b"\0" if self._window else b""

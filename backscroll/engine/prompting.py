@@ -36,12 +36,10 @@ from backscroll.engine.cuts import Made, restored, shortened, trimmed
 from backscroll.engine.insertions import Insertions, insertions_for
 from backscroll.engine.lineage import View
 from backscroll.engine.placement import Placing, place
-from backscroll.engine.prefixes import BINDING, Prefix, offered_digest, parted_at
+from backscroll.engine.prefixes import BINDING, Prefix, goes_on_from, offered_digest, why_broken
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
 from backscroll.errors import BudgetTooSmall
-from backscroll.vocab.event import Kind
-from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Block
@@ -327,49 +325,13 @@ class _Job:
             return False
         return not any(c.event >= made and c.place < message.position for c in composer.sheet.changes)
 
-    def _broken(self, blocks: Sequence[Block], items: Sequence[Item], *, cut: bool) -> dict[str, Json]:
-        """Why this prompt does not go on from the one before, and what is written anew for it; empty where it does."""
-        last, ask = self.last, self.ask
-        if last is None:
-            # Forgetting erases receipts too: what was sent before is not known any more.
-            erased = [c.event for c in self.composer.sheet.changes if c.kind is Kind.FORGOTTEN]
-            facts: dict[str, Json] = {"cause": Kind.FORGOTTEN.value, "event": max(erased, default=0)}
-            return (
-                {**facts, "tokens": sum(i.tokens for i in items)} if erased and self.composer.replied else {}
-            )
-        at = parted_at(blocks, items, last) if self._goes_on() else 0
-        same = len(last.items) if at is None else at
-        replaced = self.composer.answered
-        if replaced is not None and replaced.seq > last.event:
-            same = min(same, next((n for n, i in enumerate(items) if i.handle == handle_of(replaced)), same))
-        elif at is None:
-            return {}
-        lost = 0 if self.prefix is None else self.prefix.lost(ask.model)
-        facts = {"tokens": sum(i.tokens for i in items[same:])}
-        facts |= {"thinking": lost} if lost else {}
-        if last.offered not in ("", self.offered):
-            return {"cause": "tools", **facts, "tokens": facts["tokens"] + ask.tools_tokens}
-        if self.compaction:
-            return {"cause": "compacted", **facts}
-        change = next((c for c in self.composer.sheet.changes if c.event > last.event), None)
-        if change is not None:
-            return {"cause": change.kind.value, "event": change.event, **facts}
-        if (last.wire, last.model, last.budget) != (ask.wire, ask.model, ask.budget):
-            return {"cause": "another request", **facts}
-        if replaced is not None and replaced.seq > last.event:
-            return {"cause": "answered", **facts}
-        return {"cause": "no room" if cut or last.cut else "another thread", **facts}
-
-    def _goes_on(self) -> bool:
-        """True where a service could have the beginning of this prompt in its cache."""
-        last, ask = self.last, self.ask
-        if last is None or (last.wire, last.model) != (ask.wire, ask.model):
-            return False
-        return last.offered in ("", self.offered)
-
     def _prompt(self, blocks: Sequence[Block], rendered: Rendered, new: Insertions, *, cut: bool) -> Prompt:
         ask, composer = self.ask, self.composer
-        items, cached = with_cached(self._items(blocks), self.last if self._goes_on() else None)
+        last, lost = self.last, 0 if self.prefix is None else self.prefix.lost(ask.model)
+        cached_by = last if last is not None and goes_on_from(ask, last, self.offered) else None
+        items, cached = with_cached(self._items(blocks), cached_by)
+        compacted = bool(self.compaction)
+        broken = why_broken(composer, blocks, items, last, self.offered, compacted=compacted, cut=cut)
         tokens = counted(blocks, rendered)
         coverage = coverage_of(composer, blocks)
         receipt = Receipt(
@@ -393,7 +355,7 @@ class _Job:
             cached=cached,
             money=_money(composer, tokens + ask.tools_tokens, cached),
             recall=new.why,
-            broken=self._broken(blocks, items, cut=cut),
+            broken={**broken, "thinking": lost} if broken and lost else broken,
             cut=cut,
             offered=self.offered,
             repairs=tuple(dict.fromkeys(change.rule.id for change in rendered.changes)),
