@@ -29,7 +29,7 @@ from backscroll.engine.lineage import View
 from backscroll.engine.placement import Placement, standing_placements
 from backscroll.engine.prefixes import marks_in
 from backscroll.engine.reading import message_of
-from backscroll.engine.sheet import Row, Sheet, Told
+from backscroll.engine.sheet import Row, Sheet, Told, stand_in
 from backscroll.engine.withdrawals import withdrawn
 from backscroll.record.content import decode
 from backscroll.record.history import HIDDEN, Entry
@@ -168,7 +168,8 @@ class Composer:
             event = now.reader.event(source)
             message = None if event is None else event.message
             if message is None:
-                out.add(source)
+                if not self._is_worded(now, source):
+                    out.add(source)
             elif inherited or message in self.sheet.touched:
                 entry = now.entry(message)
                 if entry is None or not entry.live or entry.flags & HIDDEN or entry.revision != source:
@@ -176,6 +177,14 @@ class Composer:
             if message is not None and any(crop.holds(message) for crop in crops):
                 out.add(source)
         return frozenset(out)
+
+    def _is_worded(self, now: View, source: Ref) -> bool:
+        """True for the summary of a crop, where it says still what it said: notes may rest on that."""
+        from backscroll.engine.cropping import summarised_again
+
+        again = summarised_again(self.thread)
+        crops = (crop for crop in self.sheet.crops if crop.event.seq == source.seq)
+        return any(stand_in(now, crop, again).revision == source for crop in crops)
 
     # -- blocks ----------------------------------------------------------------------------------------------
 
