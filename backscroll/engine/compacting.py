@@ -21,15 +21,15 @@ from backscroll.engine.compaction_body import Bound, Frozen
 from backscroll.engine.composing import Composer, weight
 from backscroll.engine.cuts import Made, as_it_is, boost_of, cut_to_fit, fixed_tokens, unseen_units
 from backscroll.engine.pen import Pen
-from backscroll.engine.placement import place
+from backscroll.engine.placement import Placing, place
 from backscroll.engine.sheet import Sheet, kept_long
 from backscroll.errors import Conflict
 from backscroll.vocab.event import Event
 from backscroll.vocab.event import Kind as Happened
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message, is_spoken_by_user
+from backscroll.vocab.message import is_spoken_by_user
 from backscroll.vocab.moment import microseconds
-from backscroll.vocab.prompt import Block, Level
+from backscroll.vocab.prompt import Level
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -262,7 +262,7 @@ def write_down(
     found: Made,
     sheet: Sheet,
     actor: str = ACTOR,
-    placed: tuple[Message, Sequence[Block]] | None = None,
+    placed: Placing | None = None,
 ) -> Event | None:
     """Write a compaction into the log, and what is placed with it; None where others wrote since the sheet was read.
 
@@ -287,7 +287,7 @@ def write_down(
         }
         event = pen.write(Happened.COMPACTED, head=head, body=frozen.to_json())
         if placed:
-            place(pen, *placed, event.seq if frozen.under is None else frozen.under)
+            place(pen, placed, event.seq if frozen.under is None else frozen.under, event.seq)
         return event
 
     return thread.as_actor(actor).stroke(work)
