@@ -29,6 +29,9 @@ _NAME = late(r"[A-Z][\w'-]{1,100}+(?: [A-Z][\w'-]{1,100}+)++")
 _QUOTED = late(r"[\"`'](?<!\w.)[^\"`'\n]{4,90}+[\"`'](?!\w)")
 _CHINESE = late(r"《[^《》\n]{2,40}+》|「[^「」\n]{2,40}+」|“[^“”\n]{2,40}+”")
 _SEVERAL = late(r"\W")
+#: Between the parts of paths and dotted names.
+_SEAM = late(r"[/.:#@]+")
+_HUMP = late(r"[a-z][A-Z]")
 SHORTEST, LONGEST = 4, 100  # characters of a string
 LINE = 25  # characters from which a line is worth copying
 FEWEST = 0.1  # tokens of a character: of what is shown in part, fewer are counted than it has
@@ -63,6 +66,7 @@ class Use:
     words: int = 0  # messages that say it in words
     arguments: int = 0  # replies that pass it to a tool
     told: int = 0  # results that have it
+    crowd: int = 0  # strings of the text with the fewest that has it
     known: float | None = None  # its score but for its age; None: it was met since
 
 
@@ -175,7 +179,7 @@ class Trail:
         return known
 
     def _met(self, strings: set[str], slot: Slot, revision: Ref, number: int, table: Weights) -> None:
-        uses = self.uses
+        uses, crowd = self.uses, len(strings)
         if slot.kind != "result":
             self.spoken |= strings
         for string in strings:
@@ -183,6 +187,7 @@ class Trail:
             if use is None:
                 use = uses[string] = Use(revision, number, _look(string, table))
             use.revision, use.last, use.known = revision, number, None
+            use.crowd = min(use.crowd or crowd, crowd)
             if slot.kind == "result":
                 use.told += 1
             elif slot.kind == "argument":
@@ -202,6 +207,8 @@ def _look(string: str, table: Weights) -> float:
         score += table.string["dot"]
     if " " in string:
         score += table.string["phrase"]
+    if _HUMP.search(string):
+        score += table.string["hump"]
     return score
 
 
@@ -215,6 +222,19 @@ def strings_in_text(text: str) -> set[str]:
             if pattern is _CHINESE or _SEVERAL.search(string, 1, len(string) - 1):
                 found.add(string[1:-1])
     return {string for string in found if SHORTEST <= len(string) <= LONGEST}
+
+
+def ends_of(strings: Iterable[str]) -> set[str]:
+    """The parts by which compound strings are named for short: of a path its ends, of a dotted name each of its names."""
+    out: set[str] = set()
+    for string in strings:
+        if " " in string:
+            continue
+        for seam in _SEAM.finditer(string):
+            out.add(string[seam.end() :])
+            out.add(string[: seam.start()])
+        out.update(_SEAM.split(string))
+    return out
 
 
 def tokens_in_text(text: str) -> Iterator[tuple[str, int]]:

@@ -25,7 +25,7 @@ def worth(use: Use, now: int) -> float:
 def _lasting(use: Use, table: Mapping[str, float]) -> float:
     """The part of the score that does not change as a string grows older."""
     spoken = use.words + use.arguments
-    score = use.score + table["told"] * log1p(use.told)
+    score = use.score + table["told"] * log1p(use.told) + table["crowd"] * log1p(use.crowd)
     if spoken:
         score += table["spoken"] * log1p(spoken)
         score += table["words"] if use.words else 0.0
