@@ -6,14 +6,15 @@ Owns the counting that choosing what to keep rests on; it is done once per unit 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from backscroll.assemble.compaction import Mention
 from backscroll.assemble.fade_weights import Weights, weights
 from backscroll.assemble.units import Unit
 from backscroll.assemble.view_meter import Meter
-from backscroll.assemble.view_pieces import Range, Slot, Slots
+from backscroll.assemble.view_pieces import Kind, Range, Slot, Slots
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.pattern import late
@@ -80,6 +81,7 @@ class Seen:
     leaves: tuple[Leaf, ...]
     strings: frozenset[str]
     lines: frozenset[str]
+    used: Mapping[Kind, Collection[str]]  # the same strings by where they stand
 
 
 def _uses() -> dict[str, Use]:
@@ -125,7 +127,18 @@ class Trail:
     remains: dict[tuple[Ref, tuple[Range, ...]], tuple[frozenset[str], frozenset[str]]] = field(
         default_factory=_remains
     )
+    earlier: Sequence[Mention] = ()  # what was read before all units
     tokens: int = 0
+
+    def begin(self, mentions: Sequence[Mention]) -> Trail:
+        """Start with what is known of units that are not looked at any more."""
+        table = weights()
+        self.earlier = mentions
+        for m in mentions:
+            self.uses[m.text] = Use(
+                m.source, -m.age, _look(m.text, table), m.words, m.arguments, m.told, m.crowd
+            )
+        return self
 
     def extend(self, units: Iterable[Unit]) -> Trail:
         """Look at more units."""
@@ -136,7 +149,7 @@ class Trail:
 
     def _add(self, unit: Unit, table: Weights) -> None:
         number = len(self.seen)
-        both: set[str] = set()
+        used: dict[Kind, set[str]] = {}
         lines: set[str] = set()
         leaves = self.leaves(unit)
         for leaf in leaves:
@@ -144,13 +157,14 @@ class Trail:
                 text = "".join(slot.pieces)
                 strings = strings_in_text(text) if len(text) <= GIANT else set[str]()
                 self._met(strings, slot, leaf.message.revision, number, table)
-                both |= strings
+                used.setdefault(slot.kind, set()).update(strings)
             lines.update(leaf.lines)
         lines.discard("")
         for line in lines:
             self.lines[line] = self.lines.get(line, 0) + 1
         size = sum(self.meter.message(m) for m in unit.messages)
-        seen = Seen(unit, number, size, leaves, frozenset(both), frozenset(lines))
+        strings = frozenset[str]().union(*used.values())
+        seen = Seen(unit, number, size, leaves, strings, frozenset(lines), used)
         self.seen.append(seen)
         self.by_id[unit.id] = seen
         self.tokens += size
@@ -207,6 +221,8 @@ def _look(string: str, table: Weights) -> float:
         score += table.string["dot"]
     if " " in string:
         score += table.string["phrase"]
+    if "/" in string:
+        score += table.string["path"]
     if _HUMP.search(string):
         score += table.string["hump"]
     return score

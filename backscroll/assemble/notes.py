@@ -12,6 +12,8 @@ from math import exp, log1p
 from backscroll.assemble.fade_trail import Use
 from backscroll.assemble.fade_weights import weights
 
+FAINT = 0.001  # chances below this are not worth looking at
+
 
 def worth(use: Use, now: int) -> float:
     """The chance that a string is used again; `now` counts units as the trail does."""

@@ -14,6 +14,7 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from backscroll.assemble.compaction import Mention
 from backscroll.assemble.continuation import with_continuations
 from backscroll.assemble.excerpt import is_giant, shown_parts
 from backscroll.assemble.policy_fit import fit_last
@@ -147,13 +148,14 @@ class Composer:
 
     def _dead(self, now: View) -> frozenset[Ref]:
         """Revisions of which words are written down, but which are not to be seen any more."""
-        if self.frozen is None:
-            return frozenset()
+        return frozenset() if self.frozen is None else self._dead_among(now, self.frozen.shown_sources())
+
+    def _dead_among(self, now: View, sources: Iterable[Ref]) -> frozenset[Ref]:
         crops, written = self.sheet.crops, self.sheet.compaction
         # A fork shares what its parent wrote down, but not all of the messages that it speaks of.
         inherited = written is not None and written.id.thread != self.thread.id
         out: set[Ref] = set()
-        for source in set(self.frozen.sources()):
+        for source in set(sources):
             event = now.reader.event(source)
             message = None if event is None else event.message
             if message is None:
@@ -165,6 +167,15 @@ class Composer:
             if message is not None and any(crop.holds(message) for crop in crops):
                 out.add(source)
         return frozenset(out)
+
+    def mentions(self) -> tuple[Mention, ...]:
+        """The index of what was read before the window, without what is not to be seen any more; looked at when the past is condensed."""
+        known = () if self.frozen is None else self.frozen.compaction.mentions
+        if not known:
+            return ()
+        history = self.thread if self.as_of is None else self.thread.at(self.as_of)
+        dead = history.reading(lambda view: self._dead_among(view, (m.source for m in known)))
+        return tuple(m for m in known if m.source not in dead)
 
     # -- blocks ----------------------------------------------------------------------------------------------
 
