@@ -50,9 +50,13 @@ _IDLE = (
 class Outcome:
     """How the questions went."""
 
-    found: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # half -> names of those answered
+    found: dict[str, list[str]] = field(
+        default_factory=dict[str, list[str]]
+    )  # half -> names of those answered
     missed: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    added: list[str] = field(default_factory=list[str])  # unrelated questions for which something was recalled
+    added: list[str] = field(
+        default_factory=list[str]
+    )  # unrelated questions for which something was recalled
 
     def share(self, half: str) -> str:
         """`11 of 13`."""
