@@ -3,7 +3,7 @@
 The learned weighing (`recall/fuse`) comes from conversations. A tool result is another kind of text: dozens of lines about many
 things, one of which answers. Here a question is a list of notions, each with the words that may stand for it in either language; rare ones
 count more. A text is as good as its best lines, with what the call says that brought it. Before: `recall/counterparts`,
-`recall/lexical`. After: `engine/recalling` lifts what was found this way.
+`recall/lexical`. After: `engine/recalling` hands it out.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log
+from typing import TYPE_CHECKING
 
 from backscroll.recall.counterparts import Stems, chinese_of, english_of
 from backscroll.recall.cut import terms_of
@@ -20,12 +21,19 @@ from backscroll.recall.lexical import Postings
 from backscroll.recall.understand import Asked, cue
 from backscroll.recall.words import is_unspaced, pairs_of
 
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
 WINDOW = 3  # lines
 _MOST = 16  # texts that are looked at line by line
 _LOOKED_AT = 40_000  # characters of a text
 _CALLED = 0.7  # of its weight: a notion that only the call names
 _UNHEARD = 0.5  # of the highest weight: a notion that no text holds
 _LINE = 400  # characters of a line; a longer one is cut
+#: A passage counts from this share of a question on (from less where it is in the other language: the table lacks many words), and from
+#: this many notions on: its odds there (a logarithm), and how they rise.
+_SHARE, _SHARE_ACROSS, _NOTIONS, _ODDS, _STEEP = 0.55, 0.4, 2, -1.5, 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +44,14 @@ class Notion:
     phrases: tuple[Stems, ...] = ()  # English counterparts
     words: tuple[str, ...] = ()  # Chinese counterparts
 
-    @property
-    def across(self) -> bool:
-        """True where it has counterparts."""
-        return bool(self.phrases or self.words)
+    def is_said(self, terms: Collection[str]) -> bool:
+        """True where lines, given by their terms, hold it in the words of the question."""
+        return any(term in terms for term in self.terms)
 
     def stands_in(self, terms: Collection[str], text: str) -> bool:
         """True where lines, given by their terms and their letters, hold it."""
         return (
-            any(term in terms for term in self.terms)
+            self.is_said(terms)
             or any(all(stem in terms for stem in phrase) for phrase in self.phrases)
             or any(word in text for word in self.words)
         )
@@ -56,7 +63,7 @@ class Passage:
 
     share: float
     notions: int
-    across: bool  # some of them in the other language
+    across: bool  # more of them in the other language than in the words of the question
 
 
 def notions_of(asked: Asked) -> list[Notion]:
@@ -97,6 +104,24 @@ def terms_for(notions: Sequence[Notion]) -> set[str]:
         out.update(stem for phrase in notion.phrases for stem in phrase)
         out.update(term for word in notion.words for term in terms_of(word)[0])
     return out
+
+
+def lift(index: Index, asked: Asked, roles: Sequence[str], scores: NDArray[float64]) -> NDArray[float64]:
+    """The scores, and better ones for results of tools of which a few lines hold what a question is about."""
+    called: dict[int, int | None] = {}
+    call: int | None = None
+    for number, role in enumerate(roles):
+        if role == "tool":
+            called[number] = call
+        else:
+            call = number if role == "assistant" else None
+    notions = notions_of(asked) if called else []
+    lifted = scores.copy()
+    for number, passage in find_passages(index, notions, called).items():
+        least = _SHARE_ACROSS if passage.across else _SHARE
+        if passage.notions >= _NOTIONS and passage.share >= least:
+            lifted[number] = max(lifted[number], _ODDS + _STEEP * (passage.share - least))
+    return lifted
 
 
 def counterpart_terms(asked: Asked) -> list[str]:
@@ -143,7 +168,9 @@ def find_passages(
         if not held:
             continue
         said = sum(weights[n] for n in held) + _CALLED * sum(weights[n] for n in beside - held)
-        across = any(notions[n].across for n in held)
+        words = index.texts[number].words
+        foreign = sum(weights[n] for n in held if not notions[n].is_said(words))
+        across = foreign > 0.5 * sum(weights[n] for n in held)
         out[number] = Passage(said / whole, len(held | beside), across)
     return out
 
