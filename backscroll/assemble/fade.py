@@ -13,7 +13,14 @@ from math import exp, log, log1p
 from operator import attrgetter, itemgetter
 from typing import NamedTuple, TypeAlias
 
-from backscroll.assemble.fade_trail import Leaf, Seen, Trail, ends_of, strings_in_text, tokens_in_text
+from backscroll.assemble.fade_trail import (
+    Leaf,
+    Seen,
+    Trail,
+    parts_of_strings,
+    strings_in_text,
+    tokens_in_text,
+)
 from backscroll.assemble.fade_weights import weights
 from backscroll.assemble.notes import FAINT, worth
 from backscroll.assemble.view_meter import rough
@@ -142,7 +149,7 @@ class Chooser:
         strings.update(carried)
         strings.update(mention.text for mention in self.trail.earlier)
         strings -= self.shown
-        strings -= ends_of(self.shown)
+        strings -= parts_of_strings(self.shown)
         ranked: list[tuple[float, str, float]] = []
         for string in strings:
             use = uses.get(string)

@@ -135,9 +135,10 @@ class Trail:
         table = weights()
         self.earlier = mentions
         for m in mentions:
-            self.uses[m.text] = Use(
-                m.source, -m.age, _look(m.text, table), m.words, m.arguments, m.told, m.crowd
-            )
+            score = _look(m.text, table)
+            self.uses[m.text] = Use(m.source, -m.age, score, m.words, m.arguments, m.told, m.crowd)
+            if m.words or m.arguments:
+                self.spoken.add(m.text)
         return self
 
     def extend(self, units: Iterable[Unit]) -> Trail:
@@ -240,7 +241,7 @@ def strings_in_text(text: str) -> set[str]:
     return {string for string in found if SHORTEST <= len(string) <= LONGEST}
 
 
-def ends_of(strings: Iterable[str]) -> set[str]:
+def parts_of_strings(strings: Iterable[str]) -> set[str]:
     """The parts by which compound strings are named for short: of a path its ends, of a dotted name each of its names."""
     out: set[str] = set()
     for string in strings:
