@@ -1,6 +1,6 @@
 """A compaction: at which resolution prompts show the past, decided once and written down.
 
-Owns the shape and its JSON (the sealed body of a log event). Levels, kept pieces and cuts hold no words; notes and mentions do, and
+Owns the shape and its JSON (the sealed body of a log event). Levels, kept pieces and cuts hold no words; notes and the index do, and
 each names the revision it was taken from. Scores that depend on age are frozen here: between two compactions nothing is decided anew, so the
 prompt only grows at its end. Before: `assemble/policy` makes it. After: `assemble/view` renders by it.
 """
@@ -40,7 +40,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class IndexedString:
     """A specific string of units that left the window, and how it was used there: later notes can still choose it.
 
     Prompts do not show it. `age` counts units back from the beginning of the window, 1 for the last one before it.
@@ -71,7 +71,7 @@ class Compaction:
     before: int = 0  # tokens of the view before and after it
     after: int = 0
     fresh: int = 0  # of these, tokens that nobody had seen yet: they stand whole, and go first the next time
-    mentions: tuple[Mention, ...] = ()  # the index of what was read before the window
+    indexed: tuple[IndexedString, ...] = ()  # the index of what was read before the window
 
     @property
     def kept(self) -> int:
@@ -93,9 +93,9 @@ class Compaction:
             "before": self.before,
             "after": self.after,
             "fresh": self.fresh,
-            "mentions": [
+            "indexed": [
                 [m.text, refs.name(m.source), m.age, m.words, m.arguments, m.told, m.crowd]
-                for m in self.mentions
+                for m in self.indexed
             ],
             "threads": refs.threads,
         }
@@ -155,14 +155,14 @@ def _read(data: Mapping[str, Json]) -> Compaction:
         before=int(data["before"]),
         after=int(data["after"]),
         fresh=int(data.get("fresh") or 0),  # not written before 0.2
-        mentions=tuple(_mention(row, ref) for row in data.get("mentions") or ()),  # nor was this
+        indexed=tuple(_indexed(row, ref) for row in data.get("indexed") or ()),  # nor was this
     )
 
 
-def _mention(row: Sequence[Json], ref: Callable[[Json], Ref]) -> Mention:
+def _indexed(row: Sequence[Json], ref: Callable[[Json], Ref]) -> IndexedString:
     text, source, *numbers = row
     age, words, arguments, told, crowd = (_count(n) for n in numbers)
-    return Mention(_text(text), ref(source), age, words, arguments, told, crowd)
+    return IndexedString(_text(text), ref(source), age, words, arguments, told, crowd)
 
 
 def _count(value: Json) -> int:

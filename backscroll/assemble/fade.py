@@ -147,7 +147,7 @@ class Chooser:
         uses, now = self.trail.uses, self.now
         strings = self.trail.spoken.union(*(source.seen.strings for source in sources))
         strings.update(carried)
-        strings.update(mention.text for mention in self.trail.earlier)
+        strings.update(entry.text for entry in self.trail.earlier)
         strings -= self.shown
         strings -= parts_of_strings(self.shown)
         ranked: list[tuple[float, str, float]] = []

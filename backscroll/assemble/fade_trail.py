@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from backscroll.assemble.compaction import Mention
+from backscroll.assemble.compaction import IndexedString
 from backscroll.assemble.fade_weights import Weights, weights
 from backscroll.assemble.units import Unit
 from backscroll.assemble.view_meter import Meter
@@ -127,14 +127,14 @@ class Trail:
     remains: dict[tuple[Ref, tuple[Range, ...]], tuple[frozenset[str], frozenset[str]]] = field(
         default_factory=_remains
     )
-    earlier: Sequence[Mention] = ()  # what was read before all units
+    earlier: Sequence[IndexedString] = ()  # what was read before all units
     tokens: int = 0
 
-    def begin(self, mentions: Sequence[Mention]) -> Trail:
+    def begin(self, indexed: Sequence[IndexedString]) -> Trail:
         """Start with what is known of units that are not looked at any more."""
         table = weights()
-        self.earlier = mentions
-        for m in mentions:
+        self.earlier = indexed
+        for m in indexed:
             score = _look(m.text, table)
             self.uses[m.text] = Use(m.source, -m.age, score, m.words, m.arguments, m.told, m.crowd)
             if m.words or m.arguments:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from backscroll.assemble.compaction import Reason
 from backscroll.assemble.fade_trail import Trail
 from backscroll.assemble.marks import MUST, aim, cap, decide, filled, fits_whole
-from backscroll.assemble.mentions import remember
+from backscroll.assemble.indexed import remember
 from backscroll.assemble.policy import Plan
 from backscroll.assemble.policy import compact as condensed
 from backscroll.assemble.view import protected
@@ -110,7 +110,7 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     before = weight(composer.blocks(composer.frozen))
     bound = bound_of(composer, int(_BOUND * room))
     whole = fits_whole(room, fixed_tokens(composer), unseen_units(composer, composer.frozen)[1])
-    trail = Trail(composer.meter, composer.lens.slots).begin(composer.mentions()).extend(composer.units)
+    trail = Trail(composer.meter, composer.lens.slots).begin(composer.indexed()).extend(composer.units)
     less, found = 0, None
     for _ in range(_NEARER):
         found = _condensed(composer, reason, room - less, before, bound, trail, whole=whole)
@@ -166,7 +166,7 @@ def _condensed(
     after = composer.units[gone - 1].messages[-1].position if gone else composer.edge
     shown = {u.id for u in left}
     levels = {k: v for k, v in found.levels.items() if k in shown}
-    pruned = replace(found, levels=levels, mentions=remember(trail, gone))
+    pruned = replace(found, levels=levels, indexed=remember(trail, gone))
     # What is shown needs no reminder.
     in_full = {r for u in left if u.id not in pruned.levels for r in u.revisions}
     still = tuple(b for b in bound if b.source not in in_full)

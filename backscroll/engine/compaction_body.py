@@ -64,9 +64,9 @@ class Frozen:
     def without(self, dead: Collection[Ref]) -> Frozen:
         """The same without the words of some revisions."""
         notes = tuple(n for n in self.compaction.notes if n.source not in dead)
-        mentions = tuple(m for m in self.compaction.mentions if m.source not in dead)
+        indexed = tuple(m for m in self.compaction.indexed if m.source not in dead)
         bound = tuple(b for b in self.bound if b.source not in dead)
-        return replace(self, compaction=replace(self.compaction, notes=notes, mentions=mentions), bound=bound)
+        return replace(self, compaction=replace(self.compaction, notes=notes, indexed=indexed), bound=bound)
 
     def shown_sources(self) -> tuple[Ref, ...]:
         """Revisions of which prompts show words beside the history."""
@@ -74,7 +74,7 @@ class Frozen:
 
     def sources(self) -> tuple[Ref, ...]:
         """Revisions of which words stand in the body."""
-        return (*self.shown_sources(), *(m.source for m in self.compaction.mentions))
+        return (*self.shown_sources(), *(m.source for m in self.compaction.indexed))
 
 
 def frozen_of(event: Event) -> Frozen:

@@ -14,7 +14,7 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.compaction import Mention
+from backscroll.assemble.compaction import IndexedString
 from backscroll.assemble.continuation import with_continuations
 from backscroll.assemble.excerpt import is_giant, shown_parts
 from backscroll.assemble.policy_fit import fit_last
@@ -168,9 +168,9 @@ class Composer:
                 out.add(source)
         return frozenset(out)
 
-    def mentions(self) -> tuple[Mention, ...]:
+    def indexed(self) -> tuple[IndexedString, ...]:
         """The index of what was read before the window, without what is not to be seen any more; looked at when the past is condensed."""
-        known = () if self.frozen is None else self.frozen.compaction.mentions
+        known = () if self.frozen is None else self.frozen.compaction.indexed
         if not known:
             return ()
         history = self.thread if self.as_of is None else self.thread.at(self.as_of)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.assemble.compaction import Mention
+from backscroll.assemble.compaction import IndexedString
 from backscroll.engine.compaction_body import frozen_of
 from backscroll.engine.thread import Thread
 from backscroll.vocab.event import Event, Kind
@@ -28,7 +28,9 @@ def thread(tmp_path: Path) -> Iterator[Thread]:
 def read(thread: Thread, n: int, extra: str = "") -> Ref:
     """A file is read; gives the message with its text."""
     thread.append("assistant", [Text(f"File {n}."), ToolCall(f"c{n}", "read", {"path": f"src/file_{n}.txt"})])
+    names = [f"symbol_{n}_{letter}" for letter in "abcdefgh"]
     body = "\n".join(f"in file {n}, line {i} is about plain things of no use" for i in range(40))
+    body = "\n".join([*names, body])
     return thread.append("tool", ToolResult(f"c{n}", (Text(f"{extra}\n{body}"),))).id
 
 
@@ -43,8 +45,8 @@ def compactions(thread: Thread) -> list[Event]:
     return [e for e in thread.events() if e.kind is Kind.COMPACTED and e.body is not None]
 
 
-def index(thread: Thread) -> dict[str, Mention]:
-    return {m.text: m for m in frozen_of(compactions(thread)[-1]).compaction.mentions}
+def index(thread: Thread) -> dict[str, IndexedString]:
+    return {m.text: m for m in frozen_of(compactions(thread)[-1]).compaction.indexed}
 
 
 def begun(thread: Thread) -> Ref:
@@ -60,33 +62,52 @@ def test_what_was_read_is_known_long_after_it_left_the_window(thread: Thread) ->
     source = begun(thread)
     frozen = frozen_of(compactions(thread)[-1])
     assert frozen.after is not None
-    mention = index(thread)[WORD]
-    assert thread.message(mention.source).id == source
-    assert (mention.words, mention.arguments, mention.told) == (0, 0, 1)
+    entry = index(thread)[WORD]
+    assert thread.message(entry.source).id == source
+    assert (entry.words, entry.arguments, entry.told) == (0, 0, 1)
     assert str(source) in compactions(thread)[-1].head["sources"]
-    age = mention.age
-    go_on(thread, 41, 20)
-    assert index(thread)[WORD].age > age
+    passed_over = frozen.after
+    n = 41
+    while (after := frozen_of(compactions(thread)[-1]).after) == passed_over:
+        go_on(thread, n, 1)
+        n += 1
+    assert after is not None
+    assert after > passed_over
+    assert index(thread)[WORD].age > entry.age
+
+
+def only_indexed(thread: Thread) -> IndexedString:
+    """Something that stands in the index, while prompts show nothing of the message that it was read in."""
+    frozen = frozen_of(compactions(thread)[-1])
+    shown = set(frozen.shown_sources())
+    found = [m for m in frozen.compaction.indexed if m.source not in shown and m.text.startswith("symbol_")]
+    assert found
+    return found[-1]
 
 
 def test_a_deleted_message_leaves_the_index(thread: Thread) -> None:
-    """The next compaction carries nothing of it on, and prompts do not show it; an undo brings back what is not gone."""
-    source = begun(thread)
-    assert WORD in index(thread)
-    thread.delete(source)
-    go_on(thread, 41, 20)
-    assert WORD not in index(thread)
-    assert WORD not in str(thread.prompt(BUDGET, reserve=0).messages)
+    """The next compaction carries nothing of it on, and prompts do not show it."""
+    begun(thread)
+    entry = only_indexed(thread)
+    thread.delete(thread.message(entry.source).id)
+    seen = len(compactions(thread))
+    n = 41
+    while len(compactions(thread)) == seen:
+        go_on(thread, n, 1)
+        n += 1
+    assert entry.text not in index(thread)
+    assert entry.text not in str(thread.prompt(BUDGET, reserve=0).messages)
 
 
 def test_forgotten_words_are_erased_from_the_index(thread: Thread) -> None:
     """Forgetting the message erases every compaction that has a word of it in its index."""
-    source = begun(thread)
-    assert any(WORD in str(frozen_of(e).to_json()) for e in compactions(thread))
-    thread.forget(source)
-    assert not any(WORD in str(frozen_of(e).to_json()) for e in compactions(thread))
+    begun(thread)
+    entry = only_indexed(thread)
+    assert any(entry.text in str(frozen_of(e).to_json()) for e in compactions(thread))
+    thread.forget(thread.message(entry.source).id)
+    assert not any(entry.text in str(frozen_of(e).to_json()) for e in compactions(thread))
     go_on(thread, 41, 10)
-    assert WORD not in str(thread.prompt(BUDGET, reserve=0).messages)
+    assert entry.text not in str(thread.prompt(BUDGET, reserve=0).messages)
 
 
 def test_a_prompt_reads_nothing_for_the_index(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,8 +116,8 @@ def test_a_prompt_reads_nothing_for_the_index(thread: Thread, monkeypatch: pytes
 
     begun(thread)
     looked: list[int] = []
-    was = composing.Composer.mentions
-    monkeypatch.setattr(composing.Composer, "mentions", lambda self: looked.append(1) or was(self))
+    was = composing.Composer.indexed
+    monkeypatch.setattr(composing.Composer, "indexed", lambda self: looked.append(1) or was(self))
     thread.append("user", "Well?")
     assert not thread.prompt(BUDGET, reserve=0).receipt.compaction
     assert looked == []

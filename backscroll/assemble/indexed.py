@@ -1,4 +1,4 @@
-"""Mentions: the index of what was read and leaves the window, so that later compactions can still choose notes from it.
+"""The index of what was read: strings whose units leave the window, so that later compactions can still choose notes from it.
 
 Most of what a conversation comes back to after a long time was never spoken: a path, a symbol or an amount that stood in one tool
 result. The window of a prompt is bounded, so what is known of such a string (where it was read, who used it, how lately) is written
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backscroll.assemble.compaction import Mention
+from backscroll.assemble.compaction import IndexedString
 from backscroll.assemble.fade_trail import Trail
 from backscroll.assemble.notes import FAINT, worth
 from backscroll.assemble.view_meter import rough
 
-MOST = 300  # mentions in a compaction
+MOST = 300  # strings in a compaction
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class _Count:
     told: int = 0
 
 
-def remember(trail: Trail, gone: int, most: int = MOST) -> tuple[Mention, ...]:
+def remember(trail: Trail, gone: int, most: int = MOST) -> tuple[IndexedString, ...]:
     """What the trail began with and the strings of its first `gone` units: those most likely to be needed per token, newest last."""
     counts: dict[str, _Count] = {m.text: _Count(-m.age, m.words, m.arguments, m.told) for m in trail.earlier}
     for seen in trail.seen[:gone]:
@@ -46,7 +46,7 @@ def remember(trail: Trail, gone: int, most: int = MOST) -> tuple[Mention, ...]:
     )
     chosen = sorted((string for _, string in ranked[:most]), key=lambda s: (counts[s].last, s))
     return tuple(
-        Mention(s, uses[s].revision, gone - c.last, c.words, c.arguments, c.told, uses[s].crowd)
+        IndexedString(s, uses[s].revision, gone - c.last, c.words, c.arguments, c.told, uses[s].crowd)
         for s in chosen
         if (c := counts[s])
     )

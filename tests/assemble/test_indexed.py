@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.compaction import Mention
+from backscroll.assemble.compaction import IndexedString
 from backscroll.assemble.fade import Chooser, Source
 from backscroll.assemble.fade_trail import Trail, parts_of_strings
-from backscroll.assemble.mentions import remember
+from backscroll.assemble.indexed import remember
 from backscroll.assemble.notes import worth
 from backscroll.assemble.view_meter import Meter
 from backscroll.assemble.view_pieces import Slots
@@ -17,9 +17,9 @@ from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests.assemble.long_histories import count, histories, message, ref, units
 
 
-def trail_of(history: list[Message], mentions: tuple[Mention, ...] = ()) -> Trail:
+def trail_of(history: list[Message], indexed: tuple[IndexedString, ...] = ()) -> Trail:
     """A trail over a history."""
-    return Trail(Meter(count), Slots()).begin(mentions).extend(units(history))
+    return Trail(Meter(count), Slots()).begin(indexed).extend(units(history))
 
 
 @given(histories(), st.data())
@@ -34,14 +34,14 @@ def test_a_trail_that_begins_later_knows_what_the_whole_one_knows(
     kept = remember(whole, gone, most=10_000)
     later = Trail(Meter(count), Slots()).begin(kept).extend(every[gone:])
     assert {m.text for m in kept} <= {s for seen in whole.seen[:gone] for s in seen.strings}
-    for mention in kept:
-        was, now = whole.uses[mention.text], later.uses[mention.text]
+    for entry in kept:
+        was, now = whole.uses[entry.text], later.uses[entry.text]
         assert len(whole.seen) - was.last == len(later.seen) - now.last
         assert bool(was.words) == bool(now.words)
         assert bool(was.arguments) == bool(now.arguments)
         assert bool(was.told) == bool(now.told)
         assert was.crowd == now.crowd
-        assert (mention.text in whole.spoken) == (mention.text in later.spoken)
+        assert (entry.text in whole.spoken) == (entry.text in later.spoken)
 
 
 @given(histories(), st.integers(0, 30), st.data())
@@ -58,15 +58,15 @@ def test_the_index_is_bounded_and_can_go_on(history: list[Message], most: int, d
     again = Trail(Meter(count), Slots()).begin(kept).extend(every[first:])
     ages = {m.text: m.age for m in kept}
     told = {s for seen in again.seen[:second] for s in seen.strings}
-    for mention in remember(again, second, most):
-        if mention.text not in told:
-            assert mention.age == ages[mention.text] + second
+    for entry in remember(again, second, most):
+        if entry.text not in told:
+            assert entry.age == ages[entry.text] + second
 
 
 def test_notes_are_chosen_from_the_index() -> None:
     """A string that was read before the window and is not shown comes back as a note, and names where it was read."""
-    mention = Mention("billing_gateway_token", ref(3), 4, 0, 0, 1, 3)
-    trail = trail_of([message(9, "user", Text("Go on."))], (mention,))
+    entry = IndexedString("billing_gateway_token", ref(3), 4, 0, 0, 1, 3)
+    trail = trail_of([message(9, "user", Text("Go on."))], (entry,))
     sources = [Source(seen) for seen in trail.seen]
     assert "billing_gateway_token" in Chooser(trail, set(), set()).choose(sources, 100, 80).notes
     assert trail.uses["billing_gateway_token"].revision == ref(3)
@@ -76,7 +76,8 @@ def test_notes_are_chosen_from_the_index() -> None:
 
 def test_a_string_among_few_is_worth_more_than_one_among_many() -> None:
     """Of two results that were read once, the one with three names tells more about each than a listing of hundreds."""
-    listing = "\n".join(f"src/module_{n}.py" for n in range(300))
+    letters = "abcdefghijklmnopqr"
+    listing = "\n".join(f"src/part_{one}{two}.py" for one in letters for two in letters)
     trail = trail_of(
         [
             message(1, "user", Text("Look.")),
@@ -88,7 +89,7 @@ def test_a_string_among_few_is_worth_more_than_one_among_many() -> None:
         ]
     )
     now = len(trail.seen)
-    assert worth(trail.uses["src/parse_header.py"], now) > worth(trail.uses["src/module_7.py"], now)
+    assert worth(trail.uses["src/parse_header.py"], now) > worth(trail.uses["src/part_ag.py"], now)
 
 
 def test_parts_of_compound_strings() -> None:
