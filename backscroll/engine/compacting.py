@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from backscroll.assemble.compaction import Reason
 from backscroll.assemble.fade_trail import Trail
-from backscroll.assemble.marks import MUST, aim, cap, decide, filled, fits_whole
 from backscroll.assemble.indexed import remember
+from backscroll.assemble.marks import MUST, aim, cap, decide, filled, fits_whole
 from backscroll.assemble.policy import Plan
 from backscroll.assemble.policy import compact as condensed
 from backscroll.assemble.view import protected
@@ -110,7 +110,7 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     before = weight(composer.blocks(composer.frozen))
     bound = bound_of(composer, int(_BOUND * room))
     whole = fits_whole(room, fixed_tokens(composer), unseen_units(composer, composer.frozen)[1])
-    trail = Trail(composer.meter, composer.lens.slots).begin(composer.indexed()).extend(composer.units)
+    trail = Trail(composer.meter, composer.lens.slots).begin(composer.indexed).extend(composer.units)
     less, found = 0, None
     for _ in range(_NEARER):
         found = _condensed(composer, reason, room - less, before, bound, trail, whole=whole)

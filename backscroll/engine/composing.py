@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
     from backscroll.engine.tree_reading import FarSummary
 
+_DEAD = 64  # threads of which it is known which sources of their compaction are not to be seen any more
+
 _CONTENTS, _LARGE = 4000, 8192  # contents that are remembered, and bytes up to which one is
 #: What stands before text that nobody said in these words, so that it is not taken for the user's own.
 _TITLES: Mapping[str, Mapping[str, str]] = {
@@ -148,7 +150,18 @@ class Composer:
 
     def _dead(self, now: View) -> frozenset[Ref]:
         """Revisions of which words are written down, but which are not to be seen any more."""
-        return frozenset() if self.frozen is None else self._dead_among(now, self.frozen.shown_sources())
+        if self.frozen is None:
+            return frozenset()
+        # Nothing but a rare event changes it, and an index names many messages.
+        written, rare = self.sheet.compaction, self.sheet.standing.rare
+        shelf = self.thread.engine.memo.shelf("dead", _DEAD)
+        key = (self.thread.id, None if written is None else written.id, rare)
+        found: frozenset[Ref] | None = shelf.get(key) if self.as_of is None else None
+        if found is None:
+            found = self._dead_among(now, self.frozen.sources())
+            if self.as_of is None:
+                shelf[key] = found
+        return found
 
     def _dead_among(self, now: View, sources: Iterable[Ref]) -> frozenset[Ref]:
         crops, written = self.sheet.crops, self.sheet.compaction
@@ -168,14 +181,10 @@ class Composer:
                 out.add(source)
         return frozenset(out)
 
+    @property
     def indexed(self) -> tuple[IndexedString, ...]:
-        """The index of what was read before the window, without what is not to be seen any more; looked at when the past is condensed."""
-        known = () if self.frozen is None else self.frozen.compaction.indexed
-        if not known:
-            return ()
-        history = self.thread if self.as_of is None else self.thread.at(self.as_of)
-        dead = history.reading(lambda view: self._dead_among(view, (m.source for m in known)))
-        return tuple(m for m in known if m.source not in dead)
+        """The index of what was read before the window."""
+        return () if self.frozen is None else self.frozen.compaction.indexed
 
     # -- blocks ----------------------------------------------------------------------------------------------
 

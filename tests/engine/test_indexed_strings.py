@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,8 @@ import pytest
 import backscroll
 from backscroll.assemble.compaction import IndexedString
 from backscroll.engine.compaction_body import frozen_of
+from backscroll.engine.composing import Composer
+from backscroll.engine.lineage import View
 from backscroll.engine.thread import Thread
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
@@ -42,7 +44,9 @@ def go_on(thread: Thread, first: int, many: int) -> None:
 
 
 def compactions(thread: Thread) -> list[Event]:
-    return [e for e in thread.events() if e.kind is Kind.COMPACTED and e.body is not None]
+    """Those that chose anew what to show; others only go on with one of them."""
+    found = [e for e in thread.events() if e.kind is Kind.COMPACTED and e.body is not None]
+    return [e for e in found if frozen_of(e).under is None]
 
 
 def index(thread: Thread) -> dict[str, IndexedString]:
@@ -110,15 +114,26 @@ def test_forgotten_words_are_erased_from_the_index(thread: Thread) -> None:
     assert entry.text not in str(thread.prompt(BUDGET, reserve=0).messages)
 
 
-def test_a_prompt_reads_nothing_for_the_index(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sources of the index are looked at when the past is condensed, not before every prompt."""
-    from backscroll.engine import composing
-
+def test_sources_are_looked_at_once(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the messages of the index still stand is asked after something was changed, not before every prompt."""
     begun(thread)
-    looked: list[int] = []
-    was = composing.Composer.indexed
-    monkeypatch.setattr(composing.Composer, "indexed", lambda self: looked.append(1) or was(self))
-    thread.append("user", "Well?")
-    assert not thread.prompt(BUDGET, reserve=0).receipt.compaction
+    entry = only_indexed(thread)
+    looked: list[Ref] = []
+    was = Composer._dead_among
+
+    def looks(self: Composer, now: View, sources: Iterable[Ref]) -> frozenset[Ref]:
+        named = list(sources)
+        looked.extend(named)
+        return was(self, now, named)
+
+    monkeypatch.setattr(Composer, "_dead_among", looks)
+    for word in ("Well?", "And now?"):
+        thread.append("user", word)
+        thread.prompt(BUDGET, reserve=0)
+    looked.clear()
+    thread.append("user", "Still there?")
+    thread.prompt(BUDGET, reserve=0)
     assert looked == []
-    assert index(thread)
+    thread.hide(thread.message(entry.source).id)
+    thread.prompt(BUDGET, reserve=0)
+    assert entry.source in looked
