@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from backscroll.assemble.compaction import Reason
+from backscroll.assemble.fade_trail import Trail
+from backscroll.assemble.indexed import remember
 from backscroll.assemble.marks import MUST, aim, cap, decide, filled, fits_whole
 from backscroll.assemble.policy import Plan
 from backscroll.assemble.policy import compact as condensed
@@ -106,9 +108,10 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     before = weight(composer.blocks(composer.frozen))
     bound = bound_of(composer, int(_BOUND * room))
     whole = fits_whole(room, fixed_tokens(composer), unseen_units(composer, composer.frozen)[1])
+    trail = Trail(composer.meter, composer.lens.slots).begin(composer.indexed).extend(composer.units)
     less, found = 0, None
     for _ in range(_NEARER):
-        found = _condensed(composer, reason, room - less, before, bound, whole=whole)
+        found = _condensed(composer, reason, room - less, before, bound, trail, whole=whole)
         if found is None or not whole or found.now <= MUST * room:
             break
         less += found.now - filled(room)  # what stands beside the history took more than was thought
@@ -118,7 +121,14 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
 
 
 def _condensed(
-    composer: Composer, reason: Reason, room: int, before: int, bound: Sequence[Bound], *, whole: bool
+    composer: Composer,
+    reason: Reason,
+    room: int,
+    before: int,
+    bound: Sequence[Bound],
+    trail: Trail,
+    *,
+    whole: bool,
 ) -> Made | None:
     """The past condensed; what nobody has seen yet stays as it is."""
     settings = composer.thread.engine.settings
@@ -136,6 +146,7 @@ def _condensed(
         composer.lens,
         target=target,
         reason=reason,
+        trail=trail,
         plan=_plan(composer, target - fixed - unseen, fresh),
         boost=boost_of(composer),
         dead=composer.dead,
@@ -152,7 +163,8 @@ def _condensed(
     sheet = _passed_over(composer, gone)
     after = composer.units[gone - 1].messages[-1].position if gone else composer.edge
     shown = {u.id for u in left}
-    pruned = replace(found, levels={k: v for k, v in found.levels.items() if k in shown})
+    levels = {k: v for k, v in found.levels.items() if k in shown}
+    pruned = replace(found, levels=levels, indexed=remember(trail, gone))
     # What is shown needs no reminder.
     in_full = {r for u in left if u.id not in pruned.levels for r in u.revisions}
     still = tuple(b for b in bound if b.source not in in_full)
