@@ -140,6 +140,10 @@ def _condensed(
     fixed = fixed_tokens(composer)
     fresh, unseen = unseen_units(composer, frozen)
     target = max(1, aim(room - outside, fixed, settings, fresh=unseen, whole=whole))
+    past, warm = target - fixed - unseen, _warm_tokens(composer, target - fixed - unseen, fresh)
+    # The last turns in full take no room away from what is condensed, as long as there is some.
+    more = min(max(0, warm - int(Plan().tail * past)), max(0, filled(room - outside) - target))
+    target += more
     found = condensed(
         composer.units,
         None if frozen is None else frozen.compaction,
@@ -147,7 +151,7 @@ def _condensed(
         target=target,
         reason=reason,
         trail=trail,
-        plan=_plan(composer, target - fixed - unseen, fresh),
+        plan=replace(Plan(), tail=max(Plan().tail, warm / max(1, past + more))),
         boost=boost_of(composer),
         dead=composer.dead,
         fresh=fresh,
@@ -177,10 +181,10 @@ def _condensed(
     return Made(replace(wanted, compaction=compaction), after, left, before, now, sheet, composer.ask.room)
 
 
-def _plan(composer: Composer, room: int, fresh: Collection[Ref]) -> Plan:
-    """The last turns stay in full as long as they fit: the setting `warm_turns` widens what recent units may take.
+def _warm_tokens(composer: Composer, room: int, fresh: Collection[Ref]) -> int:
+    """Tokens of the last turns that stay in full as long as they fit (the setting `warm_turns`).
 
-    A turn of which only a part would fit widens nothing: inside one long turn that would leave little room for everything
+    A turn of which only a part would fit does not count: inside one long turn that would leave little room for everything
     before it, and the next compaction would come at once.
     """
     turns, tokens, warm = composer.thread.engine.settings.warm_turns, 0, 0
@@ -192,8 +196,7 @@ def _plan(composer: Composer, room: int, fresh: Collection[Ref]) -> Plan:
         if is_spoken_by_user(unit.messages[0]):
             turns -= 1
             warm = tokens if tokens <= _WARMEST * room else warm
-    usual = Plan()
-    return replace(usual, tail=max(usual.tail, warm / max(1, room)))
+    return warm
 
 
 def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) -> int:

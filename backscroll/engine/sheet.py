@@ -35,7 +35,7 @@ _PAGE = 256
 PLENTY = 1.25
 #: … and of what a compaction already condensed, and of giants that will be cut: so many times the room, but no more tokens than _ORIGINALS
 #: where that is more than _TIMES the room. A compaction leaves less than this in the window.
-DEEP, _LONG, _TIMES, _ORIGINALS = 1.6, 12, 3.2, 160_000
+DEEP, _LONG, _TIMES, _ORIGINALS = 1.6, 12, 4.0, 200_000
 #: What is said in place of cropped messages, in the language of the thread.
 _NOTES = {
     "en": (
