@@ -8,17 +8,18 @@ adds what is new.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from backscroll.assemble.compaction import IndexedString
-from backscroll.assemble.continuation import with_continuations
+from backscroll.assemble.continuation import CONTINUED, STOOD_IN, with_continuations
 from backscroll.assemble.excerpt import is_giant, shown_parts
 from backscroll.assemble.policy_fit import fit_last
 from backscroll.assemble.units import Unit, WaitingReply, units_of
+from backscroll.assemble.validity.draft import NO_RESULT
 from backscroll.assemble.view import Lens, held, view
 from backscroll.assemble.view_pieces import GAP
 from backscroll.assemble.wires.insertion import as_pair, is_own, words_of_insertion
@@ -26,16 +27,18 @@ from backscroll.derive.operations import with_pointer
 from backscroll.engine.asking import Ask, meter_of
 from backscroll.engine.compaction_body import Frozen, known_frozen
 from backscroll.engine.lineage import View
-from backscroll.engine.placement import standing_placements
+from backscroll.engine.placement import Placement, standing_placements
+from backscroll.engine.prefixes import marks_in
 from backscroll.engine.reading import message_of
-from backscroll.engine.sheet import Row, Sheet, Told
+from backscroll.engine.sheet import Row, Sheet, Told, stand_in
+from backscroll.engine.withdrawals import withdrawn
 from backscroll.record.content import decode
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.ports import Spoken
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, is_cut, is_spoken_by_user
-from backscroll.vocab.part import Text, ToolCall
+from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.unicode import valid_text
 
@@ -146,7 +149,15 @@ class Composer:
         self.placed_under = 0 if sheet.compaction is None else sheet.compaction.seq
         if self.frozen is not None and self.frozen.placed_under is not None:
             self.placed_under = self.frozen.placed_under
-        self._placed = self._read_placed(view_now)
+        events = view_now.placed(self.placed_under)
+        self.prefix_marks = marks_in(events)
+        self._held: dict[
+            tuple[Ref, ...], Placement
+        ] = {}  # what prompts added in place of what had not come yet
+        self._is_withdrawn: Callable[[Block], bool] | None = None
+        self.withdrew = False  # a placed text is left out because a memory that it tells was taken back
+        self.answered: Ref | None = None  # the newest result that took the place of such a stand-in
+        self._placed = self._read_placed(standing_placements(view_now, self.placed_under, events))
 
     def _dead(self, now: View) -> frozenset[Ref]:
         """Revisions of which words are written down, but which are not to be seen any more."""
@@ -172,7 +183,8 @@ class Composer:
             event = now.reader.event(source)
             message = None if event is None else event.message
             if message is None:
-                out.add(source)
+                if not self._is_worded(now, source):
+                    out.add(source)
             elif inherited or message in self.sheet.touched:
                 entry = now.entry(message)
                 if entry is None or not entry.live or entry.flags & HIDDEN or entry.revision != source:
@@ -180,6 +192,14 @@ class Composer:
             if message is not None and any(crop.holds(message) for crop in crops):
                 out.add(source)
         return frozenset(out)
+
+    def _is_worded(self, now: View, source: Ref) -> bool:
+        """True for the summary of a crop, where it says still what it said: notes may rest on that."""
+        from backscroll.engine.cropping import summarised_again
+
+        again = summarised_again(self.thread)
+        crops = (crop for crop in self.sheet.crops if crop.event.seq == source.seq)
+        return any(stand_in(now, crop, again).revision == source for crop in crops)
 
     @property
     def indexed(self) -> tuple[IndexedString, ...]:
@@ -196,7 +216,8 @@ class Composer:
         shown = self.units if units is None else units
         compaction = None if frozen is None else frozen.compaction
         history = view(shown, compaction, self.lens, dead=self.dead)
-        history = with_continuations(history, _cut_answers(shown), self.meter, self.language)
+        told = {key[0] for key, held in self._held.items() if held.goes_on}
+        history = with_continuations(history, _cut_answers(shown) - told, self.meter, self.language)
         asked = [] if sheet.asked is None else [self._whole(sheet.asked, Section.HISTORY, "latest")]
         seen = {m.id for unit in shown for m in unit.messages}
         asked += [b for w in sheet.waiting if w.message.id not in seen for b in self._waiting(w)]
@@ -214,23 +235,61 @@ class Composer:
         first = next(
             (n for n, b in enumerate(history) if cuts and b.message and b.message.seq >= cuts[-1].seq), 0
         )
-        placed = self._placed if frozen is None or frozen.placed_under == self.placed_under else {}
+        stands = frozen is None or frozen.placed_under == self.placed_under
         out: list[Block] = []
         for n, block in enumerate(history):
             if n == first:
                 out += beside
             out.append(block)
-            if block.message is not None:
-                out += placed.get((block.message, *block.sources), ())
+            if block.message is not None and stands:
+                key = (block.message, *block.sources)
+                out += self._stood_in(self._held.get(key), block, history[n + 1 : n + 2])
+                out += [b for b in self._placed.get(key, ()) if not (b.tells and self._withdrawn(b))]
         return out if history else beside
 
-    def _read_placed(self, now: View) -> dict[tuple[Ref, ...], list[Block]]:
+    def _read_placed(self, placements: Iterable[Placement]) -> dict[tuple[Ref, ...], list[Block]]:
         """What was placed into prompts, by the message behind which it stands and its revision."""
         out: dict[tuple[Ref, ...], list[Block]] = {}
-        for found in standing_placements(now, self.placed_under):
+        for found in placements:
             key = (found.behind, found.revision)
+            if found.waits or found.goes_on:
+                self._held[key] = found
             out.setdefault(key, []).extend(self.weighed(t.block()) for t in found.texts)
         return out
+
+    def _withdrawn(self, block: Block) -> bool:
+        """True where a memory that a placed text tells was taken back since."""
+        if self.as_of is not None:
+            return False
+        if self._is_withdrawn is None:
+            self._is_withdrawn = withdrawn(self.thread)
+        gone = self._is_withdrawn(block)
+        self.withdrew = self.withdrew or gone
+        return gone
+
+    def asks_to_go_on(self, message: Message) -> bool:
+        """True where a prompt asked to continue this reply, and that was written down."""
+        held = self._held.get((message.id, message.revision))
+        return held is not None and bool(held.goes_on)
+
+    def _stood_in(self, held: Placement | None, block: Block, then: Sequence[Block]) -> Iterable[Block]:
+        """What a prompt added behind a message in place of what had not come yet.
+
+        It stays where the conversation went on without it. Results that came right behind their calls take the place of stand-ins: nobody
+        answered the prompt that had these at its end.
+        """
+        if held is None:
+            return
+        came = {p.call_id for b in then for p in b.parts if isinstance(p, ToolResult)}
+        if came & set(held.waits):
+            self.answered = then[0].message
+        else:
+            for call in held.waits:
+                parts = (ToolResult(call, (Text(NO_RESULT),), is_error=True),)
+                yield Block("tool", parts, block.section, reason=STOOD_IN, tokens=self.meter.parts(parts))
+        if held.goes_on:
+            words = (Text(held.goes_on),)
+            yield Block("user", words, block.section, reason=CONTINUED, tokens=self.meter.parts(words))
 
     def weighed(self, block: Block) -> Block:
         """A block with its tokens, in the larger of the forms that a wire may give it."""
