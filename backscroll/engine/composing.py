@@ -26,14 +26,15 @@ from backscroll.assemble.wires.insertion import as_pair, is_own, words_of_insert
 from backscroll.derive.operations import with_pointer
 from backscroll.engine.asking import Ask, meter_of
 from backscroll.engine.compaction_body import Frozen, known_frozen
+from backscroll.engine.dead_sources import dead_sources
 from backscroll.engine.lineage import View
 from backscroll.engine.placement import Placement, standing_placements
 from backscroll.engine.prefixes import marks_in
 from backscroll.engine.reading import message_of
-from backscroll.engine.sheet import Row, Sheet, Told, stand_in
+from backscroll.engine.sheet import Row, Sheet, Told
 from backscroll.engine.withdrawals import withdrawn
 from backscroll.record.content import decode
-from backscroll.record.history import HIDDEN, Entry
+from backscroll.record.history import Entry
 from backscroll.record.ports import Spoken
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
     from backscroll.engine.tree_reading import FarSummary
-
-_DEAD = 64  # threads of which it is known which sources of their compaction are not to be seen any more
 
 _CONTENTS, _LARGE = 4000, 8192  # contents that are remembered, and bytes up to which one is
 #: What stands before text that nobody said in these words, so that it is not taken for the user's own.
@@ -143,7 +142,9 @@ class Composer:
             self.frozen = None
         self.edge = sheet.edge
         self.replied = _last_reply(view_now, sheet.window)
-        self.dead = self._dead(view_now)
+        self.dead = frozenset[Ref]()
+        if self.frozen is not None:
+            self.dead = dead_sources(thread, sheet, self.frozen.sources(), view_now, now=as_of is None)
         if self.frozen is not None and self.dead:
             self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their words on
         self.placed_under = 0 if sheet.compaction is None else sheet.compaction.seq
@@ -158,48 +159,6 @@ class Composer:
         self.withdrew = False  # a placed text is left out because a memory that it tells was taken back
         self.answered: Ref | None = None  # the newest result that took the place of such a stand-in
         self._placed = self._read_placed(standing_placements(view_now, self.placed_under, events))
-
-    def _dead(self, now: View) -> frozenset[Ref]:
-        """Revisions of which words are written down, but which are not to be seen any more."""
-        if self.frozen is None:
-            return frozenset()
-        # Nothing but a rare event changes it, and an index names many messages.
-        written, rare = self.sheet.compaction, self.sheet.standing.rare
-        shelf = self.thread.engine.memo.shelf("dead", _DEAD)
-        key = (self.thread.id, None if written is None else written.id, rare)
-        found: frozenset[Ref] | None = shelf.get(key) if self.as_of is None else None
-        if found is None:
-            found = self._dead_among(now, self.frozen.sources())
-            if self.as_of is None:
-                shelf[key] = found
-        return found
-
-    def _dead_among(self, now: View, sources: Iterable[Ref]) -> frozenset[Ref]:
-        crops, written = self.sheet.crops, self.sheet.compaction
-        # A fork shares what its parent wrote down, but not all of the messages that it speaks of.
-        inherited = written is not None and written.id.thread != self.thread.id
-        out: set[Ref] = set()
-        for source in set(sources):
-            event = now.reader.event(source)
-            message = None if event is None else event.message
-            if message is None:
-                if not self._is_worded(now, source):
-                    out.add(source)
-            elif inherited or message in self.sheet.touched:
-                entry = now.entry(message)
-                if entry is None or not entry.live or entry.flags & HIDDEN or entry.revision != source:
-                    out.add(source)
-            if message is not None and any(crop.holds(message) for crop in crops):
-                out.add(source)
-        return frozenset(out)
-
-    def _is_worded(self, now: View, source: Ref) -> bool:
-        """True for the summary of a crop, where it says still what it said: notes may rest on that."""
-        from backscroll.engine.cropping import summarised_again
-
-        again = summarised_again(self.thread)
-        crops = (crop for crop in self.sheet.crops if crop.event.seq == source.seq)
-        return any(stand_in(now, crop, again).revision == source for crop in crops)
 
     @property
     def indexed(self) -> tuple[IndexedString, ...]:
