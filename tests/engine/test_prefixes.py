@@ -14,7 +14,7 @@ from backscroll import Content, Reasoning, Text, Thread, ToolCall, ToolResult
 from backscroll.assemble.validity.between import Sent
 from backscroll.assemble.validity.binding import check_binding, check_growth
 from backscroll.engine.prompting import Prompt
-from backscroll.vocab.prompt import WIRES
+from backscroll.vocab.prompt import WIRES, checked_wire
 
 MODEL = "claude-fable-5-2"
 READ = [{"name": "Read", "input_schema": {"type": "object"}}]
@@ -189,8 +189,8 @@ def test_a_stand_in_that_was_answered_stays(thread: Thread, wire: str) -> None:
 
 
 def _begins(before: Prompt, after: Prompt) -> bool:
-    one = Sent(before.messages, before.wire, system=before.system, tools=list(before.tools))
-    two = Sent(after.messages, after.wire, system=after.system, tools=list(after.tools))
+    one = Sent(before.messages, checked_wire(before.wire), system=before.system, tools=list(before.tools))
+    two = Sent(after.messages, checked_wire(after.wire), system=after.system, tools=list(after.tools))
     return check_growth(one, two) == []
 
 
