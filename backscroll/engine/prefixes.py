@@ -88,6 +88,18 @@ def parted_at(blocks: Sequence[Block], items: Sequence[Item], last: Receipt) -> 
     return next((n for n in range(same, fresh) if blocks[n].reason not in (CONTINUED, STOOD_IN)), None)
 
 
+def spoken_before_reply(blocks: Sequence[Block], last: Receipt) -> int | None:
+    """The first block that is newer than a prompt and stands between it and the reply to it; None where there is none.
+
+    The prompt goes on from the one before all the same, but the reply did not see that block: its thinking is worth nothing.
+    """
+    new = [
+        n for n, block in enumerate(blocks) if block.message is not None and block.message.seq > last.event
+    ]
+    replied = any(blocks[n].role == "assistant" for n in new)
+    return new[0] if new and replied and blocks[new[0]].role != "assistant" else None
+
+
 def why_broken(
     composer: Composer,
     blocks: Sequence[Block],
@@ -165,6 +177,7 @@ class Prefix:
         elif last is not None:
             places = {m.id: m.position for m in self._window}
             at = parted_at(blocks, items, last)
+            at = spoken_before_reply(blocks, last) if at is None else at
             if at is not None:
                 behind = (places[b.message] for b in blocks[at:] if b.message and b.message in places)
                 self.since = next(behind, end)
