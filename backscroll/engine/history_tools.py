@@ -85,7 +85,7 @@ class HistoryTools:
         except StoreError:
             raise
         except BackscrollError as error:
-            return f"error: {error}"
+            return f"error: {error.message}"
 
     def _recalled(self, query: str) -> str:
         if not query.strip():

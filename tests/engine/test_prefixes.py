@@ -317,3 +317,11 @@ def test_a_result_is_not_told_any_more_once_what_it_speaks_of_is_gone(thread: Th
     assert "of Captain Vale" in "".join(b.text for b in ask(thread).blocks if b.section == "task")
     thread.delete(said.id)
     assert "Captain Vale" not in json.dumps(ask(thread).messages)
+
+
+def test_a_large_result_that_fits_a_large_budget_is_shown_whole_once(thread: Thread) -> None:
+    thread.append("assistant", [ToolCall("c1", "Read", {"path": "a"})])
+    lines = "\n".join(f"value {n} of the ledger is {n * 7}" for n in range(3000))
+    assert 60_000 < len(lines) < 120_000
+    thread.append("tool", [ToolResult("c1", (Text(lines),), name="Read")])
+    assert lines in ask(thread, budget=128_000).messages[-1]["content"][0]["content"]
