@@ -290,7 +290,8 @@ class Composer:
         """Pinned messages that these blocks do not show to the letter: pinned after they were condensed."""
         whole = {b.message for b in stable if b.level is Level.VERBATIM}
         late = [m for m in self.sheet.kept if m.role != "system" and m.id not in whole]
-        return [self._whole(m, Section.MEMORY, "pinned") for m in late]
+        # Its author stands in its words where anybody is named; what is placed has none.
+        return [replace(self._whole(m, Section.MEMORY, "pinned"), author=None) for m in late]
 
     def _whole(self, message: Message, section: Section, reason: str) -> Block:
         parts = shown_parts(message, self.ask.shown, self.language)

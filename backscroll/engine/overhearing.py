@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.engine import operations
 from backscroll.engine.answer_limit import longest_answer, reserve_within
@@ -33,6 +33,7 @@ from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 
 if TYPE_CHECKING:
+    from backscroll.engine.prompting import Prompt
     from backscroll.engine.thread import Thread
 
 #: Who writes into the log what a program said.
@@ -106,14 +107,21 @@ def append_all(thread: Thread, messages: Sequence[ForeignMessage]) -> None:
 
 
 def assembled(
-    thread: Thread, wire: Wire, body: Mapping[str, Json], budget: int | None = None
+    thread: Thread,
+    wire: Wire,
+    body: Mapping[str, Json],
+    budget: int | None = None,
+    heard: Overheard | None = None,
 ) -> dict[str, Json]:
-    """The request with a prompt of ours in place of the program's list; everything else as it was."""
+    """The request with a prompt of ours in place of the program's list; everything else as it was.
+
+    An answer that was `heard` to be asked for again is not in it: the model is to give another one, not to go on with it.
+    """
     tools = cast("list[Mapping[str, Json]]", list(body.get("tools") or ()))
     name = next((n for n in _LIMITS if body.get(n)), "")
     wanted, model = body.get(name), str(body.get("model") or "")
     reserve = reserve_within(thread.engine, model, budget, wanted)
-    prompt = thread.prompt(budget, model=model, tools=tools, wire=wire, reserve=reserve, handles=None)
+    prompt = _prompt(thread, budget, heard, model=model, tools=tools, wire=wire, reserve=reserve)
     out = {
         k: v for k, v in body.items() if k not in (*_GOES_ON, "messages", "input", "system", "instructions")
     }
@@ -134,11 +142,19 @@ def assembled_messages(
     budget: int | None = None,
     tools: Sequence[Mapping[str, Json]] = (),
     reserve: int | None = None,
+    heard: Overheard | None = None,
 ) -> list[ForeignMessage]:
     """A prompt of ours in our own words, its system text first: for programs that have shapes of their own."""
     kept = reserve_within(thread.engine, model, budget, reserve)
-    prompt = thread.prompt(budget, model=model, tools=tools, wire=wire, reserve=kept, handles=None)
+    prompt = _prompt(thread, budget, heard, model=model, tools=tools, wire=wire, reserve=kept)
     return messages_in(wire, prompt.request)
+
+
+def _prompt(thread: Thread, budget: int | None, heard: Overheard | None, **about: Any) -> Prompt:
+    from backscroll.engine.prompting import prompt
+
+    with thread.engine.callers.inside():
+        return prompt(thread, budget, handles=None, without=heard.awaiting if heard else (), **about)
 
 
 # -- answers -----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ account. Before: `engine/sheet`, `engine/composing`, `engine/compacting`, `engin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ from backscroll.engine.prefixes import BINDING, Prefix, goes_on_from, is_doubted
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
 from backscroll.errors import BudgetTooSmall
+from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Block
@@ -91,8 +92,12 @@ def prompt(
     handles: bool | None = True,
     dry_run: bool = False,
     as_of: int | None = None,
+    without: Collection[Ref] = (),
 ) -> Prompt:
-    """Build the prompt; see `Thread.prompt`. A prompt as of an earlier event is a rehearsal and writes nothing."""
+    """Build the prompt; see `Thread.prompt`. A prompt as of an earlier event is a rehearsal and writes nothing.
+
+    `without`: replies that are asked for again, and that the prompt must not show.
+    """
     engine = thread.engine
     quiet = dry_run or as_of is not None
     wanted = (engine.settings.recall if recall is None else recall) and as_of is None
@@ -101,7 +106,7 @@ def prompt(
     last = next(iter(receipts(thread, 1)), None)
     if not quiet:
         engine.worker()
-    done = _made(thread, ask, last, as_of, recall=wanted, quiet=quiet)
+    done = _made(lambda: composed(thread, ask, as_of, frozenset(without)), last, recall=wanted, quiet=quiet)
     if not quiet:
         body = done.receipt.to_bytes()
         engine.store.write(lambda tx: tx.keep_receipt(thread.id, done.receipt.at, body, KEPT))
@@ -109,31 +114,27 @@ def prompt(
     return done
 
 
-def _made(
-    thread: Thread, ask: Ask, last: Receipt | None, as_of: int | None, *, recall: bool, quiet: bool
-) -> Prompt:
+def _made(read: Callable[[], Composer], last: Receipt | None, *, recall: bool, quiet: bool) -> Prompt:
     """The prompt, made again where others wrote to the thread before what it adds was written down."""
     for _ in range(_AGAIN):
-        done = _Job(composed(thread, ask, as_of), last, recall=recall, quiet=quiet).done()
+        done = _Job(read(), last, recall=recall, quiet=quiet).done()
         if done is not None:
             return done
-    job = _Job(
-        composed(thread, ask, as_of), last, recall=False, quiet=True
-    )  # a busy thread: nothing is added
-    done = job.done()
+    done = _Job(read(), last, recall=False, quiet=True).done()  # a busy thread: nothing is added
     assert done is not None
     return done
 
 
-def composed(thread: Thread, ask: Ask, as_of: int | None = None) -> Composer:
+def composed(thread: Thread, ask: Ask, as_of: int | None = None, without: Collection[Ref] = ()) -> Composer:
     """Read what a prompt needs, and get ready to compose it."""
     from backscroll.engine.cropping import summarised_again
 
     engine = thread.engine
-    memo = engine.memo.shelf("sheets", 512) if as_of is None else None
+    memo = engine.memo.shelf("sheets", 512) if as_of is None and not without else None
 
     def read(view: View) -> Composer:
-        sheet = read_sheet(view, max(ask.room, 1), told_by(engine, ask), summarised_again(thread), memo)
+        told, summarised = told_by(engine, ask), summarised_again(thread)
+        sheet = read_sheet(view, max(ask.room, 1), told, summarised, memo, without)
         return Composer(thread, ask, sheet, view, as_of)
 
     return History(thread.store, thread.id, as_of).reading(read)

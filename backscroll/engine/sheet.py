@@ -8,7 +8,7 @@ stands in their place. Before: `record/standing`. After: `engine/prompting`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, TypeAlias, cast
@@ -18,7 +18,7 @@ from backscroll.assemble.marks import cap
 from backscroll.assemble.units import WaitingReply, answered_in, waiting_replies
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
-from backscroll.engine.sheet_changes import ARRIVALS, PastChange, changes_by, touched_by
+from backscroll.engine.sheet_changes import PastChange, changes_by, strides_of, touched_by
 from backscroll.engine.sheet_compaction import compaction_in_force, edge_of_compaction
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
@@ -49,8 +49,6 @@ _NOTES = {
 }
 #: So many crops, the newest, are spoken for in every prompt.
 CROPS_KEPT = 3
-#: A run of cropped messages that is skipped in one stride rather than read.
-_STRIDE = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,21 +122,26 @@ def read_sheet(
     told: Told,
     summarised: Summarised,
     memo: MutableMapping[object, Any] | None = None,
+    without: Collection[Ref] = (),
 ) -> Sheet:
-    """Read what a prompt of `room` tokens can need. `memo` spares folding and looking for what is known."""
+    """Read what a prompt of `room` tokens can need. `memo` spares folding and looking for what is known.
+
+    `without` names messages that are read as if nobody had said them yet.
+    """
     memo = {} if memo is None else memo
     known = cast("Standing | None", memo.get(view.state.id))
     standing = standing_of(view, known)
     memo[view.state.id] = standing
     rare = view.others(standing.crops[0] - 1) if standing.crops else []
     crops = crop_marks(standing, rare, view)
-    window = _Window(view, crops, rare, told)
+    window = _Window(view, crops, rare, told, without)
     compaction = _in_force(window, standing, memo, room)
     since = 0 if compaction is None else compaction.seq
     after = None if compaction is None else edge_of_compaction(compaction)
     messages, edge, reached = window.read(after, PLENTY * room, since, DEEP * kept_long(room))
     begins = messages[0].position if messages else None
     rows = [r for r in view.marked() if not r[0].flags & HIDDEN and r[1].body is not None]
+    rows = [r for r in rows if r[0].message not in without]
     before = [r for r in rows if _beside_window(r[0], begins, edge, crops) and _was_marked(r[0], compaction)]
     return Sheet(
         view.state.id,
@@ -151,7 +154,7 @@ def read_sheet(
         edge,
         reached,
         frozenset(() if compaction is None else touched_by(iter(view.others(since)))),
-        view.state.messages if view.as_of >= view.state.head else view.count(),
+        (view.state.messages if view.as_of >= view.state.head else view.count()) - len(without),
         _asked(window, messages, edge, standing, memo)
         or (_asked_then(window, compaction) if reached else None),
         tuple(m for m, _ in told(rows)),
@@ -365,9 +368,16 @@ def _with_stand_ins(
 class _Window:
     """Reads back from the end."""
 
-    def __init__(self, view: View, crops: Sequence[CropMark], rare: Sequence[Event], told: Told) -> None:
-        self.view, self.crops, self.told = view, crops, told
-        self.strides = _strides(crops, rare, view)
+    def __init__(
+        self,
+        view: View,
+        crops: Sequence[CropMark],
+        rare: Sequence[Event],
+        told: Told,
+        without: Collection[Ref] = (),
+    ) -> None:
+        self.view, self.crops, self.told, self.without = view, crops, told, without
+        self.strides = strides_of(crops, rare, view)
 
     def read(
         self, after: bytes | None, room: float, known: int = 0, deep: float = 0.0
@@ -410,7 +420,7 @@ class _Window:
 
     def visible(self, entry: Entry, spoken: Spoken) -> bool:
         """False for what no prompt shows."""
-        if entry.flags & (HIDDEN | FORGOTTEN) or spoken.body is None:
+        if entry.flags & (HIDDEN | FORGOTTEN) or spoken.body is None or entry.message in self.without:
             return False
         return not any(crop.holds(entry.message) for crop in self.crops)
 
@@ -435,14 +445,3 @@ class _Window:
                     return found
             before = rows[-1][0].position
         return None
-
-
-def _strides(crops: Sequence[CropMark], rare: Sequence[Event], view: View) -> list[tuple[bytes, bytes]]:
-    """Stretches that hold nothing but cropped messages: long ones into which nothing was put since."""
-    out: list[tuple[bytes, bytes]] = []
-    for crop in crops:
-        if crop.count >= _STRIDE:
-            since = rare if crop.written == crop.event.seq else view.others(crop.written)
-            if not any(e.kind in ARRIVALS and e.seq > crop.written for e in since):
-                out += crop.places
-    return out

@@ -6,13 +6,19 @@ was made before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from backscroll.engine.lineage import View
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 
+if TYPE_CHECKING:
+    from backscroll.engine.sheet import CropMark
+
+#: A run of cropped messages that is skipped in one stride rather than read.
+_STRIDE = 512
 #: Events that can put a message between others.
 ARRIVALS = frozenset({Kind.INSERTED, Kind.MOVED, Kind.RESTORED, Kind.UNDONE, Kind.REDONE})
 #: Events that change what prompts have shown; a rewind is told by its deletions.
@@ -59,3 +65,14 @@ def touched_by(events: Iterator[Event]) -> Iterator[Ref]:
             yield parse_ref(was["message"])
         for hole in event.head.get("messages", ()):
             yield parse_ref(hole["message"])
+
+
+def strides_of(crops: Sequence[CropMark], rare: Sequence[Event], view: View) -> list[tuple[bytes, bytes]]:
+    """Stretches that hold nothing but cropped messages: long ones into which nothing was put since."""
+    out: list[tuple[bytes, bytes]] = []
+    for crop in crops:
+        if crop.count >= _STRIDE:
+            since = rare if crop.written == crop.event.seq else view.others(crop.written)
+            if not any(e.kind in ARRIVALS and e.seq > crop.written for e in since):
+                out += crop.places
+    return out

@@ -159,13 +159,12 @@ class Recorder(Guarded):
         """Take a request in; None where that failed and the call goes on without us."""
         return self.guarded(lambda: overhearing.overhear(self.thread, wire, plain(body)))
 
-    def request(self, wire: Wire, body: dict[str, Json]) -> dict[str, Json]:
+    def request(self, wire: Wire, body: dict[str, Json], heard: Overheard) -> dict[str, Json]:
         """The request as it is sent."""
         if not self.assemble:
             return body
-        found = self.guarded(
-            lambda: overhearing.assembled(self.thread, wire, {**body, **_words(wire, body)}, self.budget)
-        )
+        given = {**body, **_words(wire, body)}
+        found = self.guarded(lambda: overhearing.assembled(self.thread, wire, given, self.budget, heard))
         return body if found is None else found
 
     def done(self, heard: Overheard | None, response: Mapping[str, Json], interrupted: str = "") -> None:
@@ -284,7 +283,7 @@ def _begun(recorder: Recorder, wire: Wire, kwargs: dict[str, Any]) -> Begun:
         if name in body and not isinstance(body[name], str | list):
             body[name] = list(body[name])  # read once here, and once more by the SDK
     heard = recorder.begin(wire, body)
-    return heard, body if heard is None else recorder.request(wire, body)
+    return heard, body if heard is None else recorder.request(wire, body, heard)
 
 
 def _recorded(call: Callable[..., Any], recorder: Recorder, wire: Wire) -> Callable[..., Any]:

@@ -312,6 +312,7 @@ def test_a_task_that_ended_is_not_named_after_a_deleted_message(thread: Thread) 
 def test_a_result_is_not_told_any_more_once_what_it_speaks_of_is_gone(thread: Thread) -> None:
     thread.tasks.start("Find the berth")
     said = thread.append("user", "It is the berth of Captain Vale.")
+    thread.append("assistant", "Let me look.")
     thread.tasks.attempt("It is berth 12, of Captain Vale.")
     assert "of Captain Vale" in "".join(b.text for b in ask(thread).blocks if b.section == "task")
     thread.delete(said.id)

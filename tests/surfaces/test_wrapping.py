@@ -163,6 +163,37 @@ def test_an_answer_made_again_is_an_alternative(thread: Thread) -> None:
         assert len(list(calls(thread.engine))) == 2
 
 
+@pytest.mark.parametrize(
+    "second", ["second", Line(calls=(Called("look", {"at": "y"}),), reasoning="hm", times=1)]
+)
+@pytest.mark.parametrize(
+    "first", ["first", Line(calls=(Called("look", {"at": "x"}),), reasoning="hm", times=1)]
+)
+def test_an_answer_asked_for_again_is_not_in_the_prompt(
+    thread: Thread, first: str | Line, second: str | Line
+) -> None:
+    """With calls or without: the model gets the very same request, and nobody asks it to go on with what it said."""
+    with serving(first, second, "third") as server, anthropic(server) as plain:
+        claude = backscroll.wrap(plain, thread=thread, assemble=True, budget=9_000, strict=True)
+        asked: Any = [{"role": "user", "content": "what is there?"}]
+        given: Any = {"model": "claude-sonnet-5-5", "max_tokens": 99, "messages": asked, "tools": [LOOKS]}
+        claude.messages.create(**given)
+        said = claude.messages.create(**given).content
+        assert server.asked[1].body["messages"] == server.asked[0].body["messages"]
+        assert [role for role, _ in told(thread)] == ["user", "assistant"]
+        results = [
+            {"type": "tool_result", "tool_use_id": b.id, "content": "a tree"}
+            for b in said
+            if b.type == "tool_use"
+        ]
+        asked += [{"role": "assistant", "content": said}, {"role": "user", "content": results or "go on"}]
+        claude.messages.create(**given)
+        assert server.flaws == []
+        sent = server.asked[2].everything
+        assert "(continue)" not in sent
+        assert "first" not in sent
+
+
 def test_responses_whole_streamed_and_going_on(thread: Thread) -> None:
     with (
         serving("one", Line(text="two, streamed", chunk=4, times=1), "three") as server,

@@ -77,6 +77,7 @@ class Listener(Guarded):
                 budget=self.budget,
                 tools=asking.tools,
                 reserve=asking.reserve,
+                heard=heard,
             )
         )
         return heard, prompt
