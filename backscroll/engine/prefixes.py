@@ -198,7 +198,9 @@ class Prefix:
                 behind = (places[b.message] for b in blocks[at:] if b.message and b.message in places)
                 self.since = next(behind, end)
         else:  # what was sent is not known here: by what the log says was done since
-            self.since = min(changed, default=None) if same else b""
+            # What the budget cut is not written down: where something is cut now, nobody can tell whether it was then.
+            sure = same and not any(block.reason == "cut" for block in blocks)
+            self.since = min(changed, default=None) if sure else b""
         begun = end if self.since is None else self.since
         #: What is to be written down; None where the mark before still says it all.
         self.mark = None

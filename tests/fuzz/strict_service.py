@@ -169,8 +169,8 @@ class _Model:
 
 def _assert_grown(before: tuple[Any, Sent], made: Any, sent: Sent) -> None:
     last, earlier = before
-    if not could_be_sent(last.blocks):
-        return  # it was asked for while the model was not to speak
+    if not could_be_sent(last.blocks) or any(block.reason == "unanswered" for block in last.blocks):
+        return  # it was asked for while the model was not to speak, or a call waited for its result
     if made.receipt.compaction or made.receipt.cut or last.receipt.cut:
         return
     flaws = check_growth(earlier, sent)
