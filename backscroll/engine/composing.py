@@ -14,6 +14,7 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from backscroll.assemble.compaction import IndexedString
 from backscroll.assemble.continuation import CONTINUED, STOOD_IN, with_continuations
 from backscroll.assemble.excerpt import is_giant, shown_parts
 from backscroll.assemble.policy_fit import fit_last
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
     from backscroll.engine.tree_reading import FarSummary
+
+_DEAD = 64  # threads of which it is known which sources of their compaction are not to be seen any more
 
 _CONTENTS, _LARGE = 4000, 8192  # contents that are remembered, and bytes up to which one is
 #: What stands before text that nobody said in these words, so that it is not taken for the user's own.
@@ -161,11 +164,23 @@ class Composer:
         """Revisions of which words are written down, but which are not to be seen any more."""
         if self.frozen is None:
             return frozenset()
+        # Nothing but a rare event changes it, and an index names many messages.
+        written, rare = self.sheet.compaction, self.sheet.standing.rare
+        shelf = self.thread.engine.memo.shelf("dead", _DEAD)
+        key = (self.thread.id, None if written is None else written.id, rare)
+        found: frozenset[Ref] | None = shelf.get(key) if self.as_of is None else None
+        if found is None:
+            found = self._dead_among(now, self.frozen.sources())
+            if self.as_of is None:
+                shelf[key] = found
+        return found
+
+    def _dead_among(self, now: View, sources: Iterable[Ref]) -> frozenset[Ref]:
         crops, written = self.sheet.crops, self.sheet.compaction
         # A fork shares what its parent wrote down, but not all of the messages that it speaks of.
         inherited = written is not None and written.id.thread != self.thread.id
         out: set[Ref] = set()
-        for source in set(self.frozen.sources()):
+        for source in set(sources):
             event = now.reader.event(source)
             message = None if event is None else event.message
             if message is None:
@@ -186,6 +201,11 @@ class Composer:
         again = summarised_again(self.thread)
         crops = (crop for crop in self.sheet.crops if crop.event.seq == source.seq)
         return any(stand_in(now, crop, again).revision == source for crop in crops)
+
+    @property
+    def indexed(self) -> tuple[IndexedString, ...]:
+        """The index of what was read before the window."""
+        return () if self.frozen is None else self.frozen.compaction.indexed
 
     # -- blocks ----------------------------------------------------------------------------------------------
 
