@@ -303,10 +303,10 @@ class _Job:
         return self.rendered
 
     def _last_bound(self) -> Receipt | None:
-        """The newest receipt of a prompt that thinking can be bound to."""
-        if self.last is None or self.last.wire == BINDING:
+        """The newest receipt of a prompt that thinking can be bound to: without a model, nobody looked what it began with."""
+        if self.last is None or _binds(self.last):
             return self.last
-        return next((r for r in receipts(self.composer.thread) if r.wire == BINDING), None)
+        return next((r for r in receipts(self.composer.thread) if _binds(r)), None)
 
     def _items(self, blocks: Sequence[Block]) -> tuple[Item, ...]:
         if self._itemised[0] is not blocks:
@@ -374,6 +374,10 @@ class _Job:
             tuple(self._named(blocks)),
             rendered.cache_key,
         )
+
+
+def _binds(receipt: Receipt) -> bool:
+    return receipt.wire == BINDING and bool(receipt.model)
 
 
 def _newest(composer: Composer) -> Message | None:

@@ -97,3 +97,12 @@ def test_a_request_that_failed_is_sent_again(talk: Talk) -> None:
     said, _ = talk.ask()
     talk.keep(said)
     assert said.seal in talk.turn()
+
+
+def test_a_prompt_without_a_model_hides_no_change(talk: Talk) -> None:
+    """Somebody looks at the prompt between a change and the next request."""
+    first = [m.id for m in talk.thread][0]
+    talk.thread.insert("user", "Mind the map.", after=first)
+    talk.thread.prompt(20_000, wire="anthropic", reserve=0, recall=False)
+    assert "signature" not in talk.turn()
+    assert "signature" in talk.turn()
