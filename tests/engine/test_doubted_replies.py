@@ -101,7 +101,7 @@ def test_a_request_that_failed_is_sent_again(talk: Talk) -> None:
 
 def test_a_prompt_without_a_model_hides_no_change(talk: Talk) -> None:
     """Somebody looks at the prompt between a change and the next request."""
-    first = [m.id for m in talk.thread][0]
+    first = next(m.id for m in talk.thread)
     talk.thread.insert("user", "Mind the map.", after=first)
     talk.thread.prompt(20_000, wire="anthropic", reserve=0, recall=False)
     assert "signature" not in talk.turn()
