@@ -83,6 +83,7 @@ class Receipt:
     offered: str = (
         ""  # a digest of the tools and of the form of what we add: what stands before every message
     )
+    doubted: bool = False  # another prompt waited for its reply when this one was made: the next reply may belong to either
 
     @property
     def unseen(self) -> int:

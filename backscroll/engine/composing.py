@@ -23,6 +23,7 @@ from backscroll.assemble.view import Lens, held, view
 from backscroll.assemble.view_pieces import GAP
 from backscroll.assemble.wires.insertion import as_pair, is_own, words_of_insertion
 from backscroll.derive.operations import with_pointer
+from backscroll.engine.arrangement import PlacedKey, arrange, placed_unseen
 from backscroll.engine.asking import Ask, meter_of
 from backscroll.engine.compaction_body import Frozen, known_frozen
 from backscroll.engine.dead_sources import dead_sources
@@ -190,20 +191,15 @@ class Composer:
         every compaction: summaries of the far past, what was still open and binding. So the beginning can stay as it is."""
         beside = [*self._far(frozen), *self._bound(frozen)]
         cuts = () if frozen is None else frozen.compaction.cuts
-        first = next(
-            (n for n, b in enumerate(history) if cuts and b.message and b.message.seq >= cuts[-1].seq), 0
-        )
-        stands = frozen is None or frozen.placed_under == self.placed_under
-        out: list[Block] = []
-        for n, block in enumerate(history):
-            if n == first:
-                out += beside
-            out.append(block)
-            if block.message is not None and stands:
-                key = (block.message, *block.sources)
-                out += self._stood_in(self._held.get(key), block, history[n + 1 : n + 2])
-                out += [b for b in self._placed.get(key, ()) if not (b.tells and self._withdrawn(b))]
-        return out if history else beside
+        if frozen is not None and frozen.placed_under != self.placed_under:
+            return arrange(history, beside, cuts, (), {}, lambda _key, _block, _then: (), lambda _: ())
+        window = self.sheet.window
+        unseen = placed_unseen(self._placed, window, history) if self._placed else ()
+        places = {m.id: m.position for m in window} if unseen else {}
+        return arrange(history, beside, cuts, unseen, places, self._stood_in, self._told)
+
+    def _told(self, key: PlacedKey) -> list[Block]:
+        return [b for b in self._placed.get(key, ()) if not (b.tells and self._withdrawn(b))]
 
     def _read_placed(self, placements: Iterable[Placement]) -> dict[tuple[Ref, ...], list[Block]]:
         """What was placed into prompts, by the message behind which it stands and its revision."""
@@ -230,8 +226,13 @@ class Composer:
         held = self._held.get((message.id, message.revision))
         return held is not None and bool(held.goes_on)
 
-    def _stood_in(self, held: Placement | None, block: Block, then: Sequence[Block]) -> Iterable[Block]:
-        """What a prompt added behind a message in place of what had not come yet."""
+    def _stood_in(self, key: PlacedKey, block: Block, then: Sequence[Block]) -> Iterable[Block]:
+        """What a prompt added behind a message in place of what had not come yet.
+
+        It stays where the conversation went on without it. Results that came right behind their calls take the place of stand-ins: nobody
+        answered the prompt that had these at its end.
+        """
+        held = self._held.get(key)
         if held is None:
             return ()
         if took_place(held.waits, then):

@@ -20,7 +20,7 @@ from backscroll.formats.json_text import dumps
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
-from backscroll.vocab.part import Json, Opaque, Reasoning
+from backscroll.vocab.part import Json, Opaque, Part, Reasoning
 from backscroll.vocab.prompt import Block
 
 if TYPE_CHECKING:
@@ -88,16 +88,32 @@ def parted_at(blocks: Sequence[Block], items: Sequence[Item], last: Receipt) -> 
     return next((n for n in range(same, fresh) if blocks[n].reason not in (CONTINUED, STOOD_IN)), None)
 
 
-def spoken_before_reply(blocks: Sequence[Block], last: Receipt) -> int | None:
-    """The first block that is newer than a prompt and stands between it and the reply to it; None where there is none.
+def doubted_from(blocks: Sequence[Block], last: Receipt) -> int | None:
+    """The first block from which thinking that came since the prompt before may have been made under something else; None: all is sure.
 
-    The prompt goes on from the one before all the same, but the reply did not see that block: its thinking is worth nothing.
+    A prompt has one reply, and it stands right behind what was sent. Words that somebody said meanwhile were not before the model when it
+    thought, nor was the reply to another request; where two requests waited at once, nobody knows which of them was answered.
     """
     new = [
         n for n, block in enumerate(blocks) if block.message is not None and block.message.seq > last.event
     ]
-    replied = any(blocks[n].role == "assistant" for n in new)
-    return new[0] if new and replied and blocks[new[0]].role != "assistant" else None
+    replies = [n for n in new if blocks[n].role == "assistant"]
+    if not replies:
+        return None
+    sure = replies[0] == new[0] and not last.doubted
+    doubted = replies[1:] if sure else replies
+    if not any(_thinks(blocks[n].parts) for n in doubted):
+        return None
+    return doubted[0] if sure else new[0]
+
+
+def is_doubted(blocks: Sequence[Block], items: Sequence[Item], last: Receipt | None) -> bool:
+    """True where the prompt before was not answered yet, and is another one: the next reply may belong to either."""
+    if last is None:
+        return False
+    if any(b.role == "assistant" and b.message is not None and b.message.seq > last.event for b in blocks):
+        return False
+    return last.doubted or [i.mark for i in items] != [i.mark for i in last.items]
 
 
 def why_broken(
@@ -177,12 +193,14 @@ class Prefix:
         elif last is not None:
             places = {m.id: m.position for m in self._window}
             at = parted_at(blocks, items, last)
-            at = spoken_before_reply(blocks, last) if at is None else at
+            at = doubted_from(blocks, last) if at is None else at
             if at is not None:
                 behind = (places[b.message] for b in blocks[at:] if b.message and b.message in places)
                 self.since = next(behind, end)
         else:  # what was sent is not known here: by what the log says was done since
-            self.since = min(changed, default=None) if same else b""
+            # What the budget cut is not written down: where something is cut now, nobody can tell whether it was then.
+            sure = same and not any(block.reason == "cut" for block in blocks)
+            self.since = min(changed, default=None) if sure else b""
         begun = end if self.since is None else self.since
         #: What is to be written down; None where the mark before still says it all.
         self.mark = None
@@ -195,7 +213,7 @@ class Prefix:
 
     def lost(self, model: str) -> int:
         """How many replies of a model lose their thinking with this prompt."""
-        thought = (m for m in self._window if m.content.metadata.get("model") == model and _thinks(m))
+        thought = (m for m in self._window if m.content.metadata.get("model") == model and _thinks(m.parts))
         return sum(self._is_cut_off(m) and self._was_bound(m) for m in thought)
 
     def _is_cut_off(self, message: Message) -> bool:
@@ -208,8 +226,8 @@ class Prefix:
         return not any(mark.event > made and mark.since <= place for mark in self._marks)
 
 
-def _thinks(message: Message) -> bool:
+def _thinks(parts: Iterable[Part]) -> bool:
     return any(
         isinstance(part, Reasoning) or (isinstance(part, Opaque) and "thinking" in part.kind)
-        for part in message.parts
+        for part in parts
     )

@@ -36,7 +36,7 @@ from backscroll.engine.cuts import Made, restored, shortened, trimmed
 from backscroll.engine.insertions import Insertions, insertions_for
 from backscroll.engine.lineage import View
 from backscroll.engine.placement import Placing, place
-from backscroll.engine.prefixes import BINDING, Prefix, goes_on_from, offered_digest, why_broken
+from backscroll.engine.prefixes import BINDING, Prefix, goes_on_from, is_doubted, offered_digest, why_broken
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
 from backscroll.errors import BudgetTooSmall
@@ -303,10 +303,10 @@ class _Job:
         return self.rendered
 
     def _last_bound(self) -> Receipt | None:
-        """The newest receipt of a prompt that thinking can be bound to."""
-        if self.last is None or self.last.wire == BINDING:
+        """The newest receipt of a prompt that thinking can be bound to: without a model, nobody looked what it began with."""
+        if self.last is None or _binds(self.last):
             return self.last
-        return next((r for r in receipts(self.composer.thread) if r.wire == BINDING), None)
+        return next((r for r in receipts(self.composer.thread) if _binds(r)), None)
 
     def _items(self, blocks: Sequence[Block]) -> tuple[Item, ...]:
         if self._itemised[0] is not blocks:
@@ -359,6 +359,7 @@ class _Job:
             broken={**broken, "thinking": lost} if broken and lost else broken,
             cut=cut,
             offered=self.offered,
+            doubted=ask.wire == BINDING and is_doubted(blocks, items, self._last_bound()),
             repairs=tuple(dict.fromkeys(change.rule.id for change in rendered.changes)),
         )
         receipt = replace(receipt, warnings=warnings_for(receipt.usage))
@@ -373,6 +374,10 @@ class _Job:
             tuple(self._named(blocks)),
             rendered.cache_key,
         )
+
+
+def _binds(receipt: Receipt) -> bool:
+    return receipt.wire == BINDING and bool(receipt.model)
 
 
 def _newest(composer: Composer) -> Message | None:

@@ -13,7 +13,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 
 #: A long thread does not fit into the one, and fits into the other.
-BUDGET, AMPLE = 5600, 11_000
+BUDGET, AMPLE = 9000, 16_000
 #: Of a result that only the original shows.
 ORIGINAL = "def helper_0_5(): return 5\\ndef helper_0_6(): return 6"
 
@@ -76,7 +76,7 @@ def test_there_is_nothing_to_take_back(long: Thread) -> None:
 def test_the_one_before_is_in_force_then(long: Thread) -> None:
     """Compactions are taken back one at a time, the newest first."""
     whole = said(long, AMPLE)
-    long.compact(6000)
+    long.compact(12_000)
     before = said(long, AMPLE)
     long.compact(BUDGET)
     assert said(long, AMPLE) != before
@@ -128,17 +128,17 @@ def test_what_went_on_with_it_goes_with_it(long: Thread, how: str) -> None:
     long.append("user", "Now read the large one.")
     calls = [ToolCall(f"big{k}", "Read", {"path": f"large{k}.txt"}) for k in range(4)]
     long.append("assistant", calls)
-    lines = "\n".join(f"entry {i}: value_{i * 7}" for i in range(250))
+    lines = "\n".join(f"entry {i}: value_{i * 7}" for i in range(500))
     for call in calls:
         long.append("tool", [ToolResult(call.id, (Text(f"{call.id}\n{lines}"),), name="Read")])
     made = long.prompt(BUDGET, reserve=0, recall=False)
     assert made.receipt.total <= BUDGET
     assert made.receipt.compaction.get("trimmed")
-    assert ORIGINAL not in said(long, 40_000)
+    assert ORIGINAL not in said(long, 90_000)
     {"undo": long.undo, "undo_compaction": long.undo_compaction}[how]()
-    assert ORIGINAL in said(long, 40_000)
+    assert ORIGINAL in said(long, 90_000)
     long.redo()
-    assert ORIGINAL not in said(long, 40_000)
+    assert ORIGINAL not in said(long, 90_000)
 
 
 def test_a_fork_takes_back_what_its_parent_condensed(long: Thread) -> None:

@@ -15,7 +15,7 @@ NAME = "src/tide_tables.py"
 
 
 def ask(thread: backscroll.Thread) -> Prompt:
-    return thread.prompt(4000, wire="openai-chat", reserve=0, recall=False)
+    return thread.prompt(2600, wire="openai-chat", reserve=0, recall=False)
 
 
 def sent(made: Prompt) -> Sent:

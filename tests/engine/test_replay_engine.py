@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("bpe_openai")
-from backscroll.engine import prompting
+from backscroll.engine import prefixes, prompting
 from bench.replay_engine import Engine, Sealed
 
 BUDGET = 4000
@@ -49,7 +49,7 @@ def test_no_prompt_is_refused(kind: type[Engine]) -> None:
 
 def test_thinking_behind_another_prefix_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The service in the adapter is strict: an engine that sends old thinking on after a compaction fails."""
-    monkeypatch.setattr(prompting._Job, "_is_bound", lambda *_: True)
+    monkeypatch.setattr(prefixes.Prefix, "binds", lambda *_: True)
     done = replayed(Sealed())
     assert any("bound to a different conversation" in told for told in done.failures)
 

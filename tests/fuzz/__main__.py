@@ -82,6 +82,9 @@ def _run(
                 break
             try:
                 account.counted[name] += fuzz.run(name, seed, Path(folder))
+            except KeyboardInterrupt:
+                _tell(account)
+                raise
             except Exception as error:  # noqa: BLE001  # the outermost boundary: whatever it is, it is told
                 account.failed.append(fuzz.command(name, seed))
                 if len(account.failed) <= _SHOWN:
@@ -120,7 +123,7 @@ def _several(asked: argparse.Namespace) -> int:
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:
-    """Asked to end: not without removing the folders of the runs under way."""
+    """Asked to end: not without removing the folders of the runs under way, and saying what was reached."""
     raise KeyboardInterrupt
 
 

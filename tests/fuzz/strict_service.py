@@ -93,8 +93,10 @@ class _Model:
         wire: Wire = "anthropic" if dice.random() < 0.8 else dice.choice(("openai-chat", "openai-responses"))
         return wire, dice.choice(MODELS[wire]), dice.choice(BUDGETS)
 
-    def _step(self, name: str, before: tuple[Any, Sent] | None) -> tuple[Any, Sent] | None:
-        """One request and its reply; None where the budget is too small for what must be sent."""
+    def _step(
+        self, name: str, before: tuple[Any, Sent] | None, *, again: bool = False
+    ) -> tuple[Any, Sent] | None:
+        """One request and its reply, with what was sent; None where something else happened too, or the budget is too small."""
         talk = self.talk
         wire, model, budget = self.way[name]
         talk.note(f"request {name[:8]} {budget} {wire} {model}")
@@ -116,8 +118,18 @@ class _Model:
         self.service.asked.clear()
         self.requests += 1
         assert decided.said is not None, f"{decided.fault}\n{json.dumps(made.messages, ensure_ascii=False)}"
+        meanwhile = talk.dice.random()
+        if meanwhile < 0.04:  # the user speaks while the model thinks
+            talk.say(name, "user")
+        elif meanwhile < 0.07 and not again:  # another request, whose reply comes first
+            talk.say(name, "user")
+            self._step(name, None, again=True)
+        elif meanwhile < 0.1:  # people do something while the model thinks
+            _act(talk, name)
+        elif meanwhile < 0.12:  # the reply is never seen
+            return made, sent
         self._take(name, model, wire, decided.said)
-        return made, sent
+        return (made, sent) if meanwhile >= 0.1 else None
 
     def _answer(self, asked: Asked) -> Answer:
         dice = self.talk.dice
@@ -157,8 +169,8 @@ class _Model:
 
 def _assert_grown(before: tuple[Any, Sent], made: Any, sent: Sent) -> None:
     last, earlier = before
-    if not could_be_sent(last.blocks):
-        return  # it was asked for while the model was not to speak
+    if not could_be_sent(last.blocks) or any(block.reason == "unanswered" for block in last.blocks):
+        return  # it was asked for while the model was not to speak, or a call waited for its result
     if made.receipt.compaction or made.receipt.cut or last.receipt.cut:
         return
     flaws = check_growth(earlier, sent)

@@ -190,3 +190,36 @@ def test_without_a_queue_everything_works(tmp_path: Path, how: str, monkeypatch:
         thread = Engine(store, Settings()).create("x")
         thread.append("user", "one")
         assert [m.text for m in thread] == ["one"]
+
+
+def test_a_turn_that_went_on_is_not_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer that is held up between looking and writing down that it goes on must not give the turn back to its old number.
+
+    Else others wait for numbers that were kept and never come again: for as long as their owners have nothing to write.
+    """
+    monkeypatch.setattr(module, "_SLICE", 1000.0)
+    slow, idle, last = (Turns(tmp_path / "store.db") for _ in range(3))
+    soon = time.monotonic() + 60
+
+    def kept(turns: Turns, *, by: Turns) -> None:
+        """Take a turn and keep it, because another one waits."""
+        with turns.taken(soon):
+            by._number = by._draw(soon)  # it waits
+
+    kept(slow, by=idle)
+    assert slow._number is not None
+    time.sleep(2 * module._BREATH)  # it did not come again
+    assert idle._number is not None
+    idle._wait(idle._number, soon)
+    slow._kept = soon  # it looked before its time was over, and was held up since
+    assert not slow._go_on()
+    slow._end()
+    assert struct.unpack("<QQ", (tmp_path / "store.db-turns").read_bytes()[8:24])[0] == idle._number
+    last._number = last._draw(soon)
+    assert idle._keep(idle._number)  # and then it has nothing to write
+    time.sleep(2 * module._BREATH)
+    assert last._number is not None
+    last._wait(last._number, time.monotonic() + 1)
+    assert last._over > 0, "it waited for a number that was kept"
+    for turns in (slow, idle, last):
+        turns.close()

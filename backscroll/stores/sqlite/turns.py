@@ -101,8 +101,11 @@ class Turns:
                 time.sleep(min(_LONGEST, _STEP * max(1, number - turn)))
             if first < number:
                 _lock(file, _FIRST + first, number - first, release=True)
+            while not self._tell(file, number, 0):
+                if time.monotonic() > deadline:
+                    return
+                time.sleep(_STEP)
             self._over = time.monotonic() + _SLICE
-            os.pwrite(file, _TURN.pack(number, 0), 8)
         except OSError:
             self._works = False
 
@@ -111,9 +114,26 @@ class Turns:
         if self._number is None or self._file is None or time.monotonic() >= self._kept:
             return False
         try:
-            os.pwrite(self._file, _TURN.pack(self._number, 0), 8)
+            return self._tell(self._file, self._number, 0, mine=True)
         except OSError:
             return False
+
+    def _tell(self, file: int, number: int, until: int, *, mine: bool = False) -> bool:
+        """Write down whose turn it is; False where somebody draws a number just now, or (`mine`) the turn went to others meanwhile.
+
+        Turns only go forward: whoever was held up between looking and writing must not give the turn back to a number that is over,
+        because then the others would wait for numbers that were kept and never came again.
+        """
+        if not _lock(file, 0, 1, shared=False):
+            return False
+        try:
+            turn = self._head(file)[1]
+            if mine and turn != number:
+                return False
+            if turn <= number:
+                os.pwrite(file, _TURN.pack(number, until), 8)
+        finally:
+            self._unlock(0)
         return True
 
     def _keep(self, number: int) -> bool:
@@ -125,10 +145,9 @@ class Turns:
             if self._head(self._file)[0] == number + 1:
                 return False  # nobody waits: who comes next, comes next
             self._kept = now + _BREATH
-            os.pwrite(self._file, _TURN.pack(number, time.monotonic_ns() + int(_BREATH * 1e9)), 8)
+            return self._tell(self._file, number, time.monotonic_ns() + int(_BREATH * 1e9), mine=True)
         except OSError:
             return False
-        return True
 
     def _end(self) -> None:
         number, self._number = self._number, None
