@@ -18,16 +18,18 @@ from backscroll.assemble.continuation import with_continuations
 from backscroll.assemble.excerpt import is_giant, shown_parts
 from backscroll.assemble.policy_fit import fit_last
 from backscroll.assemble.units import Unit, WaitingReply, units_of
-from backscroll.assemble.view import Lens, held, view
+from backscroll.assemble.view import Lens, held, protected, view
 from backscroll.assemble.view_pieces import GAP
 from backscroll.assemble.wires.insertion import as_pair, is_own, words_of_insertion
 from backscroll.derive.operations import with_pointer
 from backscroll.engine.asking import Ask, meter_of
 from backscroll.engine.compaction_body import Frozen, known_frozen
 from backscroll.engine.lineage import View
+from backscroll.engine.memo import Answers
 from backscroll.engine.placement import standing_placements
 from backscroll.engine.reading import message_of
-from backscroll.engine.sheet import Row, Sheet, Told
+from backscroll.engine.sheet import Sheet
+from backscroll.engine.sheet_rows import Row, Telling
 from backscroll.record.content import decode
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.ports import Spoken
@@ -57,7 +59,7 @@ _TITLES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def told_by(engine: Engine, ask: Ask) -> Told:
+def told_by(engine: Engine, ask: Ask) -> Telling:
     """Rows as messages with their tokens; words that were read before are not taken apart again."""
     shelf = engine.memo.shelf("contents", _CONTENTS)
 
@@ -120,11 +122,15 @@ class Composer:
         self, thread: Thread, ask: Ask, sheet: Sheet, view_now: View, as_of: int | None = None
     ) -> None:
         self.as_of = as_of  # None: now
+        self.answers = Answers()
         self.thread, self.ask, self.sheet = thread, ask, sheet
         engine = thread.engine
         apart = (*sheet.kept, *([sheet.asked] if sheet.asked else []), *(w.message for w in sheet.waiting))
         real = [m for m in (*apart, *sheet.window) if "backscroll" not in m.content.metadata]
-        sizes = shown_sizes(engine, real, ask)
+        sizes = sheet.sizes
+        uncounted = [m for m in real if m.revision not in sizes]
+        if uncounted:
+            sizes = {**sizes, **shown_sizes(engine, uncounted, ask)}
         self.meter = meter_of(engine, ask, sizes)
         self.language = valid_text(view_now.state.about.language)
         about = f"{ask.tokenizer.name}:{ask.wire}:{ask.shown}:{self.language}"
@@ -174,8 +180,23 @@ class Composer:
         """The stable part under a compaction."""
         sheet = sheet or self.sheet
         shown = self.units if units is None else units
+        made = self.answers.about(
+            "blocks", frozen, shown, sheet, make=lambda: self._blocks(frozen, shown, sheet)
+        )
+        return list(made)
+
+    @property
+    def safe(self) -> Mapping[Ref, str]:
+        """Units of the window that never fade, and why."""
+        return self.safe_of(self.units)
+
+    def safe_of(self, units: Sequence[Unit]) -> Mapping[Ref, str]:
+        """The same of other units."""
+        return self.answers.about("safe", units, make=lambda: protected(units))
+
+    def _blocks(self, frozen: Frozen | None, shown: Sequence[Unit], sheet: Sheet) -> list[Block]:
         compaction = None if frozen is None else frozen.compaction
-        history = view(shown, compaction, self.lens, dead=self.dead)
+        history = view(shown, compaction, self.lens, dead=self.dead, safe=self.safe_of(shown))
         history = with_continuations(history, _cut_answers(shown), self.meter, self.language)
         asked = [] if sheet.asked is None else [self._whole(sheet.asked, Section.HISTORY, "latest")]
         seen = {m.id for unit in shown for m in unit.messages}
@@ -274,7 +295,10 @@ class Composer:
             return []
         from backscroll.engine.tree import node_summaries
 
-        return node_summaries(self.thread, frozen.far, frozen.at, frozen.after)
+        far, at, after = frozen.far, frozen.at, frozen.after
+        return self.answers.about(
+            "far", far, at, after, make=lambda: node_summaries(self.thread, far, at, after)
+        )
 
     def _far(self, frozen: Frozen | None) -> Iterable[Block]:
         found = self.far_of(frozen)
@@ -339,7 +363,7 @@ class Composer:
         """Blocks that fit, whatever it takes; refuses where what is protected does not fit."""
         sheet = self.sheet
         apart = (*sheet.kept, *([sheet.asked] if sheet.asked else []), *(w.message for w in sheet.waiting))
-        safe = held(self.units) | {m.id for m in apart}
+        safe = held(self.units, self.safe) | {m.id for m in apart}
         return fit_last(list(blocks), room, self.meter, safe)
 
     def least(self) -> list[Block]:

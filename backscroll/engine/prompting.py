@@ -38,6 +38,7 @@ from backscroll.engine.lineage import View
 from backscroll.engine.placement import place
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
+from backscroll.engine.sheet_rows import KeptRows
 from backscroll.errors import BudgetTooSmall
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
@@ -50,6 +51,7 @@ __all__ = ["Difference", "Item", "Money", "Prompt", "Receipt", "compare", "compo
 
 #: Receipts that are kept of each thread.
 KEPT = 20
+_WINDOWS = 8  # threads whose window stays in memory
 _MENDED, _LAST_WORD = 32, 8  # tokens that mending one thing, and asking to go on, can add at the most
 _TRIES = 4  # how often the blocks are fitted again when the wire turns out to need more
 _AGAIN = 3  # how often a prompt is made again because others wrote to the thread meanwhile
@@ -130,9 +132,12 @@ def composed(thread: Thread, ask: Ask, as_of: int | None = None) -> Composer:
 
     engine = thread.engine
     memo = engine.memo.shelf("sheets", 512) if as_of is None else None
+    name = f"{ask.tokenizer.name}:{ask.wire}:{ask.shown}"
+    kept = KeptRows(engine.memo.shelf("rows", _WINDOWS), name) if as_of is None else None
 
     def read(view: View) -> Composer:
-        sheet = read_sheet(view, max(ask.room, 1), told_by(engine, ask), summarised_again(thread), memo)
+        again = summarised_again(thread)
+        sheet = read_sheet(view, max(ask.room, 1), told_by(engine, ask), again, memo, kept)
         return Composer(thread, ask, sheet, view, as_of)
 
     return History(thread.store, thread.id, as_of).reading(read)

@@ -23,7 +23,7 @@ from backscroll.engine.models_used import GIST, SUMMARY, models_used
 from backscroll.engine.tree_texts import Texts, changed_by
 from backscroll.record.derived import Node
 from backscroll.record.history import Entry
-from backscroll.vocab.event import BESIDE, Kind
+from backscroll.vocab.event import HARMLESS, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
@@ -35,21 +35,6 @@ _LOOSE = 128  # messages outside of the tree that are told on the spot; more wai
 _LEAST = 140  # tokens below which a part of its own is not worth its handle
 _LIMIT = 1 << 16  # more tokens than any summary has
 _SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # of the budget, up to which spans of a level are split
-#: Events that leave what summaries speak of as it is.
-_HARMLESS = (
-    frozenset(
-        {
-            Kind.COMPACTED,
-            Kind.RENAMED,
-            Kind.TAGGED,
-            Kind.UNTAGGED,
-            Kind.DESCRIBED,
-            Kind.CODE_CHANGED,
-            Kind.NOTED,
-        }
-    )
-    | BESIDE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +120,7 @@ def node_summaries(
 
 
 def _harms(kind: Kind) -> bool:
-    return kind not in _HARMLESS
+    return kind not in HARMLESS
 
 
 def text_of_node(thread: Thread, level: int, opening: Ref) -> str:
