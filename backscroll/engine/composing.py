@@ -8,11 +8,11 @@ adds what is new.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from backscroll.assemble.continuation import with_continuations
 from backscroll.assemble.excerpt import is_giant, shown_parts
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
     from backscroll.engine.tree_reading import FarSummary
 
+_DEAD = 64  # compactions of which it is remembered what of them may not be shown
 _CONTENTS, _LARGE = 4000, 8192  # contents that are remembered, and bytes up to which one is
 #: What stands before text that nobody said in these words, so that it is not taken for the user's own.
 _TITLES: Mapping[str, Mapping[str, str]] = {
@@ -104,15 +105,21 @@ def shown_sizes(engine: Engine, messages: Sequence[Message], ask: Ask) -> dict[R
     return out
 
 
-def _last_reply(now: View, window: Sequence[Message]) -> str:
+def _last_reply(engine: Engine, now: View, window: Sequence[Message]) -> str:
     """When the newest reply was logged; empty where the window has none.
 
     That was about the last time that the provider saw this conversation, and the log knows it: what is kept beside the log, such
     as receipts, does not come along with a copy.
     """
     newest = next((m for m in reversed(window) if m.role == "assistant"), None)
-    event = None if newest is None else now.reader.event(newest.revision)
-    return "" if event is None else event.at
+    if newest is None:
+        return ""
+    shelf = engine.memo.shelf("logged", _DEAD)
+    known: str | None = shelf.get(newest.revision)
+    if known is None:
+        event = now.reader.event(newest.revision)
+        known = shelf[newest.revision] = "" if event is None else event.at
+    return known
 
 
 class Composer:
@@ -142,8 +149,8 @@ class Composer:
             # So much was added since that the window does not reach back: what was chosen then is out of sight.
             self.frozen = None
         self.edge = sheet.edge
-        self.replied = _last_reply(view_now, sheet.window)
-        self.dead = self._dead(view_now)
+        self.replied = _last_reply(engine, view_now, sheet.window)
+        self.dead = self._known_dead(view_now)
         if self.frozen is not None and self.dead:
             self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their words on
         self.placed_under = 0 if sheet.compaction is None else sheet.compaction.seq
@@ -151,10 +158,21 @@ class Composer:
             self.placed_under = self.frozen.placed_under
         self._placed = self._read_placed(view_now)
 
-    def _dead(self, now: View) -> frozenset[Ref]:
-        """Revisions of which words are written down, but which are not to be seen any more."""
+    def _known_dead(self, now: View) -> frozenset[Ref]:
+        """Revisions of which words are written down, but which are not to be seen any more; only a rare event changes that."""
         if self.frozen is None:
             return frozenset()
+        if self.as_of is not None:
+            return self._dead(now)
+        shelf = self.thread.engine.memo.shelf("dead", _DEAD)
+        key = (self.thread.id, self.frozen.event, self.sheet.standing.rare)
+        found: frozenset[Ref] | None = shelf.get(key)
+        if found is None:
+            found = shelf[key] = self._dead(now)
+        return found
+
+    def _dead(self, now: View) -> frozenset[Ref]:
+        assert self.frozen is not None
         crops, written = self.sheet.crops, self.sheet.compaction
         # A fork shares what its parent wrote down, but not all of the messages that it speaks of.
         inherited = written is not None and written.id.thread != self.thread.id
@@ -228,7 +246,9 @@ class Composer:
     def _read_placed(self, now: View) -> dict[tuple[Ref, ...], list[Block]]:
         """What was placed into prompts, by the message behind which it stands and its revision."""
         out: dict[tuple[Ref, ...], list[Block]] = {}
-        for found in standing_placements(now, self.placed_under):
+        shelf = self.thread.engine.memo.shelf("placed", _DEAD)
+        memo: MutableMapping[object, Any] = shelf if self.as_of is None else {}
+        for found in standing_placements(now, self.placed_under, memo, self.sheet.standing.rare):
             key = (found.behind, found.revision)
             out.setdefault(key, []).extend(self.weighed(t.block()) for t in found.texts)
         return out

@@ -99,13 +99,14 @@ def prompt(
     wanted = (engine.settings.recall if recall is None else recall) and as_of is None
 
     ask = asked(engine, budget, model=model, tools=tools, reserve=reserve, wire=wire, handles=handles)
-    last = next(iter(receipts(thread, 1)), None)
+    last = _last_receipt(thread)
     if not quiet:
         engine.worker()
     done = _made(thread, ask, last, as_of, recall=wanted, quiet=quiet)
     if not quiet:
         body = done.receipt.to_bytes()
         engine.store.write(lambda tx: tx.keep_receipt(thread.id, done.receipt.at, body, KEPT))
+        engine.memo.shelf("receipts", _WINDOWS)[thread.id] = (body, done.receipt)
         flush_if_many(engine)
     return done
 
@@ -147,6 +148,19 @@ def receipts(thread: Thread, limit: int = KEPT) -> list[Receipt]:
     """The accounts of the last prompts, newest first."""
     rows = thread.store.read(lambda reader: reader.receipts(thread.id, limit))
     return [receipt_from_bytes(row) for row in rows]
+
+
+def _last_receipt(thread: Thread) -> Receipt | None:
+    """The account of the last prompt, taken apart only where this process has not made it."""
+    rows = thread.store.read(lambda reader: reader.receipts(thread.id, 1))
+    if not rows:
+        return None
+    shelf = thread.engine.memo.shelf("receipts", _WINDOWS)
+    body, receipt = shelf.get(thread.id, (None, None))
+    if receipt is None or body != rows[0]:
+        receipt = receipt_from_bytes(rows[0])
+        shelf[thread.id] = (rows[0], receipt)
+    return receipt
 
 
 class _Job:
@@ -317,9 +331,18 @@ class _Job:
             return {"cause": "another request", **facts}
         return {"cause": "no room" if cut or last.cut else "another thread", **facts}
 
+    def _items(self, blocks: Sequence[Block]) -> list[Item]:
+        """The blocks as they stand on the receipt; those of the prompt before are not hashed again."""
+        thread = self.composer.thread
+        shelf = thread.engine.memo.shelf("items", _WINDOWS)
+        known: dict[int, tuple[Block, Item]] = shelf.get(thread.id, {})
+        now = {id(b): known.get(id(b)) or (b, item_of(b)) for b in blocks}
+        shelf[thread.id] = now
+        return [now[id(b)][1] for b in blocks]
+
     def _prompt(self, blocks: Sequence[Block], rendered: Rendered, new: Insertions, *, cut: bool) -> Prompt:
         ask, composer = self.ask, self.composer
-        items, cached = with_cached([item_of(b) for b in blocks], self.last)
+        items, cached = with_cached(self._items(blocks), self.last)
         tokens = counted(blocks, rendered)
         coverage = coverage_of(composer, blocks)
         receipt = Receipt(
