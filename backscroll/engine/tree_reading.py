@@ -20,6 +20,7 @@ from backscroll.derive.summary import limit_of, summarise
 from backscroll.derive.tree import PROGRESS, just_before
 from backscroll.engine.lineage import View
 from backscroll.engine.models_used import GIST, SUMMARY, models_used
+from backscroll.engine.tree_memo import ForestMemo, forest_memo
 from backscroll.engine.tree_texts import Texts, changed_by
 from backscroll.record.derived import Node
 from backscroll.record.history import Entry
@@ -78,7 +79,9 @@ def far_summaries(thread: Thread, before: bytes | None, budget: int, count: Coun
     """
     if budget <= 0:
         return []
-    return thread.reading(lambda view: Forest(view).far(before, budget, count))
+    return thread.reading(
+        lambda view: Forest(view, memo=forest_memo(thread.engine)).far(before, budget, count)
+    )
 
 
 def node_summaries(
@@ -110,7 +113,7 @@ def node_summaries(
         catch_up_soon(thread.engine, thread.id)
 
     def tell(view: View) -> list[FarSummary]:
-        forest = Forest(view, upto)
+        forest = Forest(view, upto, forest_memo(thread.engine))
         found = forest.again(far, edge)
         if forest.current:  # what had to be withheld is told as soon as it is made again
             shelf[key] = (view.as_of, found)
@@ -137,10 +140,12 @@ def text_of_node(thread: Thread, level: int, opening: Ref) -> str:
 class Forest:
     """The tree of a thread at one moment, without what must not be told."""
 
-    def __init__(self, view: View, upto: str = "") -> None:
+    def __init__(self, view: View, upto: str = "", memo: ForestMemo | None = None) -> None:
         self.view, self.reader, self.thread = view, view.reader, view.state.id
         self._upto = upto
-        self.texts = Texts("", view.reader, view)
+        self._memo = ForestMemo({}, {}, {}) if memo is None else memo
+        self._models: dict[str, list[str]] = {}
+        self.texts = Texts("", view.reader, view, self._memo.gists)
         seen = view.reader.progress(self.thread, PROGRESS)
         # Where there is no node yet, there is nothing to withhold.
         events = view.others(seen) if seen else []
@@ -234,7 +239,10 @@ class Forest:
     def _node(self, node: Node) -> Gist:
         """What a node says, in the words of a model where one wrote some in time."""
         found = self.texts.of(node)
-        if not models_used(self.reader, SUMMARY if node.level else GIST):
+        kind = SUMMARY if node.level else GIST
+        if kind not in self._models:
+            self._models[kind] = models_used(self.reader, kind)
+        if not self._models[kind]:
             return found
         from backscroll.engine.model_work import node_words
 
@@ -263,11 +271,18 @@ class Forest:
 
     def told(self, parts: Sequence[Node | Loose], limit: int = 0) -> Told:
         """Several parts as one."""
-        gists = [g for p in parts if (g := self.gist(p)).first is not None]
-        if len(gists) == 1 and not limit:
-            return Told(tuple(parts), gists[0])
+        pairs = [(p, g) for p in parts if (g := self.gist(p)).first is not None]
+        if len(pairs) == 1 and not limit:
+            return Told(tuple(parts), pairs[0][1])
         level = 1 + max((p.level for p in parts if isinstance(p, Node)), default=0)
-        return Told(tuple(parts), summarise(gists, limit_tokens=limit or limit_of(level), level=level), limit)
+        nodes = [p for p, g in pairs if isinstance(p, Node) and self._memo.gists.get(p.key) is g]
+        # What messages outside of the tree say, and what a model wrote, has no key here: it is put together each time.
+        key = (level, *(node.key for node in nodes)) if len(nodes) == len(pairs) else None
+        return Told(
+            tuple(parts),
+            self._memo.joined(key, [g for _, g in pairs], limit or limit_of(level), level),
+            limit,
+        )
 
     def summary(self, told: Told, count: Count) -> FarSummary | None:
         """The finished part; None where there is nothing to tell."""
