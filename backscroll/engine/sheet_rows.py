@@ -18,6 +18,10 @@ from backscroll.vocab.event import HARMLESS
 from backscroll.vocab.message import Message
 
 _PAGE = 256
+_FIRST, _PART = (
+    64,
+    16,
+)  # rows of the first page back (each one after it has twice as many), and those told at once
 Row: TypeAlias = tuple[Entry, Spoken]
 Sized: TypeAlias = tuple[Message, int]  # a message with its tokens
 Telling: TypeAlias = Callable[[Sequence[Row]], list[Sized]]
@@ -59,16 +63,21 @@ class WindowRows:
         else:
             memo[key] = kept
             yield from kept.rows
+        page = _FIRST
         while kept.below is not None:
-            rows = self.view.page(_PAGE, after=after, before=kept.below or None, newest_first=True)
-            found = self.telling([row for row in rows if self.visible(*row)])
-            newest = kept.newest or (rows[0][0].position if rows else b"")
-            below = None
-            if len(rows) == _PAGE:
-                edge = rows[-1][0].position
-                below = next((low for low, high in self.strides if low < edge <= high), edge)
-            kept = memo[key] = kept._replace(newest=newest, rows=(*kept.rows, *found), below=below)
-            yield from found
+            rows = self.view.page(page, after=after, before=kept.below or None, newest_first=True)
+            more, page = len(rows) == page, min(_PAGE, 2 * page)
+            # A part at a time: of what a prompt does not reach back to, no tokens are counted.
+            for start in range(0, max(1, len(rows)), _PART):
+                some = rows[start : start + _PART]
+                below = some[-1][0].position if some and (more or start + _PART < len(rows)) else None
+                if below is not None:
+                    edge = below
+                    below = next((low for low, high in self.strides if low < edge <= high), edge)
+                found = self.telling([row for row in some if self.visible(*row)])
+                newest = kept.newest or (some[0][0].position if some else b"")
+                kept = memo[key] = kept._replace(newest=newest, rows=(*kept.rows, *found), below=below)
+                yield from found
 
     def _grown(self, kept: _Kept | None, after: bytes | None) -> _Kept | None:
         """What was kept with what was added since; None where it has to be read again."""
