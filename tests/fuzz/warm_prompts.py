@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import backscroll
+from backscroll.engine.engine import Engine
 from backscroll.engine.means import Means
 from backscroll.errors import BudgetTooSmall
+from backscroll.stores.sqlite.store import SqliteStore
 from tests.fuzz import acts, promises
 from tests.fuzz.acts import Act
 from tests.fuzz.talk import Talk
@@ -40,7 +41,7 @@ ACTS: Mapping[Act, int] = {
 def fuzz(seed: int, folder: Path) -> None:
     """Talk, ask for prompts, and compare them with those of others."""
     store = folder / "store.db"
-    with Talk(seed, store).told() as talk, backscroll.open(store, **talk.settings) as second:
+    with Talk(seed, store).told() as talk, another(talk) as second:
         dice = talk.dice
         name = talk.create(project=dice.choice(("", "harbour")), language=dice.choice(("", "en", "zh")))
         talk.say(name, "system")
@@ -56,6 +57,11 @@ def fuzz(seed: int, folder: Path) -> None:
                 assert_same(talk, second, talk.some_thread(), budget, wire)
 
 
+def another(talk: Talk) -> Engine:
+    """Another engine on the store, as another process has one: `backscroll.open` would give the same."""
+    return Engine(SqliteStore(Path(talk.place)), talk.engine.settings)
+
+
 def send(talk: Talk, name: str, budget: int, wire: str) -> None:
     """A prompt as it is sent: it writes down what it condensed and placed."""
     talk.note(f"send {name[:8]} {budget} {wire}")
@@ -65,12 +71,12 @@ def send(talk: Talk, name: str, budget: int, wire: str) -> None:
         talk.trail[-1] += f"  (refused: {refused})"
 
 
-def assert_same(talk: Talk, second: backscroll.Engine, name: str, budget: int, wire: str) -> None:
+def assert_same(talk: Talk, second: Engine, name: str, budget: int, wire: str) -> None:
     """The engine that did everything, one that looks now and then and a new one build the same prompt."""
     talk.note(f"compare {name[:8]} {budget} {wire}")
     moment = talk.clock.moment.isoformat(timespec="microseconds")
     usual = talk.engine.means
-    with backscroll.open(talk.place, **talk.settings) as fresh:
+    with another(talk) as fresh:
         told: dict[str, Any] = {}
         for who, engine in (("new", fresh), ("first", talk.engine), ("second", second)):
             engine.means = Means(lambda: moment, random.Random(0).randbytes)
@@ -84,7 +90,7 @@ def assert_same(talk: Talk, second: backscroll.Engine, name: str, budget: int, w
             )
 
 
-def _told(engine: backscroll.Engine, name: str, budget: int, wire: str) -> dict[str, Any]:
+def _told(engine: Engine, name: str, budget: int, wire: str) -> dict[str, Any]:
     """A rehearsed prompt as plain data; written down is nothing, so that the next one has the same to start from."""
     thread = engine.thread(name)
     try:
