@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from backscroll.engine.tree_reading import FarSummary
 
 _DEAD = 64  # compactions of which it is remembered what of them may not be shown
-_CONTENTS, _LARGE = 4000, 8192  # contents that are remembered, and bytes up to which one is
+_SHOWN = 4000  # units at a resolution that are remembered: more than a large window has
+_CONTENTS, _LARGE = 2000, 8192  # contents that are remembered, and bytes up to which one is
 #: What stands before text that nobody said in these words, so that it is not taken for the user's own.
 _TITLES: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -141,7 +142,7 @@ class Composer:
         self.meter = meter_of(engine, ask, sizes)
         self.language = valid_text(view_now.state.about.language)
         about = f"{ask.tokenizer.name}:{ask.wire}:{ask.shown}:{self.language}"
-        shelf = engine.memo.shelf(f"view:{about}")
+        shelf = engine.memo.shelf(f"view:{about}", _SHOWN)
         self.lens = Lens(self.meter, memo=shelf, language=self.language, limit=ask.shown)
         self.units: list[Unit] = list(units_of(sheet.window))
         self.frozen = None if sheet.compaction is None else known_frozen(engine, sheet.compaction)

@@ -173,8 +173,8 @@ def _prepared(engine: Engine, candidate: Candidate) -> Prepared:
     return made
 
 
-def _vectors(engine: Engine, texts: Sequence[Prepared]) -> list[NDArray[float32]] | None:
-    """Vectors of texts and their pieces; kept in half precision, so that kept and fresh ones are the same."""
+def _vectors(engine: Engine, texts: Sequence[Prepared]) -> list[NDArray[np.float16]] | None:
+    """Vectors of texts and their pieces; in half precision, so that kept and fresh ones are the same, and held once."""
     encoder = encoder_for(engine)
     if encoder is None:
         return None
@@ -188,7 +188,7 @@ def _vectors(engine: Engine, texts: Sequence[Prepared]) -> list[NDArray[float32]
         some = fresh[start : start + 256]
         for (name, _), rows in zip(some, vectors_of(encoder.encode)([text for _, text in some]), strict=True):
             shelf[name] = out[name] = rows.astype(np.float16)
-    return [out[name].astype(np.float32) for name in names]
+    return [out[name] for name in names]
 
 
 def _encode(engine: Engine) -> Any:

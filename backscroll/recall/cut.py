@@ -11,6 +11,7 @@ import re
 import tomllib
 from functools import lru_cache
 from importlib.resources import files
+from sys import intern
 from typing import Protocol
 
 from backscroll.recall.words import UNSPACED, folded, humps_of, normalized, pairs_of, runs_of, stem
@@ -82,8 +83,9 @@ def terms_of(text: str) -> tuple[list[str], list[str]]:
     for run in runs:
         if _UNSPACED.match(run):
             spaced = False
-            words += _dictionary_words(run)
-            pairs += [pair for pair in pairs_of(run).split() if len(pair) > 1]
+            # The same few thousand words stand in all texts: each is held once.
+            words += map(intern, _dictionary_words(run))
+            pairs += [intern(pair) for pair in pairs_of(run).split() if len(pair) > 1]
         else:
             found = _stems[run]
             words += found
