@@ -9,8 +9,9 @@ PYTHON ?=
 # One more than the two processors of a small machine: a third of the time the tests wait for a terminal, a disk, a server.
 JOBS ?= 3
 ARGS ?=
-# `make fuzz`: for how long, which fuzzer, with which seed, in how many processes.
+# `make fuzz`: for how long (or for how many requests), which fuzzer, with which seed, in how many processes.
 MINUTES ?= 5
+REQUESTS ?=
 ONLY ?=
 SEED ?=
 PROCESSES ?= 1
@@ -63,9 +64,9 @@ format: $(STAMP) ## let ruff mend what it can
 cover: $(STAMP) ## the test suite once more, counting the lines and branches it reaches
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term $(ARGS)
 
-fuzz: $(STAMP) ## the fuzzers with fresh seeds: MINUTES=5, ONLY=name, SEED=n to see a failure again, PROCESSES=2
+fuzz: $(STAMP) ## the fuzzers with fresh seeds: MINUTES=5, ONLY=name, SEED=n to see a failure again, REQUESTS=100000, PROCESSES=2
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --processes $(PROCESSES) \
-		$(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED))
+		$(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) $(if $(REQUESTS),--requests $(REQUESTS))
 
 bench: $(STAMP) ## measure speed and size
 	@$(BIN)/python -m bench $(ARGS)

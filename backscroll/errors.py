@@ -42,6 +42,19 @@ class BackscrollError(Exception):
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors travel between processes, whatever their constructors ask for."""
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
+
+def _rebuilt(
+    kind: type[BackscrollError], args: tuple[object, ...], facts: dict[str, object]
+) -> BackscrollError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(facts)
+    return error
+
 
 class InvalidInput(BackscrollError):
     """What was passed in cannot be accepted; nothing was changed."""

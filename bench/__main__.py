@@ -17,6 +17,9 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=100_000, help="size of the large thread")
     parser.add_argument("--megabytes", type=int, default=100, help="size of the imported file")
     parser.add_argument("--runs", type=int, default=5, help="runs of which the median is taken")
+    parser.add_argument("--source", default="", help="replay: only these sources, comma-separated")
+    parser.add_argument("--budget", default="", help="replay: only these budgets, in tokens, comma-separated")
+    parser.add_argument("--out", default="", help="replay: write all figures to this file, as JSON")
     options = parser.parse_args()
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="backscroll-bench-") as folder:
@@ -26,4 +29,5 @@ def main() -> None:
     print_table(rows)
 
 
-main()
+if __name__ == "__main__":  # processes that a measurement starts import this module again
+    main()

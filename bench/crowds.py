@@ -6,12 +6,9 @@ else one that is started for this run); without any, those rows are left out.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import statistics
-import subprocess
-import sys
 import threading
 import time
 from argparse import Namespace
@@ -21,23 +18,10 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import backscroll
+from bench.children import APPENDING, TEXT, at_once
 from bench.table import Row
 
 _BAR = 20  # the slowest call, in medians
-_WRITER = """
-import json, sys, time
-import backscroll
-with backscroll.open(sys.argv[1], background=False) as store:
-    thread = store.create("bench")
-    print("ready", flush=True)
-    sys.stdin.readline()
-    times, until = [], time.perf_counter() + float(sys.argv[2])
-    while time.perf_counter() < until:
-        start = time.perf_counter()
-        thread.append("user", "a message of some words that is written while others write theirs")
-        times.append(time.perf_counter() - start)
-print(json.dumps(times))
-"""
 _COLD = """
 import sys, time
 print("ready", flush=True)
@@ -67,33 +51,11 @@ def _row(what: str, times: list[float], took: float | None = None) -> Row:
     )
 
 
-def _at_once(script: str, count: int, *arguments: str) -> list[float]:
-    """What children measured that begin at the same moment."""
-    command = [sys.executable, "-c", script, *arguments]
-    children = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for _ in range(count)
-    ]
-    for child in children:
-        assert child.stdout is not None
-        child.stdout.readline()
-    for child in children:
-        assert child.stdin is not None
-        child.stdin.write("go\n")
-        child.stdin.flush()
-    out: list[float] = []
-    for child in children:
-        said, _ = child.communicate()
-        assert child.returncode == 0
-        out += json.loads(said.strip().splitlines()[-1])
-    return out
-
-
 def writers(folder: Path, options: Namespace) -> list[Row]:
     """Eight processes that write to one SQLite file without a pause."""
     path, seconds = folder / "writers.db", 2.0 * options.runs
     backscroll.open(path).close()
-    times = _at_once(_WRITER, 8, str(path), str(seconds))
+    times = at_once(APPENDING, 8, str(path), str(seconds), TEXT)
     return [_row("8 processes append to one SQLite file", times, seconds)]
 
 
@@ -184,6 +146,6 @@ def postgres(folder: Path, options: Namespace) -> list[Row]:
             for number in range(200):
                 role = "assistant" if number % 2 else "user"
                 thread.append(role, f"message {number} about apples, pears and the server in Berlin")
-        times = _at_once(_COLD, 16, url, thread.id)
+        times = at_once(_COLD, 16, url, thread.id)
         out.append(_row("16 processes start cold: first prompt, PostgreSQL", times))
     return out

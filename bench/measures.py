@@ -26,6 +26,7 @@ from bench.hostile import hostile
 from bench.living import living
 from bench.prompts import prompts
 from bench.record import record
+from bench.replay import replay
 from bench.starting import starting
 from bench.table import Row
 
@@ -328,6 +329,7 @@ ALL: dict[str, Callable[[Path, Namespace], list[Row]]] = {
     "starting": starting,
     "living": living,
     "hostile": hostile,
+    "replay": replay,
     "graph": graph,
     "record": record,
     "writers": writers,

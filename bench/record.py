@@ -6,11 +6,8 @@ wall time, because other work on the machine adds to the one and hardly to the o
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import statistics
-import subprocess
-import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable
@@ -19,6 +16,7 @@ from pathlib import Path
 import backscroll
 from backscroll.recall.query import parse_query
 from backscroll.recall.words import index_words
+from bench.children import APPENDING, TEXT, at_once
 from bench.corpus import Corpus
 from bench.table import Row
 
@@ -168,21 +166,6 @@ def searches(folder: Path, options: Namespace) -> list[Row]:
     return out
 
 
-_TEXT = "a message of some words that is written while others write theirs"
-_OURS = """
-import json, sys, time
-import backscroll
-with backscroll.open(sys.argv[1], background=False) as store:
-    thread = store.create("bench")
-    print("ready", flush=True)
-    sys.stdin.readline()
-    times, until = [], time.perf_counter() + float(sys.argv[2])
-    while time.perf_counter() < until:
-        start = time.perf_counter()
-        thread.append("user", sys.argv[3])
-        times.append(time.perf_counter() - start)
-print(json.dumps([times, time.process_time()]))
-"""
 _THEIRS = """
 import json, sys, time
 from pathlib import Path
@@ -198,30 +181,8 @@ while time.perf_counter() < until:
     raw.execute("INSERT INTO words (text) VALUES (?)", (sys.argv[3],))
     raw.execute("COMMIT")
     times.append(time.perf_counter() - start)
-print(json.dumps([times, time.process_time()]))
+print(json.dumps(times))
 """
-
-
-def _at_once(script: str, count: int, path: Path, seconds: float) -> list[float]:
-    """How long each append took in processes that begin at the same moment."""
-    command = [sys.executable, "-c", script, str(path), str(seconds), _TEXT]
-    children = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for _ in range(count)
-    ]
-    for child in children:
-        assert child.stdout is not None
-        child.stdout.readline()
-    for child in children:
-        assert child.stdin is not None
-        child.stdin.write("go\n")
-        child.stdin.flush()
-    out: list[float] = []
-    for child in children:
-        said, _ = child.communicate()
-        assert child.returncode == 0
-        out += json.loads(said.splitlines()[-1])[0]
-    return out
 
 
 def processes(folder: Path, options: Namespace) -> list[Row]:
@@ -232,8 +193,8 @@ def processes(folder: Path, options: Namespace) -> list[Row]:
     mine: list[float] = []
     bare: list[float] = []
     for _ in range(options.runs):
-        mine += _at_once(_OURS, 8, ours, 2.0)
-        bare += _at_once(_THEIRS, 8, theirs, 2.0)
+        mine += at_once(APPENDING, 8, str(ours), "2.0", TEXT)
+        bare += at_once(_THEIRS, 8, str(theirs), "2.0", TEXT)
     seconds = 2.0 * options.runs
     rate, floor = len(mine) / seconds, len(bare) / seconds
     return [

@@ -6,6 +6,7 @@ What is decided is decided by `backscroll/assemble`.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -13,8 +14,9 @@ from typing import Any
 
 from backscroll.assemble.compaction import Compaction
 from backscroll.assemble.fade_trail import Trail
-from backscroll.assemble.marks import MUST, Prices, aim, cap, decide, filled, fits_whole
+from backscroll.assemble.marks import MUST, Prices, aim, cap, decide, filled, fits_whole, part
 from backscroll.assemble.policy import Plan, compact, trim
+from backscroll.assemble.policy_cuts import answered_giants, with_cuts
 from backscroll.assemble.policy_fit import fit_last
 from backscroll.assemble.units import Unit, fresh_units, units_of
 from backscroll.assemble.view import Lens, protected, view
@@ -102,10 +104,14 @@ class Policy:
         safe = protected(self.units)
         self.tokens += sum(self.meter.message(m) for unit in units for m in unit.messages)
         fixed = sum(self.meter.message(m) for u in self.units if u.id in safe for m in u.messages)
-        fresh = {u.id for u in fresh_units(self.units)} - set(safe)
-        unseen = sum(self.meter.message(m) for u in self.units if u.id in fresh for m in u.messages)
+        new = {u.id for u in fresh_units(self.units)} - set(safe)
+        most = cap(budget, fixed)
+        self._shorten(most, budget, safe, new)
         blocks = view(self.units, self.compaction, self.lens, safe=safe)
-        now = sum(b.tokens for b in blocks)
+        now, unseen = sum(b.tokens for b in blocks), self._unseen(new)
+        if now > MUST * budget and filled(budget) - (now - unseen) >= most:
+            blocks = self._trimmed(blocks, budget, new, safe)
+            now, unseen = sum(b.tokens for b in blocks), self._unseen(new)
         growth = self.tokens / self.calls
         kept = self.compaction.kept if self.compaction else 0
         reason = decide(now, budget, growth, kept or aim(budget, fixed), self.prices, fresh=unseen)
@@ -121,22 +127,54 @@ class Policy:
                 plan=self.plan,
                 safe=safe,
                 before=now,
-                fresh=fresh,
-                cap=cap(budget, fixed),
+                fresh=new,
+                cap=most,
                 limit=filled(budget),
             )
             if made:
                 self.compaction = made
                 blocks = view(self.units, self.compaction, self.lens, safe=safe)
-                now = sum(b.tokens for b in blocks)
-        if now > MUST * budget:
-            most = filled(budget) - (now - unseen)
-            cut = trim(self.units, self.compaction, self.lens, cap=most, trail=self.trail, safe=safe)
-            if cut:
-                self.compaction = replace(cut, fresh=most)
-                blocks = view(self.units, self.compaction, self.lens, safe=safe)
+            if sum(b.tokens for b in blocks) > MUST * budget:
+                blocks = self._trimmed(blocks, budget, new, safe)
         blocks = fit_last(blocks, budget, self.meter, safe)
         return [self._spelled(b, history) for b in blocks], []
+
+    def _unseen(self, new: Collection[Ref]) -> int:
+        """Tokens of what nobody has seen yet, as it is shown now."""
+        made = self.compaction or Compaction()
+        total = 0
+        for unit in self.units:
+            if unit.id in new:
+                shown = self.lens.shown(unit, made.levels.get(unit.id, Level.VERBATIM), made.keeps)
+                total += sum(b.tokens for b in shown if isinstance(b, Block))
+        return total
+
+    def _shorten(self, most: int, budget: int, safe: Mapping[Ref, str], new: Collection[Ref]) -> None:
+        """Giants that were answered are cut where that pays."""
+        places = answered_giants(
+            self.units, self.compaction, self.lens, cap=most, room=budget, safe=safe, fresh=new
+        )
+        if places:
+            self._look(None)
+            made = with_cuts(
+                self.units, self.compaction, self.lens, places, cap=most, trail=self.trail, safe=safe
+            )
+            self.compaction = made or self.compaction
+
+    def _trimmed(
+        self, blocks: Sequence[Block], budget: int, new: Collection[Ref], safe: Mapping[Ref, str]
+    ) -> list[Block]:
+        """The newest step cut to what is free."""
+        now, unseen = sum(b.tokens for b in blocks), self._unseen(new)
+        fixed = sum(self.meter.message(m) for u in self.units if u.id in safe for m in u.messages)
+        results = sum(m.role == "tool" for u in self.units if u.id in new for m in u.messages)
+        most = part(budget, fixed, filled(budget) - (now - unseen), results)
+        cut = trim(self.units, self.compaction, self.lens, cap=most, trail=self.trail, safe=safe)
+        if cut is None:
+            return list(blocks)
+        self.compaction = cut
+        self.compaction = replace(cut, fresh=self._unseen(new))
+        return view(self.units, self.compaction, self.lens, safe=safe)
 
     def _look(self, letters: int | None) -> None:
         """Look at what is waiting, at so many letters of it (None: all)."""

@@ -1,13 +1,13 @@
 """A compaction: at which resolution prompts show the past, decided once and written down.
 
-Owns the shape and its JSON (the sealed body of a log event). Levels, kept pieces and cuts hold no words; notes do, and each names
-the revision it was taken from. Scores that depend on age are frozen here: between two compactions nothing is decided anew, so the
+Owns the shape and its JSON (the sealed body of a log event). Levels, kept pieces and cuts hold no words; notes and the index do, and
+each names the revision it was taken from. Scores that depend on age are frozen here: between two compactions nothing is decided anew, so the
 prompt only grows at its end. Before: `assemble/policy` makes it. After: `assemble/view` renders by it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, cast, get_args
 
@@ -40,6 +40,22 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexedString:
+    """A specific string of units that left the window, and how it was used there: later notes can still choose it.
+
+    Prompts do not show it. `age` counts units back from the beginning of the window, 1 for the last one before it.
+    """
+
+    text: str
+    source: Ref  # revision that has it
+    age: int
+    words: int = 0  # units that say it in words
+    arguments: int = 0  # units that pass it to a tool
+    told: int = 0  # units whose results have it
+    crowd: int = 0  # strings of the text with the fewest that has it
+
+
+@dataclass(frozen=True, slots=True)
 class Compaction:
     """What prompts show of the past from here on."""
 
@@ -55,6 +71,7 @@ class Compaction:
     before: int = 0  # tokens of the view before and after it
     after: int = 0
     fresh: int = 0  # of these, tokens that nobody had seen yet: they stand whole, and go first the next time
+    indexed: tuple[IndexedString, ...] = ()  # the index of what was read before the window
 
     @property
     def kept(self) -> int:
@@ -76,6 +93,10 @@ class Compaction:
             "before": self.before,
             "after": self.after,
             "fresh": self.fresh,
+            "indexed": [
+                [m.text, refs.name(m.source), m.age, m.words, m.arguments, m.told, m.crowd]
+                for m in self.indexed
+            ],
             "threads": refs.threads,
         }
 
@@ -134,7 +155,20 @@ def _read(data: Mapping[str, Json]) -> Compaction:
         before=int(data["before"]),
         after=int(data["after"]),
         fresh=int(data.get("fresh") or 0),  # not written before 0.2
+        indexed=tuple(_indexed(row, ref) for row in data.get("indexed") or ()),  # nor was this
     )
+
+
+def _indexed(row: Sequence[Json], ref: Callable[[Json], Ref]) -> IndexedString:
+    text, source, *numbers = row
+    age, words, arguments, told, crowd = (_count(n) for n in numbers)
+    return IndexedString(_text(text), ref(source), age, words, arguments, told, crowd)
+
+
+def _count(value: Json) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(f"count {value!r}")
+    return value
 
 
 def _reason(value: Json) -> Reason:

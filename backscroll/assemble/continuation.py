@@ -14,6 +14,8 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level
 
+#: Why such a word is in a prompt, and why a result that nobody has is.
+CONTINUED, STOOD_IN = "continued", "no result yet"
 _GO_ON = {
     "en": "[Your answer reached the output limit and was cut off here. Continue exactly where it stopped; repeat nothing.]",
     "zh": "[你的回答到了输出上限，在这里被截断。请从中断的地方接着写，不要重复。]",
@@ -39,6 +41,6 @@ def _joined(blocks: Sequence[Block], cut: Collection[Ref], meter: Meter, languag
                 block.section,
                 block.level,
                 block.sources,
-                reason="continued",
+                reason=CONTINUED,
                 tokens=meter.parts(parts),
             )

@@ -13,9 +13,16 @@ from math import exp, log, log1p
 from operator import attrgetter, itemgetter
 from typing import NamedTuple, TypeAlias
 
-from backscroll.assemble.fade_trail import Leaf, Seen, Trail, strings_in_text, tokens_in_text
+from backscroll.assemble.fade_trail import (
+    Leaf,
+    Seen,
+    Trail,
+    parts_of_strings,
+    strings_in_text,
+    tokens_in_text,
+)
 from backscroll.assemble.fade_weights import weights
-from backscroll.assemble.notes import worth
+from backscroll.assemble.notes import FAINT, worth
 from backscroll.assemble.view_meter import rough
 from backscroll.assemble.view_pieces import LONG, Range, joined
 from backscroll.vocab.ids import Ref
@@ -27,7 +34,6 @@ EDGE = 0.5  # worth of its first and last pieces
 SPOKEN = 4.0  # in a fresh result, what was talked about before is worth so much more
 CARRIED = 0.03  # the chance of a note whose text stands before all that was looked at
 CRUMB = 4.0  # tokens: a room smaller than this is full
-FAINT = 0.004  # chances below this are not worth looking at
 JOINT = 1.5  # tokens that a gap or a separator costs
 
 _LOGS = (0.0, *(log(n / 40) for n in range(1, LONG + 1)))  # how a line's length counts
@@ -141,7 +147,9 @@ class Chooser:
         uses, now = self.trail.uses, self.now
         strings = self.trail.spoken.union(*(source.seen.strings for source in sources))
         strings.update(carried)
+        strings.update(entry.text for entry in self.trail.earlier)
         strings -= self.shown
+        strings -= parts_of_strings(self.shown)
         ranked: list[tuple[float, str, float]] = []
         for string in strings:
             use = uses.get(string)

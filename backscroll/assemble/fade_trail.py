@@ -6,14 +6,15 @@ Owns the counting that choosing what to keep rests on; it is done once per unit 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from backscroll.assemble.compaction import IndexedString
 from backscroll.assemble.fade_weights import Weights, weights
 from backscroll.assemble.units import Unit
 from backscroll.assemble.view_meter import Meter
-from backscroll.assemble.view_pieces import Range, Slot, Slots
+from backscroll.assemble.view_pieces import Kind, Range, Slot, Slots
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.pattern import late
@@ -29,6 +30,9 @@ _NAME = late(r"[A-Z][\w'-]{1,100}+(?: [A-Z][\w'-]{1,100}+)++")
 _QUOTED = late(r"[\"`'](?<!\w.)[^\"`'\n]{4,90}+[\"`'](?!\w)")
 _CHINESE = late(r"《[^《》\n]{2,40}+》|「[^「」\n]{2,40}+」|“[^“”\n]{2,40}+”")
 _SEVERAL = late(r"\W")
+#: Between the parts of paths and dotted names.
+_SEAM = late(r"[/.:#@]+")
+_HUMP = late(r"[a-z][A-Z]")
 SHORTEST, LONGEST = 4, 100  # characters of a string
 LINE = 25  # characters from which a line is worth copying
 FEWEST = 0.1  # tokens of a character: of what is shown in part, fewer are counted than it has
@@ -63,6 +67,7 @@ class Use:
     words: int = 0  # messages that say it in words
     arguments: int = 0  # replies that pass it to a tool
     told: int = 0  # results that have it
+    crowd: int = 0  # strings of the text with the fewest that has it
     known: float | None = None  # its score but for its age; None: it was met since
 
 
@@ -76,6 +81,7 @@ class Seen:
     leaves: tuple[Leaf, ...]
     strings: frozenset[str]
     lines: frozenset[str]
+    used: Mapping[Kind, Collection[str]]  # the same strings by where they stand
 
 
 def _uses() -> dict[str, Use]:
@@ -121,7 +127,19 @@ class Trail:
     remains: dict[tuple[Ref, tuple[Range, ...]], tuple[frozenset[str], frozenset[str]]] = field(
         default_factory=_remains
     )
+    earlier: Sequence[IndexedString] = ()  # what was read before all units
     tokens: int = 0
+
+    def begin(self, indexed: Sequence[IndexedString]) -> Trail:
+        """Start with what is known of units that are not looked at any more."""
+        table = weights()
+        self.earlier = indexed
+        for m in indexed:
+            score = _look(m.text, table)
+            self.uses[m.text] = Use(m.source, -m.age, score, m.words, m.arguments, m.told, m.crowd)
+            if m.words or m.arguments:
+                self.spoken.add(m.text)
+        return self
 
     def extend(self, units: Iterable[Unit]) -> Trail:
         """Look at more units."""
@@ -132,7 +150,7 @@ class Trail:
 
     def _add(self, unit: Unit, table: Weights) -> None:
         number = len(self.seen)
-        both: set[str] = set()
+        used: dict[Kind, set[str]] = {}
         lines: set[str] = set()
         leaves = self.leaves(unit)
         for leaf in leaves:
@@ -140,13 +158,14 @@ class Trail:
                 text = "".join(slot.pieces)
                 strings = strings_in_text(text) if len(text) <= GIANT else set[str]()
                 self._met(strings, slot, leaf.message.revision, number, table)
-                both |= strings
+                used.setdefault(slot.kind, set()).update(strings)
             lines.update(leaf.lines)
         lines.discard("")
         for line in lines:
             self.lines[line] = self.lines.get(line, 0) + 1
         size = sum(self.meter.message(m) for m in unit.messages)
-        seen = Seen(unit, number, size, leaves, frozenset(both), frozenset(lines))
+        strings = frozenset[str]().union(*used.values())
+        seen = Seen(unit, number, size, leaves, strings, frozenset(lines), used)
         self.seen.append(seen)
         self.by_id[unit.id] = seen
         self.tokens += size
@@ -175,7 +194,7 @@ class Trail:
         return known
 
     def _met(self, strings: set[str], slot: Slot, revision: Ref, number: int, table: Weights) -> None:
-        uses = self.uses
+        uses, crowd = self.uses, len(strings)
         if slot.kind != "result":
             self.spoken |= strings
         for string in strings:
@@ -183,6 +202,7 @@ class Trail:
             if use is None:
                 use = uses[string] = Use(revision, number, _look(string, table))
             use.revision, use.last, use.known = revision, number, None
+            use.crowd = min(use.crowd or crowd, crowd)
             if slot.kind == "result":
                 use.told += 1
             elif slot.kind == "argument":
@@ -202,6 +222,10 @@ def _look(string: str, table: Weights) -> float:
         score += table.string["dot"]
     if " " in string:
         score += table.string["phrase"]
+    if "/" in string:
+        score += table.string["path"]
+    if _HUMP.search(string):
+        score += table.string["hump"]
     return score
 
 
@@ -215,6 +239,19 @@ def strings_in_text(text: str) -> set[str]:
             if pattern is _CHINESE or _SEVERAL.search(string, 1, len(string) - 1):
                 found.add(string[1:-1])
     return {string for string in found if SHORTEST <= len(string) <= LONGEST}
+
+
+def parts_of_strings(strings: Iterable[str]) -> set[str]:
+    """The parts by which compound strings are named for short: of a path its ends, of a dotted name each of its names."""
+    out: set[str] = set()
+    for string in strings:
+        if " " in string:
+            continue
+        for seam in _SEAM.finditer(string):
+            out.add(string[seam.end() :])
+            out.add(string[: seam.start()])
+        out.update(_SEAM.split(string))
+    return out
 
 
 def tokens_in_text(text: str) -> Iterator[tuple[str, int]]:

@@ -18,13 +18,14 @@ FULL, BESIDE = (
     0.97,
     120,
 )  # of the budget, and tokens less: what is filled when the newest step takes all it can get
-EARLY = 0.8  # of the distance that smooth growth allows
-LOW = 0.35  # of the room beside what is protected, for a budget of SMALL tokens: what a compaction leaves
+EARLY = 0.65  # of the distance that smooth growth allows
+LOW = 0.25  # of the room beside what is protected, for a budget of SMALL tokens: what a compaction leaves
 SQUEEZED = 0.1  # of the room: what the past keeps, however large the newest step is
 GIANT = 0.135  # of that room, for a budget of SMALL tokens: a step that is larger is condensed first once it was seen
 SMALL = 8000
 GROWS = 0.25  # that share grows with this power of the budget
 LEAST_CAP = 300  # tokens that a step may always take
+PART = 0.45  # of the room, at the most, for a result that cannot be shown whole
 WORTH = 0.25  # a compaction that is free should still take away this share
 LEAST = 0.12  # hysteresis: never again before the prompt has grown by this share
 
@@ -87,6 +88,12 @@ def cap(budget: int, fixed: int) -> int:
     """What a step may take in the tail of a compaction, once it was seen whole."""
     share = GIANT * (max(budget, 1) / SMALL) ** GROWS
     return int(max(share * (budget - fixed), LEAST_CAP))
+
+
+def part(budget: int, fixed: int, free: int, results: int) -> int:
+    """What a step of so many results gets that cannot be shown whole: what is free, but not all of it for one result."""
+    share = max(PART * max(budget - fixed, 0), cap(budget, fixed))
+    return int(min(free, results * share))
 
 
 def decide(

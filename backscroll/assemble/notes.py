@@ -12,6 +12,8 @@ from math import exp, log1p
 from backscroll.assemble.fade_trail import Use
 from backscroll.assemble.fade_weights import weights
 
+FAINT = 0.001  # chances below this are not worth looking at
+
 
 def worth(use: Use, now: int) -> float:
     """The chance that a string is used again; `now` counts units as the trail does."""
@@ -25,7 +27,7 @@ def worth(use: Use, now: int) -> float:
 def _lasting(use: Use, table: Mapping[str, float]) -> float:
     """The part of the score that does not change as a string grows older."""
     spoken = use.words + use.arguments
-    score = use.score + table["told"] * log1p(use.told)
+    score = use.score + table["told"] * log1p(use.told) + table["crowd"] * log1p(use.crowd)
     if spoken:
         score += table["spoken"] * log1p(spoken)
         score += table["words"] if use.words else 0.0

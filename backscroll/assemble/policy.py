@@ -35,10 +35,10 @@ LESS = 0.99  # what did not fit is tried again a little smaller than it should b
 class Plan:
     """How the room of a compaction is shared out: all shares are of what is left beside what is protected."""
 
-    tail: float = 0.3  # recent units, verbatim
+    tail: float = 0.25  # recent units, verbatim
     notes: float = 0.55  # of what is left for condensed text
-    lines: float = 0.3  # one line for every old unit, at the most
-    front: float = 0.8  # what earlier compactions left may take so much before everything is chosen anew
+    lines: float = 0.4  # one line for every old unit, at the most
+    front: float = 1.5  # what earlier compactions left may take so much before everything is chosen anew
 
 
 def compact(

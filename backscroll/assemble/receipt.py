@@ -80,6 +80,9 @@ class Receipt:
     )  # why this prompt does not go on from the last one: cause, event, tokens that are written anew
     cut: bool = False  # the budget forced cuts that no compaction wrote down: the next prompt may differ
     pending: int = 0  # messages before the window that are not summed up yet: a handle stands for them
+    offered: str = (
+        ""  # a digest of the tools and of the form of what we add: what stands before every message
+    )
 
     @property
     def unseen(self) -> int:

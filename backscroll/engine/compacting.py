@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from backscroll.assemble.compaction import Reason
+from backscroll.assemble.fade_trail import Trail
+from backscroll.assemble.indexed import remember
 from backscroll.assemble.marks import MUST, aim, cap, decide, filled, fits_whole
 from backscroll.assemble.policy import Plan
 from backscroll.assemble.policy import compact as condensed
@@ -20,15 +22,15 @@ from backscroll.engine.compaction_body import Bound, Frozen
 from backscroll.engine.composing import Composer, weight
 from backscroll.engine.cuts import Made, as_it_is, boost_of, cut_to_fit, fixed_tokens, unseen_units
 from backscroll.engine.pen import Pen
-from backscroll.engine.placement import place
+from backscroll.engine.placement import Placing, place
 from backscroll.engine.sheet import Sheet, kept_long
 from backscroll.errors import Conflict
 from backscroll.vocab.event import Event
 from backscroll.vocab.event import Kind as Happened
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message, is_spoken_by_user
+from backscroll.vocab.message import is_spoken_by_user
 from backscroll.vocab.moment import microseconds
-from backscroll.vocab.prompt import Block, Level
+from backscroll.vocab.prompt import Level
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -73,13 +75,10 @@ def due(composer: Composer, tokens: int, room: int) -> Reason | None:
         return "must"  # there is more than was read
     if frozen is not None and frozen.compaction.upto == composer.units[-1].last and tokens <= ask.room:
         return None  # nothing came since
-    left = frozen.compaction.after if frozen is not None else 0
     kept = (frozen.compaction.kept if frozen is not None else 0) or aim(
         room, fixed_tokens(composer), settings
     )
-    calls = _calls_since(composer)
-    base = left
-    growth = max(1.0, (tokens - base) / max(1, calls))
+    growth = _growth(composer)
     idle = 0.0
     if composer.replied:
         idle = (microseconds(thread.engine.means.now()) - microseconds(composer.replied)) / 1_000_000
@@ -96,10 +95,11 @@ def due(composer: Composer, tokens: int, room: int) -> Reason | None:
     )
 
 
-def _calls_since(composer: Composer) -> int:
-    """Replies since the last compaction: about as many calls as were made."""
-    upto = None if composer.frozen is None else composer.frozen.compaction.upto
-    return sum(u.role == "assistant" and (upto is None or u.id.seq > upto.seq) for u in composer.units)
+def _growth(composer: Composer) -> float:
+    """Tokens that a call adds, on average over the window: what was cut or condensed since counts as it came."""
+    calls = sum(u.role == "assistant" for u in composer.units)
+    tokens = sum(composer.meter.message(m) for u in composer.units if u.role != "system" for m in u.messages)
+    return max(1.0, tokens / max(1, calls))
 
 
 def made(composer: Composer, reason: Reason, room: int) -> Made | None:
@@ -107,9 +107,10 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
     before = weight(composer.blocks(composer.frozen))
     bound = bound_of(composer, int(_BOUND * room))
     whole = fits_whole(room, fixed_tokens(composer), unseen_units(composer, composer.frozen)[1])
+    trail = Trail(composer.meter, composer.lens.slots).begin(composer.indexed).extend(composer.units)
     less, found = 0, None
     for _ in range(_NEARER):
-        found = _condensed(composer, reason, room - less, before, bound, whole=whole)
+        found = _condensed(composer, reason, room - less, before, bound, trail, whole=whole)
         if found is None or not whole or found.now <= MUST * room:
             break
         less += found.now - filled(room)  # what stands beside the history took more than was thought
@@ -119,7 +120,14 @@ def made(composer: Composer, reason: Reason, room: int) -> Made | None:
 
 
 def _condensed(
-    composer: Composer, reason: Reason, room: int, before: int, bound: Sequence[Bound], *, whole: bool
+    composer: Composer,
+    reason: Reason,
+    room: int,
+    before: int,
+    bound: Sequence[Bound],
+    trail: Trail,
+    *,
+    whole: bool,
 ) -> Made | None:
     """The past condensed; what nobody has seen yet stays as it is."""
     settings = composer.thread.engine.settings
@@ -137,6 +145,7 @@ def _condensed(
         composer.lens,
         target=target,
         reason=reason,
+        trail=trail,
         plan=_plan(composer, target - fixed - unseen, fresh),
         boost=boost_of(composer),
         dead=composer.dead,
@@ -147,13 +156,14 @@ def _condensed(
     if found is None:
         return None
     # Where what was condensed before stays as it is, so does the beginning of the window: else all would be written anew.
-    most = _KEPT * room if len(found.cuts) <= 1 else kept_long(room)
+    most = (_KEPT if len(found.cuts) <= 1 else 1) * kept_long(room)
     gone = _leading_gone(composer, found.levels, most)
     left = tuple(composer.units[gone:])
     sheet = _passed_over(composer, gone)
     after = composer.units[gone - 1].messages[-1].position if gone else composer.edge
     shown = {u.id for u in left}
-    pruned = replace(found, levels={k: v for k, v in found.levels.items() if k in shown})
+    levels = {k: v for k, v in found.levels.items() if k in shown}
+    pruned = replace(found, levels=levels, indexed=remember(trail, gone))
     # What is shown needs no reminder.
     in_full = {r for u in left if u.id not in pruned.levels for r in u.revisions}
     still = tuple(b for b in bound if b.source not in in_full)
@@ -234,8 +244,8 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
 
 #: Why a unit is shown even where the window begins after it; None: it is not protected at all.
 _ANYWHERE = (None, "system", "pinned", "latest")
-#: Of the room for messages, so much of originals stays in the window where all is chosen anew; less than `sheet.kept_long`.
-_KEPT = 2.5
+#: Where all is chosen anew, so much of what may stand in a window: the compactions that go on with it need the rest.
+_KEPT = 0.8
 
 
 def bound_of(composer: Composer, room: int) -> tuple[Bound, ...]:
@@ -263,7 +273,7 @@ def write_down(
     found: Made,
     sheet: Sheet,
     actor: str = ACTOR,
-    placed: tuple[Message, Sequence[Block]] | None = None,
+    placed: Placing | None = None,
 ) -> Event | None:
     """Write a compaction into the log, and what is placed with it; None where others wrote since the sheet was read.
 
@@ -288,7 +298,7 @@ def write_down(
         }
         event = pen.write(Happened.COMPACTED, head=head, body=frozen.to_json())
         if placed:
-            place(pen, *placed, event.seq if frozen.under is None else frozen.under)
+            place(pen, placed, event.seq if frozen.under is None else frozen.under, event.seq)
         return event
 
     return thread.as_actor(actor).stroke(work)

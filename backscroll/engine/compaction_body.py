@@ -64,12 +64,17 @@ class Frozen:
     def without(self, dead: Collection[Ref]) -> Frozen:
         """The same without the words of some revisions."""
         notes = tuple(n for n in self.compaction.notes if n.source not in dead)
+        indexed = tuple(m for m in self.compaction.indexed if m.source not in dead)
         bound = tuple(b for b in self.bound if b.source not in dead)
-        return replace(self, compaction=replace(self.compaction, notes=notes), bound=bound)
+        return replace(self, compaction=replace(self.compaction, notes=notes, indexed=indexed), bound=bound)
+
+    def shown_sources(self) -> tuple[Ref, ...]:
+        """Revisions of which prompts show words beside the history."""
+        return (*(n.source for n in self.compaction.notes), *(b.source for b in self.bound))
 
     def sources(self) -> tuple[Ref, ...]:
         """Revisions of which words stand in the body."""
-        return (*(n.source for n in self.compaction.notes), *(b.source for b in self.bound))
+        return (*self.shown_sources(), *(m.source for m in self.compaction.indexed))
 
 
 def frozen_of(event: Event) -> Frozen:

@@ -8,16 +8,18 @@ adds what is new.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from backscroll.assemble.continuation import with_continuations
-from backscroll.assemble.excerpt import is_giant, shown_parts
+from backscroll.assemble.compaction import IndexedString
+from backscroll.assemble.continuation import CONTINUED, STOOD_IN, with_continuations
+from backscroll.assemble.excerpt import shown_parts
 from backscroll.assemble.policy_fit import fit_last
 from backscroll.assemble.units import Unit, WaitingReply, units_of
+from backscroll.assemble.validity.draft import NO_RESULT
 from backscroll.assemble.view import Lens, held, protected, view
 from backscroll.assemble.view_pieces import GAP
 from backscroll.assemble.wires.insertion import as_pair, is_own, words_of_insertion
@@ -26,28 +28,25 @@ from backscroll.engine.asking import Ask, meter_of
 from backscroll.engine.compaction_body import Frozen, known_frozen
 from backscroll.engine.lineage import View
 from backscroll.engine.memo import Answers
-from backscroll.engine.placement import standing_placements
-from backscroll.engine.reading import message_of
-from backscroll.engine.sheet import Sheet
-from backscroll.engine.sheet_rows import Row, Telling
-from backscroll.record.content import decode
-from backscroll.record.history import HIDDEN, Entry
-from backscroll.record.ports import Spoken
+from backscroll.engine.placement import Placement, standing_placements
+from backscroll.engine.prefixes import marks_in
+from backscroll.engine.sheet import Sheet, stand_in
+from backscroll.engine.sheet_telling import last_reply, shown_sizes
+from backscroll.engine.withdrawals import withdrawn
+from backscroll.record.history import HIDDEN
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Content, Message, is_cut, is_spoken_by_user
-from backscroll.vocab.part import Text, ToolCall
+from backscroll.vocab.message import Message, is_cut, is_spoken_by_user
+from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.unicode import valid_text
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
     from backscroll.engine.tree_reading import FarSummary
 
 _DEAD = 64  # compactions of which it is remembered what of them may not be shown
 _SHOWN = 4000  # units at a resolution that are remembered: more than a large window has
-_CONTENTS, _LARGE = 2000, 8192  # contents that are remembered, and bytes up to which one is
 #: What stands before text that nobody said in these words, so that it is not taken for the user's own.
 _TITLES: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -59,68 +58,6 @@ _TITLES: Mapping[str, Mapping[str, str]] = {
         "binding": "较早提出、仍未了结或仍须遵守的：",
     },
 }
-
-
-def told_by(engine: Engine, ask: Ask) -> Telling:
-    """Rows as messages with their tokens; words that were read before are not taken apart again."""
-    shelf = engine.memo.shelf("contents", _CONTENTS)
-
-    def content(entry: Entry, spoken: Spoken) -> Content:
-        found: Content | None = shelf.get(entry.revision)
-        if found is None:
-            assert spoken.body is not None
-            found = decode(spoken.body)
-            if len(spoken.body) <= _LARGE:
-                shelf[entry.revision] = found
-        return found
-
-    def told(rows: Sequence[Row]) -> list[tuple[Message, int]]:
-        messages = [message_of(entry, spoken, content(entry, spoken)) for entry, spoken in rows]
-        sizes = shown_sizes(engine, messages, ask)
-        return [(m, sizes[m.revision]) for m in messages]
-
-    return told
-
-
-def shown_sizes(engine: Engine, messages: Sequence[Message], ask: Ask) -> dict[Ref, int]:
-    """Tokens of messages as a prompt shows them in full: of giant results that is an excerpt, and the rest is not even counted."""
-    from backscroll.engine.counting import counts_for, kept_bytes
-    from backscroll.llm.overhead import message_tokens
-
-    giants = [m for m in messages if is_giant(m, ask.shown)]
-    named = {m.revision for m in giants}
-    out = counts_for(engine, [m for m in messages if m.revision not in named], ask.tokenizer, ask.wire)
-    shelf = engine.memo.shelf(f"excerpts:{ask.tokenizer.name}:{ask.wire}:{ask.shown}")
-    for message in giants:
-        known: int | None = shelf.get(message.revision)
-        if known is None:
-            known = shelf[message.revision] = message_tokens(
-                shown_parts(message, ask.shown),
-                message.role,
-                ask.tokenizer,
-                ask.wire,
-                author=message.author,
-                bytes_of=kept_bytes(engine),
-            )
-        out[message.revision] = known
-    return out
-
-
-def _last_reply(engine: Engine, now: View, window: Sequence[Message]) -> str:
-    """When the newest reply was logged; empty where the window has none.
-
-    That was about the last time that the provider saw this conversation, and the log knows it: what is kept beside the log, such
-    as receipts, does not come along with a copy.
-    """
-    newest = next((m for m in reversed(window) if m.role == "assistant"), None)
-    if newest is None:
-        return ""
-    shelf = engine.memo.shelf("logged", _DEAD)
-    known: str | None = shelf.get(newest.revision)
-    if known is None:
-        event = now.reader.event(newest.revision)
-        known = shelf[newest.revision] = "" if event is None else event.at
-    return known
 
 
 class Composer:
@@ -150,39 +87,52 @@ class Composer:
             # So much was added since that the window does not reach back: what was chosen then is out of sight.
             self.frozen = None
         self.edge = sheet.edge
-        self.replied = _last_reply(engine, view_now, sheet.window)
-        self.dead = self._known_dead(view_now)
+        self.replied = last_reply(engine, view_now, sheet.window)
+        self.dead = self._dead(view_now)
         if self.frozen is not None and self.dead:
             self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their words on
         self.placed_under = 0 if sheet.compaction is None else sheet.compaction.seq
         if self.frozen is not None and self.frozen.placed_under is not None:
             self.placed_under = self.frozen.placed_under
-        self._placed = self._read_placed(view_now)
-
-    def _known_dead(self, now: View) -> frozenset[Ref]:
-        """Revisions of which words are written down, but which are not to be seen any more; only a rare event changes that."""
-        if self.frozen is None:
-            return frozenset()
-        if self.as_of is not None:
-            return self._dead(now)
-        shelf = self.thread.engine.memo.shelf("dead", _DEAD)
-        key = (self.thread.id, self.frozen.event, self.sheet.standing.rare)
-        found: frozenset[Ref] | None = shelf.get(key)
-        if found is None:
-            found = shelf[key] = self._dead(now)
-        return found
+        events = view_now.placed(self.placed_under)
+        self.prefix_marks = marks_in(events)
+        self._held: dict[
+            tuple[Ref, ...], Placement
+        ] = {}  # what prompts added in place of what had not come yet
+        self._is_withdrawn: Callable[[Block], bool] | None = None
+        self.withdrew = False  # a placed text is left out because a memory that it tells was taken back
+        self.answered: Ref | None = None  # the newest result that took the place of such a stand-in
+        known = engine.memo.shelf("placed", _DEAD)
+        memo: MutableMapping[object, Any] = known if as_of is None else {}
+        placed = standing_placements(view_now, self.placed_under, events, memo, sheet.standing.rare)
+        self._placed = self._read_placed(placed)
 
     def _dead(self, now: View) -> frozenset[Ref]:
-        assert self.frozen is not None
+        """Revisions of which words are written down, but which are not to be seen any more."""
+        if self.frozen is None:
+            return frozenset()
+        # Nothing but a rare event changes it, and an index names many messages.
+        written, rare = self.sheet.compaction, self.sheet.standing.rare
+        shelf = self.thread.engine.memo.shelf("dead", _DEAD)
+        key = (self.thread.id, None if written is None else written.id, rare)
+        found: frozenset[Ref] | None = shelf.get(key) if self.as_of is None else None
+        if found is None:
+            found = self._dead_among(now, self.frozen.sources())
+            if self.as_of is None:
+                shelf[key] = found
+        return found
+
+    def _dead_among(self, now: View, sources: Iterable[Ref]) -> frozenset[Ref]:
         crops, written = self.sheet.crops, self.sheet.compaction
         # A fork shares what its parent wrote down, but not all of the messages that it speaks of.
         inherited = written is not None and written.id.thread != self.thread.id
         out: set[Ref] = set()
-        for source in set(self.frozen.sources()):
+        for source in set(sources):
             event = now.reader.event(source)
             message = None if event is None else event.message
             if message is None:
-                out.add(source)
+                if not self._is_worded(now, source):
+                    out.add(source)
             elif inherited or message in self.sheet.touched:
                 entry = now.entry(message)
                 if entry is None or not entry.live or entry.flags & HIDDEN or entry.revision != source:
@@ -190,6 +140,19 @@ class Composer:
             if message is not None and any(crop.holds(message) for crop in crops):
                 out.add(source)
         return frozenset(out)
+
+    def _is_worded(self, now: View, source: Ref) -> bool:
+        """True for the summary of a crop, where it says still what it said: notes may rest on that."""
+        from backscroll.engine.cropping import summarised_again
+
+        again = summarised_again(self.thread)
+        crops = (crop for crop in self.sheet.crops if crop.event.seq == source.seq)
+        return any(stand_in(now, crop, again).revision == source for crop in crops)
+
+    @property
+    def indexed(self) -> tuple[IndexedString, ...]:
+        """The index of what was read before the window."""
+        return () if self.frozen is None else self.frozen.compaction.indexed
 
     # -- blocks ----------------------------------------------------------------------------------------------
 
@@ -216,7 +179,8 @@ class Composer:
     def _blocks(self, frozen: Frozen | None, shown: Sequence[Unit], sheet: Sheet) -> list[Block]:
         compaction = None if frozen is None else frozen.compaction
         history = view(shown, compaction, self.lens, dead=self.dead, safe=self.safe_of(shown))
-        history = with_continuations(history, _cut_answers(shown), self.meter, self.language)
+        told = {key[0] for key, held in self._held.items() if held.goes_on}
+        history = with_continuations(history, _cut_answers(shown) - told, self.meter, self.language)
         asked = [] if sheet.asked is None else [self._whole(sheet.asked, Section.HISTORY, "latest")]
         seen = {m.id for unit in shown for m in unit.messages}
         asked += [b for w in sheet.waiting if w.message.id not in seen for b in self._waiting(w)]
@@ -234,25 +198,61 @@ class Composer:
         first = next(
             (n for n, b in enumerate(history) if cuts and b.message and b.message.seq >= cuts[-1].seq), 0
         )
-        placed = self._placed if frozen is None or frozen.placed_under == self.placed_under else {}
+        stands = frozen is None or frozen.placed_under == self.placed_under
         out: list[Block] = []
         for n, block in enumerate(history):
             if n == first:
                 out += beside
             out.append(block)
-            if block.message is not None:
-                out += placed.get((block.message, *block.sources), ())
+            if block.message is not None and stands:
+                key = (block.message, *block.sources)
+                out += self._stood_in(self._held.get(key), block, history[n + 1 : n + 2])
+                out += [b for b in self._placed.get(key, ()) if not (b.tells and self._withdrawn(b))]
         return out if history else beside
 
-    def _read_placed(self, now: View) -> dict[tuple[Ref, ...], list[Block]]:
+    def _read_placed(self, placements: Iterable[Placement]) -> dict[tuple[Ref, ...], list[Block]]:
         """What was placed into prompts, by the message behind which it stands and its revision."""
         out: dict[tuple[Ref, ...], list[Block]] = {}
-        shelf = self.thread.engine.memo.shelf("placed", _DEAD)
-        memo: MutableMapping[object, Any] = shelf if self.as_of is None else {}
-        for found in standing_placements(now, self.placed_under, memo, self.sheet.standing.rare):
+        for found in placements:
             key = (found.behind, found.revision)
+            if found.waits or found.goes_on:
+                self._held[key] = found
             out.setdefault(key, []).extend(self.weighed(t.block()) for t in found.texts)
         return out
+
+    def _withdrawn(self, block: Block) -> bool:
+        """True where a memory that a placed text tells was taken back since."""
+        if self.as_of is not None:
+            return False
+        if self._is_withdrawn is None:
+            self._is_withdrawn = withdrawn(self.thread)
+        gone = self._is_withdrawn(block)
+        self.withdrew = self.withdrew or gone
+        return gone
+
+    def asks_to_go_on(self, message: Message) -> bool:
+        """True where a prompt asked to continue this reply, and that was written down."""
+        held = self._held.get((message.id, message.revision))
+        return held is not None and bool(held.goes_on)
+
+    def _stood_in(self, held: Placement | None, block: Block, then: Sequence[Block]) -> Iterable[Block]:
+        """What a prompt added behind a message in place of what had not come yet.
+
+        It stays where the conversation went on without it. Results that came right behind their calls take the place of stand-ins: nobody
+        answered the prompt that had these at its end.
+        """
+        if held is None:
+            return
+        came = {p.call_id for b in then for p in b.parts if isinstance(p, ToolResult)}
+        if came & set(held.waits):
+            self.answered = then[0].message
+        else:
+            for call in held.waits:
+                parts = (ToolResult(call, (Text(NO_RESULT),), is_error=True),)
+                yield Block("tool", parts, block.section, reason=STOOD_IN, tokens=self.meter.parts(parts))
+        if held.goes_on:
+            words = (Text(held.goes_on),)
+            yield Block("user", words, block.section, reason=CONTINUED, tokens=self.meter.parts(words))
 
     def weighed(self, block: Block) -> Block:
         """A block with its tokens, in the larger of the forms that a wire may give it."""

@@ -6,13 +6,14 @@ under the compaction in force stay. Before: `engine/composing`. After: `engine/c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from backscroll.assemble.compaction import Compaction
 from backscroll.assemble.fade_trail import Trail
-from backscroll.assemble.marks import MUST, cap, filled
+from backscroll.assemble.marks import MUST, cap, filled, part
 from backscroll.assemble.policy import trim
+from backscroll.assemble.policy_cuts import answered_giants, with_cuts
 from backscroll.assemble.units import Unit, fresh_units
 from backscroll.engine.compaction_body import Frozen
 from backscroll.engine.composing import Composer, weight
@@ -20,8 +21,6 @@ from backscroll.engine.sheet import Sheet
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.prompt import Block, Level
-
-_WORTH = 0.65  # tokens saved for each that is written anew, from which a cut pays before the next compaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,9 @@ def cut_to_fit(composer: Composer, found: Made, room: int) -> Made | None:
     if found.now <= MUST * room:
         return None
     units, frozen = found.units, found.frozen
-    free = filled(room) - (found.now - unseen_units(composer, frozen)[1])
+    fresh, unseen = unseen_units(composer, frozen)
+    results = sum(m.role == "tool" for u in units if u.id in fresh for m in u.messages)
+    free = part(room, fixed_tokens(composer), filled(room) - (found.now - unseen), results)
     trail = Trail(composer.meter, composer.lens.slots).extend(units)
     cut = trim(units, frozen.compaction, composer.lens, cap=free, trail=trail, boost=boost_of(composer))
     if cut is None:
@@ -149,45 +150,18 @@ def shortened(composer: Composer, room: int) -> Made | None:
     if not composer.sheet.reached or (frozen is None and composer.edge is not None):
         return None
     safe, fresh = composer.safe, unseen_units(composer, frozen)[0]
-    levels: Mapping[Ref, Level] = {} if frozen is None else frozen.compaction.levels
-    upto = None if frozen is None else frozen.compaction.upto
     giant = cap(room, fixed_tokens(composer))
-    behind, gained = 0, 0
-    giants: list[int] = []  # places, the newest first
-    chosen: list[int] = []
-    for place in range(len(units) - 1, -1, -1):
-        unit = units[place]
-        if unit.id in fresh:
-            continue
-        if upto is not None and unit.last.seq <= upto.seq and unit.id in levels:
-            break  # condensed before
-        tokens = sum(composer.meter.message(m) for m in unit.messages)
-        if tokens > giant and unit.id not in safe and any(m.role == "tool" for m in unit.messages):
-            giants.append(place)
-            gained += tokens - giant
-            behind += giant
-            if gained > _WORTH * behind:
-                chosen = list(giants)
-        else:
-            behind += tokens
-        if behind > room:
-            break
-    return _with_cuts(composer, giant, chosen) if chosen else None
-
-
-def _with_cuts(composer: Composer, most: int, places: Sequence[int]) -> Made | None:
-    """The units at some places cut down to `most` tokens each."""
-    before = weight(composer.blocks(composer.frozen))
-    found, units = as_it_is(composer, before), composer.units
-    safe = composer.safe
+    compaction = None if frozen is None else frozen.compaction
+    places = answered_giants(units, compaction, composer.lens, cap=giant, room=room, safe=safe, fresh=fresh)
+    if not places:
+        return None
+    before = weight(composer.blocks(frozen))
+    found = as_it_is(composer, before)
     trail = Trail(composer.meter, composer.lens.slots).extend(units)
-    frozen = found.frozen
     boost = boost_of(composer)
-    for place in places:
-        upto = units[: place + 1]
-        cut = trim(upto, frozen.compaction, composer.lens, cap=most, trail=trail, boost=boost, safe=safe)
-        if cut is not None:
-            last = max((r for r in (cut.upto, frozen.compaction.upto) if r is not None), key=lambda r: r.seq)
-            frozen = replace(frozen, compaction=replace(cut, upto=last, reason="pays"))
-    now = weight(composer.blocks(frozen))
-    return None if now >= before else replace(found, frozen=frozen, now=now)
+    made = with_cuts(units, compaction, composer.lens, places, cap=giant, trail=trail, safe=safe, boost=boost)
+    if made is None:
+        return None
+    wanted = replace(found.frozen, compaction=made)
+    now = weight(composer.blocks(wanted))
+    return None if now >= before else replace(found, frozen=wanted, now=now)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from backscroll.engine.lineage import View, ancestors
+from backscroll.engine.prefixes import PrefixMark
+from backscroll.engine.sheet_changes import touched_by
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import to_bytes, words_from_bytes
 from backscroll.record.derived import Made
@@ -42,11 +44,21 @@ class PlacedText:
     kept: str = ""  # the name under which its words are kept apart
     reason: str = ""
     message: Ref | None = None  # the message that it repeats whole
+    tells: tuple[str, ...] = ()  # the memories whose words it says
 
     def block(self) -> Block:
         """As it stands in a prompt; not weighed yet."""
         parts = (Text(self.text or ""),)
-        return Block("user", parts, self.section, self.level, self.sources, self.message, reason=self.reason)
+        return Block(
+            "user",
+            parts,
+            self.section,
+            self.level,
+            self.sources,
+            self.message,
+            reason=self.reason,
+            tells=self.tells,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,19 @@ class Placement:
     behind: Ref
     revision: Ref  # of that message, when they were placed
     texts: tuple[PlacedText, ...]
+    waits: tuple[str, ...] = ()  # calls that the prompt answered with stand-ins
+    goes_on: str = ""  # words with which the prompt asked the model to continue its reply
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """What one prompt added behind the newest message, to be written down."""
+
+    newest: Message
+    blocks: Sequence[Block] = ()
+    waits: tuple[str, ...] = ()
+    goes_on: str = ""
+    mark: PrefixMark | None = None  # it did not begin as the prompt before
 
 
 def placement_of(event: Event) -> Placement:
@@ -66,12 +91,13 @@ def placement_of(event: Event) -> Placement:
     try:
         texts = tuple(_text_of(raw) for raw in body["texts"])
         behind, revision = parse_ref(event.head["behind"]), parse_ref(event.head["revision"])
+        waits = tuple(str(call) for call in body.get("waits", ()))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreCorrupt(
             f"what event {event.id.short} added to prompts is damaged",
             hint="compact the thread: prompts after that do without it; no message is touched",
         ) from error
-    return Placement(event.id, behind, revision, texts)
+    return Placement(event.id, behind, revision, texts, waits, str(body.get("goes_on", "")))
 
 
 def _text_of(raw: Mapping[str, Json]) -> PlacedText:
@@ -84,11 +110,16 @@ def _text_of(raw: Mapping[str, Json]) -> PlacedText:
         str(raw.get("kept", "")),
         str(raw.get("reason", "")),
         None if message is None else parse_ref(message),
+        tuple(str(name) for name in raw.get("tells", ())),
     )
 
 
-def place(pen: Pen, newest: Message, blocks: Sequence[Block], under: int) -> Event:
-    """Write down that texts stand behind a message, as long as the compaction `under` is in force (0: none)."""
+def place(pen: Pen, placing: Placing, under: int, shown: int | None = None) -> Event:
+    """Write down that texts stand behind a message, as long as the compaction `under` is in force (0: none).
+
+    `shown` is the event of a compaction that was written with it.
+    """
+    newest, blocks = placing.newest, placing.blocks
     tx, state = pen.tx, pen.state
     family = family_of(tx, state)
     texts: list[Json] = []
@@ -103,12 +134,14 @@ def place(pen: Pen, newest: Message, blocks: Sequence[Block], under: int) -> Eve
         }
         if block.message is not None:
             raw["message"] = str(block.message)
+        if block.tells:
+            raw["tells"] = list(block.tells)
         strange = tuple(s for s in block.sources if s.thread not in family)
         if strange:
             key = _key(state.id, state.head + 1, number)
             raw["kept"] = key.hex()
-            body = to_bytes({"text": block.text})
-            apart.append(Made(key, RECIPE, state.id, body, strange, pen.means.now()))
+            words = to_bytes({"text": block.text})
+            apart.append(Made(key, RECIPE, state.id, words, strange, pen.means.now()))
         else:
             raw["text"] = block.text
         texts.append(raw)
@@ -121,7 +154,13 @@ def place(pen: Pen, newest: Message, blocks: Sequence[Block], under: int) -> Eve
         "under": under,
         "sources": sorted(named),
     }
-    event = pen.write(Kind.PLACED, head=head, body={"texts": texts})
+    if placing.mark is not None:
+        mark = placing.mark if shown is None else replace(placing.mark, shown=shown)
+        head["prefix"] = mark.to_json()
+    body: dict[str, Json] = {"texts": texts}
+    body |= {"waits": list(placing.waits)} if placing.waits else {}
+    body |= {"goes_on": placing.goes_on} if placing.goes_on else {}
+    event = pen.write(Kind.PLACED, head=head, body=body)
     if apart:
         tx.make(apart)
     return event
@@ -151,9 +190,9 @@ class _Look(NamedTuple):
 
 
 def standing_placements(
-    view: View, under: int, memo: MutableMapping[object, Any], rare: int
+    view: View, under: int, events: Iterable[Event], memo: MutableMapping[object, Any], rare: int
 ) -> list[Placement]:
-    """The placements under a compaction (0: under none) that a prompt may show, with their words.
+    """The placements under a compaction (0: under none) that a prompt may show, with their words; `events`: all that place something.
 
     Whether the message behind which they stand is still shown with the same words is for whoever shows it to say. `memo` has what
     was read before: only a rare event of this thread (`rare`: the newest) changes which of its own messages stand. Others can
@@ -165,12 +204,14 @@ def standing_placements(
         known = _Look(under, ())
     alive = Alive(view)
     placed = list(known.placed)
-    for event in view.placed(known.upto) if known.upto < view.as_of else ():
+    for event in events:
+        if event.seq <= known.upto:
+            continue
         if event.body is None or event.head.get("under") != under:
             continue
         found = placement_of(event)
         texts = tuple(t for t in found.texts if all(map(alive.source, _own(view, t))))
-        if texts:
+        if texts or found.waits or found.goes_on:
             placed.append(replace(found, texts=texts))
     memo[key] = _Look(view.as_of, tuple(placed))
     out: list[Placement] = []
@@ -180,7 +221,7 @@ def standing_placements(
             continue
         texts = [_with_words(view.reader, text) for text in found.texts if alive.all(text.sources)]
         shown = tuple(text for text in texts if text.text is not None)
-        if shown:
+        if shown or found.waits or found.goes_on:
             out.append(replace(found, texts=shown))
     return out
 
@@ -226,6 +267,8 @@ class Alive:
         event = self._view.reader.event(source)
         if event is None or event.forgotten:
             return False
+        if event.kind is Kind.TASKED:
+            return self._speaks_true(event)
         if event.kind not in SPEAKING or event.message is None:
             return True
         entry = self._view.entry(event.message)
@@ -233,6 +276,20 @@ class Alive:
             other = self._other(event.message.thread)
             entry = None if other is None else other.entry(event.message)
         return entry is not None and _shows(entry, source)
+
+    def _speaks_true(self, step: Event) -> bool:
+        """False where a message that the words of a step speak of does not stand any more as it stood then."""
+        runs = cast("Sequence[Sequence[int]]", step.head.get("runs", ()))
+        view = self._view if self._view.event(step.seq) == step else self._other(step.thread)
+        if not runs or view is None:
+            return True
+        then = View(view.reader, view.state, step.seq)
+        for message in dict.fromkeys(touched_by(iter(view.others(step.seq)))):
+            if any(low <= message.seq <= high for low, high in runs):
+                was, now = then.entry(message), view.entry(message)
+                if was is not None and was.live and (now is None or not _shows(now, was.revision)):
+                    return False
+        return True
 
     def _other(self, thread: str) -> View | None:
         if thread not in self._others:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from backscroll.assemble.continuation import CONTINUED
 from backscroll.assemble.handles import without_handles
 from backscroll.assemble.receipt import (
     Difference,
@@ -21,7 +22,6 @@ from backscroll.assemble.receipt import (
     compare,
     item_of,
     receipt_from_bytes,
-    same_prefix,
     warnings_for,
     with_cached,
 )
@@ -29,16 +29,18 @@ from backscroll.assemble.wires import Rendered, render
 from backscroll.assemble.wires.insertion import insertion_form
 from backscroll.engine.asking import Ask, asked, too_small
 from backscroll.engine.compacting import ACTOR, due, made, write_down
-from backscroll.engine.composing import Composer, told_by, weight
+from backscroll.engine.composing import Composer, weight
 from backscroll.engine.counting import flush_if_many
 from backscroll.engine.coverage import coverage_of
 from backscroll.engine.cuts import Made, restored, shortened, trimmed
 from backscroll.engine.insertions import Insertions, insertions_for
 from backscroll.engine.lineage import View
-from backscroll.engine.placement import place
+from backscroll.engine.placement import Placing, place
+from backscroll.engine.prefixes import BINDING, Prefix, goes_on_from, offered_digest, why_broken
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
 from backscroll.engine.sheet_rows import KeptRows
+from backscroll.engine.sheet_telling import told_by
 from backscroll.errors import BudgetTooSmall
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
@@ -171,6 +173,10 @@ class _Job:
         self.recall, self.quiet = recall, quiet
         self.compaction: dict[str, Json] = {}
         self.due: Made | None = None  # to be written down once there is a prompt
+        self.offered = offered_digest(self.ask, composer.thread.engine.settings.insertions)
+        self.prefix: Prefix | None = None  # where the wire binds thinking
+        self.rendered: Rendered | None = None
+        self._itemised: tuple[Sequence[Block], tuple[Item, ...]] = ((), ())
 
     def done(self) -> Prompt | None:
         """The prompt; None where others wrote to the thread before it was written down."""
@@ -191,8 +197,7 @@ class _Job:
     def _written(self, done: Prompt, placed: Sequence[Block]) -> Prompt | None:
         """Write down what was condensed and placed; a prompt that could not be made leaves nothing behind."""
         composer = self.composer
-        newest = _newest(composer)
-        behind = (newest, placed) if placed and newest is not None else None
+        behind = self._placing(done, placed)
         if self.due is not None:
             event = write_down(composer.thread, self.due, composer.sheet, ACTOR, behind)
             if event is None:
@@ -203,9 +208,23 @@ class _Job:
             return done
         seen = composer.sheet.head
         written = composer.thread.as_actor(ACTOR).stroke(
-            lambda pen: place(pen, *behind, composer.placed_under) if pen.state.head == seen else None
+            lambda pen: place(pen, behind, composer.placed_under) if pen.state.head == seen else None
         )
         return None if written is None else done
+
+    def _placing(self, done: Prompt, placed: Sequence[Block]) -> Placing | None:
+        """What this prompt holds that no message says and the next one has to hold too; None where that is nothing."""
+        window, rendered = self.composer.sheet.window, self.rendered
+        if not window or rendered is None:
+            return None
+        newest = window[-1]
+        goes_on = rendered.goes_on
+        if not self.composer.asks_to_go_on(newest):
+            at = next((n for n, b in enumerate(done.blocks, 1) if b.message == newest.id), len(done.blocks))
+            goes_on = next((b.text for b in done.blocks[at : at + 1] if b.reason == CONTINUED), goes_on)
+        mark = None if self.prefix is None else self.prefix.mark
+        found = Placing(newest, placed, rendered.waiting, goes_on, mark)
+        return found if placed or found.waits or goes_on or mark is not None else None
 
     def _mend(self) -> None:
         """What was condensed and may not be any more, because the end of the history went away, is shown from now on."""
@@ -285,9 +304,13 @@ class _Job:
             message = None if block.message is None or not ask.model else known.get(block.message)
             if message is None or message.content.metadata.get("model") != ask.model:
                 return False
-            return self._is_bound(message)
+            return self._is_bound(message) if self.prefix is None else self.prefix.binds(message)
 
-        return render(
+        if ask.wire == BINDING and ask.model:
+            items, last = self._items(blocks), self._last_bound()
+            rewritten = self.due is not None
+            self.prefix = Prefix(self.composer, blocks, items, last, self.offered, rewritten=rewritten)
+        self.rendered = render(
             self._named(blocks),
             ask.wire,
             tools=list(ask.tools),
@@ -296,53 +319,45 @@ class _Job:
             same_model=same_model,
             insertions=insertion_form(engine.settings.insertions),
         )
+        return self.rendered
+
+    def _last_bound(self) -> Receipt | None:
+        """The newest receipt of a prompt that thinking can be bound to."""
+        if self.last is None or self.last.wire == BINDING:
+            return self.last
+        return next((r for r in receipts(self.composer.thread) if r.wire == BINDING), None)
+
+    def _items(self, blocks: Sequence[Block]) -> tuple[Item, ...]:
+        """The blocks as they stand on the receipt; those of the prompt before are not hashed again."""
+        if self._itemised[0] is not blocks:
+            thread = self.composer.thread
+            shelf = thread.engine.memo.shelf("items", _WINDOWS)
+            known: dict[int, tuple[Block, Item]] = shelf.get(thread.id, {})
+            now = {id(b): known.get(id(b)) or (b, item_of(b)) for b in blocks}
+            shelf[thread.id] = now
+            self._itemised = (blocks, tuple(now[id(b)][1] for b in blocks))
+        return self._itemised[1]
 
     def _named(self, blocks: Sequence[Block]) -> Sequence[Block]:
         """The blocks as they are sent: whoever cannot open handles gets none."""
         return blocks if self.ask.handles else [without_handles(block) for block in blocks]
 
     def _is_bound(self, message: Message) -> bool:
-        """True where all that stood before a reply when it was made stands there still: else its thinking is worth nothing.
-
-        A compaction, or a cut inside the past, changes what stands before earlier replies; later ones saw that.
-        """
+        """True where nothing that stood before a reply was condensed or changed since. Its wire does not bind thinking, but a model
+        should not be shown thoughts about what it is not shown any more."""
         composer, made = self.composer, message.revision.seq
         written = 0 if composer.frozen is None else composer.frozen.event or 0
         if made <= (written if self.due is None else composer.sheet.head):
             return False
         return not any(c.event >= made and c.place < message.position for c in composer.sheet.changes)
 
-    def _broken(self, items: Sequence[Item], *, cut: bool) -> dict[str, Json]:
-        """Why this prompt does not go on from the one before, and what is written anew for it; empty where it does."""
-        last = self.last
-        if last is None:
-            return {}
-        same = same_prefix([i.mark for i in items], [i.mark for i in last.items])
-        if same == len(last.items):
-            return {}
-        facts: dict[str, Json] = {"tokens": sum(i.tokens for i in items[same:])}
-        if self.compaction:
-            return {"cause": "compacted", **facts}
-        change = next((c for c in self.composer.sheet.changes if c.event > last.event), None)
-        if change is not None:
-            return {"cause": change.kind.value, "event": change.event, **facts}
-        ask = self.ask
-        if (last.wire, last.model, last.budget) != (ask.wire, ask.model, ask.budget):
-            return {"cause": "another request", **facts}
-        return {"cause": "no room" if cut or last.cut else "another thread", **facts}
-
-    def _items(self, blocks: Sequence[Block]) -> list[Item]:
-        """The blocks as they stand on the receipt; those of the prompt before are not hashed again."""
-        thread = self.composer.thread
-        shelf = thread.engine.memo.shelf("items", _WINDOWS)
-        known: dict[int, tuple[Block, Item]] = shelf.get(thread.id, {})
-        now = {id(b): known.get(id(b)) or (b, item_of(b)) for b in blocks}
-        shelf[thread.id] = now
-        return [now[id(b)][1] for b in blocks]
-
     def _prompt(self, blocks: Sequence[Block], rendered: Rendered, new: Insertions, *, cut: bool) -> Prompt:
         ask, composer = self.ask, self.composer
-        items, cached = with_cached(self._items(blocks), self.last)
+        last, lost = self.last, 0 if self.prefix is None else self.prefix.lost(ask.model)
+        cached_by = last if last is not None and goes_on_from(ask, last, self.offered) else None
+        items, cached = with_cached(self._items(blocks), cached_by)
+        compacted = bool(self.compaction)
+        broken = why_broken(composer, blocks, items, last, self.offered, compacted=compacted, cut=cut)
         tokens = counted(blocks, rendered)
         coverage = coverage_of(composer, blocks)
         receipt = Receipt(
@@ -366,8 +381,9 @@ class _Job:
             cached=cached,
             money=_money(composer, tokens + ask.tools_tokens, cached),
             recall=new.why,
-            broken=self._broken(items, cut=cut),
+            broken={**broken, "thinking": lost} if broken and lost else broken,
             cut=cut,
+            offered=self.offered,
             repairs=tuple(dict.fromkeys(change.rule.id for change in rendered.changes)),
         )
         receipt = replace(receipt, warnings=warnings_for(receipt.usage))

@@ -362,9 +362,12 @@ def _queries(asked: Asked) -> Iterable[Query]:
             yield parse_query(f'"{exact.replace(chr(34), " ")}"')
         except InvalidInput:
             continue  # nothing but punctuation between the quotes
-    terms = [Term(word, (Phrase((word,)),), (Phrase((word,)),)) for word in asked.pairs[:60]]
-    if terms:
-        yield Query(asked.text, (tuple(terms),))
+    from backscroll.recall.passages import counterpart_terms
+
+    for words in (asked.pairs, counterpart_terms(asked)):
+        terms = [Term(word, (Phrase((word,)),), (Phrase((word,)),)) for word in words[:60]]
+        if terms:
+            yield Query(asked.text, (tuple(terms),))
 
 
 def _home(reader: Reader, message: Ref, revision: Ref, role: str, wanted: Wanted) -> ThreadState | None:

@@ -320,11 +320,13 @@ def _scored(pool: Pool, asked: Asked) -> tuple[NDArray[float64], dict[str, NDArr
 
     from backscroll.recall.clues import measure
     from backscroll.recall.fuse import fusion
+    from backscroll.recall.passages import lift
 
     if not len(pool.index):
         return np.zeros(0), {}
     found = measure(pool.index, asked)
-    return fusion(vectors=pool.index.encode is not None).score(found), found
+    scores = fusion(vectors=pool.index.encode is not None).score(found)
+    return lift(pool.index, asked, [place.role for place in pool.places], scores), found
 
 
 def _visible(pool: Pool, shown: Collection[Ref]) -> set[str]:
@@ -347,6 +349,13 @@ class _Choice:
     clues: dict[str, NDArray[float64]]
     count: Callable[[str], int]
     home: str  # the thread that asks; handles of others carry their thread
+
+    @property
+    def terms(self) -> set[str]:
+        """By which lines of a long text are chosen: the words of the question and their counterparts."""
+        from backscroll.recall.passages import notions_of, terms_for
+
+        return {*self.asked.words, *terms_for(notions_of(self.asked))}
 
     def made(
         self,
@@ -413,7 +422,7 @@ class _Choice:
         place, text = self.pool.places[number], self.pool.index.texts[number].candidate.text
         handle = handle_of(place.message, elsewhere=place.thread != self.home)
         frame = self.count(f"{handle} {place.speaker}, {place.at[:10]}: ") + 1
-        shown = excerpt(text, set(self.asked.words), self.pool.index.words.rarity, self.count, room - frame)
+        shown = excerpt(text, self.terms, self.pool.index.words.rarity, self.count, room - frame)
         if not shown:
             return None
         return RecalledItem(

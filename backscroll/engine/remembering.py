@@ -26,7 +26,7 @@ from backscroll.tasks import memory_ask
 from backscroll.tasks.memory_acts import words_in
 from backscroll.tasks.memory_model import by_model
 from backscroll.tasks.memory_notes import quoted, words_of
-from backscroll.tasks.memory_telling import is_long_term, line_of, reminder, sources_of, told
+from backscroll.tasks.memory_telling import is_long_term, line_of, reminder, sources_of, told, told_as
 from backscroll.tasks.preferences import Defaults, Preference, defaults_from
 from backscroll.tasks.relevance import ORDER, Encode, Prepared, Ranked, kind_of, prepared, rank, within
 from backscroll.vocab.event import SPEAKING, Event, Kind
@@ -431,4 +431,5 @@ def memory_block(
         tuple(dict.fromkeys((*sources_of(chosen), *written))),
         reason=reason,
         tokens=count(parts[0].text),
+        tells=tuple(told_as(m) for m in chosen),
     )

@@ -32,8 +32,8 @@ from backscroll.vocab.part import Json, Text
 
 _PAGE = 256
 #: Of what a compaction already condensed, and of giants that will be cut: so many times the room, but no more tokens than _ORIGINALS
-#: where that is more than twice and a half the room. A compaction leaves less than this in the window.
-DEEP, _LONG, _ORIGINALS = 1.6, 10, 160_000
+#: where that is more than _TIMES the room. A compaction leaves less than this in the window.
+DEEP, _LONG, _TIMES, _ORIGINALS = 1.6, 12, 3.2, 160_000
 #: What is said in place of cropped messages, in the language of the thread.
 _NOTES = {
     "en": (
@@ -103,7 +103,7 @@ Summarised: TypeAlias = Callable[[View, CropMark], str]
 
 def kept_long(room: float) -> float:
     """Tokens of originals that may stand in a window, however short they are shown."""
-    return max(2.5 * room, min(_LONG * room, _ORIGINALS))
+    return max(_TIMES * room, min(_LONG * room, _ORIGINALS))
 
 
 def standing_of(view: View, known: Standing | None = None) -> Standing:

@@ -15,7 +15,7 @@ from backscroll.derive.essentials import Essential, Findings, Kind, join
 from backscroll.derive.essentials_reading import findings
 from backscroll.engine.remembering_reading import Collected, collect
 from backscroll.engine.tasking_boundaries import suggestion
-from backscroll.engine.tasking_memory import Planned, plan_shown, reminders
+from backscroll.engine.tasking_memory import Planned, Reminded, plan_shown, reminders
 from backscroll.engine.tasking_reading import tasks_of
 from backscroll.tasks.lifecycle import current_of, holds
 from backscroll.tasks.lifecycle_telling import Standing, headline, tell, words_in
@@ -48,7 +48,7 @@ def task_block(composer: Composer, room: int, read: Collection[Ref] = ()) -> Blo
     task = current_of(tasks)
     if task is None:
         return None
-    standing, sources = _standing(composer, tasks, task, read)
+    standing, sources, told = _standing(composer, tasks, task, read)
     meter = composer.meter
     text = tell(standing, composer.language, lambda said: meter.parts((Text(said),)) <= room)
     if not text:
@@ -63,6 +63,7 @@ def task_block(composer: Composer, room: int, read: Collection[Ref] = ()) -> Blo
         sources,
         reason="the task at hand, with reminders" if reminded else "the task at hand",
         tokens=meter.parts(parts),
+        tells=told if reminded else (),
     )
 
 
@@ -77,14 +78,18 @@ def ended_line(composer: Composer, told: Collection[str]) -> Block | None:
         return None
     words = words_in(composer.language)
     line = headline(task, composer.language)
-    return Block(
-        "user", (Text(f"{words['title']}\n{line}"),), Section.TASK, Level.GIST, (), reason="a task that ended"
-    )
+    parts = (Text(f"{words['title']}\n{line}"),)
+    return Block("user", parts, Section.TASK, Level.GIST, _words_of(task), reason="a task that ended")
+
+
+def _words_of(task: Task) -> tuple[Ref, ...]:
+    """What says the words that are told about a task: its steps, and the message that it is named after."""
+    return (*dict.fromkeys(task.told), *([] if task.named is None else [task.named]))
 
 
 def _standing(
     composer: Composer, tasks: Sequence[Task], task: Task, read: Collection[Ref]
-) -> tuple[Standing, tuple[Ref, ...]]:
+) -> tuple[Standing, tuple[Ref, ...], tuple[str, ...]]:
     thread, now = composer.thread, composer.as_of is None
     shown = [
         m
@@ -93,7 +98,7 @@ def _standing(
     ]
     todos = tuple(e for e in _todos(composer, shown) if e.source not in read)
     plan = _plan(composer, task) if now else Planned()
-    lines, taught = reminders(thread, task) if now else ((), ())
+    taught = reminders(thread, task) if now else Reminded()
     like = [t for t in tasks if t.state is TaskState.CANCELLED and task.title and alike(t.title, task.title)]
     found = suggestion(thread, tasks) if now else None
     standing = Standing(
@@ -101,12 +106,13 @@ def _standing(
         plan.steps,
         plan.questions,
         todos,
-        lines,
+        taught.lines,
         like[-1] if like else None,
         "" if found is None else found.what,
     )
-    sources = (*(e.source for e in todos), *plan.sources, *taught)
-    return standing, tuple(dict.fromkeys(sources))
+    sources = [*(e.source for e in todos), *plan.sources, *taught.sources, *_words_of(task)]
+    sources += _words_of(like[-1]) if like else ()
+    return standing, tuple(dict.fromkeys(sources)), taught.memories
 
 
 def _plan(composer: Composer, task: Task) -> Planned:

@@ -70,6 +70,16 @@ class Planned:
     sources: tuple[Ref, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Reminded:
+    """What a task is reminded of: the lines, what they rest on, the memories that they tell, and among what these were chosen."""
+
+    lines: tuple[str, ...] = ()
+    sources: tuple[Ref, ...] = ()
+    memories: tuple[str, ...] = ()
+    among: Collected | None = None
+
+
 def plan_shown(thread: Thread, task: Task) -> Planned:
     """What to do next about a task that was sent back; nothing for one that was not."""
     if not task.feedback:
@@ -86,7 +96,7 @@ def plan_shown(thread: Thread, task: Task) -> Planned:
     )
 
 
-def reminders(thread: Thread, task: Task) -> tuple[tuple[str, ...], tuple[Ref, ...]]:
+def reminders(thread: Thread, task: Task) -> Reminded:
     """What earlier times teach about a task like this, as lines, with what they rest on.
 
     What it began with, as far as that is still remembered, and what failed before. Preferences and pins stand in the memory
@@ -94,15 +104,15 @@ def reminders(thread: Thread, task: Task) -> tuple[tuple[str, ...], tuple[Ref, .
     """
     from backscroll.engine.remembering import hints
     from backscroll.engine.remembering_reading import collect
-    from backscroll.tasks.memory_telling import line_of, reminder
+    from backscroll.tasks.memory_telling import line_of, reminder, told_as
 
     found = collect(thread, ready=True)
     shelf = thread.engine.memo.shelf("reminders", 200)
     language = thread.legible.info.language
     key = (thread.id, task.id, task.title, task.feedback[-1:], task.relevant, language)
-    kept = cast("_Reminded | None", shelf.get(key))
+    kept = cast("Reminded | None", shelf.get(key))
     if kept is not None and kept.among is found:
-        return kept.lines, kept.sources
+        return kept
     known = {m.id: m for m in found.memories} if task.relevant else {}
     began = [known[name] for name in task.relevant if name in known]
     told = [m for m in began if m.kind is not MemoryKind.PREFERENCE and not m.pinned and m.text][:_REMINDED]
@@ -114,14 +124,6 @@ def reminders(thread: Thread, task: Task) -> tuple[tuple[str, ...], tuple[Ref, .
     lines = [reminder(m, thread.id, language) for m in lessons]
     lines += [line_of(m, thread.id, language) for m in told if m.id not in fresh]
     sources = dict.fromkeys(ref for m in (*lessons, *told) for ref in m.sources)
-    kept = shelf[key] = _Reminded(found, tuple(lines), tuple(sources))
-    return kept.lines, kept.sources
-
-
-@dataclass(frozen=True, slots=True)
-class _Reminded:
-    """What was reminded of, and of what was collected it was chosen."""
-
-    among: Collected
-    lines: tuple[str, ...]
-    sources: tuple[Ref, ...]
+    names = dict.fromkeys(told_as(m) for m in (*lessons, *told))
+    kept = shelf[key] = Reminded(tuple(lines), tuple(sources), tuple(names), found)
+    return kept

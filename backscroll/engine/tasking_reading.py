@@ -112,18 +112,20 @@ def _placed(view: View, task: Task, known: Ref | None = None) -> Task:
     if first is None:
         return task
     last = None if task.current else next(_rows(view, task, newest_first=True, size=_FEW), None)
-    title = task.title or _title(view, task)
-    return replace(task, first=first.id, last=None if last is None else last.id, title=title)
+    title, named = (task.title, None) if task.title else _title(view, task)
+    return replace(
+        task, first=first.id, last=None if last is None else last.id, title=title, named=named or task.named
+    )
 
 
-def _title(view: View, task: Task) -> str:
-    """What the user first asked for, cut short."""
+def _title(view: View, task: Task) -> tuple[str, Ref | None]:
+    """What the user first asked for, cut short, and the revision that says so."""
     for message in _rows(view, task, size=_FEW):
         if message.role == "user" and message.text.strip():
             line = next(line for line in message.text.splitlines() if line.strip())
             words = " ".join(line.split())
-            return words if len(words) <= _TITLE else f"{words[:_TITLE].rstrip()}…"
-    return ""
+            return words if len(words) <= _TITLE else f"{words[:_TITLE].rstrip()}…", message.revision
+    return "", None
 
 
 def messages_in(view: View, task: Task) -> list[Message]:

@@ -114,7 +114,10 @@ _HEADS: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
             "marked": listed(is_ref),
         },
     ),
-    Kind.PLACED: ({"behind": is_ref, "revision": is_ref, "under": is_count, "sources": listed(is_ref)}, {}),
+    Kind.PLACED: (
+        {"behind": is_ref, "revision": is_ref, "under": is_count, "sources": listed(is_ref)},
+        {"prefix": shape({"head": is_text, "shown": is_count, "since": is_place})},
+    ),
     Kind.TASKED: ({"act": is_text, "task": is_text}, _TASK),
     Kind.REMEMBERED: ({"act": is_text}, {"memory": is_text, "kind": is_text}),
     Kind.CODE_CHANGED: ({}, _CODE),
@@ -138,7 +141,7 @@ _FILE = shape(
 )
 _PLACED_TEXT = shape(
     {"section": is_text, "level": is_count, "sources": listed(is_ref)},
-    {**dict.fromkeys(("text", "reason", "kept"), is_text), "message": is_ref},
+    {**dict.fromkeys(("text", "reason", "kept"), is_text), "message": is_ref, "tells": listed(is_text)},
 )
 #: What each kind that is sealed must hold in its body, and what it may. Words of messages are another matter.
 _BODIES: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
@@ -151,7 +154,7 @@ _BODIES: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
     ),
     Kind.CROPPED: ({}, {"summary": is_text}),
     Kind.COMPACTED: ({}, {}),
-    Kind.PLACED: ({"texts": listed(_PLACED_TEXT)}, {}),
+    Kind.PLACED: ({"texts": listed(_PLACED_TEXT)}, {"waits": listed(is_text), "goes_on": is_text}),
     Kind.TASKED: ({}, dict.fromkeys(("title", "result", "feedback", "note", "reason"), is_text)),
     Kind.REMEMBERED: ({"text": is_text}, {}),
     Kind.OVERRIDDEN: ({"change": is_text, "node": is_text}, {}),

@@ -165,6 +165,7 @@ def _begun(event: Event, name: str, thread: str) -> Task:
         None,
         event.at,
         by=event.actor,
+        told=(event.id,),
     )
 
 
@@ -205,6 +206,7 @@ def _closed(spans: Sequence[Span], at: bytes) -> tuple[Span, ...]:
 
 def _changed(task: Task, act: TaskAct, event: Event) -> Task:
     words = words_of(event)
+    task = replace(task, told=(*task.told, event.id) if words else task.told)
     decided = {"decided_by": event.actor, "decided_as": str(event.head.get("as", "person"))}
     if act is TaskAct.TITLE:
         return replace(task, title=str(words.get("title", "")))
@@ -302,6 +304,7 @@ def _split(tasks: dict[str, Task], event: Event, name: str, thread: str) -> None
         spans=late,
         merged=(),
         relevant=(),
+        told=(*old.told, event.id),
     )
     tasks[old.id] = replace(old, spans=early, attempts=kept, feedback=_feedback(kept), current=False)
 
@@ -332,6 +335,7 @@ def _merge(tasks: dict[str, Task], first: Task, other: str) -> None:
         current=first.current or second.current,
         relevant=tuple(dict.fromkeys((*first.relevant, *second.relevant))),
         merged=(*first.merged, second.id, *second.merged),
+        told=(*first.told, *second.told),
     )
     for task in list(tasks.values()):
         if any(link.other == second.id for link in task.links):

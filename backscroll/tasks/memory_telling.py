@@ -6,6 +6,7 @@ request. Refuses choosing what is told. Before: `tasks/relevance`. After: `engin
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 from backscroll.tasks.memory_notes import quoted, words_of
@@ -21,10 +22,21 @@ _MARKS = 2
 def line_of(memory: Memory, home: str, language: str = "en", *, label: bool = True) -> str:
     """A memory on one line, with handles of what it rests on."""
     words = words_of(language)
-    text = quoted(_bare(memory.text), _LONG)
+    text = words_told(memory)
     kind = f"{words[f'kind_{memory.kind.value}']}{words['colon']}" if label else ""
     marks = " ".join(handles_of(memory, home)[:_MARKS])
     return f"- {kind}{text} {marks}".rstrip()
+
+
+def words_told(memory: Memory) -> str:
+    """The words of a memory as a line tells them."""
+    return quoted(_bare(memory.text), _LONG)
+
+
+def told_as(memory: Memory) -> str:
+    """A memory and the words in which it is told, as whoever tells it names them."""
+    digest = hashlib.sha256(words_told(memory).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{memory.id}:{digest[:12]}"
 
 
 def _bare(text: str) -> str:

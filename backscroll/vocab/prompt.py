@@ -70,6 +70,7 @@ class Block:
     author: str | None = None
     reason: str = ""  # why it is here at this level, for the receipt
     tokens: int = 0
+    tells: tuple[str, ...] = ()  # the memories whose words it says, each by its id and a digest of them
 
     @property
     def text(self) -> str:

@@ -88,6 +88,8 @@ class Task:
     current: bool = False  # what is being worked on now
     relevant: tuple[str, ...] = ()  # ids of the memories with which it began
     merged: tuple[str, ...] = ()  # ids of tasks that turned out to be this one
+    told: tuple[Ref, ...] = ()  # the steps whose words it tells
+    named: Ref | None = None  # the revision that it is named after, where nobody gave it a title
 
 
 class MemoryKind(StrEnum):

@@ -13,6 +13,7 @@ import pytest
 
 import backscroll
 from tests import proof
+from tests.contracts.talk import work
 
 STORES = [
     pytest.param("sqlite_url", id="sqlite"),
@@ -48,3 +49,11 @@ def store(store_url: str, reopen: Callable[[], backscroll.Engine]) -> Iterator[b
 def thread(store: backscroll.Engine) -> backscroll.Thread:
     """An empty conversation."""
     return store.create("Night train")
+
+
+@pytest.fixture
+def long(thread: backscroll.Thread) -> backscroll.Thread:
+    """Twenty turns with a tool: about 7,000 tokens."""
+    thread.append("system", "You are careful.")
+    work(thread, *range(20))
+    return thread

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import backscroll
+from backscroll.vocab.part import Text, ToolCall, ToolResult
 
 ROLES = {"u": "user", "a": "assistant", "s": "system", "t": "tool"}
 
@@ -27,3 +28,14 @@ def last_event(thread: backscroll.History) -> backscroll.Event:
 def kinds(thread: backscroll.History) -> list[str]:
     """What happened, in order."""
     return [event.kind.value for event in thread.events()]
+
+
+def work(thread: backscroll.Thread, *numbers: int) -> None:
+    """Turns with a question, a step with a result, and an answer; Chinese ones among them."""
+    for n in numbers:
+        thread.append("user", f"Please look at src/module{n}.py and mend function_{n}. 请检查第{n}个文件。")
+        call = ToolCall(f"c{n}", "Read", {"path": f"src/module{n}.py"})
+        thread.append("assistant", [Text(f"I read module{n} first."), call])
+        lines = "\n".join(f"def helper_{n}_{i}(): return {i}" for i in range(20))
+        thread.append("tool", [ToolResult(f"c{n}", (Text(lines),), name="Read")])
+        thread.append("assistant", f"Mended function_{n}; 决定把超时改成 {n} 秒，因为网络很慢。")

@@ -15,30 +15,10 @@ from backscroll.engine.cropping import crops
 from backscroll.engine.prompting import receipts
 from backscroll.errors import Forgotten, InvalidInput, NotFound
 from backscroll.vocab.event import Kind
-from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import WIRES
-from tests.contracts.talk import kinds
+from tests.contracts.talk import kinds, work
 
 BUDGET = 3000
-
-
-def work(thread: Thread, *numbers: int) -> None:
-    """Turns with a question, a step with a result, and an answer; Chinese ones among them."""
-    for n in numbers:
-        thread.append("user", f"Please look at src/module{n}.py and mend function_{n}. 请检查第{n}个文件。")
-        call = ToolCall(f"c{n}", "Read", {"path": f"src/module{n}.py"})
-        thread.append("assistant", [Text(f"I read module{n} first."), call])
-        lines = "\n".join(f"def helper_{n}_{i}(): return {i}" for i in range(20))
-        thread.append("tool", [ToolResult(f"c{n}", (Text(lines),), name="Read")])
-        thread.append("assistant", f"Mended function_{n}; 决定把超时改成 {n} 秒，因为网络很慢。")
-
-
-@pytest.fixture
-def long(thread: Thread) -> Thread:
-    """More than fits."""
-    thread.append("system", "You are careful.")
-    work(thread, *range(20))
-    return thread
 
 
 def said(made: Any) -> str:

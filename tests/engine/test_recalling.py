@@ -391,3 +391,27 @@ def test_the_same_on_postgresql(prepared_url: str, monkeypatch: pytest.MonkeyPat
         assert "流浪地球" in thread.recall("我喜欢哪部电影？", 300).text
         thread.delete(thread.message(0).id)
         assert "8443" not in thread.recall("Which port does the staging server use?", 300).text
+
+
+@pytest.mark.parametrize(
+    ("question", "line", "noise"),
+    [
+        ("数据库的端口是多少？", "database listens on port 15433", "nothing to see in report {n}"),
+        ("Which port does the database use?", "数据库监听端口 15433", "第 {n} 份报告没有内容"),
+    ],
+)
+def test_a_store_is_asked_for_counterparts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, line: str, noise: str
+) -> None:
+    """Of a long thread only what the store finds is looked at: it is asked in both languages, with words alone as well."""
+    monkeypatch.setattr(recalling, "EXACT", 100)
+    with backscroll.open(tmp_path / "long.db", background=False, encoder="none") as engine:
+        thread = engine.create("long")
+        for n in range(1_400):
+            if n == 680:  # between the places that are looked at for comparison
+                thread.append("assistant", ToolCall("c", "read", {"path": "db.cfg"}))
+                thread.append("tool", ToolResult("c", (Text(line),)))
+            thread.append("assistant" if n % 2 else "user", noise.format(n=n))
+        found = thread.recall(question, 300)
+        assert not found.exact
+        assert "15433" in told(found)[0]

@@ -35,7 +35,9 @@ def talked(engine: Engine, turns: int = 30) -> backscroll.Thread:
         thread.append("assistant", backscroll.ToolCall(f"c{n}", "book", {"berth": n}))
         report = "\n".join(f"berth {n}, day {d}: paid, receipt R{n}-{d}" for d in range(12))
         thread.append("tool", backscroll.ToolResult(f"c{n}", (backscroll.Text(report),), name="book"))
-        thread.append("assistant", f"Berth {n} is booked. TODO: send the bill Q{n:02}77x to the harbour master.")
+        thread.append(
+            "assistant", f"Berth {n} is booked. TODO: send the bill Q{n:02}77x to the harbour master."
+        )
     thread.append("user", "What did we agree on for berth 7?")
     return thread
 

@@ -15,7 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TypeAlias
 
-Fuzzer: TypeAlias = Callable[[int, Path], None]
+#: Gives how many things it checked, where it counts them.
+Fuzzer: TypeAlias = Callable[[int, Path], int | None]
 
 _HERE = Path(__file__).parent
 
@@ -42,13 +43,16 @@ def command(name: str, seed: int) -> str:
     return f"make fuzz ONLY={name} SEED={seed}"
 
 
-def run(name: str, seed: int, folder: Path | None = None) -> None:
-    """One run of one fuzzer, in a folder of its own with a home of its own; a failure says how to see it again."""
+def run(name: str, seed: int, folder: Path | None = None) -> int:
+    """One run of one fuzzer, in a folder of its own with a home of its own; a failure says how to see it again.
+
+    Gives what the fuzzer counted.
+    """
     with tempfile.TemporaryDirectory(prefix=f"fuzz-{name}-", dir=folder) as place, _own_home(Path(place)):
         inside = Path(place) / "run"
         inside.mkdir()
         try:
-            fuzzers()[name](seed, inside)
+            return fuzzers()[name](seed, inside) or 0
         except Exception as error:
             error.add_note(f"reproduce: {command(name, seed)}")
             raise

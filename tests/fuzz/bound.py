@@ -77,7 +77,7 @@ class Conversation:
         body |= {"tools": out.tools} if out.tools else {}
         decided = self.service.decide(read_request("anthropic", json.loads(json.dumps(body))), {})
         assert decided.said is not None, f"{decided.fault}\n{json.dumps(out.messages, ensure_ascii=False)}"
-        answer = [_part(b) for b in speak_anthropic.whole(decided.said)["content"]]
+        answer = [part_of(b) for b in speak_anthropic.whole(decided.said)["content"]]
         self.blocks.append(Block("assistant", tuple(answer), Section.RECENT))
         calls = [part.id for part in answer if isinstance(part, ToolCall)]
         if calls and chance.random() < 0.15:
@@ -92,7 +92,7 @@ class Conversation:
         self.blocks.append(Block("tool", (ToolResult(id, words),), Section.RECENT))
 
 
-def _part(data: dict[str, Any]) -> Part:
+def part_of(data: dict[str, Any]) -> Part:
     match data["type"]:
         case "thinking":
             return Reasoning(data["thinking"], data["signature"])

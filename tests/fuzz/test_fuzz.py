@@ -68,6 +68,23 @@ class TestProgram:
         assert len(set(seen)) == len(seen) > 0
         assert f"good: {len(seen)} runs" in capsys.readouterr().out
 
+    def test_requests_end_it(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A fuzzer may count what it checked; a run that failed counts nothing."""
+        seen: list[int] = []
+
+        def good(seed: int, _: Path) -> int:
+            seen.append(seed)
+            if len(seen) == 2:
+                raise ValueError("no good")
+            return 7
+
+        monkeypatch.setattr(fuzz, "fuzzers", lambda: {"good": good})
+        assert program.main(["--requests", "20"]) == 1
+        assert len(seen) == 4
+        assert "good: 4 runs in 0 s, 21 requests, 1 failed" in capsys.readouterr().out
+
     def test_no_such_fuzzer(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert program.main(["--only", "nothing"]) == 2
         assert "no fuzzer 'nothing'" in capsys.readouterr().err

@@ -88,7 +88,6 @@ def render(
         tuple(dict.fromkeys(origin for n in found if n < len(sources) for origin in sources[n]))
         for found in mended.origins
     ]
-    settled = paired.settled and not goes_on and bool(raw)
     stable = max((n for n, found in enumerate(origins) if found), default=0)
     points = _points(
         chosen, blocks, mended.messages, origins, mended, tools, explicit_cache and _explicit(model)
@@ -97,7 +96,7 @@ def render(
     key = _cache_key(blocks, mended.system)
     return Rendered(
         chosen, mended.messages, mended.system, origins, tuple(sorted(leading)), points, stable, inserted, key,
-        (*paired.changes, *mended.changes), mended.tools, settled,
+        (*paired.changes, *mended.changes), mended.tools, paired.waiting, GO_ON if goes_on else "",
     )  # fmt: skip
 
 

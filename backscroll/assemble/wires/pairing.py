@@ -58,7 +58,9 @@ class Paired(NamedTuple):
     placed: list[Placed]
     changes: list[Change]
     inserted: list[int]  # indexes of the blocks that are insertions
-    settled: bool  # False where stand-ins at the end keep a place for results that may still come
+    waiting: tuple[
+        str, ...
+    ]  # calls, by their ids in the history, that stand-ins at the end answer: results may still come
 
 
 class _Waiting(NamedTuple):
@@ -84,9 +86,7 @@ def pair(blocks: Sequence[Block], manner: Manner) -> Paired:
         inserted += [number] if ours else []
         walk.take(Placed(block, number, ours))
         begun = begun or begins_history(block)
-    settled = not walk.waiting
-    walk.end()
-    return Paired(walk.out, walk.changes, inserted, settled)
+    return Paired(walk.out, walk.changes, inserted, walk.end())
 
 
 class _Walk:
@@ -113,12 +113,15 @@ class _Walk:
         while self._next:
             self._look(self._next.popleft())
 
-    def end(self) -> None:
-        """Nothing more comes: stand-ins answer what is open."""
+    def end(self) -> tuple[str, ...]:
+        """Nothing more comes: stand-ins answer what is open. Gives the calls that they answer."""
+        out: list[str] = []
         while self.waiting:
+            out += [call.given for call in self.waiting]
             self._close()
             while self._next:
                 self._look(self._next.popleft())
+        return tuple(dict.fromkeys(out))
 
     def _look(self, placed: Placed) -> None:
         block = placed.block

@@ -69,7 +69,13 @@ class Rendered:
     cache_key: str  # a suggestion for `prompt_cache_key`
     changes: tuple[Change, ...]  # what had to be mended
     tools: Sequence[Json] | None = None
-    settled: bool = True  # False where the end holds a place for what may still come: a waiting result, the user's next words
+    waiting: tuple[str, ...] = ()  # calls that stand-ins at the end answer, by their ids in the history
+    goes_on: str = ""  # words at the end that ask the model to continue its reply
+
+    @property
+    def settled(self) -> bool:
+        """False where the end holds a place for what may still come: a waiting result, the user's next words."""
+        return any(self.origins) and not self.waiting and not self.goes_on
 
     def marked(self) -> Rendered:
         """The same with the marks for the cache put in: where the wire has such marks and they were asked for."""

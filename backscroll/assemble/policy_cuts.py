@@ -1,0 +1,78 @@
+"""Cuts: results shown shorter where they stand, between two compactions.
+
+A compaction chooses for the whole past; a cut touches a step or two and leaves everything before them in the cache. Two cases: a
+newest step that does not fit, and a giant result that has been answered. Pure arithmetic over units; what is kept of a result is
+chosen by `assemble/policy`. Before: `assemble/marks`. After: `engine/cuts` writes the cut down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from backscroll.assemble.compaction import Compaction
+from backscroll.assemble.fade import Boost
+from backscroll.assemble.fade_trail import Trail
+from backscroll.assemble.policy import trim
+from backscroll.assemble.units import Unit
+from backscroll.assemble.view import Lens
+from backscroll.vocab.ids import Ref
+
+WORTH = 2  # tokens saved for each that is written anew, from which a cut pays before the next compaction
+
+
+def answered_giants(
+    units: Sequence[Unit],
+    current: Compaction | None,
+    lens: Lens,
+    *,
+    cap: int,
+    room: int,
+    safe: Collection[Ref],
+    fresh: Collection[Ref],
+) -> list[int]:
+    """Places of steps with more than `cap` tokens that a reply has answered, newest first, as far back as cutting them pays."""
+    levels: Mapping[Ref, object] = {} if current is None else current.levels
+    upto = None if current is None else current.upto
+    behind, gained = 0, 0
+    giants: list[int] = []
+    chosen: list[int] = []
+    for place in range(len(units) - 1, -1, -1):
+        unit = units[place]
+        if unit.id in fresh:
+            continue
+        if upto is not None and unit.last.seq <= upto.seq and unit.id in levels:
+            break  # condensed before
+        tokens = sum(lens.meter.message(m) for m in unit.messages)
+        if tokens > cap and unit.id not in safe and any(m.role == "tool" for m in unit.messages):
+            giants.append(place)
+            gained += tokens - cap
+            behind += cap
+            if gained > WORTH * behind:
+                chosen = list(giants)
+        else:
+            behind += tokens
+        if behind > room:
+            break
+    return chosen
+
+
+def with_cuts(
+    units: Sequence[Unit],
+    current: Compaction | None,
+    lens: Lens,
+    places: Sequence[int],
+    *,
+    cap: int,
+    trail: Trail,
+    safe: Mapping[Ref, str],
+    boost: Boost | None = None,
+) -> Compaction | None:
+    """The compaction in force with the steps at some places cut down to `cap` tokens each; None where nothing can be cut."""
+    made = current
+    for place in places:
+        cut = trim(units[: place + 1], made, lens, cap=cap, trail=trail, boost=boost, safe=safe)
+        if cut is not None:
+            ends = [r for r in (cut.upto, None if made is None else made.upto) if r is not None]
+            made = replace(cut, upto=max(ends, key=lambda r: r.seq), reason="pays")
+    return None if made is current else made

@@ -1,0 +1,215 @@
+"""Prefixes: what earlier prompts began with, and so which thinking can still be sent back.
+
+Services bind the thinking of a reply to everything that stood before it: tools, system text, messages. Owns noticing that a prompt does not
+go on from the one before, from which place on, and the mark that says so in the log (part of a placement), so that a copy of the log leaves out the same
+thinking. Thinking that stands before that place stays; what was made earlier and stands behind it is left out for good, because
+thinking may not come back into the middle. A reply that was made before any mark answered a prompt that is not ours. Before: `assemble/receipt`,
+`engine/placement`. After: `engine/prompting`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from backscroll.assemble.continuation import CONTINUED, STOOD_IN
+from backscroll.assemble.receipt import Item, Receipt, same_prefix
+from backscroll.formats.json_text import dumps
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.handle import handle_of
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json, Opaque, Reasoning
+from backscroll.vocab.prompt import Block
+
+if TYPE_CHECKING:
+    from backscroll.engine.asking import Ask
+    from backscroll.engine.composing import Composer
+
+#: The wire on which thinking is bound to what stood before it.
+BINDING = "anthropic"
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixMark:
+    """From an event on, prompts began in another way than before it."""
+
+    event: int  # 0: not written yet
+    head: str  # digest of what stands before the messages
+    shown: int  # the event of the compaction that was in force; 0: none
+    since: bytes  # the place before which nothing changed
+
+    def to_json(self) -> dict[str, Json]:
+        """As it stands in the head of the event."""
+        return {"head": self.head, "shown": self.shown, "since": self.since.hex()}
+
+
+def marks_in(events: Iterable[Event]) -> tuple[PrefixMark, ...]:
+    """The marks that some placements hold, oldest first."""
+    out: list[PrefixMark] = []
+    for event in events:
+        raw = cast("Mapping[str, Json] | None", event.head.get("prefix"))
+        if raw is not None:
+            since = bytes.fromhex(raw["since"])
+            out.append(PrefixMark(event.seq, str(raw["head"]), int(raw["shown"]), since))
+    return tuple(out)
+
+
+def offered_digest(ask: Ask, form: str) -> str:
+    """A digest of what stands before all messages and is no message: the tools, and the form of what we add."""
+    tools = [{key: value for key, value in tool.items() if key != "cache_control"} for tool in ask.tools]
+    return _digest([tools, form, ask.handles])
+
+
+def _digest(value: Json) -> str:
+    return hashlib.sha256(dumps(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _head(blocks: Sequence[Block], offered: str) -> str:
+    system: list[str] = []
+    for block in blocks:
+        if block.role != "system":
+            break
+        system.append(block.text)
+    return _digest([offered, system])
+
+
+def parted_at(blocks: Sequence[Block], items: Sequence[Item], last: Receipt) -> int | None:
+    """The first block that does not stand where the prompt before ended or had another; None where this one goes on from it.
+
+    Nothing may come between what was sent and the reply to it, but for what the prompt before added without counting it as a block.
+    """
+    same = same_prefix([i.mark for i in items], [i.mark for i in last.items])
+    if same < len(last.items):
+        return same
+    late = range(same, len(blocks))
+    fresh = next((n for n in late if (b := blocks[n].message) is not None and b.seq > last.event), same)
+    return next((n for n in range(same, fresh) if blocks[n].reason not in (CONTINUED, STOOD_IN)), None)
+
+
+def spoken_before_reply(blocks: Sequence[Block], last: Receipt) -> int | None:
+    """The first block that is newer than a prompt and stands between it and the reply to it; None where there is none.
+
+    The prompt goes on from the one before all the same, but the reply did not see that block: its thinking is worth nothing.
+    """
+    new = [
+        n for n, block in enumerate(blocks) if block.message is not None and block.message.seq > last.event
+    ]
+    replied = any(blocks[n].role == "assistant" for n in new)
+    return new[0] if new and replied and blocks[new[0]].role != "assistant" else None
+
+
+def why_broken(
+    composer: Composer,
+    blocks: Sequence[Block],
+    items: Sequence[Item],
+    last: Receipt | None,
+    offered: str,
+    *,
+    compacted: bool,
+    cut: bool,
+) -> dict[str, Json]:
+    """Why a prompt does not go on from the one before, and what is written anew for it; empty where it does."""
+    ask, changes = composer.ask, composer.sheet.changes
+    if last is None:
+        # Forgetting erases receipts too: what was sent before is not known any more.
+        erased = [c.event for c in changes if c.kind is Kind.FORGOTTEN]
+        known = bool(erased and composer.replied)
+        facts: dict[str, Json] = {"cause": Kind.FORGOTTEN.value, "event": max(erased, default=0)}
+        return {**facts, "tokens": sum(i.tokens for i in items)} if known else {}
+    at = parted_at(blocks, items, last) if goes_on_from(ask, last, offered) else 0
+    same = len(last.items) if at is None else at
+    replaced = composer.answered
+    answered = replaced is not None and replaced.seq > last.event
+    if replaced is not None and answered:
+        same = min(same, next((n for n, i in enumerate(items) if i.handle == handle_of(replaced)), same))
+    elif at is None:
+        return {}
+    facts = {"tokens": sum(i.tokens for i in items[same:])}
+    if last.offered not in ("", offered):
+        return {"cause": "tools", "tokens": sum(i.tokens for i in items) + ask.tools_tokens}
+    if compacted:
+        return {"cause": "compacted", **facts}
+    change = next((c for c in changes if c.event > last.event), None)
+    if change is not None:
+        return {"cause": change.kind.value, "event": change.event, **facts}
+    if (last.wire, last.model, last.budget) != (ask.wire, ask.model, ask.budget):
+        return {"cause": "another request", **facts}
+    if answered:
+        return {"cause": "answered", **facts}
+    if cut or last.cut:
+        return {"cause": "no room", **facts}
+    return {"cause": "memory" if composer.withdrew else "another thread", **facts}
+
+
+def goes_on_from(ask: Ask, last: Receipt, offered: str) -> bool:
+    """True where a service could have the beginning of a prompt in its cache from the one before."""
+    return (last.wire, last.model) == (ask.wire, ask.model) and last.offered in ("", offered)
+
+
+class Prefix:
+    """What one prompt begins with, beside the prompt before."""
+
+    def __init__(
+        self,
+        composer: Composer,
+        blocks: Sequence[Block],
+        items: Sequence[Item],
+        last: Receipt | None,
+        offered: str,
+        *,
+        rewritten: bool,
+    ) -> None:
+        """`last` is the newest receipt of this wire, `rewritten`: a compaction or a cut will be written down with this prompt."""
+        self._window = composer.sheet.window
+        self._marks = composer.prefix_marks
+        known = self._marks[-1] if self._marks else None
+        frozen = composer.frozen
+        shown = 0 if frozen is None else frozen.event or 0
+        head = _head(blocks, offered)
+        same = known is not None and (known.head, known.shown) == (head, shown) and not rewritten
+        changed = [c.place for c in composer.sheet.changes if known is None or c.event > known.event]
+        end = self._window[-1].position + b"\0" if self._window else b""
+        self.since: bytes | None = None  # the place from which this prompt differs; None: it goes on
+        if known is None or known.head != head:
+            self.since = b""
+        elif last is not None:
+            places = {m.id: m.position for m in self._window}
+            at = parted_at(blocks, items, last)
+            at = spoken_before_reply(blocks, last) if at is None else at
+            if at is not None:
+                behind = (places[b.message] for b in blocks[at:] if b.message and b.message in places)
+                self.since = next(behind, end)
+        else:  # what was sent is not known here: by what the log says was done since
+            self.since = min(changed, default=None) if same else b""
+        begun = end if self.since is None else self.since
+        #: What is to be written down; None where the mark before still says it all.
+        self.mark = None
+        if not same or changed or self.since is not None:
+            self.mark = PrefixMark(0, head, shown, begun)
+
+    def binds(self, message: Message) -> bool:
+        """True where all that stood before a reply when it was made stands there still: else its thinking is worth nothing."""
+        return not self._is_cut_off(message) and self._was_bound(message)
+
+    def lost(self, model: str) -> int:
+        """How many replies of a model lose their thinking with this prompt."""
+        thought = (m for m in self._window if m.content.metadata.get("model") == model and _thinks(m))
+        return sum(self._is_cut_off(m) and self._was_bound(m) for m in thought)
+
+    def _is_cut_off(self, message: Message) -> bool:
+        return self.since is not None and self.since <= message.position
+
+    def _was_bound(self, message: Message) -> bool:
+        made, place = message.id.seq, message.position
+        if not self._marks or made <= self._marks[0].event:
+            return False
+        return not any(mark.event > made and mark.since <= place for mark in self._marks)
+
+
+def _thinks(message: Message) -> bool:
+    return any(
+        isinstance(part, Reasoning) or (isinstance(part, Opaque) and "thinking" in part.kind)
+        for part in message.parts
+    )

@@ -1,0 +1,85 @@
+"""Counterparts: words of a question in the other language, Chinese or English, by a table of everyday and technical vocabulary.
+
+A question in Chinese about a log in English shares no word with it, and vectors of words say too little about one line of a long
+result. Owns the table (`counterparts.toml`, written for this package) and the look-up; it is no translation: any counterpart will
+do, and a word that the table lacks has none. Before: `recall/cut`. After: `recall/passages` looks for them.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import TypeAlias
+
+from backscroll.recall.cut import terms_of
+from backscroll.vocab.pattern import late
+
+#: An English word or phrase as the stems that all have to be there.
+Stems: TypeAlias = tuple[str, ...]
+_HAN = late("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
+_PHRASE = 3  # stems
+
+
+@dataclass(frozen=True, slots=True)
+class Counterparts:
+    """The table, both ways."""
+
+    english: dict[str, tuple[Stems, ...]]  # Chinese word -> English
+    chinese: dict[Stems, tuple[str, ...]]  # English -> Chinese words
+    longest: int  # characters of a Chinese word
+
+
+@lru_cache(maxsize=1)
+def counterparts() -> Counterparts:
+    """The table, read once, when a question first needs it."""
+    text = files("backscroll.recall").joinpath("counterparts.toml").read_text(encoding="utf-8")
+    english: dict[str, dict[Stems, None]] = {}
+    chinese: dict[Stems, dict[str, None]] = {}
+    for lines in tomllib.loads(text).values():
+        for line in str(lines).strip().split("\n"):
+            ours, _, theirs = line.partition(" = ")
+            for phrase in theirs.split(", "):
+                stems = tuple(dict.fromkeys(terms_of(phrase)[0]))
+                for word in ours.split() if stems else ():
+                    english.setdefault(word, {})[stems] = None
+                    chinese.setdefault(stems, {})[word] = None
+    return Counterparts(
+        {word: tuple(found) for word, found in english.items()},
+        {stems: tuple(found) for stems, found in chinese.items()},
+        max(map(len, english)),
+    )
+
+
+def english_of(text: str) -> list[tuple[str, tuple[Stems, ...]]]:
+    """The Chinese words of a text that the table has, the longest at each place, with their English counterparts."""
+    table = counterparts()
+    out: dict[str, tuple[Stems, ...]] = {}
+    for run in _HAN.findall(text):
+        place = 0
+        while place < len(run):
+            size = min(table.longest, len(run) - place)
+            while size and run[place : place + size] not in table.english:
+                size -= 1
+            if size:
+                out[run[place : place + size]] = table.english[run[place : place + size]]
+            place += size or 1
+    return list(out.items())
+
+
+def chinese_of(stems: Sequence[str]) -> list[tuple[Stems, tuple[str, ...]]]:
+    """The English words of a text, given as its terms in order, that the table has, with their Chinese counterparts."""
+    table = counterparts()
+    out: dict[Stems, tuple[str, ...]] = {}
+    place = 0
+    while place < len(stems):
+        size = _PHRASE
+        while size and tuple(stems[place : place + size]) not in table.chinese:
+            size -= 1
+        if size:
+            found = tuple(stems[place : place + size])
+            out[found] = table.chinese[found]
+        place += size or 1
+    return list(out.items())

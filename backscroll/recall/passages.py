@@ -1,0 +1,222 @@
+"""Passages: the few lines of a long text that hold most of what a question is about, in its own words or their counterparts.
+
+The learned weighing (`recall/fuse`) comes from conversations. A tool result is another kind of text: dozens of lines about many
+things, one of which answers. Here a question is a list of notions, each with the words that may stand for it in either language; rare ones
+count more. A text is as good as its best lines, with what the call says that brought it. Before: `recall/counterparts`,
+`recall/lexical`. After: `engine/recalling` hands it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+from typing import TYPE_CHECKING
+
+from backscroll.recall.counterparts import Stems, chinese_of, english_of
+from backscroll.recall.cut import terms_of
+from backscroll.recall.index import Index
+from backscroll.recall.lexical import Postings
+from backscroll.recall.understand import Asked, cue
+from backscroll.recall.words import is_unspaced, pairs_of
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+WINDOW = 3  # lines
+_MOST = 16  # texts that are looked at line by line
+_LOOKED_AT = 40_000  # characters of a text
+_CALLED = 0.7  # of its weight: a notion that only the call names
+_UNHEARD = 0.5  # of the highest weight: a notion that no text holds
+_LINE = 400  # characters of a line; a longer one is cut
+#: A passage counts from this share of a question on (from less where it is in the other language: the table lacks many words), and from
+#: this many notions on: its odds there (a logarithm), and how they rise.
+_SHARE, _SHARE_ACROSS, _NOTIONS, _ODDS, _STEEP = 0.55, 0.4, 2, -1.5, 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Notion:
+    """One thing that a question is about: any of these stands for it."""
+
+    terms: frozenset[str]  # its own words
+    phrases: tuple[Stems, ...] = ()  # English counterparts
+    words: tuple[str, ...] = ()  # Chinese counterparts
+
+    def is_said(self, terms: Collection[str]) -> bool:
+        """True where lines, given by their terms, hold it in the words of the question."""
+        return any(term in terms for term in self.terms)
+
+    def stands_in(self, terms: Collection[str], text: str) -> bool:
+        """True where lines, given by their terms and their letters, hold it."""
+        return (
+            self.is_said(terms)
+            or any(all(stem in terms for stem in phrase) for phrase in self.phrases)
+            or any(word in text for word in self.words)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The best lines of a text: which share of the question they hold, by weight, and how many of its notions."""
+
+    share: float
+    notions: int
+    across: bool  # more of them in the other language than in the words of the question
+
+
+def notions_of(asked: Asked) -> list[Notion]:
+    """What a question is about; words that only point back or ask are left out."""
+    words = [word for word in asked.words if not _points_back(word)]
+    out: list[Notion] = []
+    taken: set[str] = set()
+    for chinese, phrases in english_of(asked.text):
+        own = {word for word in words if is_unspaced(word) and (word in chinese or chinese in word)}
+        if own and not own <= taken:
+            taken |= own
+            out.append(Notion(frozenset(own), phrases=phrases))
+    spaced = [word for word in terms_of(asked.text)[0] if not is_unspaced(word)]
+    for stems, chinese in chinese_of(spaced):
+        if not taken.issuperset(stems) and taken.isdisjoint(stems):
+            taken.update(stems)
+            out.append(Notion(frozenset(stems), words=chinese))
+    # What a notion holds inside it is no notion of its own: 违约 beside 违约金.
+    rest = [word for word in words if word not in taken]
+    out += [Notion(frozenset((word,))) for word in rest if not _inside(word, rest)]
+    return out
+
+
+def _inside(word: str, others: Iterable[str]) -> bool:
+    return is_unspaced(word) and any(word in other and word != other for other in others)
+
+
+@lru_cache(maxsize=4_000)
+def _points_back(word: str) -> bool:
+    return cue("points_back.sure", word) or cue("points_back.maybe", word)
+
+
+def terms_for(notions: Sequence[Notion]) -> set[str]:
+    """Every term by which a line may be found for these notions."""
+    out: set[str] = set()
+    for notion in notions:
+        out |= notion.terms
+        out.update(stem for phrase in notion.phrases for stem in phrase)
+        out.update(term for word in notion.words for term in terms_of(word)[0])
+    return out
+
+
+def lift(index: Index, asked: Asked, roles: Sequence[str], scores: NDArray[float64]) -> NDArray[float64]:
+    """The scores, and better ones for results of tools of which a few lines hold what a question is about."""
+    called: dict[int, int | None] = {}
+    call: int | None = None
+    for number, role in enumerate(roles):
+        if role == "tool":
+            called[number] = call
+        else:
+            call = number if role == "assistant" else None
+    notions = notions_of(asked) if called else []
+    lifted = scores.copy()
+    for number, passage in find_passages(index, notions, called).items():
+        least = _SHARE_ACROSS if passage.across else _SHARE
+        if passage.notions >= _NOTIONS and passage.share >= least:
+            lifted[number] = max(lifted[number], _ODDS + _STEEP * (passage.share - least))
+    return lifted
+
+
+def counterpart_terms(asked: Asked) -> list[str]:
+    """The counterparts of a question's words as a store's index of words has them."""
+    out: dict[str, None] = {}
+    for notion in notions_of(asked):
+        out.update(dict.fromkeys(stem for phrase in notion.phrases for stem in phrase))
+        out.update(
+            dict.fromkeys(pair for word in notion.words for pair in pairs_of(word).split() if pair[1:])
+        )
+    return list(out)
+
+
+def find_passages(
+    index: Index, notions: Sequence[Notion], among: Mapping[int, int | None]
+) -> dict[int, Passage]:
+    """The passages of texts `among` (number -> that of the text which called for it) that hold something of a question."""
+    size = len(index)
+    rows = [_rows(index, notion) for notion in notions]
+    top = log(1 + (size + 0.5) / 0.5)
+    weights = [_rarity(len(found), size) if found else _UNHEARD * top for found in rows]
+    whole = sum(weights)
+    if not whole:
+        return {}
+    worth: dict[int, float] = {}
+    for found, weight in zip(rows, weights, strict=True):
+        for number in found:
+            worth[number] = worth.get(number, 0.0) + weight
+    with_call = {
+        number: worth.get(number, 0.0) + _CALLED * worth.get(-1 if call is None else call, 0.0)
+        for number, call in among.items()
+        if number in worth
+    }
+    best = sorted(with_call, key=lambda number: (-with_call[number], number))[:_MOST]
+    out: dict[int, Passage] = {}
+    for number in best:
+        inside = [n for n, found in enumerate(rows) if number in found]
+        call = among[number]
+        beside = {n for n, found in enumerate(rows) if call in found}
+        here = _best_window(
+            index.texts[number].candidate.text, [notions[n] for n in inside], [weights[n] for n in inside]
+        )
+        held = {inside[n] for n in here}
+        if not held:
+            continue
+        said = sum(weights[n] for n in held) + _CALLED * sum(weights[n] for n in beside - held)
+        words = index.texts[number].words
+        foreign = sum(weights[n] for n in held if not notions[n].is_said(words))
+        across = foreign > 0.5 * sum(weights[n] for n in held)
+        out[number] = Passage(said / whole, len(held | beside), across)
+    return out
+
+
+def _rarity(known: int, size: int) -> float:
+    return log(1 + (size - known + 0.5) / (known + 0.5))
+
+
+def _rows(index: Index, notion: Notion) -> set[int]:
+    """The texts that hold a notion somewhere."""
+    out: set[int] = set()
+    for term in notion.terms:
+        out.update(index.words.held.get(term, ()))
+    for phrase in notion.phrases:
+        out |= _all_held(index.words, phrase)
+    for word in notion.words:
+        if len(word) > 1:
+            out |= _all_held(index.pairs, [word[i : i + 2] for i in range(len(word) - 1)])
+        else:
+            out.update(index.words.held.get(word, ()))
+    return out
+
+
+def _all_held(postings: Postings, terms: Sequence[str]) -> set[int]:
+    found = [postings.held.get(term) for term in terms]
+    if not found or not all(found):
+        return set()
+    columns = sorted((column for column in found if column), key=len)
+    return set(columns[0]).intersection(*columns[1:])
+
+
+def _best_window(text: str, notions: Sequence[Notion], weights: Sequence[float]) -> set[int]:
+    """Numbers of the notions that the best lines hold."""
+    lines = [
+        line[start : start + _LINE]
+        for line in text[:_LOOKED_AT].split("\n")
+        for start in range(0, max(len(line), 1), _LINE)
+    ]
+    terms = [frozenset(terms_of(line)[0]) for line in lines]
+    best: set[int] = set()
+    most = 0.0
+    for start in range(max(1, len(lines) - WINDOW + 1)):
+        here = frozenset[str]().union(*terms[start : start + WINDOW])
+        words = "\n".join(lines[start : start + WINDOW])
+        found = {n for n, notion in enumerate(notions) if notion.stands_in(here, words)}
+        said = sum(weights[n] for n in found)
+        if said > most:
+            best, most = found, said
+    return best

@@ -1,0 +1,136 @@
+"""A question as notions, and the lines of a long result that hold them."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backscroll.recall.candidate import Candidate, prepare
+from backscroll.recall.index import Index
+from backscroll.recall.passages import counterpart_terms, find_passages, lift, notions_of, terms_for
+from backscroll.recall.understand import understand
+
+TODAY = date(2026, 11, 15)
+NOISE = [f"line {n} of a long listing about nothing in particular" for n in range(30)]
+ZH_NOISE = [f"第 {n} 条：按一般规定办理，无需说明" for n in range(30)]
+
+
+def built(texts: list[str]) -> Index:
+    index = Index()
+    index.extend([prepare(Candidate(n, text, assistant=True)) for n, text in enumerate(texts)])
+    return index
+
+
+def result(lines: list[str], where: int, noise: list[str] = NOISE) -> str:
+    return "\n".join([*noise[:where], *lines, *noise[where:]])
+
+
+PAST = [
+    "hello, how are you",
+    "read_file input: deploy/staging.yaml",
+    result(["gateway:", "  listen port: 18443"], 11),
+    "read_file input: 租赁合同.txt",
+    result(["每月租金 18600 元，押金为三个月租金"], 20, ZH_NOISE),
+    "read_file input: notes.txt",
+    result(["the harbour master is called Ines"], 3),
+]
+ROLES = ["user", "assistant", "tool", "assistant", "tool", "assistant", "tool"]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("网关监听哪个端口？", 2),
+        ("What port does the gateway listen on?", 2),
+        ("What is the monthly rent in the contract?", 4),
+        ("每月租金多少？", 4),
+        ("How is the harbour master called?", 6),
+    ],
+)
+def test_the_result_that_answers_is_lifted(question: str, answer: int) -> None:
+    """In the words of the question or in the other language; nothing else is."""
+    index, asked = built(PAST), understand(question, TODAY)
+    scores = lift(index, asked, ROLES, np.full(len(PAST), -9.0))
+    assert [n for n in range(len(PAST)) if scores[n] > -9] == [answer]
+
+
+@pytest.mark.parametrize(
+    "question", ["What is the capital of Australia?", "给我讲一个关于狐狸的故事", "Continue.", "?"]
+)
+def test_nothing_is_lifted_for_other_questions(question: str) -> None:
+    """One word in common, or none, is not a passage about it."""
+    scores = lift(built(PAST), understand(question, TODAY), ROLES, np.full(len(PAST), -9.0))
+    assert scores.tolist() == [-9.0] * len(PAST)
+
+
+def test_only_results_are_lifted() -> None:
+    """What people and models said is weighed by what was learned from conversations."""
+    scores = lift(
+        built(PAST), understand("网关监听哪个端口？", TODAY), ["user"] * len(PAST), np.full(len(PAST), -9.0)
+    )
+    assert scores.tolist() == [-9.0] * len(PAST)
+
+
+def test_words_that_point_back_are_no_notions() -> None:
+    """They say when, not what."""
+    notions = notions_of(understand("刚才那个合同里的违约金", TODAY))
+    assert {"违约金"} <= set().union(*(n.terms for n in notions))
+    assert not {"刚才", "那个"} & set().union(*(n.terms for n in notions))
+    assert [n.terms for n in notions_of(understand("what was the port again?", TODAY))] == [{"port"}]
+
+
+def test_terms_for_the_index_of_a_store() -> None:
+    """Stems of English and pairs of Chinese, as stores index them."""
+    assert {"port", "gateway"} <= set(counterpart_terms(understand("网关的端口", TODAY)))
+    assert {"数据", "据库"} <= set(counterpart_terms(understand("which database?", TODAY)))
+
+
+words = st.sampled_from(
+    [
+        "port",
+        "gateway",
+        "数据库",
+        "超时",
+        "rent",
+        "contract",
+        "fox",
+        "租金",
+        "8443",
+        "cfg_a",
+        "。",
+        "\n",
+        "error",
+        "错误",
+    ]
+)
+texts = st.lists(words, max_size=30).map(" ".join)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), texts), max_size=8), texts, st.data()
+)
+@settings(max_examples=150, deadline=None)
+def test_whatever_is_asked(past: list[tuple[str, str]], question: str, data: st.DataObject) -> None:
+    """Scores never fall, only results rise, shares are shares, and an index that grew gives what one built at once gives."""
+    asked = understand(question, TODAY)
+    said = [text for _, text in past]
+    roles = [role for role, _ in past]
+    index = built(said)
+    scores = np.asarray(data.draw(st.lists(st.floats(-9, 3), min_size=len(past), max_size=len(past))))
+    lifted = lift(index, asked, roles, scores)
+    assert (lifted >= scores).all()
+    assert all(lifted[n] == scores[n] for n, role in enumerate(roles) if role != "tool")
+    notions = notions_of(asked)
+    among = {n: None for n, role in enumerate(roles) if role == "tool"}
+    for number, passage in find_passages(index, notions, among).items():
+        assert 0 < passage.share <= 1 + 1e-9
+        assert 1 <= passage.notions <= len(notions)
+        assert set(terms_for(notions)) & {*index.texts[number].words, *index.texts[number].pairs}
+    half = data.draw(st.integers(0, len(past)))
+    grown = built(said[:half])
+    grown.extend([prepare(Candidate(n, said[n], assistant=True)) for n in range(half, len(said))])
+    assert lift(grown, asked, roles, scores).tolist() == lifted.tolist()
