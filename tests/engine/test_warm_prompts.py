@@ -127,4 +127,4 @@ def test_a_warm_prompt_reads_only_what_is_new(tmp_path: Path, monkeypatch: pytes
         thread.compact(60_000)
         pages.clear()
         thread.prompt(60_000, reserve=0, recall=False)
-        assert sum(pages) <= 4, pages
+        assert sum(pages[1:]) <= 4, pages  # the first look says whether the compaction still holds
