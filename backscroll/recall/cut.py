@@ -11,7 +11,6 @@ import re
 import tomllib
 from functools import lru_cache
 from importlib.resources import files
-from sys import intern
 from typing import Protocol
 
 from backscroll.recall.words import UNSPACED, folded, humps_of, normalized, pairs_of, runs_of, stem
@@ -70,7 +69,17 @@ class _Stems(dict[str, tuple[str, ...]]):
         return found
 
 
-_stems = _Stems()
+class _Once(dict[str, str]):
+    """A word -> the same word, held once. Bounded by starting over."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _CACHED:
+            self.clear()
+        self[word] = word
+        return word
+
+
+_stems, _once = _Stems(), _Once()
 
 
 def terms_of(text: str) -> tuple[list[str], list[str]]:
@@ -84,8 +93,8 @@ def terms_of(text: str) -> tuple[list[str], list[str]]:
         if _UNSPACED.match(run):
             spaced = False
             # The same few thousand words stand in all texts: each is held once.
-            words += map(intern, _dictionary_words(run))
-            pairs += [intern(pair) for pair in pairs_of(run).split() if len(pair) > 1]
+            words += map(_once.__getitem__, _dictionary_words(run))
+            pairs += [_once[pair] for pair in pairs_of(run).split() if len(pair) > 1]
         else:
             found = _stems[run]
             words += found
