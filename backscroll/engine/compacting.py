@@ -17,7 +17,6 @@ from backscroll.assemble.indexed import remember
 from backscroll.assemble.marks import MUST, aim, cap, decide, filled, fits_whole
 from backscroll.assemble.policy import Plan
 from backscroll.assemble.policy import compact as condensed
-from backscroll.assemble.view import protected
 from backscroll.derive.essentials import Kind
 from backscroll.engine.compaction_body import Bound, Frozen
 from backscroll.engine.composing import Composer, weight
@@ -207,7 +206,7 @@ def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) 
     short they are shown: every later prompt would have to read them. What is shown to the letter stays, and so does the newest
     step, however large: it is what the next reply answers.
     """
-    units, safe = composer.units, protected(composer.units)
+    units, safe = composer.units, composer.safe
     left = sum(composer.meter.message(m) for u in units for m in u.messages)
     gone = 0
     for count, unit in enumerate(units[:-1], 1):
@@ -224,7 +223,7 @@ def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) 
 
 def _passed_over(composer: Composer, gone: int) -> Sheet:
     """The sheet with what is shown wherever the window begins, where the window now begins after it."""
-    sheet, safe = composer.sheet, protected(composer.units)
+    sheet, safe = composer.sheet, composer.safe
     units = composer.units[:gone]
     apart = [m for u in units if safe.get(u.id) in ("system", "pinned") for m in u.messages]
     marked = tuple(m for m in apart if m.role == "system" or m.pinned)
