@@ -1,17 +1,18 @@
-"""Answers that stopped at the output limit and were continued: the words that stand between their parts.
+"""What prompts hold in place of what has not come yet: words that ask to continue an answer that was cut, stand-ins for results.
 
 Owns them. A part that was cut is followed by a message that asks to go on, wherever the model speaks next: so the prompt that is sent
 for the continuation ends with the user on every wire, and later prompts begin with the same bytes. Nothing of it is in the log: it
-follows from the mark of the cut. Pure. Before: `assemble/view`. After: `engine/composing`.
+follows from the mark of the cut, unless a prompt that ended with it was never answered (`engine/placement` writes that down). Pure. Before: `assemble/view`. After: `engine/composing`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from backscroll.assemble.validity.draft import NO_RESULT
 from backscroll.assemble.view_meter import Meter
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.part import Text
+from backscroll.vocab.part import Text, ToolResult
 from backscroll.vocab.prompt import Block, Level
 
 #: Why such a word is in a prompt, and why a result that nobody has is.
@@ -44,3 +45,24 @@ def _joined(blocks: Sequence[Block], cut: Collection[Ref], meter: Meter, languag
                 reason=CONTINUED,
                 tokens=meter.parts(parts),
             )
+
+
+def took_place(waits: Collection[str], then: Sequence[Block]) -> bool:
+    """True where the next block holds the result of a call for which a stand-in was sent."""
+    return any(isinstance(p, ToolResult) and p.call_id in waits for b in then for p in b.parts)
+
+
+def stood_in(
+    waits: Sequence[str], goes_on: str, block: Block, then: Sequence[Block], meter: Meter
+) -> Iterator[Block]:
+    """What a prompt added behind a block in place of what had not come yet.
+
+    It stays where the conversation went on without it. Results that came right behind their calls take the place of stand-ins: nobody
+    answered the prompt that had these at its end.
+    """
+    for call in () if took_place(waits, then) else waits:
+        parts = (ToolResult(call, (Text(NO_RESULT),), is_error=True),)
+        yield Block("tool", parts, block.section, reason=STOOD_IN, tokens=meter.parts(parts))
+    if goes_on:
+        words = (Text(goes_on),)
+        yield Block("user", words, block.section, reason=CONTINUED, tokens=meter.parts(words))

@@ -19,8 +19,9 @@ from backscroll.vocab.message import Message, cut_calls
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
 from backscroll.vocab.pattern import late
 
-#: Bytes of a result that are shown for each token of the window, and at the most: what fits is shown whole once.
-DENSE, MOST = 8, 60_000
+#: Bytes up to which a result is shown whole, for each token of the window, and an excerpt's at the most: what fits is shown whole once. In a
+#: large window a result may have a byte for each of its tokens, a quarter of it in plain text; it is cut once it was answered.
+DENSE, MOST, LARGEST = 8, 60_000, 256_000
 HEAD, ERRORS = (
     0.4,
     0.15,
@@ -51,8 +52,8 @@ _WORDS = {
 
 
 def shown_bytes(window: int) -> int:
-    """Bytes of one result that a prompt for a window of so many tokens shows."""
-    return min(MOST, DENSE * max(window, 1))
+    """Bytes of one result that a prompt for a window of so many tokens shows whole; of more, it shows an excerpt."""
+    return min(max(MOST, min(window, LARGEST)), DENSE * max(window, 1))
 
 
 def size_of(text: str) -> int:
@@ -92,10 +93,11 @@ def _part(part: Part, limit: int, handle: str, language: str, halves: frozenset[
             return part
         shown = {"cut": f"{text[:_CALL]}{GAP} {handle}"}
         return replace(part, arguments=dumps(shown) if isinstance(part.arguments, str) else shown)
+    most = min(limit, MOST)
     if not isinstance(part, ToolResult) or (whole := _weight(part)) <= limit:
         return part
     content = tuple(
-        replace(inner, text=excerpt(inner.text, limit * size_of(inner.text) // whole, handle, language))
+        replace(inner, text=excerpt(inner.text, most * size_of(inner.text) // whole, handle, language))
         if isinstance(inner, Text)
         else inner
         for inner in part.content

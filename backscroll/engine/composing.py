@@ -15,11 +15,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from backscroll.assemble.compaction import IndexedString
-from backscroll.assemble.continuation import CONTINUED, STOOD_IN, with_continuations
+from backscroll.assemble.continuation import stood_in, took_place, with_continuations
 from backscroll.assemble.excerpt import is_giant, shown_parts
 from backscroll.assemble.policy_fit import fit_last
 from backscroll.assemble.units import Unit, WaitingReply, units_of
-from backscroll.assemble.validity.draft import NO_RESULT
 from backscroll.assemble.view import Lens, held, view
 from backscroll.assemble.view_pieces import GAP
 from backscroll.assemble.wires.insertion import as_pair, is_own, words_of_insertion
@@ -39,7 +38,7 @@ from backscroll.record.ports import Spoken
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, is_cut, is_spoken_by_user
-from backscroll.vocab.part import Text, ToolCall, ToolResult
+from backscroll.vocab.part import Text, ToolCall
 from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.unicode import valid_text
 
@@ -269,24 +268,13 @@ class Composer:
         return held is not None and bool(held.goes_on)
 
     def _stood_in(self, key: PlacedKey, block: Block, then: Sequence[Block]) -> Iterable[Block]:
-        """What a prompt added behind a message in place of what had not come yet.
-
-        It stays where the conversation went on without it. Results that came right behind their calls take the place of stand-ins: nobody
-        answered the prompt that had these at its end.
-        """
+        """What a prompt added behind a message in place of what had not come yet."""
         held = self._held.get(key)
         if held is None:
-            return
-        came = {p.call_id for b in then for p in b.parts if isinstance(p, ToolResult)}
-        if came & set(held.waits):
+            return ()
+        if took_place(held.waits, then):
             self.answered = then[0].message
-        else:
-            for call in held.waits:
-                parts = (ToolResult(call, (Text(NO_RESULT),), is_error=True),)
-                yield Block("tool", parts, block.section, reason=STOOD_IN, tokens=self.meter.parts(parts))
-        if held.goes_on:
-            words = (Text(held.goes_on),)
-            yield Block("user", words, block.section, reason=CONTINUED, tokens=self.meter.parts(words))
+        return stood_in(held.waits, held.goes_on, block, then, self.meter)
 
     def weighed(self, block: Block) -> Block:
         """A block with its tokens, in the larger of the forms that a wire may give it."""

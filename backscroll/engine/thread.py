@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from backscroll.engine.cropping import Crop
     from backscroll.engine.diffing import Difference
     from backscroll.engine.engine import Engine
+    from backscroll.engine.history_tools import HistoryTools
     from backscroll.engine.prompting import Prompt
     from backscroll.engine.recalling import Recalled
     from backscroll.engine.syncing import SyncReport
@@ -401,6 +402,12 @@ class Thread(Appending, Living, History):
         from backscroll.engine.expanding import expand
 
         return expand(self, handle)
+
+    def tools(self, wire: str = "openai-chat") -> HistoryTools:
+        """Tools that open handles and search the record, for a program that calls a model itself: see `docs/programs.md`."""
+        from backscroll.engine.history_tools import HistoryTools
+
+        return HistoryTools(self, wire)
 
     def operations(self, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
         """What tools did lately: of the last rounds, or the last so many; oldest first."""

@@ -14,7 +14,7 @@ from backscroll import Content, Reasoning, Text, Thread, ToolCall, ToolResult
 from backscroll.assemble.validity.between import Sent
 from backscroll.assemble.validity.binding import check_binding, check_growth
 from backscroll.engine.prompting import Prompt
-from backscroll.vocab.prompt import WIRES
+from backscroll.vocab.prompt import WIRES, checked_wire
 
 MODEL = "claude-fable-5-2"
 READ = [{"name": "Read", "input_schema": {"type": "object"}}]
@@ -189,8 +189,8 @@ def test_a_stand_in_that_was_answered_stays(thread: Thread, wire: str) -> None:
 
 
 def _begins(before: Prompt, after: Prompt) -> bool:
-    one = Sent(before.messages, before.wire, system=before.system, tools=list(before.tools))
-    two = Sent(after.messages, after.wire, system=after.system, tools=list(after.tools))
+    one = Sent(before.messages, checked_wire(before.wire), system=before.system, tools=list(before.tools))
+    two = Sent(after.messages, checked_wire(after.wire), system=after.system, tools=list(after.tools))
     return check_growth(one, two) == []
 
 
@@ -317,3 +317,11 @@ def test_a_result_is_not_told_any_more_once_what_it_speaks_of_is_gone(thread: Th
     assert "of Captain Vale" in "".join(b.text for b in ask(thread).blocks if b.section == "task")
     thread.delete(said.id)
     assert "Captain Vale" not in json.dumps(ask(thread).messages)
+
+
+def test_a_large_result_that_fits_a_large_budget_is_shown_whole_once(thread: Thread) -> None:
+    thread.append("assistant", [ToolCall("c1", "Read", {"path": "a"})])
+    lines = "\n".join(f"value {n} of the ledger is {n * 7}" for n in range(3000))
+    assert 60_000 < len(lines) < 120_000
+    thread.append("tool", [ToolResult("c1", (Text(lines),), name="Read")])
+    assert lines in ask(thread, budget=128_000).messages[-1]["content"][0]["content"]

@@ -13,8 +13,8 @@ from backscroll.act.cleaning import one_line
 from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
-from backscroll.act.tools.expand import told
 from backscroll.engine.cropping import RELEVANT, Crop, each_relevance
+from backscroll.engine.history_tools import told
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
