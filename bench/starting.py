@@ -1,4 +1,5 @@
-"""Starting cold: the first prompt of a process on a small thread and on a long one of which nothing is derived, and what it holds.
+"""Starting cold and going on warm: the first prompt of a process on a small thread and on a long one of which nothing is derived,
+prompts after that with and without a compaction, and what a process holds.
 
 Each figure is measured in a process of its own (`bench/starting_child`). `BACKSCROLL_BESIDE` may name the interpreter of another
 version: it does the same on copies of the same stores, in the same run, and its figures stand in the column of the floor.
@@ -18,6 +19,15 @@ import backscroll
 from bench.prompts import filled
 from bench.table import Row
 
+#: Figures of warm prompts on 10,000 messages: what each is, its bar, its unit.
+_WARM = {
+    "8k": ("warm prompt of 8k, processor time", 0.005, "ms"),
+    "8k_question": ("… with a question that is looked up in 10,000 messages", 0.05, "ms"),
+    "8k_compaction": ("… with a compaction", 0.06, "ms"),
+    "128k": ("warm prompt of 128k, processor time", 0.04, "ms"),
+    "128k_question": ("… with a question that is looked up in 10,000 messages", 0.1, "ms"),
+    "128k_compaction": ("… with a compaction", 0.06, "ms"),
+}
 _CHILD = Path(__file__).with_name("starting_child.py")
 
 
@@ -90,10 +100,18 @@ def starting(folder: Path, options: Namespace) -> list[Row]:
                 "later_wall": ("… the same on the clock, 90th percentile", 0.1, "ms"),
             },
         )
+        if size == 10_000:
+            rows += _rows(long, "warm", _WARM)
         long.unlink()
     rows += _rows(
         folder / "starting-long.db",
         "long",
-        {"megabytes": ("session of 2,400 messages with 1,200 prompts of 32k: resident memory", 250, "MB")},
+        {
+            "megabytes": (
+                "session of 2,400 messages with tool results and 1,200 prompts of 32k: resident memory",
+                250,
+                "MB",
+            )
+        },
     )
     return rows

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple, cast
 
 from backscroll.derive.clusters import pieces
@@ -27,8 +28,8 @@ from backscroll.derive.essentials_settling import (
 from backscroll.derive.sentences import Sentence
 from backscroll.derive.sentences_cues import CODE, ID, NUMBER, Marked, box_text, ids_in, marked, paths_in
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message
-from backscroll.vocab.part import Json, ToolCall
+from backscroll.vocab.message import Content, Message, Role
+from backscroll.vocab.part import Json, Text, ToolCall
 from backscroll.vocab.pattern import late
 
 LONGEST = 320  # characters of an essential; longer sentences are cut in their middle
@@ -49,6 +50,7 @@ _QUIET = frozenset({"grep", "rg", "egrep", "diff", "test", "cmp", "which", "pgre
 _SCRIPTS = frozenset(
     {"python", "python3", "node", "bash", "sh", "ruby", "perl", "java", "uv", "npx", "deno", "bun", "php"}
 )
+_READ = 1024  # messages of which it is remembered what their words say
 _RUN = frozenset({"run", "exec", "x"})
 _TITLES = ("content", "step", "title", "description", "text", "task", "name", "subject")
 _FINISHED = frozenset(
@@ -83,12 +85,23 @@ def marks(messages: Sequence[Message], digests: Sequence[Digest]) -> Iterator[Ma
             ended.setdefault(digest.result, []).append(digest)
     for message in messages:
         if message.role in ("user", "assistant"):
-            yield from _words(message)
+            yield from _marks_of(message.id, message.revision, message.role, message.text)
         for part in message.parts:
             if isinstance(part, ToolCall):
                 yield from _call(message, part)
         for digest in ended.pop(message.id, ()):
             yield from _outcome(digest, message.revision)
+
+
+@lru_cache(maxsize=_READ)
+def _marks_of(name: Ref, revision: Ref, role: Role, text: str) -> tuple[Mark, ...]:
+    """What the words of one message say. Remembered: gists, and every compaction as long as it is in the window, ask for it."""
+    return tuple(_words(Message(name, role, revision, Content((Text(text),)), "")))
+
+
+def let_go() -> None:
+    """Forget what is remembered of words."""
+    _marks_of.cache_clear()
 
 
 class _Place(NamedTuple):

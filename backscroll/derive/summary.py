@@ -80,33 +80,49 @@ def summarise(
     language: str = "",
 ) -> Summary:
     """One summary of what several gists or summaries speak of, in order."""
-    kids = [c for c in children if c.first is not None]
-    if not kids:
-        return Summary("", (), level=level)
     limit = limit_of(level) if limit_tokens is None else limit_tokens
-    found = join([c.findings for c in kids])
-    lines = _chosen_lines(tuple(kid.lines for kid in kids))
-    spoken = language or language_of(
-        " ".join(line.text for line, _ in lines[:60]) or " ".join(e.text for e in found.open[:40])
-    )
-    first, last = kids[0].first, kids[-1].last
-    assert first is not None
-    handle = handle_of(first, last)
-    text, said, quoted = _written(found, lines, limit, count, labels(spoken), handle)
-    sources = tuple(dict.fromkeys([*(e.source for e in said), *(line.source for line in quoted)]))
-    kept = sorted((line for line, _ in lines), key=lambda li: -li.score)[:_LINES]
-    carried = sorted(kept, key=lambda li: (li.message.seq, li.message.thread))
-    return Summary(
-        text, sources, found.open, tuple(carried), found.closes, found.more, first, last,
-        sum(c.messages for c in kids), sum(c.turns for c in kids), level,
-    )  # fmt: skip
+    return SummaryDraft(children, count=count, level=level, language=language).within(limit)
+
+
+class SummaryDraft:
+    """A summary of which only the length is open: whoever looks for one that fits asks for it several times."""
+
+    def __init__(
+        self, children: Sequence[Gist], *, count: Count = rough_count, level: int = 1, language: str = ""
+    ) -> None:
+        self.kids = [c for c in children if c.first is not None]
+        self.count, self.level = count, level
+        self.found = join([c.findings for c in self.kids])
+        self.lines = _chosen_lines(tuple(kid.lines for kid in self.kids))
+        self.language = language or language_of(
+            " ".join(line.text for line, _ in self.lines[:60])
+            or " ".join(e.text for e in self.found.open[:40])
+        )
+
+    def within(self, limit: int) -> Summary:
+        """The summary of at most so many tokens."""
+        kids, found, lines = self.kids, self.found, self.lines
+        if not kids:
+            return Summary("", (), level=self.level)
+        first, last = kids[0].first, kids[-1].last
+        assert first is not None
+        text, said, quoted = _written(
+            found, lines, limit, self.count, labels(self.language), handle_of(first, last)
+        )
+        sources = tuple(dict.fromkeys([*(e.source for e in said), *(line.source for line in quoted)]))
+        kept = sorted((line for line, _ in lines), key=lambda li: -li.score)[:_LINES]
+        carried = sorted(kept, key=lambda li: (li.message.seq, li.message.thread))
+        return Summary(
+            text, sources, found.open, tuple(carried), found.closes, found.more, first, last,
+            sum(c.messages for c in kids), sum(c.turns for c in kids), self.level,
+        )  # fmt: skip
 
 
 @lru_cache(maxsize=64)
 def _chosen_lines(quoted: tuple[tuple[Line, ...], ...]) -> list[tuple[Line, int]]:
     """One line of each cluster with the child it stands in, in order of time; what was said often weighs more.
 
-    Remembered, because whoever looks for a length that fits asks for the same summary several times.
+    Remembered, because several spans are told together, and again one by one.
     """
     pool = [(line, place) for place, lines in enumerate(quoted) for line in lines]
     if len(pool) > _POOL:

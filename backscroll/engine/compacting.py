@@ -17,7 +17,6 @@ from backscroll.assemble.indexed import remember
 from backscroll.assemble.marks import MUST, aim, cap, decide, filled, fits_whole
 from backscroll.assemble.policy import Plan
 from backscroll.assemble.policy import compact as condensed
-from backscroll.assemble.view import protected
 from backscroll.derive.essentials import Kind
 from backscroll.engine.compaction_body import Bound, Frozen
 from backscroll.engine.composing import Composer, weight
@@ -140,6 +139,10 @@ def _condensed(
     fixed = fixed_tokens(composer)
     fresh, unseen = unseen_units(composer, frozen)
     target = max(1, aim(room - outside, fixed, settings, fresh=unseen, whole=whole))
+    past, warm = target - fixed - unseen, _warm_tokens(composer, target - fixed - unseen, fresh)
+    # The last turns in full take no room away from what is condensed, as long as there is some.
+    more = min(max(0, warm - int(Plan().tail * past)), max(0, filled(room - outside) - target))
+    target += more
     found = condensed(
         composer.units,
         None if frozen is None else frozen.compaction,
@@ -147,7 +150,7 @@ def _condensed(
         target=target,
         reason=reason,
         trail=trail,
-        plan=_plan(composer, target - fixed - unseen, fresh),
+        plan=replace(Plan(), tail=max(Plan().tail, warm / max(1, past + more))),
         boost=boost_of(composer),
         dead=composer.dead,
         fresh=fresh,
@@ -177,10 +180,10 @@ def _condensed(
     return Made(replace(wanted, compaction=compaction), after, left, before, now, sheet, composer.ask.room)
 
 
-def _plan(composer: Composer, room: int, fresh: Collection[Ref]) -> Plan:
-    """The last turns stay in full as long as they fit: the setting `warm_turns` widens what recent units may take.
+def _warm_tokens(composer: Composer, room: int, fresh: Collection[Ref]) -> int:
+    """Tokens of the last turns that stay in full as long as they fit (the setting `warm_turns`).
 
-    A turn of which only a part would fit widens nothing: inside one long turn that would leave little room for everything
+    A turn of which only a part would fit does not count: inside one long turn that would leave little room for everything
     before it, and the next compaction would come at once.
     """
     turns, tokens, warm = composer.thread.engine.settings.warm_turns, 0, 0
@@ -192,8 +195,7 @@ def _plan(composer: Composer, room: int, fresh: Collection[Ref]) -> Plan:
         if is_spoken_by_user(unit.messages[0]):
             turns -= 1
             warm = tokens if tokens <= _WARMEST * room else warm
-    usual = Plan()
-    return replace(usual, tail=max(usual.tail, warm / max(1, room)))
+    return warm
 
 
 def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) -> int:
@@ -204,7 +206,7 @@ def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) 
     short they are shown: every later prompt would have to read them. What is shown to the letter stays, and so does the newest
     step, however large: it is what the next reply answers.
     """
-    units, safe = composer.units, protected(composer.units)
+    units, safe = composer.units, composer.safe
     left = sum(composer.meter.message(m) for u in units for m in u.messages)
     gone = 0
     for count, unit in enumerate(units[:-1], 1):
@@ -221,7 +223,7 @@ def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) 
 
 def _passed_over(composer: Composer, gone: int) -> Sheet:
     """The sheet with what is shown wherever the window begins, where the window now begins after it."""
-    sheet, safe = composer.sheet, protected(composer.units)
+    sheet, safe = composer.sheet, composer.safe
     units = composer.units[:gone]
     apart = [m for u in units if safe.get(u.id) in ("system", "pinned") for m in u.messages]
     marked = tuple(m for m in apart if m.role == "system" or m.pinned)

@@ -8,48 +8,45 @@ adds what is new.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from backscroll.assemble.compaction import IndexedString
 from backscroll.assemble.continuation import stood_in, took_place, with_continuations
-from backscroll.assemble.excerpt import is_giant, shown_parts
+from backscroll.assemble.excerpt import shown_parts
 from backscroll.assemble.policy_fit import fit_last
 from backscroll.assemble.units import Unit, WaitingReply, units_of
-from backscroll.assemble.view import Lens, held, view
+from backscroll.assemble.view import Lens, held, protected, view
 from backscroll.assemble.view_pieces import GAP
 from backscroll.assemble.wires.insertion import as_pair, is_own, words_of_insertion
 from backscroll.derive.operations import with_pointer
 from backscroll.engine.arrangement import PlacedKey, arrange, placed_unseen
 from backscroll.engine.asking import Ask, meter_of
 from backscroll.engine.compaction_body import Frozen, known_frozen
+from backscroll.engine.dead_sources import dead_sources
 from backscroll.engine.lineage import View
+from backscroll.engine.memo import Answers
 from backscroll.engine.placement import Placement, standing_placements
 from backscroll.engine.prefixes import marks_in
-from backscroll.engine.reading import message_of
-from backscroll.engine.sheet import Row, Sheet, Told, stand_in
+from backscroll.engine.sheet import Sheet
+from backscroll.engine.sheet_telling import last_reply, shown_sizes
 from backscroll.engine.withdrawals import withdrawn
-from backscroll.record.content import decode
-from backscroll.record.history import HIDDEN, Entry
-from backscroll.record.ports import Spoken
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Content, Message, is_cut, is_spoken_by_user
+from backscroll.vocab.message import Message, is_cut, is_spoken_by_user
 from backscroll.vocab.part import Text, ToolCall
 from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.unicode import valid_text
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
     from backscroll.engine.tree_reading import FarSummary
 
-_DEAD = 64  # threads of which it is known which sources of their compaction are not to be seen any more
-
-_CONTENTS, _LARGE = 4000, 8192  # contents that are remembered, and bytes up to which one is
+_PLACED = 64  # threads of which it is remembered what was placed into their prompts
+_SHOWN = 4000  # units at a resolution that are remembered: more than a large window has
 #: What stands before text that nobody said in these words, so that it is not taken for the user's own.
 _TITLES: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -63,62 +60,6 @@ _TITLES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def told_by(engine: Engine, ask: Ask) -> Told:
-    """Rows as messages with their tokens; words that were read before are not taken apart again."""
-    shelf = engine.memo.shelf("contents", _CONTENTS)
-
-    def content(entry: Entry, spoken: Spoken) -> Content:
-        found: Content | None = shelf.get(entry.revision)
-        if found is None:
-            assert spoken.body is not None
-            found = decode(spoken.body)
-            if len(spoken.body) <= _LARGE:
-                shelf[entry.revision] = found
-        return found
-
-    def told(rows: Sequence[Row]) -> list[tuple[Message, int]]:
-        messages = [message_of(entry, spoken, content(entry, spoken)) for entry, spoken in rows]
-        sizes = shown_sizes(engine, messages, ask)
-        return [(m, sizes[m.revision]) for m in messages]
-
-    return told
-
-
-def shown_sizes(engine: Engine, messages: Sequence[Message], ask: Ask) -> dict[Ref, int]:
-    """Tokens of messages as a prompt shows them in full: of giant results that is an excerpt, and the rest is not even counted."""
-    from backscroll.engine.counting import counts_for, kept_bytes
-    from backscroll.llm.overhead import message_tokens
-
-    giants = [m for m in messages if is_giant(m, ask.shown)]
-    named = {m.revision for m in giants}
-    out = counts_for(engine, [m for m in messages if m.revision not in named], ask.tokenizer, ask.wire)
-    shelf = engine.memo.shelf(f"excerpts:{ask.tokenizer.name}:{ask.wire}:{ask.shown}")
-    for message in giants:
-        known: int | None = shelf.get(message.revision)
-        if known is None:
-            known = shelf[message.revision] = message_tokens(
-                shown_parts(message, ask.shown),
-                message.role,
-                ask.tokenizer,
-                ask.wire,
-                author=message.author,
-                bytes_of=kept_bytes(engine),
-            )
-        out[message.revision] = known
-    return out
-
-
-def _last_reply(now: View, window: Sequence[Message]) -> str:
-    """When the newest reply was logged; empty where the window has none.
-
-    That was about the last time that the provider saw this conversation, and the log knows it: what is kept beside the log, such
-    as receipts, does not come along with a copy.
-    """
-    newest = next((m for m in reversed(window) if m.role == "assistant"), None)
-    event = None if newest is None else now.reader.event(newest.revision)
-    return "" if event is None else event.at
-
-
 class Composer:
     """Puts the stable part of one prompt together."""
 
@@ -126,15 +67,19 @@ class Composer:
         self, thread: Thread, ask: Ask, sheet: Sheet, view_now: View, as_of: int | None = None
     ) -> None:
         self.as_of = as_of  # None: now
+        self.answers = Answers()
         self.thread, self.ask, self.sheet = thread, ask, sheet
         engine = thread.engine
         apart = (*sheet.kept, *([sheet.asked] if sheet.asked else []), *(w.message for w in sheet.waiting))
         real = [m for m in (*apart, *sheet.window) if "backscroll" not in m.content.metadata]
-        sizes = shown_sizes(engine, real, ask)
+        sizes = sheet.sizes
+        uncounted = [m for m in real if m.revision not in sizes]
+        if uncounted:
+            sizes = {**sizes, **shown_sizes(engine, uncounted, ask)}
         self.meter = meter_of(engine, ask, sizes)
         self.language = valid_text(view_now.state.about.language)
         about = f"{ask.tokenizer.name}:{ask.wire}:{ask.shown}:{self.language}"
-        shelf = engine.memo.shelf(f"view:{about}")
+        shelf = engine.memo.shelf(f"view:{about}", _SHOWN)
         self.lens = Lens(self.meter, memo=shelf, language=self.language, limit=ask.shown)
         self.units: list[Unit] = list(units_of(sheet.window))
         self.frozen = None if sheet.compaction is None else known_frozen(engine, sheet.compaction)
@@ -142,8 +87,10 @@ class Composer:
             # So much was added since that the window does not reach back: what was chosen then is out of sight.
             self.frozen = None
         self.edge = sheet.edge
-        self.replied = _last_reply(view_now, sheet.window)
-        self.dead = self._dead(view_now)
+        self.replied = last_reply(engine, view_now, sheet.window)
+        self.dead = frozenset[Ref]()
+        if self.frozen is not None:
+            self.dead = dead_sources(thread, sheet, self.frozen.sources(), view_now, now=as_of is None)
         if self.frozen is not None and self.dead:
             self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their words on
         self.placed_under = 0 if sheet.compaction is None else sheet.compaction.seq
@@ -157,49 +104,10 @@ class Composer:
         self._is_withdrawn: Callable[[Block], bool] | None = None
         self.withdrew = False  # a placed text is left out because a memory that it tells was taken back
         self.answered: Ref | None = None  # the newest result that took the place of such a stand-in
-        self._placed = self._read_placed(standing_placements(view_now, self.placed_under, events))
-
-    def _dead(self, now: View) -> frozenset[Ref]:
-        """Revisions of which words are written down, but which are not to be seen any more."""
-        if self.frozen is None:
-            return frozenset()
-        # Nothing but a rare event changes it, and an index names many messages.
-        written, rare = self.sheet.compaction, self.sheet.standing.rare
-        shelf = self.thread.engine.memo.shelf("dead", _DEAD)
-        key = (self.thread.id, None if written is None else written.id, rare)
-        found: frozenset[Ref] | None = shelf.get(key) if self.as_of is None else None
-        if found is None:
-            found = self._dead_among(now, self.frozen.sources())
-            if self.as_of is None:
-                shelf[key] = found
-        return found
-
-    def _dead_among(self, now: View, sources: Iterable[Ref]) -> frozenset[Ref]:
-        crops, written = self.sheet.crops, self.sheet.compaction
-        # A fork shares what its parent wrote down, but not all of the messages that it speaks of.
-        inherited = written is not None and written.id.thread != self.thread.id
-        out: set[Ref] = set()
-        for source in set(sources):
-            event = now.reader.event(source)
-            message = None if event is None else event.message
-            if message is None:
-                if not self._is_worded(now, source):
-                    out.add(source)
-            elif inherited or message in self.sheet.touched:
-                entry = now.entry(message)
-                if entry is None or not entry.live or entry.flags & HIDDEN or entry.revision != source:
-                    out.add(source)
-            if message is not None and any(crop.holds(message) for crop in crops):
-                out.add(source)
-        return frozenset(out)
-
-    def _is_worded(self, now: View, source: Ref) -> bool:
-        """True for the summary of a crop, where it says still what it said: notes may rest on that."""
-        from backscroll.engine.cropping import summarised_again
-
-        again = summarised_again(self.thread)
-        crops = (crop for crop in self.sheet.crops if crop.event.seq == source.seq)
-        return any(stand_in(now, crop, again).revision == source for crop in crops)
+        known = engine.memo.shelf("placed", _PLACED)
+        memo: MutableMapping[object, Any] = known if as_of is None else {}
+        placed = standing_placements(view_now, self.placed_under, events, memo, sheet.standing.rare)
+        self._placed = self._read_placed(placed)
 
     @property
     def indexed(self) -> tuple[IndexedString, ...]:
@@ -214,8 +122,23 @@ class Composer:
         """The stable part under a compaction."""
         sheet = sheet or self.sheet
         shown = self.units if units is None else units
+        made = self.answers.about(
+            "blocks", frozen, shown, sheet, make=lambda: self._blocks(frozen, shown, sheet)
+        )
+        return list(made)
+
+    @property
+    def safe(self) -> Mapping[Ref, str]:
+        """Units of the window that never fade, and why."""
+        return self.safe_of(self.units)
+
+    def safe_of(self, units: Sequence[Unit]) -> Mapping[Ref, str]:
+        """The same of other units."""
+        return self.answers.about("safe", units, make=lambda: protected(units))
+
+    def _blocks(self, frozen: Frozen | None, shown: Sequence[Unit], sheet: Sheet) -> list[Block]:
         compaction = None if frozen is None else frozen.compaction
-        history = view(shown, compaction, self.lens, dead=self.dead)
+        history = view(shown, compaction, self.lens, dead=self.dead, safe=self.safe_of(shown))
         told = {key[0] for key, held in self._held.items() if held.goes_on}
         history = with_continuations(history, _cut_answers(shown) - told, self.meter, self.language)
         asked = [] if sheet.asked is None else [self._whole(sheet.asked, Section.HISTORY, "latest")]
@@ -339,7 +262,10 @@ class Composer:
             return []
         from backscroll.engine.tree import node_summaries
 
-        return node_summaries(self.thread, frozen.far, frozen.at, frozen.after)
+        far, at, after = frozen.far, frozen.at, frozen.after
+        return self.answers.about(
+            "far", far, at, after, make=lambda: node_summaries(self.thread, far, at, after)
+        )
 
     def _far(self, frozen: Frozen | None) -> Iterable[Block]:
         found = self.far_of(frozen)
@@ -404,7 +330,7 @@ class Composer:
         """Blocks that fit, whatever it takes; refuses where what is protected does not fit."""
         sheet = self.sheet
         apart = (*sheet.kept, *([sheet.asked] if sheet.asked else []), *(w.message for w in sheet.waiting))
-        safe = held(self.units) | {m.id for m in apart}
+        safe = held(self.units, self.safe) | {m.id for m in apart}
         return fit_last(list(blocks), room, self.meter, safe)
 
     def least(self) -> list[Block]:

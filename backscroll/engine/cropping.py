@@ -29,7 +29,8 @@ from backscroll.engine.crop_price import crop_price
 from backscroll.engine.lineage import View
 from backscroll.engine.pen import Pen
 from backscroll.engine.reading import message_of
-from backscroll.engine.sheet import CropMark, Row, Summarised, crop_marks, standing_of
+from backscroll.engine.sheet import CropMark, Summarised, crop_marks, standing_of
+from backscroll.engine.sheet_rows import Row
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
 from backscroll.record.ports import Spoken

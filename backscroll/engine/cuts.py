@@ -15,7 +15,6 @@ from backscroll.assemble.marks import MUST, cap, filled, part
 from backscroll.assemble.policy import trim
 from backscroll.assemble.policy_cuts import answered_giants, with_cuts
 from backscroll.assemble.units import Unit, fresh_units
-from backscroll.assemble.view import protected
 from backscroll.engine.compaction_body import Frozen
 from backscroll.engine.composing import Composer, weight
 from backscroll.engine.sheet import Sheet
@@ -42,7 +41,11 @@ def unseen_units(composer: Composer, frozen: Frozen | None) -> tuple[frozenset[R
 
     Many messages without any reply between them (an import) are a past like any other: only the newest that fit are fresh.
     """
-    safe = protected(composer.units)
+    return composer.answers.about("unseen", composer.units, frozen, make=lambda: _unseen(composer, frozen))
+
+
+def _unseen(composer: Composer, frozen: Frozen | None) -> tuple[frozenset[Ref], int]:
+    safe = composer.safe
     compaction = Compaction() if frozen is None else frozen.compaction
     fresh: set[Ref] = set()
     tokens = 0
@@ -60,8 +63,12 @@ def unseen_units(composer: Composer, frozen: Frozen | None) -> tuple[frozenset[R
 
 def fixed_tokens(composer: Composer) -> int:
     """Tokens of units that never fade."""
-    safe = protected(composer.units)
-    return sum(composer.meter.message(m) for u in composer.units if u.id in safe for m in u.messages)
+    units, safe = composer.units, composer.safe
+    return composer.answers.about(
+        "fixed",
+        units,
+        make=lambda: sum(composer.meter.message(m) for u in units if u.id in safe for m in u.messages),
+    )
 
 
 def boost_of(composer: Composer) -> Callable[[Message], float] | None:
@@ -82,7 +89,7 @@ def restored(composer: Composer) -> Made | None:
     frozen, units = composer.frozen, composer.units
     if frozen is None:
         return None
-    levels, safe = frozen.compaction.levels, protected(units)
+    levels, safe = frozen.compaction.levels, composer.safe
     again = {u.id for u in units if u.id in levels and safe.get(u.id) in ("latest", "unanswered")}
     if not again:
         return None
@@ -142,7 +149,7 @@ def shortened(composer: Composer, room: int) -> Made | None:
     units, frozen = composer.units, composer.frozen
     if not composer.sheet.reached or (frozen is None and composer.edge is not None):
         return None
-    safe, fresh = protected(units), unseen_units(composer, frozen)[0]
+    safe, fresh = composer.safe, unseen_units(composer, frozen)[0]
     giant = cap(room, fixed_tokens(composer))
     compaction = None if frozen is None else frozen.compaction
     places = answered_giants(units, compaction, composer.lens, cap=giant, room=room, safe=safe, fresh=fresh)

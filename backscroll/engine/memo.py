@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, MutableMapping
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator, MutableMapping
+from typing import Any, TypeVar
 
 _MOST = 20_000
+_MISSING = object()
+T = TypeVar("T")
 
 
 class Memo:
@@ -49,6 +51,15 @@ class Shelf(MutableMapping[Any, Any]):
             self._held.move_to_end(key)
             return value
 
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        """The same with something in its place; asked for at every message of every prompt, so it raises nothing."""
+        with self._lock:
+            value = self._held.get(key, _MISSING)
+            if value is _MISSING:
+                return default
+            self._held.move_to_end(key)
+            return value
+
     def __setitem__(self, key: Hashable, value: Any) -> None:
         with self._lock:
             self._held[key] = value
@@ -66,3 +77,21 @@ class Shelf(MutableMapping[Any, Any]):
 
     def __len__(self) -> int:
         return len(self._held)
+
+
+class Answers:
+    """What was worked out about the very same objects before, under a name: for as long as one prompt is made.
+
+    By identity, because comparing long lists would cost what it saves. It holds the objects, so no other one can take their place.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], tuple[tuple[object, ...], Any]] = {}
+
+    def about(self, name: str, *objects: object, make: Callable[[], T]) -> T:
+        """The answer; made when it is first asked for."""
+        key = (name, *map(id, objects))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = (objects, make())
+        return found[1]

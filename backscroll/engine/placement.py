@@ -9,9 +9,9 @@ hidden or changed is not shown. Refuses: choosing what is said (`engine/insertio
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from backscroll.engine.lineage import View, ancestors
 from backscroll.engine.prefixes import PrefixMark
@@ -182,22 +182,53 @@ def _messages(reader: Reader, revisions: Iterable[Ref]) -> Iterable[str]:
         yield str(revision if event is None or event.message is None else event.message)
 
 
-def standing_placements(view: View, under: int, events: Iterable[Event] | None = None) -> list[Placement]:
-    """The placements under a compaction (0: under none) that a prompt may show, with their words; `events`, where they were read.
+class _Look(NamedTuple):
+    """What was found the last time somebody looked."""
 
-    Whether the message behind which they stand is still shown with the same words is for whoever shows it to say.
+    upto: int  # the newest event then
+    placed: tuple[Placement, ...]
+
+
+def standing_placements(
+    view: View, under: int, events: Iterable[Event], memo: MutableMapping[object, Any], rare: int
+) -> list[Placement]:
+    """The placements under a compaction (0: under none) that a prompt may show, with their words; `events`: all that place something.
+
+    Whether the message behind which they stand is still shown with the same words is for whoever shows it to say. `memo` has what
+    was read before: only a rare event of this thread (`rare`: the newest) changes which of its own messages stand. Others can
+    change or be forgotten without a trace here, so texts that rest on them are looked at each time.
     """
-    out: list[Placement] = []
+    key = (view.state.id, under, rare)
+    known = cast("_Look | None", memo.get(key))
+    if known is None or known.upto > view.as_of:
+        known = _Look(under, ())
     alive = Alive(view)
-    for event in view.placed(under) if events is None else events:
+    placed = list(known.placed)
+    for event in events:
+        if event.seq <= known.upto:
+            continue
         if event.body is None or event.head.get("under") != under:
             continue
         found = placement_of(event)
+        texts = tuple(t for t in found.texts if all(map(alive.source, _own(view, t))))
+        if texts or found.waits or found.goes_on:
+            placed.append(replace(found, texts=texts))
+    memo[key] = _Look(view.as_of, tuple(placed))
+    out: list[Placement] = []
+    for found in placed:
+        if all(t.text is not None and len(_own(view, t)) == len(t.sources) for t in found.texts):
+            out.append(found)
+            continue
         texts = [_with_words(view.reader, text) for text in found.texts if alive.all(text.sources)]
         shown = tuple(text for text in texts if text.text is not None)
         if shown or found.waits or found.goes_on:
             out.append(replace(found, texts=shown))
     return out
+
+
+def _own(view: View, text: PlacedText) -> list[Ref]:
+    """The sources of a text that stand in the thread's own log."""
+    return [source for source in text.sources if source.thread == view.state.id]
 
 
 def _with_words(reader: Reader, text: PlacedText) -> PlacedText:

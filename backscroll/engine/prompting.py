@@ -29,7 +29,7 @@ from backscroll.assemble.wires import Rendered, render
 from backscroll.assemble.wires.insertion import insertion_form
 from backscroll.engine.asking import Ask, asked, too_small
 from backscroll.engine.compacting import ACTOR, due, made, write_down
-from backscroll.engine.composing import Composer, told_by, weight
+from backscroll.engine.composing import Composer, weight
 from backscroll.engine.counting import flush_if_many
 from backscroll.engine.coverage import coverage_of
 from backscroll.engine.cuts import Made, restored, shortened, trimmed
@@ -39,6 +39,8 @@ from backscroll.engine.placement import Placing, place
 from backscroll.engine.prefixes import BINDING, Prefix, goes_on_from, is_doubted, offered_digest, why_broken
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
+from backscroll.engine.sheet_rows import KeptRows
+from backscroll.engine.sheet_telling import told_by
 from backscroll.errors import BudgetTooSmall
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -52,6 +54,7 @@ __all__ = ["Difference", "Item", "Money", "Prompt", "Receipt", "compare", "compo
 
 #: Receipts that are kept of each thread.
 KEPT = 20
+_WINDOWS = 8  # threads whose window stays in memory
 _MENDED, _LAST_WORD = 32, 8  # tokens that mending one thing, and asking to go on, can add at the most
 _TRIES = 4  # how often the blocks are fitted again when the wire turns out to need more
 _AGAIN = 3  # how often a prompt is made again because others wrote to the thread meanwhile
@@ -103,13 +106,14 @@ def prompt(
     wanted = (engine.settings.recall if recall is None else recall) and as_of is None
 
     ask = asked(engine, budget, model=model, tools=tools, reserve=reserve, wire=wire, handles=handles)
-    last = next(iter(receipts(thread, 1)), None)
+    last = _last_receipt(thread)
     if not quiet:
         engine.worker()
     done = _made(lambda: composed(thread, ask, as_of, frozenset(without)), last, recall=wanted, quiet=quiet)
     if not quiet:
         body = done.receipt.to_bytes()
         engine.store.write(lambda tx: tx.keep_receipt(thread.id, done.receipt.at, body, KEPT))
+        engine.memo.shelf("receipts", _WINDOWS)[thread.id] = (body, done.receipt)
         flush_if_many(engine)
     return done
 
@@ -130,11 +134,14 @@ def composed(thread: Thread, ask: Ask, as_of: int | None = None, without: Collec
     from backscroll.engine.cropping import summarised_again
 
     engine = thread.engine
-    memo = engine.memo.shelf("sheets", 512) if as_of is None and not without else None
+    now = as_of is None and not without
+    memo = engine.memo.shelf("sheets", 512) if now else None
+    name = f"{ask.tokenizer.name}:{ask.wire}:{ask.shown}"
+    kept = KeptRows(engine.memo.shelf("rows", _WINDOWS), name) if now else None
 
     def read(view: View) -> Composer:
         told, summarised = told_by(engine, ask), summarised_again(thread)
-        sheet = read_sheet(view, max(ask.room, 1), told, summarised, memo, without)
+        sheet = read_sheet(view, max(ask.room, 1), told, summarised, memo, kept, without)
         return Composer(thread, ask, sheet, view, as_of)
 
     return History(thread.store, thread.id, as_of).reading(read)
@@ -144,6 +151,19 @@ def receipts(thread: Thread, limit: int = KEPT) -> list[Receipt]:
     """The accounts of the last prompts, newest first."""
     rows = thread.store.read(lambda reader: reader.receipts(thread.id, limit))
     return [receipt_from_bytes(row) for row in rows]
+
+
+def _last_receipt(thread: Thread) -> Receipt | None:
+    """The account of the last prompt, taken apart only where this process has not made it."""
+    rows = thread.store.read(lambda reader: reader.receipts(thread.id, 1))
+    if not rows:
+        return None
+    shelf = thread.engine.memo.shelf("receipts", _WINDOWS)
+    body, receipt = shelf.get(thread.id, (None, None))
+    if receipt is None or body != rows[0]:
+        receipt = receipt_from_bytes(rows[0])
+        shelf[thread.id] = (rows[0], receipt)
+    return receipt
 
 
 class _Job:
@@ -309,8 +329,14 @@ class _Job:
         return next((r for r in receipts(self.composer.thread) if _binds(r)), None)
 
     def _items(self, blocks: Sequence[Block]) -> tuple[Item, ...]:
+        """The blocks as they stand on the receipt; those of the prompt before are not hashed again."""
         if self._itemised[0] is not blocks:
-            self._itemised = (blocks, tuple(item_of(b) for b in blocks))
+            thread = self.composer.thread
+            shelf = thread.engine.memo.shelf("items", _WINDOWS)
+            known: dict[int, tuple[Block, Item]] = shelf.get(thread.id, {})
+            now = {id(b): known.get(id(b)) or (b, item_of(b)) for b in blocks}
+            shelf[thread.id] = now
+            self._itemised = (blocks, tuple(now[id(b)][1] for b in blocks))
         return self._itemised[1]
 
     def _named(self, blocks: Sequence[Block]) -> Sequence[Block]:

@@ -65,9 +65,12 @@ class Reach(NamedTuple):
     beside: int  # neighbours on either side
     samples: int  # places of the history for comparison
     sample: int  # messages from each
+    vectors: bool = True  # whether texts are compared by meaning too
 
 
 WIDE = Reach(150, 60, 3, 16, 32)
+#: … of one that a background worker has still to read, for a prompt, which does not wait.
+HASTY = Reach(40, 10, 2, 8, 12, vectors=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ class Pool:
             )
             texts.append(_prepared(engine, candidate))
             self.places.append(Place(thread, message.id, message.revision, message.role, speaker, message.at))
-        self.index.extend(texts, _vectors(engine, texts))
+        self.index.extend(texts, None if self.index.encode is None else _vectors(engine, texts))
 
     def opens(self) -> None:
         """What comes next belongs to another stretch of the history."""
@@ -170,8 +173,8 @@ def _prepared(engine: Engine, candidate: Candidate) -> Prepared:
     return made
 
 
-def _vectors(engine: Engine, texts: Sequence[Prepared]) -> list[NDArray[float32]] | None:
-    """Vectors of texts and their pieces; kept in half precision, so that kept and fresh ones are the same."""
+def _vectors(engine: Engine, texts: Sequence[Prepared]) -> list[NDArray[np.float16]] | None:
+    """Vectors of texts and their pieces; in half precision, so that kept and fresh ones are the same, and held once."""
     encoder = encoder_for(engine)
     if encoder is None:
         return None
@@ -185,7 +188,7 @@ def _vectors(engine: Engine, texts: Sequence[Prepared]) -> list[NDArray[float32]
         some = fresh[start : start + 256]
         for (name, _), rows in zip(some, vectors_of(encoder.encode)([text for _, text in some]), strict=True):
             shelf[name] = out[name] = rows.astype(np.float16)
-    return [out[name].astype(np.float32) for name in names]
+    return [out[name] for name in names]
 
 
 def _encode(engine: Engine) -> Any:
@@ -304,7 +307,7 @@ def gathered_pool(
     With `scope` only what that thread shows; else each hit in the thread where it was said, or in a fork that shows it.
     """
     found = _Gathered(seen={*exclude} if question is None else {question, *exclude})
-    hits = _hits(engine, reader, asked, wanted, reach.hits)
+    hits = _hits(engine, reader, asked, wanted, reach)
     for number, (message, revision, role) in enumerate(hits):
         state = scope if scope is not None else _home(reader, message, revision, role, wanted)
         if state is None:
@@ -320,20 +323,21 @@ def gathered_pool(
             for row in (*before, *view.page(reach.beside, after=here)):
                 found.take(state.id, *row)
     _sample(reader, found, wanted, scope, reach)
-    return _laid_out(engine, found)
+    return _laid_out(engine, found, vectors=reach.vectors)
 
 
 def _hits(
-    engine: Engine, reader: Reader, asked: Asked, wanted: Wanted, most: int
+    engine: Engine, reader: Reader, asked: Asked, wanted: Wanted, reach: Reach
 ) -> list[tuple[Ref, Ref, str]]:
     """Message, revision and role of what fits by letter, by words, by vector; what is found by several ways stands first."""
     points: dict[tuple[Ref, Ref, str], float] = {}
+    most = reach.hits
     for query in _queries(asked):
         expression = query.to_fts5() if engine.store.dialect == "fts5" else query.to_tsquery()
         for rank, hit in enumerate(reader.search(expression, wanted, most)):
             name = (hit.message, hit.revision, hit.role)
             points[name] = points.get(name, 0.0) + 1 / (20 + rank)
-    encoder = encoder_for(engine)
+    encoder = encoder_for(engine) if reach.vectors else None
     if encoder is not None:
         vector = encoder.encode([asked.text])[0]
         near = (
@@ -394,8 +398,8 @@ def _sample(
                 found.take(state.id, *row)
 
 
-def _laid_out(engine: Engine, found: _Gathered) -> Pool:
-    pool = Pool(Index(_encode(engine)))
+def _laid_out(engine: Engine, found: _Gathered, *, vectors: bool) -> Pool:
+    pool = Pool(Index(_encode(engine) if vectors else None))
     rows: list[tuple[str, Message]] = []
     for thread in sorted(found.rows):
         rows += [(thread, found.rows[thread][position]) for position in sorted(found.rows[thread])]

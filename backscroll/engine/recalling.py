@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
+from backscroll.derive.tree import PROGRESS
 from backscroll.errors import InvalidInput, NotFound, StoreError
 from backscroll.recall.understand import Asked, needs_past, understand
 from backscroll.record.ports import Reader, ThreadState, Wanted
@@ -37,6 +38,7 @@ EXACT = 3_000
 #: Odds below these are not worth showing (logarithms): of anything, of anything beside the best, of what nobody asked to see.
 _FLOOR, _BELOW_BEST, _UNASKED, _UNASKED_BEST = -5.5, 5.0, -3.2, -1.6
 _CONDENSING = frozenset({Kind.COMPACTED, Kind.CROPPED})
+_UNREAD = 1_000  # events that a background worker has still to read, from which prompts look through less
 _EMBEDDED = 64  # events whose vectors are made before a question is answered, where no worker makes them
 _LATELY = 64  # messages among which the newest question is looked for
 _TELLING = 3  # items from which something is learned: those further down may be there by chance
@@ -282,20 +284,17 @@ def _pool_of(
     """The texts of a thread (before the question, where that is one of its messages): all of them, or of a long one what the
     store finds. A question must not be found as its own answer."""
     from backscroll.engine.embedding import embed_some
-    from backscroll.engine.recall_pool import (
-        exact_pool,
-        gathered_pool,
-        lineage,
-        pool_without,
-    )
+    from backscroll.engine.recall_pool import HASTY, WIDE, exact_pool, gathered_pool, lineage, pool_without
 
     def look(reader: Reader) -> ThreadState:
         return _state_of(reader, thread)
 
-    state = engine.store.read(look)
-    if state.messages <= EXACT and exclude:
+    state, reach = engine.store.read(look), WIDE
+    if question is not None and _is_unread(engine, state):
+        reach = HASTY
+    elif state.messages <= EXACT and exclude:
         return engine.store.read(lambda reader: pool_without(engine, reader, look(reader), exclude)), True
-    if state.messages <= EXACT:
+    elif state.messages <= EXACT:
         before = None if question is None else question.position or None
         return engine.store.read(lambda reader: exact_pool(engine, reader, look(reader), before)), True
     line = engine.store.read(lambda reader: lineage(reader, state))
@@ -303,8 +302,17 @@ def _pool_of(
         embed_some(engine, line, _EMBEDDED)
     revision = None if question is None else question.revision
     return engine.store.read(
-        lambda reader: gathered_pool(engine, reader, asked, Wanted(line), look(reader), revision, exclude)
+        lambda reader: gathered_pool(
+            engine, reader, asked, Wanted(line), look(reader), revision, exclude, reach
+        )
     ), False
+
+
+def _is_unread(engine: Engine, state: ThreadState) -> bool:
+    """True for a thread that was imported or written elsewhere, and of which a background worker has still to read much."""
+    if state.messages <= _UNREAD:
+        return False
+    return state.head - engine.store.read(lambda reader: reader.progress(state.id, PROGRESS)) > _UNREAD
 
 
 def _scored(pool: Pool, asked: Asked) -> tuple[NDArray[float64], dict[str, NDArray[float64]]]:

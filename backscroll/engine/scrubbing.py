@@ -27,10 +27,11 @@ def scrub(engine: Engine, threads: Iterable[str], actor: str) -> list[str]:
 
 def clear_memory(engine: Engine) -> None:
     """Drop whatever this process remembers of words."""
-    from backscroll.derive import gist, summary
+    from backscroll.derive import essentials_reading, gist, summary
     from backscroll.graph import fold
 
     engine.memo.clear()
+    essentials_reading.let_go()
     gist.let_go()
     summary.let_go()
     fold.let_go()

@@ -8,34 +8,32 @@ stands in their place. Before: `record/standing`. After: `engine/prompting`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any, TypeAlias, cast
 
 from backscroll.assemble.crop import within
-from backscroll.assemble.marks import cap
 from backscroll.assemble.units import WaitingReply, answered_in, waiting_replies
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.engine.sheet_changes import PastChange, changes_by, strides_of, touched_by
 from backscroll.engine.sheet_compaction import compaction_in_force, edge_of_compaction
+from backscroll.engine.sheet_rows import KeptRows, Strides, Telling
+from backscroll.engine.sheet_window import PLENTY, SheetWindow
 from backscroll.record.chain import words_from_bytes
-from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
-from backscroll.record.ports import Spoken
+from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.standing import Standing, fold_standing
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Content, Message, is_spoken_by_user
-from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
+from backscroll.vocab.part import Json, Text
 
 _PAGE = 256
-#: So many times the tokens that fit are read, where there are more: a compaction needs something to choose from.
-PLENTY = 1.25
-#: … and of what a compaction already condensed, and of giants that will be cut: so many times the room, but no more tokens than _ORIGINALS
+#: Of what a compaction already condensed, and of giants that will be cut: so many times the room, but no more tokens than _ORIGINALS
 #: where that is more than _TIMES the room. A compaction leaves less than this in the window.
-DEEP, _LONG, _TIMES, _ORIGINALS = 1.6, 12, 3.2, 160_000
+DEEP, _LONG, _TIMES, _ORIGINALS = 1.6, 12, 4.0, 200_000
 #: What is said in place of cropped messages, in the language of the thread.
 _NOTES = {
     "en": (
@@ -97,10 +95,9 @@ class Sheet:
     kept: tuple[Message, ...]  # all system messages and pins, in the window or not
     waiting: tuple[WaitingReply, ...]  # of the newest turn, in the window or not; oldest first
     changes: tuple[PastChange, ...] = ()  # since the compaction
+    sizes: Mapping[Ref, int] = field(default_factory=dict[Ref, int])  # tokens of what was read, by revision
 
 
-Row: TypeAlias = tuple[Entry, Spoken]
-Told: TypeAlias = Callable[[Sequence[Row]], list[tuple[Message, int]]]  # rows as messages, with their tokens
 Summarised: TypeAlias = Callable[[View, CropMark], str]
 
 
@@ -119,12 +116,13 @@ def standing_of(view: View, known: Standing | None = None) -> Standing:
 def read_sheet(
     view: View,
     room: int,
-    told: Told,
+    told: Telling,
     summarised: Summarised,
     memo: MutableMapping[object, Any] | None = None,
+    kept: KeptRows | None = None,
     without: Collection[Ref] = (),
 ) -> Sheet:
-    """Read what a prompt of `room` tokens can need. `memo` spares folding and looking for what is known.
+    """Read what a prompt of `room` tokens can need. `memo` spares folding and looking for what is known, `kept` reading rows.
 
     `without` names messages that are read as if nobody had said them yet.
     """
@@ -132,11 +130,11 @@ def read_sheet(
     known = cast("Standing | None", memo.get(view.state.id))
     standing = standing_of(view, known)
     memo[view.state.id] = standing
-    rare = view.others(standing.crops[0] - 1) if standing.crops else []
-    crops = crop_marks(standing, rare, view)
-    window = _Window(view, crops, rare, told, without)
+    crops, strides = _crops(view, standing, memo)
+    window = SheetWindow(view, crops, strides, told, kept, without)
     compaction = _in_force(window, standing, memo, room)
     since = 0 if compaction is None else compaction.seq
+    touched, changes = _changes(view, standing, since, memo)
     after = None if compaction is None else edge_of_compaction(compaction)
     messages, edge, reached = window.read(after, PLENTY * room, since, DEEP * kept_long(room))
     begins = messages[0].position if messages else None
@@ -149,18 +147,46 @@ def read_sheet(
         standing,
         tuple(crops),
         compaction,
-        tuple(m for m, _ in told(before)),
+        tuple(m for m, _ in window.told(before)),
         tuple(_with_stand_ins(view, messages, crops, edge, summarised)),
         edge,
         reached,
-        frozenset(() if compaction is None else touched_by(iter(view.others(since)))),
+        frozenset() if compaction is None else touched,
         (view.state.messages if view.as_of >= view.state.head else view.count()) - len(without),
         _asked(window, messages, edge, standing, memo)
         or (_asked_then(window, compaction) if reached else None),
-        tuple(m for m, _ in told(rows)),
+        tuple(m for m, _ in window.told(rows)),
         tuple(_waiting(window, messages, standing, memo)),
-        tuple(changes_by(view, view.others(since))),
+        changes,
+        window.sizes,
     )
+
+
+def _crops(
+    view: View, standing: Standing, memo: MutableMapping[object, Any]
+) -> tuple[list[CropMark], Strides]:
+    """The crops in force, and what they let a reader skip; only a rare event changes either."""
+    if not standing.crops:
+        return [], ()
+    key = ("crops", view.state.id, standing.rare)
+    if key not in memo:
+        rare = view.others(standing.crops[0] - 1)
+        crops = crop_marks(standing, rare, view)
+        memo[key] = crops, strides_of(crops, rare, view)
+    return memo[key]
+
+
+def _changes(
+    view: View, standing: Standing, since: int, memo: MutableMapping[object, Any]
+) -> tuple[frozenset[Ref], tuple[PastChange, ...]]:
+    """What was changed since an event: the messages, and from where on prompts say other things."""
+    if since >= standing.rare:
+        return frozenset(), ()
+    key = ("changes", view.state.id, since, standing.rare)
+    if key not in memo:
+        events = view.others(since)
+        memo[key] = frozenset(touched_by(iter(events))), tuple(changes_by(view, events))
+    return memo[key]
 
 
 def _beside_window(entry: Entry, begins: bytes | None, edge: bytes | None, crops: Sequence[CropMark]) -> bool:
@@ -178,7 +204,7 @@ def _was_marked(entry: Entry, compaction: Event | None) -> bool:
     return known is None or str(entry.message) in known
 
 
-def _asked_then(window: _Window, compaction: Event | None) -> Message | None:
+def _asked_then(window: SheetWindow, compaction: Event | None) -> Message | None:
     """What the user last wrote when the past was condensed, where that stands before the window: shown until the next time."""
     name = None if compaction is None else compaction.head.get("asked")
     entry = None if name is None else window.view.entry(parse_ref(name))
@@ -191,27 +217,25 @@ def _asked_then(window: _Window, compaction: Event | None) -> Message | None:
 
 
 def _in_force(
-    window: _Window, standing: Standing, memo: MutableMapping[object, Any], room: int
+    window: SheetWindow, standing: Standing, memo: MutableMapping[object, Any], room: int
 ) -> Event | None:
     """The compaction in force; looked for again only after a rare event, because new messages change nothing about it."""
     view = window.view
     key = ("compaction", view.state.id, standing.rare, room)
     if key not in memo:
         found = compaction_in_force(view, standing, window.visible, room)
-        memo[key] = None if found is None else found.seq
-        return found
-    return None if memo[key] is None else view.event(memo[key])
+        memo[key] = found
+    return memo[key]
 
 
 def compaction_standing(view: View, standing: Standing) -> Event | None:
     """The compaction that prompts of the size for which it was made are shown under."""
-    rare = view.others(standing.crops[0] - 1) if standing.crops else []
-    window = _Window(view, crop_marks(standing, rare, view), rare, lambda _: [])
+    window = SheetWindow(view, *_crops(view, standing, {}), lambda _: [])
     return compaction_in_force(view, standing, window.visible, 0)
 
 
 def _asked(
-    window: _Window,
+    window: SheetWindow,
     messages: Sequence[Message],
     edge: bytes | None,
     standing: Standing,
@@ -229,7 +253,7 @@ def _asked(
 
 
 def _waiting(
-    window: _Window, messages: Sequence[Message], standing: Standing, memo: MutableMapping[object, Any]
+    window: SheetWindow, messages: Sequence[Message], standing: Standing, memo: MutableMapping[object, Any]
 ) -> Iterator[WaitingReply]:
     """Replies of the newest turn that wait for results, wherever the window begins: the turn may begin far before it."""
     turn = list(takewhile(lambda m: not is_spoken_by_user(m), reversed(messages)))
@@ -360,88 +384,3 @@ def _with_stand_ins(
         yield message
     for mark in waiting:
         yield stand_in(view, mark, summarised, kept=mark.event in newest)
-
-
-# -- the window --------------------------------------------------------------------------------------------------
-
-
-class _Window:
-    """Reads back from the end."""
-
-    def __init__(
-        self,
-        view: View,
-        crops: Sequence[CropMark],
-        rare: Sequence[Event],
-        told: Told,
-        without: Collection[Ref] = (),
-    ) -> None:
-        self.view, self.crops, self.told, self.without = view, crops, told, without
-        self.strides = strides_of(crops, rare, view)
-
-    def read(
-        self, after: bytes | None, room: float, known: int = 0, deep: float = 0.0
-    ) -> tuple[list[Message], bytes | None, bool]:
-        """Visible messages in order; the position before them; whether `after` was reached.
-
-        What stood there at event `known` is shown condensed, so more of it may be read: as much as `deep`. A giant result is
-        condensed by the next compaction, so it counts as what may be left of it: else one step of parallel reads would put
-        everything that was condensed before it out of sight. The newest reply is always read, with all of its results.
-        """
-        giant = cap(int(room / PLENTY), 0)
-        newest = room / PLENTY / 2  # what the results of the newest reply count at the most, all together
-        out: list[Message] = []  # newest first
-        waiting: set[str] = set()  # calls whose results were read, but not they themselves
-        fresh, old, before, replied = 0.0, 0, cast("bytes | None", None), False
-        while True:
-            rows = self.view.page(_PAGE, after=after, before=before, newest_first=True)
-            seen = [row for row in rows if self.visible(*row)]
-            for message, tokens in self.told(seen):
-                full = fresh > room or old > deep
-                far = replied and (fresh > 2 * room or old > 2 * deep)
-                if full and (not waiting or far):  # no result without its call
-                    return list(reversed(out)), message.position, False
-                out.append(message)
-                waiting |= {p.call_id for p in message.parts if isinstance(p, ToolResult)}
-                waiting -= {p.id for p in message.parts if isinstance(p, ToolCall)}
-                replied = replied or message.role == "assistant"
-                if message.role == "tool" and not replied:
-                    left = min(tokens, newest)
-                    fresh, newest = fresh + left, newest - left
-                elif message.id.seq < known:
-                    old += tokens
-                else:
-                    left = min(tokens, giant) if message.role == "tool" else tokens
-                    fresh, old = fresh + left, old + tokens - left
-            if len(rows) < _PAGE:
-                return list(reversed(out)), after, True
-            edge = rows[-1][0].position
-            before = next((low for low, high in self.strides if low < edge <= high), edge)
-
-    def visible(self, entry: Entry, spoken: Spoken) -> bool:
-        """False for what no prompt shows."""
-        if entry.flags & (HIDDEN | FORGOTTEN) or spoken.body is None or entry.message in self.without:
-            return False
-        return not any(crop.holds(entry.message) for crop in self.crops)
-
-    def turn_before(self, before: bytes | None) -> Iterator[Message]:
-        """What is visible before a position, newest first, back to where the user spoke."""
-        while rows := self.view.page(_PAGE, before=before, newest_first=True):
-            for message, _ in self.told([row for row in rows if self.visible(*row)]):
-                if is_spoken_by_user(message):
-                    return
-                yield message
-            before = rows[-1][0].position
-
-    def asked_before(self, before: bytes) -> Message | None:
-        """The newest message that the user wrote before a position: a long turn may begin far before the window."""
-        while rows := self.view.page(_PAGE, before=before, newest_first=True):
-            for row in rows:
-                if (
-                    row[0].role == "user"
-                    and self.visible(*row)
-                    and is_spoken_by_user(found := message_of(*row))
-                ):
-                    return found
-            before = rows[-1][0].position
-        return None

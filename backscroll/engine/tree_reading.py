@@ -20,10 +20,11 @@ from backscroll.derive.summary import limit_of, summarise
 from backscroll.derive.tree import PROGRESS, just_before
 from backscroll.engine.lineage import View
 from backscroll.engine.models_used import GIST, SUMMARY, models_used
+from backscroll.engine.tree_memo import ForestMemo, forest_memo
 from backscroll.engine.tree_texts import Texts, changed_by
 from backscroll.record.derived import Node
 from backscroll.record.history import Entry
-from backscroll.vocab.event import BESIDE, Kind
+from backscroll.vocab.event import HARMLESS, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
@@ -35,21 +36,6 @@ _LOOSE = 128  # messages outside of the tree that are told on the spot; more wai
 _LEAST = 140  # tokens below which a part of its own is not worth its handle
 _LIMIT = 1 << 16  # more tokens than any summary has
 _SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # of the budget, up to which spans of a level are split
-#: Events that leave what summaries speak of as it is.
-_HARMLESS = (
-    frozenset(
-        {
-            Kind.COMPACTED,
-            Kind.RENAMED,
-            Kind.TAGGED,
-            Kind.UNTAGGED,
-            Kind.DESCRIBED,
-            Kind.CODE_CHANGED,
-            Kind.NOTED,
-        }
-    )
-    | BESIDE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +79,9 @@ def far_summaries(thread: Thread, before: bytes | None, budget: int, count: Coun
     """
     if budget <= 0:
         return []
-    return thread.reading(lambda view: Forest(view).far(before, budget, count))
+    return thread.reading(
+        lambda view: Forest(view, memo=forest_memo(thread.engine)).far(before, budget, count)
+    )
 
 
 def node_summaries(
@@ -125,7 +113,7 @@ def node_summaries(
         catch_up_soon(thread.engine, thread.id)
 
     def tell(view: View) -> list[FarSummary]:
-        forest = Forest(view, upto)
+        forest = Forest(view, upto, forest_memo(thread.engine))
         found = forest.again(far, edge)
         if forest.current:  # what had to be withheld is told as soon as it is made again
             shelf[key] = (view.as_of, found)
@@ -135,7 +123,7 @@ def node_summaries(
 
 
 def _harms(kind: Kind) -> bool:
-    return kind not in _HARMLESS
+    return kind not in HARMLESS
 
 
 def text_of_node(thread: Thread, level: int, opening: Ref) -> str:
@@ -152,10 +140,12 @@ def text_of_node(thread: Thread, level: int, opening: Ref) -> str:
 class Forest:
     """The tree of a thread at one moment, without what must not be told."""
 
-    def __init__(self, view: View, upto: str = "") -> None:
+    def __init__(self, view: View, upto: str = "", memo: ForestMemo | None = None) -> None:
         self.view, self.reader, self.thread = view, view.reader, view.state.id
         self._upto = upto
-        self.texts = Texts("", view.reader, view)
+        self._memo = ForestMemo({}, {}, {}) if memo is None else memo
+        self._models: dict[str, list[str]] = {}
+        self.texts = Texts("", view.reader, view, self._memo.gists)
         seen = view.reader.progress(self.thread, PROGRESS)
         # Where there is no node yet, there is nothing to withhold.
         events = view.others(seen) if seen else []
@@ -249,7 +239,10 @@ class Forest:
     def _node(self, node: Node) -> Gist:
         """What a node says, in the words of a model where one wrote some in time."""
         found = self.texts.of(node)
-        if not models_used(self.reader, SUMMARY if node.level else GIST):
+        kind = SUMMARY if node.level else GIST
+        if kind not in self._models:
+            self._models[kind] = models_used(self.reader, kind)
+        if not self._models[kind]:
             return found
         from backscroll.engine.model_work import node_words
 
@@ -278,11 +271,18 @@ class Forest:
 
     def told(self, parts: Sequence[Node | Loose], limit: int = 0) -> Told:
         """Several parts as one."""
-        gists = [g for p in parts if (g := self.gist(p)).first is not None]
-        if len(gists) == 1 and not limit:
-            return Told(tuple(parts), gists[0])
+        pairs = [(p, g) for p in parts if (g := self.gist(p)).first is not None]
+        if len(pairs) == 1 and not limit:
+            return Told(tuple(parts), pairs[0][1])
         level = 1 + max((p.level for p in parts if isinstance(p, Node)), default=0)
-        return Told(tuple(parts), summarise(gists, limit_tokens=limit or limit_of(level), level=level), limit)
+        nodes = [p for p, g in pairs if isinstance(p, Node) and self._memo.gists.get(p.key) is g]
+        # What messages outside of the tree say, and what a model wrote, has no key here: it is put together each time.
+        key = (level, *(node.key for node in nodes)) if len(nodes) == len(pairs) else None
+        return Told(
+            tuple(parts),
+            self._memo.joined(key, [g for _, g in pairs], limit or limit_of(level), level),
+            limit,
+        )
 
     def summary(self, told: Told, count: Count) -> FarSummary | None:
         """The finished part; None where there is nothing to tell."""

@@ -7,7 +7,7 @@ right; what is missing is made, recursively, and kept for whoever writes. Before
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from typing import TypeAlias, TypeVar
 
 from backscroll.derive import gist, summary
@@ -68,10 +68,14 @@ def _about(event: Event) -> Iterator[Ref]:
 class Texts:
     """Gists and summaries of one thread at one moment."""
 
-    def __init__(self, at: str, reader: Reader, view: View) -> None:
+    def __init__(
+        self, at: str, reader: Reader, view: View, known: MutableMapping[bytes, Gist] | None = None
+    ) -> None:
         self.made: list[Made] = []  # what was made here and is worth keeping
         self._at, self._reader, self._view = at, reader, view
-        self._known: dict[bytes, Gist] = {}
+        self._known: MutableMapping[bytes, Gist] = (
+            {} if known is None else known
+        )  # by keys over all that went in
         self._raw: dict[bytes, bytes] = {}  # stored, and not taken apart yet
         self._rows: dict[Ref, Row] = {}
         self._held = 0

@@ -88,7 +88,7 @@ VOCABULARIES = {
     )
 }
 
-#: Characters that a process counts before the whole vocabulary is worth its third of a second and its memory.
+#: Work of counting without it (`ShortCounter.work`) until the whole vocabulary is worth its quarter of a second and its memory.
 SHORTLY = 30_000
 _RANKS = ".ranks"  # a table that is looked up where it lies
 _loading, _building = threading.Lock(), threading.Lock()
@@ -119,7 +119,6 @@ class _Ranked:
         self._vocabulary = vocabulary
         self._encoding: tiktoken.Encoding | None = None
         self._short = ShortCounter(RankTable(_ours(vocabulary))) if vocabulary.file.endswith(_RANKS) else None
-        self._left = SHORTLY
 
     @property
     def encoding(self) -> tiktoken.Encoding:
@@ -145,8 +144,7 @@ class _Ranked:
     def _counted_shortly(self, text: str) -> int | None:
         """The same without the whole vocabulary, as long as a process has not counted much."""
         short = self._short
-        self._left -= len(text)
-        if short is None or self._left < 0:
+        if short is None or short.work > SHORTLY:
             return None
         total = 0
         for piece in pieces(text):

@@ -15,6 +15,7 @@ from array import array
 from binascii import b2a_base64
 from collections.abc import Mapping
 from functools import lru_cache
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from pathlib import Path
 from sys import byteorder
@@ -24,7 +25,9 @@ from zlib import crc32
 _MAGIC: Final = b"BSRANKS1"
 _HEAD: Final = struct.Struct("<8sI")
 _BUCKETS: Final = 1 << 16
-_LONGEST: Final = 48  # characters of a piece: joining takes steps in the square of its length
+_LONGEST: Final = 4096  # characters of a piece
+_BRIEF: Final = 48  # bytes up to which looking at all neighbours is quicker than keeping them in order
+_FOUND: Final = 6  # characters of words that were counted before, which take as long as one of a new word
 _NEVER: Final = 1 << 30  # a rank behind all ranks
 
 #: The letters of Chinese that stand in every edition of Unicode, and the punctuation that goes with them.
@@ -119,6 +122,7 @@ class ShortCounter:
 
     def __init__(self, table: RankTable) -> None:
         self._table = table
+        self.work = 0  # what was done so far: about as many letters of new words were joined
         self._piece = lru_cache(maxsize=8_192)(self._tokens_of)
 
     def count(self, text: str) -> int | None:
@@ -128,6 +132,7 @@ class ShortCounter:
         pieces = _PIECES.findall(text)
         if any(len(piece) > _LONGEST for piece in pieces):
             return None
+        self.work += len(text) // _FOUND
         return sum(map(self._piece, pieces))
 
     def _tokens_of(self, piece: str) -> int:
@@ -135,6 +140,13 @@ class ShortCounter:
         whole = piece.encode()
         if self._table.find(whole) is not None:
             return 1
+        if len(whole) <= _BRIEF:
+            self.work += len(whole)
+            return self._joined(whole)
+        self.work += 2 * len(whole)
+        return self._joined_in_order(whole)
+
+    def _joined(self, whole: bytes) -> int:
         find = self._table.find
         ends = list(range(len(whole) + 1))
         ranks = [_rank(find(whole[a : a + 2])) for a in range(len(whole) - 1)]
@@ -146,6 +158,32 @@ class ShortCounter:
             if at:
                 ranks[at - 1] = _rank(find(whole[ends[at - 1] : ends[at + 1]]))
         return len(ends) - 1
+
+    def _joined_in_order(self, whole: bytes) -> int:
+        """The same for a long piece: in steps that grow with its length, not with the square of it."""
+        find, size = self._table.find, len(whole)
+        following, before = (
+            list(range(1, size + 1)),
+            list(range(-1, size)),
+        )  # a token begins at a place, the next one at
+        due = [(_rank(find(whole[a : a + 2])), a, a + 2) for a in range(size - 1)]
+        heapify(due)
+        count = size
+        while due:
+            rank, start, end = heappop(due)
+            if rank == _NEVER:
+                break
+            middle = following[start]
+            if middle < 0 or middle >= size or following[middle] != end:
+                continue  # one of the two was joined with another one meanwhile
+            following[start], following[middle] = end, -1
+            count -= 1
+            if end < size:
+                before[end] = start
+                heappush(due, (_rank(find(whole[start : following[end]])), start, following[end]))
+            if start:
+                heappush(due, (_rank(find(whole[before[start] : end])), before[start], end))
+        return count
 
 
 def _rank(found: int | None) -> int:

@@ -69,7 +69,17 @@ class _Stems(dict[str, tuple[str, ...]]):
         return found
 
 
-_stems = _Stems()
+class _Once(dict[str, str]):
+    """A word -> the same word, held once. Bounded by starting over."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _CACHED:
+            self.clear()
+        self[word] = word
+        return word
+
+
+_stems, _once = _Stems(), _Once()
 
 
 def terms_of(text: str) -> tuple[list[str], list[str]]:
@@ -82,8 +92,9 @@ def terms_of(text: str) -> tuple[list[str], list[str]]:
     for run in runs:
         if _UNSPACED.match(run):
             spaced = False
-            words += _dictionary_words(run)
-            pairs += [pair for pair in pairs_of(run).split() if len(pair) > 1]
+            # The same few thousand words stand in all texts: each is held once.
+            words += map(_once.__getitem__, _dictionary_words(run))
+            pairs += [_once[pair] for pair in pairs_of(run).split() if len(pair) > 1]
         else:
             found = _stems[run]
             words += found

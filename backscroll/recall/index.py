@@ -18,9 +18,11 @@ from backscroll.recall.lexical import Postings
 from backscroll.recall.vectors import Encode, products, themes_of, unit
 
 if TYPE_CHECKING:
-    from numpy import float32, float64
+    from numpy import float16, float32, float64
     from numpy.typing import NDArray
 
+#: Vectors, one in each row; those that are kept have half precision.
+Rows: TypeAlias = "NDArray[float16 | float32]"
 #: A text -> its vector and those of its pieces, one row each.
 Vectors: TypeAlias = "Callable[[Sequence[Prepared]], list[NDArray[float32]]]"
 
@@ -88,7 +90,7 @@ class Index:
     by_session: Postings = field(default_factory=Postings)
     names: set[str] = field(default_factory=set[str])
     sessions: list[int] = field(default_factory=list[int])
-    _vectors: list[NDArray[float32]] = field(default_factory=list["NDArray[float32]"])
+    _vectors: list[Rows] = field(default_factory=list["Rows"])
     _terms: NDArray[float32] | None = None  # of the vocabulary, which only grows at its end
     _space: Space | None = None
     _shape: Shape | None = None
@@ -99,11 +101,11 @@ class Index:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def extend(self, texts: Sequence[Prepared], vectors: Sequence[NDArray[float32]] | None = None) -> None:
+    def extend(self, texts: Sequence[Prepared], vectors: Sequence[Rows] | None = None) -> None:
         """Add texts at the end. `vectors` are those of `vectors_of`, where somebody has them at hand."""
         self._space = self._shape = None
         if self.encode is not None:
-            self._vectors += vectors_of(self.encode)(texts) if vectors is None else vectors
+            self._vectors.extend(vectors_of(self.encode)(texts) if vectors is None else vectors)
         for text in texts:
             number = len(self.texts)
             before = self.texts[-1].candidate.session if self.texts else None

@@ -106,6 +106,17 @@ BESIDE = frozenset(
     }
 )
 
+#: Events that leave every message, its place and its flags as they are.
+HARMLESS = BESIDE | {
+    Kind.COMPACTED,
+    Kind.RENAMED,
+    Kind.TAGGED,
+    Kind.UNTAGGED,
+    Kind.DESCRIBED,
+    Kind.CODE_CHANGED,
+    Kind.NOTED,
+}
+
 #: Events that carry the content of a message, and so create a revision.
 SPEAKING = frozenset({Kind.APPENDED, Kind.INSERTED, Kind.EDITED, Kind.REGENERATED})
 

@@ -52,7 +52,7 @@ def condensed(folder: Path) -> tuple[Any, backscroll.Thread, Prompt]:
         )
     thread.append("user", "Now read all parts.")
     made = ask(thread)
-    for n in range(40):
+    for n in range(200):
         step(thread, n)
         made = ask(thread)
         if noted(made):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
 
 import backscroll
 from backscroll.assemble.compaction import IndexedString
+from backscroll.engine import dead_sources
 from backscroll.engine.compaction_body import frozen_of
-from backscroll.engine.composing import Composer
 from backscroll.engine.lineage import View
+from backscroll.engine.sheet import Sheet
 from backscroll.engine.thread import Thread
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
@@ -119,14 +120,15 @@ def test_sources_are_looked_at_once(thread: Thread, monkeypatch: pytest.MonkeyPa
     begun(thread)
     entry = only_indexed(thread)
     looked: list[Ref] = []
-    was = Composer._dead_among
+    was = dead_sources.look_at_sources
 
-    def looks(self: Composer, now: View, sources: Iterable[Ref]) -> frozenset[Ref]:
-        named = list(sources)
-        looked.extend(named)
-        return was(self, now, named)
+    def looks(
+        thread: Thread, sheet: Sheet, sources: Collection[Ref], view: View
+    ) -> tuple[frozenset[Ref], bool]:
+        looked.extend(sources)
+        return was(thread, sheet, sources, view)
 
-    monkeypatch.setattr(Composer, "_dead_among", looks)
+    monkeypatch.setattr(dead_sources, "look_at_sources", looks)
     for word in ("Well?", "And now?"):
         thread.append("user", word)
         thread.prompt(BUDGET, reserve=0)

@@ -91,14 +91,14 @@ def test_what_a_compaction_hides_has_a_handle(thread: Thread) -> None:
 
 
 def test_undoing_a_compaction_brings_everything_back(thread: Thread) -> None:
-    before = thread.prompt(60_000, recall=False, dry_run=True)
+    before = thread.prompt(400_000, recall=False, dry_run=True)
     report = thread.compact(60_000)
     assert report.event is not None
     assert report.saved > 0
-    condensed = thread.prompt(60_000, recall=False, dry_run=True)
+    condensed = thread.prompt(400_000, recall=False, dry_run=True)
     assert condensed.receipt.tokens < before.receipt.tokens
     thread.undo()
-    assert said(thread.prompt(60_000, recall=False, dry_run=True)) == said(before)
+    assert said(thread.prompt(400_000, recall=False, dry_run=True)) == said(before)
 
 
 def test_a_preview_says_what_it_saves_and_when_it_pays(thread: Thread) -> None:

@@ -18,6 +18,7 @@ from backscroll.engine.recall_pool import encoder_for
 from backscroll.engine.recalling import Recalled, preload, recall_across, recall_for_prompt
 from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput
+from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 
 OLD = "2026-10-05T10:00:00+08:00"
@@ -415,3 +416,70 @@ def test_a_store_is_asked_for_counterparts(
         found = thread.recall(question, 300)
         assert not found.exact
         assert "15433" in told(found)[0]
+
+
+ACTS = ("say", "reply", "read", "edit", "delete", "hide", "insert", "prompt", "ask")
+QUESTIONS = ("Which port does the gateway use?", "网关的端口是多少？", "what about the fox and the contract?")
+WORDS = ("gateway", "port", "18443", "fox", "contract", "端口", "网关", "合同", "garden")
+
+
+def found_by(thread: Thread, number: int) -> list[tuple[str, str, float]]:
+    """What one of the questions finds: revisions, excerpts, scores."""
+    items = thread.recall(QUESTIONS[number % 3], 200).items
+    return [(str(i.revision), i.text, i.score) for i in items]
+
+
+def do(thread: Thread, act: str, number: int) -> None:
+    """Say something, or change something that was said."""
+    text = " ".join(WORDS[(number >> n) % len(WORDS)] for n in range(6))
+    alive = list(thread)
+    message = alive[number % len(alive)] if alive else None
+    if act in ("say", "reply"):
+        thread.append("user" if act == "say" else "assistant", text, at=LATER)
+    elif act == "read":
+        thread.append("assistant", ToolCall(f"c{number}", "read", {"path": text}), at=LATER)
+        body = "\n".join([*(f"line {n}" for n in range(number % 40)), text])
+        thread.append("tool", ToolResult(f"c{number}", (Text(body),)), at=LATER)
+    elif act == "prompt":
+        thread.prompt(2_000)
+    elif message is not None:
+        change(thread, act, message, text)
+
+
+def change(thread: Thread, act: str, message: Message, text: str) -> None:
+    """Change something that was said."""
+    if act == "edit" and message.role != "tool":
+        thread.edit(message.id, f"{text}!")
+    elif act == "delete":
+        thread.delete(message.id)
+    elif act == "hide":
+        thread.hide(message.id)
+    elif act == "insert" and message.role == "user":
+        thread.insert("user", text, after=message.id)
+
+
+@given(st.permutations(ACTS * 2), st.lists(st.integers(0, 10**6), min_size=18, max_size=18))
+@settings(max_examples=10, deadline=None)
+def test_recall_follows_from_the_log(
+    tmp_path_factory: pytest.TempPathFactory, acts: list[str], numbers: list[int]
+) -> None:
+    """Whatever was done and asked before: with everything in memory and with nothing the same is found."""
+    path = tmp_path_factory.mktemp("recall") / "store.db"
+    with backscroll.open(path, background=False) as engine:
+        thread = engine.create("t")
+        thread.append("user", "The gateway uses port 18443.", at=OLD)
+        do(thread, "read", 31)
+        for act, number in zip(("ask", *acts), (0, *numbers), strict=True):
+            if act == "ask":
+                assert_found_without_memory(thread, number)
+            else:
+                do(thread, act, number)
+        for number in range(3):
+            assert_found_without_memory(thread, number)
+
+
+def assert_found_without_memory(thread: Thread, number: int) -> None:
+    """What was read before may only save time."""
+    found = found_by(thread, number)
+    thread.engine.memo.clear()
+    assert found_by(thread, number) == found

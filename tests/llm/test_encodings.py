@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -111,6 +112,20 @@ def test_short_texts_count_the_same_without_the_vocabulary(theirs: tiktoken.Enco
         assert found is not None
 
 
+@given(
+    st.sampled_from(["的一是不了在人有我他", "数据库迁移脚本测试", "abcdeABC", "=-+*/", "aab"]),
+    st.randoms(),
+    st.integers(40, 900),
+)
+@settings(max_examples=60, deadline=None)
+def test_long_runs_count_the_same_without_the_vocabulary(
+    theirs: tiktoken.Encoding, letters: str, dice: random.Random, size: int
+) -> None:
+    """Chinese has no blanks: a page without a comma is one piece."""
+    text = "".join(dice.choice(letters) for _ in range(size))
+    assert SHORT_COUNTER.count(text) == len(theirs.encode_ordinary(text))
+
+
 @given(st.dictionaries(st.binary(min_size=1, max_size=5), st.integers(0, 1000), max_size=40))
 def test_a_table_comes_back_as_it_was(ranks: dict[bytes, int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -124,7 +139,7 @@ def test_a_table_comes_back_as_it_was(ranks: dict[bytes, int]) -> None:
 
 def test_much_is_counted_by_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few texts do not load it, many do; the counts are the same."""
-    monkeypatch.setattr(encodings, "SHORTLY", 100)
+    monkeypatch.setattr(encodings, "SHORTLY", 10)
     counter = encodings._Ranked(VOCABULARIES["o200k"])
     first = counter.count("Hello, world!")
     assert counter._encoding is None

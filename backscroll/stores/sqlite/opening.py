@@ -17,9 +17,11 @@ from backscroll.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS, VERSION
 from backscroll.stores.sqlite.word_index import register
 
 _SMALLEST = 512  # bytes: no SQLite file is smaller
+#: Kilobytes of pages that a connection keeps. Several read at a time, and the operating system keeps the file too.
+READING, WRITING = 4_096, 16_384
 
 
-def connect(path: Path, patience: float, read_only: bool) -> sqlite3.Connection:
+def connect(path: Path, patience: float, read_only: bool, cache: int = READING) -> sqlite3.Connection:
     """A connection with our settings: manual transactions, waits instead of failing, durable commits."""
     connection = sqlite3.connect(
         address(path, _manner(path) if read_only else ""),
@@ -32,7 +34,7 @@ def connect(path: Path, patience: float, read_only: bool) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = 1")  # macOS: a plain fsync does not reach the disk
     connection.execute("PRAGMA secure_delete = ON")
-    connection.execute("PRAGMA cache_size = -16384")
+    connection.execute(f"PRAGMA cache_size = -{cache}")
     connection.execute("PRAGMA temp_store = MEMORY")
     register(connection)
     return connection

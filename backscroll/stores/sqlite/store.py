@@ -19,7 +19,7 @@ from backscroll.errors import StoreBusy, StoreError
 from backscroll.record.ports import Reader, ThreadState, Writer
 from backscroll.stores.sqlite import forking
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, translated
-from backscroll.stores.sqlite.opening import connect, prepare
+from backscroll.stores.sqlite.opening import WRITING, connect, prepare
 from backscroll.stores.sqlite.readers import Readers
 from backscroll.stores.sqlite.rows import SqliteReader, WordsWait
 from backscroll.stores.sqlite.scrubbing import OUT_OF_REACH, noted, rewrite
@@ -239,7 +239,7 @@ class SqliteStore:
     def _begin(self, deadline: float) -> sqlite3.Connection:
         self._check()  # while this one waited for its turn, somebody may have closed the store
         if self._writer is None:
-            self._writer = connect(self.path, self.patience, read_only=False)
+            self._writer = connect(self.path, self.patience, read_only=False, cache=WRITING)
         left = deadline - time.monotonic()
         if left < 0.9 * self.patience:  # what waiting for our turn took is not waited for again
             self._writer.execute(f"PRAGMA busy_timeout = {max(0, round(left * 1000))}")
@@ -271,7 +271,7 @@ class SqliteStore:
         self._check()
         with self._lead:
             if self._writer is None:
-                self._writer = connect(self.path, self.patience, self.read_only)
+                self._writer = connect(self.path, self.patience, self.read_only, WRITING)
             try:
                 return work(self._writer)
             except FAULTS as error:

@@ -1,0 +1,70 @@
+"""Dead sources: revisions of which words are written into a compaction, but which are not to be seen any more.
+
+A message was deleted, hidden, edited or cropped since, or a fork does not share it: what a compaction says of it is neither shown nor
+carried on. Nothing but a rare event changes that, so it is looked at once after each: an index of what was read names many messages.
+Before: `engine/sheet`. After: `engine/composing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from backscroll.engine.lineage import View
+from backscroll.engine.sheet import Sheet, stand_in
+from backscroll.record.history import HIDDEN
+from backscroll.vocab.ids import Ref
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+_KNOWN = 64  # answers in memory: of each thread the newest is asked for
+
+
+def dead_sources(
+    thread: Thread, sheet: Sheet, sources: Collection[Ref], view: View, *, now: bool
+) -> frozenset[Ref]:
+    """Those of the sources that are not to be seen any more; `now`: the sheet is not that of an earlier moment."""
+    written = sheet.compaction
+    shelf = thread.engine.memo.shelf("dead-sources", _KNOWN)
+    key = (thread.id, None if written is None else written.id, sheet.standing.rare)
+    found: frozenset[Ref] | None = shelf.get(key) if now else None
+    if found is None:
+        found, sure = look_at_sources(thread, sheet, sources, view)
+        if now and sure:
+            shelf[key] = found
+    return found
+
+
+def look_at_sources(
+    thread: Thread, sheet: Sheet, sources: Collection[Ref], view: View
+) -> tuple[frozenset[Ref], bool]:
+    """The same, from the store; and whether it stays so until the next rare event."""
+    crops, written = sheet.crops, sheet.compaction
+    # A fork shares what its parent wrote down, but not all of the messages that it speaks of.
+    inherited = written is not None and written.id.thread != thread.id
+    out: set[Ref] = set()
+    sure = True
+    for source in set(sources):
+        event = view.reader.event(source)
+        message = None if event is None else event.message
+        if message is None:
+            sure = False
+            if not _is_worded(thread, sheet, source, view):
+                out.add(source)
+        elif inherited or message in sheet.touched:
+            entry = view.entry(message)
+            if entry is None or not entry.live or entry.flags & HIDDEN or entry.revision != source:
+                out.add(source)
+        if message is not None and any(crop.holds(message) for crop in crops):
+            out.add(source)
+    return frozenset(out), sure
+
+
+def _is_worded(thread: Thread, sheet: Sheet, source: Ref, view: View) -> bool:
+    """True for the summary of a crop, where it says still what it said: notes may rest on that."""
+    from backscroll.engine.cropping import summarised_again
+
+    again = summarised_again(thread)
+    crops = (crop for crop in sheet.crops if crop.event.seq == source.seq)
+    return any(stand_in(view, crop, again).revision == source for crop in crops)

@@ -1,0 +1,103 @@
+"""The rows of a window, kept from one prompt to the next: an append-only history is read once.
+
+What was read stays true while the log gained nothing but new messages at its end and acts beside the conversation; any other event
+(an edit, a deletion, a pin, a crop, an undo, a forget, here or in another process) makes it worth nothing, and all is read again.
+That no message was missed is checked against the count that the store keeps. Refuses: choosing how far back a prompt reads
+(`engine/sheet`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from backscroll.engine.lineage import View
+from backscroll.record.history import Entry
+from backscroll.record.ports import Spoken
+from backscroll.vocab.event import HARMLESS
+from backscroll.vocab.message import Message
+
+_PAGE = 256
+_FIRST, _PART = (
+    64,
+    16,
+)  # rows of the first page back (each one after it has twice as many), and those told at once
+Row: TypeAlias = tuple[Entry, Spoken]
+Sized: TypeAlias = tuple[Message, int]  # a message with its tokens
+Telling: TypeAlias = Callable[[Sequence[Row]], list[Sized]]
+Strides: TypeAlias = Sequence[tuple[bytes, bytes]]  # stretches that hold nothing visible
+
+
+class KeptRows(NamedTuple):
+    """Where rows are kept, and a name for how their tokens are counted."""
+
+    memo: MutableMapping[object, Any]
+    name: str
+
+
+class _Kept(NamedTuple):
+    """What was read of a thread."""
+
+    head: int  # the newest event then
+    live: int  # live messages then
+    newest: bytes  # position of the last of them
+    after: bytes | None  # the position that reading back was to stop at
+    rows: tuple[Sized, ...]  # what is visible, newest first
+    below: bytes | None  # reading goes on before this position; None: `after` was reached
+
+
+class WindowRows:
+    """Visible messages from the end backwards."""
+
+    def __init__(
+        self, view: View, telling: Telling, visible: Callable[[Entry, Spoken], bool], strides: Strides
+    ) -> None:
+        self.view, self.telling, self.visible, self.strides = view, telling, visible, strides
+
+    def back(self, after: bytes | None, shelf: KeptRows) -> Iterator[Sized]:
+        """The messages behind a position, the newest first, with their tokens."""
+        memo, key = shelf.memo, (self.view.state.id, shelf.name)
+        kept = self._grown(cast("_Kept | None", memo.get(key)), after)
+        if kept is None:
+            kept = _Kept(self.view.as_of, self.view.state.messages, b"", after, (), b"")
+        else:
+            memo[key] = kept
+            yield from kept.rows
+        page = _FIRST
+        while kept.below is not None:
+            rows = self.view.page(page, after=after, before=kept.below or None, newest_first=True)
+            more, page = len(rows) == page, min(_PAGE, 2 * page)
+            # A part at a time: of what a prompt does not reach back to, no tokens are counted.
+            for start in range(0, max(1, len(rows)), _PART):
+                some = rows[start : start + _PART]
+                below = some[-1][0].position if some and (more or start + _PART < len(rows)) else None
+                if below is not None:
+                    edge = below
+                    below = next((low for low, high in self.strides if low < edge <= high), edge)
+                found = self.telling([row for row in some if self.visible(*row)])
+                newest = kept.newest or (some[0][0].position if some else b"")
+                kept = memo[key] = kept._replace(newest=newest, rows=(*kept.rows, *found), below=below)
+                yield from found
+
+    def _grown(self, kept: _Kept | None, after: bytes | None) -> _Kept | None:
+        """What was kept with what was added since; None where it has to be read again."""
+        view = self.view
+        if kept is None or not kept.newest or kept.head > view.as_of or view.as_of != view.state.head:
+            return None
+        if kept.after is not None and (after is None or after < kept.after):
+            return None
+        new: list[Row] = []
+        if kept.head < view.as_of:
+            if any(event.kind not in HARMLESS for event in view.others(kept.head)):
+                return None
+            new = view.page(_PAGE, after=kept.newest)
+        if len(new) == _PAGE or kept.live + len(new) != view.state.messages:
+            return None
+        found = self.telling([row for row in new if self.visible(*row)])
+        rows = (*reversed(found), *kept.rows)
+        below = kept.below
+        if after is not None and after != kept.after:
+            rows = tuple(row for row in rows if row[0].position > after)
+            below = None if below is None or below <= after else below
+        newest = new[-1][0].position if new else kept.newest
+        return _Kept(view.as_of, view.state.messages, newest, after, rows, below)

@@ -1,0 +1,88 @@
+"""Rows of the log as the messages of a prompt, with their tokens as they are shown; what was read or counted once is remembered.
+
+Before: `engine/counting`, `assemble/excerpt`. After: `engine/sheet_rows` reads with it, `engine/composing` weighs with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from backscroll.assemble.excerpt import is_giant, shown_parts
+from backscroll.engine.asking import Ask
+from backscroll.engine.lineage import View
+from backscroll.engine.reading import message_of
+from backscroll.engine.sheet_rows import Row, Telling
+from backscroll.record.content import decode
+from backscroll.record.history import Entry
+from backscroll.record.ports import Spoken
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Content, Message
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+_CONTENTS, _LARGE = 2000, 8192  # contents that are remembered, and bytes up to which one is
+_LOGGED = 64  # replies of which it is remembered when they were logged
+
+
+def told_by(engine: Engine, ask: Ask) -> Telling:
+    """Rows as messages with their tokens; words that were read before are not taken apart again."""
+    shelf = engine.memo.shelf("contents", _CONTENTS)
+
+    def content(entry: Entry, spoken: Spoken) -> Content:
+        found: Content | None = shelf.get(entry.revision)
+        if found is None:
+            assert spoken.body is not None
+            found = decode(spoken.body)
+            if len(spoken.body) <= _LARGE:
+                shelf[entry.revision] = found
+        return found
+
+    def told(rows: Sequence[Row]) -> list[tuple[Message, int]]:
+        messages = [message_of(entry, spoken, content(entry, spoken)) for entry, spoken in rows]
+        sizes = shown_sizes(engine, messages, ask)
+        return [(m, sizes[m.revision]) for m in messages]
+
+    return told
+
+
+def shown_sizes(engine: Engine, messages: Sequence[Message], ask: Ask) -> dict[Ref, int]:
+    """Tokens of messages as a prompt shows them in full: of giant results that is an excerpt, and the rest is not even counted."""
+    from backscroll.engine.counting import counts_for, kept_bytes
+    from backscroll.llm.overhead import message_tokens
+
+    giants = [m for m in messages if is_giant(m, ask.shown)]
+    named = {m.revision for m in giants}
+    out = counts_for(engine, [m for m in messages if m.revision not in named], ask.tokenizer, ask.wire)
+    shelf = engine.memo.shelf(f"excerpts:{ask.tokenizer.name}:{ask.wire}:{ask.shown}")
+    for message in giants:
+        known: int | None = shelf.get(message.revision)
+        if known is None:
+            known = shelf[message.revision] = message_tokens(
+                shown_parts(message, ask.shown),
+                message.role,
+                ask.tokenizer,
+                ask.wire,
+                author=message.author,
+                bytes_of=kept_bytes(engine),
+            )
+        out[message.revision] = known
+    return out
+
+
+def last_reply(engine: Engine, now: View, window: Sequence[Message]) -> str:
+    """When the newest reply was logged; empty where the window has none.
+
+    That was about the last time that the provider saw this conversation, and the log knows it: what is kept beside the log, such
+    as receipts, does not come along with a copy.
+    """
+    newest = next((m for m in reversed(window) if m.role == "assistant"), None)
+    if newest is None:
+        return ""
+    shelf = engine.memo.shelf("logged", _LOGGED)
+    known: str | None = shelf.get(newest.revision)
+    if known is None:
+        event = now.reader.event(newest.revision)
+        known = shelf[newest.revision] = "" if event is None else event.at
+    return known

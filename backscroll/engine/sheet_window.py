@@ -1,0 +1,113 @@
+"""The window of a prompt: visible messages, read back from the end as far as a budget can need them.
+
+Cropped messages are skipped, long runs of them in one stride. Before: `engine/sheet_rows`. After: `engine/sheet`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from backscroll.assemble.marks import cap
+from backscroll.engine.lineage import View
+from backscroll.engine.reading import message_of
+from backscroll.engine.sheet_rows import KeptRows, Row, Sized, Strides, Telling, WindowRows
+from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
+from backscroll.record.ports import Spoken
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message, is_spoken_by_user
+from backscroll.vocab.part import ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from backscroll.engine.sheet import CropMark
+
+_PAGE = 256
+#: So many times the tokens that fit are read, where there are more: a compaction needs something to choose from.
+PLENTY = 1.25
+
+
+class SheetWindow:
+    """Reads back from the end."""
+
+    def __init__(
+        self,
+        view: View,
+        crops: Sequence[CropMark],
+        strides: Strides,
+        told: Telling,
+        kept: KeptRows | None = None,
+        without: Collection[Ref] = (),
+    ) -> None:
+        self.view, self.crops, self._told, self.strides = view, crops, told, strides
+        self.without = without  # read as if nobody had said them yet
+        self.kept = kept or KeptRows({}, "")
+        self.sizes: dict[Ref, int] = {}
+
+    def told(self, rows: Sequence[Row]) -> list[Sized]:
+        """Rows as messages, with their tokens."""
+        found = self._told(rows)
+        self.sizes.update((message.revision, tokens) for message, tokens in found)
+        return found
+
+    def read(
+        self, after: bytes | None, room: float, known: int = 0, deep: float = 0.0
+    ) -> tuple[list[Message], bytes | None, bool]:
+        """Visible messages in order; the position before them; whether `after` was reached.
+
+        What stood there at event `known` is shown condensed, so more of it may be read: as much as `deep`. A giant result is
+        condensed by the next compaction, so it counts as what may be left of it: else one step of parallel reads would put
+        everything that was condensed before it out of sight. The newest reply is always read, with all of its results.
+        """
+        giant = cap(int(room / PLENTY), 0)
+        newest = room / PLENTY / 2  # what the results of the newest reply count at the most, all together
+        out: list[Message] = []  # newest first
+        waiting: set[str] = set()  # calls whose results were read, but not they themselves
+        fresh, old, replied = 0.0, 0, False
+        rows = WindowRows(self.view, self._told, self.visible, self.strides)
+        for message, tokens in rows.back(after, self.kept):
+            full = fresh > room or old > deep
+            far = replied and (fresh > 2 * room or old > 2 * deep)
+            if full and (not waiting or far):  # no result without its call
+                return list(reversed(out)), message.position, False
+            out.append(message)
+            self.sizes[message.revision] = tokens
+            waiting.update(p.call_id for p in message.parts if isinstance(p, ToolResult))
+            waiting.difference_update(p.id for p in message.parts if isinstance(p, ToolCall))
+            replied = replied or message.role == "assistant"
+            if message.role == "tool" and not replied:
+                left = min(tokens, newest)
+                fresh, newest = fresh + left, newest - left
+            elif message.id.seq < known:
+                old += tokens
+            else:
+                left = min(tokens, giant) if message.role == "tool" else tokens
+                fresh, old = fresh + left, old + tokens - left
+        return list(reversed(out)), after, True
+
+    def visible(self, entry: Entry, spoken: Spoken) -> bool:
+        """False for what no prompt shows."""
+        if entry.flags & (HIDDEN | FORGOTTEN) or spoken.body is None or entry.message in self.without:
+            return False
+        return not any(crop.holds(entry.message) for crop in self.crops)
+
+    def turn_before(self, before: bytes | None) -> Iterator[Message]:
+        """What is visible before a position, newest first, back to where the user spoke."""
+        while rows := self.view.page(_PAGE, before=before, newest_first=True):
+            for message, _ in self.told([row for row in rows if self.visible(*row)]):
+                if is_spoken_by_user(message):
+                    return
+                yield message
+            before = rows[-1][0].position
+
+    def asked_before(self, before: bytes) -> Message | None:
+        """The newest message that the user wrote before a position: a long turn may begin far before the window."""
+        while rows := self.view.page(_PAGE, before=before, newest_first=True):
+            for row in rows:
+                if (
+                    row[0].role == "user"
+                    and self.visible(*row)
+                    and is_spoken_by_user(found := message_of(*row))
+                ):
+                    return found
+            before = rows[-1][0].position
+        return None

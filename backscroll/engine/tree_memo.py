@@ -1,0 +1,44 @@
+"""What reading the summary tree remembers between compactions: gists taken apart, and spans put together from them.
+
+By the keys of nodes, which cover all that went in, so nothing here can be stale. Before: `derive/summary`. After:
+`engine/tree_reading`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from backscroll.derive.gist import Gist
+from backscroll.derive.summary import SummaryDraft, summarise
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+_GISTS = 256  # gists, and spans put together, that stay in memory
+
+
+class ForestMemo(NamedTuple):
+    """Three small caches."""
+
+    gists: MutableMapping[bytes, Gist]
+    drafts: MutableMapping[Any, SummaryDraft]
+    spans: MutableMapping[Any, Gist]
+
+    def joined(self, key: object, gists: Sequence[Gist], limit: int, level: int) -> Gist:
+        """Several gists as one of at most so many tokens; found again under a key (None: put together each time)."""
+        if key is None:
+            return summarise(gists, limit_tokens=limit, level=level)
+        found = self.spans.get((key, limit))
+        if found is None:
+            draft = self.drafts.get(key)
+            if draft is None:
+                draft = self.drafts[key] = SummaryDraft(gists, level=level)
+            found = self.spans[key, limit] = draft.within(limit)
+        return found
+
+
+def forest_memo(engine: Engine) -> ForestMemo:
+    """What an engine remembers."""
+    memo = engine.memo
+    return ForestMemo(memo.shelf("gists", _GISTS), memo.shelf("drafts", _GISTS), memo.shelf("spans", _GISTS))
