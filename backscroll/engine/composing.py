@@ -191,11 +191,7 @@ class Composer:
         return held is not None and bool(held.goes_on)
 
     def _stood_in(self, key: PlacedKey, block: Block, then: Sequence[Block]) -> Iterable[Block]:
-        """What a prompt added behind a message in place of what had not come yet.
-
-        It stays where the conversation went on without it. Results that came right behind their calls take the place of stand-ins: nobody
-        answered the prompt that had these at its end.
-        """
+        """What a prompt added behind a message in place of what had not come yet."""
         held = self._held.get(key)
         if held is None:
             return ()
