@@ -98,6 +98,7 @@ class Composer:
             self.placed_under = self.frozen.placed_under
         events = view_now.placed(self.placed_under)
         self.prefix_marks = marks_in(events)
+        self.asked = tuple(event.seq for event in events)  # prompts that are known by what they wrote
         self._held: dict[
             tuple[Ref, ...], Placement
         ] = {}  # what prompts added in place of what had not come yet

@@ -20,7 +20,7 @@ from backscroll.formats.json_text import dumps
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
-from backscroll.vocab.part import Json, Opaque, Part, Reasoning
+from backscroll.vocab.part import Json, Opaque, Part, Reasoning, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block
 
 if TYPE_CHECKING:
@@ -39,10 +39,12 @@ class PrefixMark:
     head: str  # digest of what stands before the messages
     shown: int  # the event of the compaction that was in force; 0: none
     since: bytes  # the place before which nothing changed
+    doubted: bool = False  # the prompt before was not answered yet: the next reply may belong to either
 
     def to_json(self) -> dict[str, Json]:
         """As it stands in the head of the event."""
-        return {"head": self.head, "shown": self.shown, "since": self.since.hex()}
+        doubted: dict[str, Json] = {"doubted": True} if self.doubted else {}
+        return {"head": self.head, "shown": self.shown, "since": self.since.hex(), **doubted}
 
 
 def marks_in(events: Iterable[Event]) -> tuple[PrefixMark, ...]:
@@ -52,7 +54,8 @@ def marks_in(events: Iterable[Event]) -> tuple[PrefixMark, ...]:
         raw = cast("Mapping[str, Json] | None", event.head.get("prefix"))
         if raw is not None:
             since = bytes.fromhex(raw["since"])
-            out.append(PrefixMark(event.seq, str(raw["head"]), int(raw["shown"]), since))
+            doubted = raw.get("doubted") is True
+            out.append(PrefixMark(event.seq, str(raw["head"]), int(raw["shown"]), since, doubted))
     return tuple(out)
 
 
@@ -105,6 +108,33 @@ def doubted_from(blocks: Sequence[Block], last: Receipt) -> int | None:
     if not any(_thinks(blocks[n].parts) for n in doubted):
         return None
     return doubted[0] if sure else new[0]
+
+
+def unsure_from(window: Iterable[Message], mark: PrefixMark, asked: Sequence[int]) -> bytes | None:
+    """The same where the prompts are not known, as in a fork: by what the log says since the newest mark. None: all is sure.
+
+    `asked`: the events that prompts wrote. One that adds nothing leaves no trace, so a reply is sure only where there was but one moment to
+    ask for it: right before it, as such an event says, or behind one message, or behind the last result of the calls before it.
+    """
+    said: list[Message] = []  # since the reply before
+    waits: set[str] = set()
+    before, once = 0, True
+    for message in window:
+        made = message.id.seq
+        if message.role == "assistant":
+            if made > mark.event and _thinks(message.parts):
+                known = [seq for seq in asked if before < seq < made]
+                sure = all(m.id.seq < known[0] for m in said) if known else bool(said) and once
+                if not sure or (mark.doubted and mark.event in known):
+                    return min(m.position for m in (*said, message))
+            said, before, once = [], made, True
+            waits = {part.id for part in message.parts if isinstance(part, ToolCall)}
+            continue
+        answers = {part.call_id for part in message.parts if isinstance(part, ToolResult)}
+        once = once and (not said or bool(answers and waits))  # who asks while a call waits writes that down
+        said.append(message)
+        waits -= answers
+    return None
 
 
 def is_doubted(blocks: Sequence[Block], items: Sequence[Item], last: Receipt | None) -> bool:
@@ -200,12 +230,17 @@ class Prefix:
         else:  # what was sent is not known here: by what the log says was done since
             # What the budget cut is not written down: where something is cut now, nobody can tell whether it was then.
             sure = same and not any(block.reason == "cut" for block in blocks)
-            self.since = min(changed, default=None) if sure else b""
+            unsure = unsure_from(self._window, known, composer.asked)
+            places = changed if unsure is None else [*changed, unsure]
+            self.since = min(places, default=None) if sure else b""
         begun = end if self.since is None else self.since
         #: What is to be written down; None where the mark before still says it all.
         self.mark = None
-        if not same or changed or self.since is not None:
-            self.mark = PrefixMark(0, head, shown, begun)
+        #: The next reply may belong to this prompt or to the one before.
+        self.doubted = is_doubted(blocks, items, last)
+        doubts = self.doubted and last is not None and not last.doubted
+        if not same or changed or self.since is not None or doubts:
+            self.mark = PrefixMark(0, head, shown, begun, self.doubted)
 
     def binds(self, message: Message) -> bool:
         """True where all that stood before a reply when it was made stands there still: else its thinking is worth nothing."""

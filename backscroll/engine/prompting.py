@@ -36,7 +36,7 @@ from backscroll.engine.cuts import Made, restored, shortened, trimmed
 from backscroll.engine.insertions import Insertions, insertions_for
 from backscroll.engine.lineage import View
 from backscroll.engine.placement import Placing, place
-from backscroll.engine.prefixes import BINDING, Prefix, goes_on_from, is_doubted, offered_digest, why_broken
+from backscroll.engine.prefixes import BINDING, Prefix, goes_on_from, offered_digest, why_broken
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
 from backscroll.engine.sheet_rows import KeptRows
@@ -385,7 +385,7 @@ class _Job:
             broken={**broken, "thinking": lost} if broken and lost else broken,
             cut=cut,
             offered=self.offered,
-            doubted=ask.wire == BINDING and is_doubted(blocks, items, self._last_bound()),
+            doubted=self.prefix is not None and self.prefix.doubted,
             repairs=tuple(dict.fromkeys(change.rule.id for change in rendered.changes)),
         )
         receipt = replace(receipt, warnings=warnings_for(receipt.usage))
