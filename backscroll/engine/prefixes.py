@@ -233,6 +233,8 @@ class Prefix:
             unsure = unsure_from(self._window, known, composer.asked)
             places = changed if unsure is None else [*changed, unsure]
             self.since = min(places, default=None) if sure else b""
+        if (edited := self._edited_from(composer)) is not None:
+            self.since = edited if self.since is None else min(self.since, edited)
         begun = end if self.since is None else self.since
         #: What is to be written down; None where the mark before still says it all.
         self.mark = None
@@ -241,6 +243,13 @@ class Prefix:
         doubts = self.doubted and last is not None and not last.doubted
         if not same or changed or self.since is not None or doubts:
             self.mark = PrefixMark(0, head, shown, begun, self.doubted)
+
+    def _edited_from(self, composer: Composer) -> bytes | None:
+        """The first reply that somebody edited since the newest mark: nobody can tell whether its thinking is the model's still."""
+        known = self._marks[-1].event if self._marks else 0
+        edits = {c.event for c in composer.sheet.changes if c.kind is Kind.EDITED and c.event > known}
+        found = (m.position for m in self._window if m.revision.seq in edits and _thinks(m.parts))
+        return next(found, None) if edits else None
 
     def binds(self, message: Message) -> bool:
         """True where all that stood before a reply when it was made stands there still: else its thinking is worth nothing."""
