@@ -1,0 +1,148 @@
+"""Where it is not known what was sent (a fork, a copy, after forgetting), only thinking that can have been made under nothing else is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import backscroll
+from backscroll import Content, Reasoning, Text, Thread, ToolCall, ToolResult
+from backscroll.assemble.validity.between import Sent
+from backscroll.assemble.validity.binding import check_growth
+from backscroll.engine.prompting import Prompt, receipts
+
+MODEL = "claude-fable-5-2"
+TOOLS = [{"name": "Read", "input_schema": {"type": "object"}}]
+
+
+@pytest.fixture
+def thread(tmp_path: Path) -> Iterator[Thread]:
+    """A conversation with one reply that is sure: it answered the prompt before it."""
+    with backscroll.open(tmp_path / "store.db", background=False) as store:
+        made = store.create("Harbour")
+        made.append("system", "You keep the books.")
+        made.append("user", "What is in the harbour?")
+        ask(made)
+        answer(made, 1)
+        yield made
+
+
+def ask(thread: Thread, budget: int = 8000) -> Prompt:
+    return thread.prompt(budget, model=MODEL, wire="anthropic", reserve=0, tools=TOOLS, recall=False)
+
+
+def answer(thread: Thread, number: int, *parts: Any) -> None:
+    thought = Reasoning(f"Thought {number}.", signature=f"seal{number}")
+    thread.append("assistant", Content((thought, *(parts or (Text("Yes."),))), metadata={"model": MODEL}))
+
+
+def result(thread: Thread, call: str) -> None:
+    thread.append("tool", [ToolResult(call, (Text(f"result of {call}"),), name="Read")])
+
+
+def thoughts(made: Prompt) -> list[str]:
+    blocks = [b for m in made.messages for b in m["content"] if isinstance(b, dict)]
+    return [str(b["signature"]) for b in blocks if b.get("type") == "thinking"]
+
+
+def in_fork(thread: Thread) -> list[str]:
+    """What a fork sends back; and the thread itself, which knows what it sent, sends back the same or more."""
+    fork = thread.fork()
+    for one in (fork, thread):
+        one.append("user", "And then?")
+    found = thoughts(ask(fork))
+    assert set(found) <= set(thoughts(ask(thread)))
+    answer(fork, 99)
+    fork.append("user", "What else?")
+    assert thoughts(ask(fork)) == [*found, "seal99"]  # a fork goes on as any thread does
+    return found
+
+
+def test_a_fork_sends_back_the_thinking_of_turns_and_of_calls_with_their_results(thread: Thread) -> None:
+    thread.append("user", "Read two files.")
+    ask(thread)
+    answer(thread, 2, ToolCall("c1", "Read", {}), ToolCall("c2", "Read", {}))
+    result(thread, "c1")
+    result(thread, "c2")
+    ask(thread)
+    answer(thread, 3)
+    assert in_fork(thread) == ["seal1", "seal2", "seal3"]
+
+
+def test_a_fork_leaves_out_a_reply_before_which_the_user_spoke_while_the_model_thought(
+    thread: Thread,
+) -> None:
+    thread.append("user", "Is there a crane?")
+    ask(thread)
+    thread.append("user", "Or a boat?")
+    answer(thread, 2)
+    assert in_fork(thread) == ["seal1"]
+
+
+def test_forgetting_leaves_out_a_reply_before_which_the_user_spoke_while_the_model_thought(
+    thread: Thread,
+) -> None:
+    """What was sent is not known any more after it."""
+    fork = thread.fork()
+    fork.append("user", "Is there a crane?")
+    ask(fork)
+    fork.append("user", "Or a boat?")
+    answer(fork, 2)
+    thread.append("user", "The key is under the mat.")
+    thread.forget(list(thread)[-1].id)
+    assert receipts(fork) == []
+    fork.append("user", "And then?")
+    assert thoughts(ask(fork)) == ["seal1"]
+
+
+def test_a_fork_leaves_out_the_second_reply_in_a_row(thread: Thread) -> None:
+    """It answered another request, or none."""
+    thread.append("user", "Is there a crane?")
+    ask(thread)
+    answer(thread, 2)
+    answer(thread, 3)
+    assert in_fork(thread) == ["seal1", "seal2"]
+
+
+def test_a_fork_leaves_out_a_reply_to_a_stand_in_whose_result_came_meanwhile(thread: Thread) -> None:
+    thread.append("user", "Read two files.")
+    ask(thread)
+    answer(thread, 2, ToolCall("c1", "Read", {}), ToolCall("c2", "Read", {}))
+    result(thread, "c1")
+    ask(thread)
+    result(thread, "c2")
+    answer(thread, 3)
+    assert in_fork(thread) == ["seal1", "seal2"]
+
+
+def test_a_fork_leaves_out_a_reply_where_two_requests_waited(thread: Thread) -> None:
+    """The second request said more than the first, in an event of its own; whose reply it is, nobody knows."""
+    thread.append("user", "Is there a crane?")
+    ask(thread)
+    thread.memory.add("The crane is red.")
+    second = ask(thread)
+    assert "The crane is red" in str(second.messages)
+    answer(thread, 2)
+    assert in_fork(thread) == ["seal1"]
+
+
+def test_a_reply_that_was_edited_before_the_next_prompt_does_not_send_its_thinking(thread: Thread) -> None:
+    """Nor do later prompts, and those that came after it send theirs."""
+    thread.append("user", "Is there a crane?")
+    before = ask(thread)
+    answer(thread, 2)
+    thread.edit(list(thread)[-1].id, [Reasoning("Somebody's words.", signature="seal2"), Text("No.")])
+    thread.append("user", "Sure?")
+    made = ask(thread)
+    assert thoughts(made) == ["seal1"]
+    assert check_growth(sent(before), sent(made)) == []
+    answer(thread, 3)
+    thread.append("user", "And then?")
+    assert thoughts(ask(thread)) == ["seal1", "seal3"]
+
+
+def sent(made: Prompt) -> Sent:
+    return Sent(made.messages, "anthropic", system=made.system, tools=list(made.tools), model=MODEL)
