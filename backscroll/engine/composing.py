@@ -98,7 +98,8 @@ class Composer:
             self.placed_under = self.frozen.placed_under
         events = view_now.placed(self.placed_under)
         self.prefix_marks = marks_in(events)
-        self.asked = tuple(event.seq for event in events)  # prompts that are known by what they wrote
+        #: Prompts that are known by what they wrote, and whether thinking can be bound to them.
+        self.asked = {event.seq: event.head.get("bound") is not False for event in events}
         self._held: dict[
             tuple[Ref, ...], Placement
         ] = {}  # what prompts added in place of what had not come yet

@@ -82,6 +82,7 @@ class Placing:
     waits: tuple[str, ...] = ()
     goes_on: str = ""
     mark: PrefixMark | None = None  # it did not begin as the prompt before
+    bound: bool = True  # thinking of its reply can be bound to it
 
 
 def placement_of(event: Event) -> Placement:
@@ -157,6 +158,8 @@ def place(pen: Pen, placing: Placing, under: int, shown: int | None = None) -> E
     if placing.mark is not None:
         mark = placing.mark if shown is None else replace(placing.mark, shown=shown)
         head["prefix"] = mark.to_json()
+    if not placing.bound:
+        head["bound"] = False
     body: dict[str, Json] = {"texts": texts}
     body |= {"waits": list(placing.waits)} if placing.waits else {}
     body |= {"goes_on": placing.goes_on} if placing.goes_on else {}

@@ -110,10 +110,10 @@ def doubted_from(blocks: Sequence[Block], last: Receipt) -> int | None:
     return doubted[0] if sure else new[0]
 
 
-def unsure_from(window: Iterable[Message], mark: PrefixMark, asked: Sequence[int]) -> bytes | None:
+def unsure_from(window: Iterable[Message], mark: PrefixMark, asked: Mapping[int, bool]) -> bytes | None:
     """The same where the prompts are not known, as in a fork: by what the log says since the newest mark. None: all is sure.
 
-    `asked`: the events that prompts wrote. One that adds nothing leaves no trace, so a reply is sure only where there was but one moment to
+    `asked`: the events that prompts wrote, and whether thinking can be bound to them. One that adds nothing leaves no trace, so a reply is sure only where there was but one moment to
     ask for it: right before it, as such an event says, or behind one message, or behind the last result of the calls before it.
     """
     said: list[Message] = []  # since the reply before
@@ -125,6 +125,7 @@ def unsure_from(window: Iterable[Message], mark: PrefixMark, asked: Sequence[int
             if made > mark.event and _thinks(message.parts):
                 known = [seq for seq in asked if before < seq < made]
                 sure = all(m.id.seq < known[0] for m in said) if known else bool(said) and once
+                sure = sure and all(asked[seq] for seq in known)
                 if not sure or (mark.doubted and mark.event in known):
                     return min(m.position for m in (*said, message))
             said, before, once = [], made, True

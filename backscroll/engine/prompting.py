@@ -224,7 +224,7 @@ class _Job:
             at = next((n for n, b in enumerate(done.blocks, 1) if b.message == newest.id), len(done.blocks))
             goes_on = next((b.text for b in done.blocks[at : at + 1] if b.reason == CONTINUED), goes_on)
         mark = None if self.prefix is None else self.prefix.mark
-        found = Placing(newest, placed, rendered.waiting, goes_on, mark)
+        found = Placing(newest, placed, rendered.waiting, goes_on, mark, bound=self.prefix is not None)
         return found if placed or found.waits or goes_on or mark is not None else None
 
     def _mend(self) -> None:

@@ -116,7 +116,10 @@ _HEADS: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
     ),
     Kind.PLACED: (
         {"behind": is_ref, "revision": is_ref, "under": is_count, "sources": listed(is_ref)},
-        {"prefix": shape({"head": is_text, "shown": is_count, "since": is_place})},
+        {
+            "prefix": shape({"head": is_text, "shown": is_count, "since": is_place}, {"doubted": is_flag}),
+            "bound": is_flag,
+        },
     ),
     Kind.TASKED: ({"act": is_text, "task": is_text}, _TASK),
     Kind.REMEMBERED: ({"act": is_text}, {"memory": is_text, "kind": is_text}),

@@ -129,6 +129,30 @@ def test_a_fork_leaves_out_a_reply_where_two_requests_waited(thread: Thread) -> 
     assert in_fork(thread) == ["seal1"]
 
 
+def test_a_fork_leaves_out_a_reply_where_a_prompt_of_another_wire_said_more(thread: Thread) -> None:
+    thread.append("user", "Is there a crane?")
+    ask(thread)
+    thread.memory.add("The crane is red.")
+    other = thread.prompt(8000, model="gpt-5.6", wire="openai-chat", reserve=0, recall=False)
+    assert "The crane is red" in str(other.messages)
+    answer(thread, 2)
+    assert in_fork(thread) == ["seal1"]
+
+
+def test_a_copy_leaves_out_what_a_fork_leaves_out(thread: Thread, tmp_path: Path) -> None:
+    thread.append("user", "Is there a crane?")
+    ask(thread)
+    thread.memory.add("The crane is red.")
+    ask(thread)
+    answer(thread, 2)
+    thread.engine.export(None, "native", str(tmp_path / "copy.jsonl"))
+    with backscroll.open(tmp_path / "other.db", background=False) as store:
+        store.import_path(tmp_path / "copy.jsonl")
+        copy = store.thread(thread.id)
+        copy.append("user", "And then?")
+        assert thoughts(ask(copy)) == ["seal1"]
+
+
 def test_a_reply_that_was_edited_before_the_next_prompt_does_not_send_its_thinking(thread: Thread) -> None:
     """Nor do later prompts, and those that came after it send theirs."""
     thread.append("user", "Is there a crane?")
