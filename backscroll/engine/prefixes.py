@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from backscroll.engine.asking import Ask
     from backscroll.engine.composing import Composer
 
+#: The cause on the receipt where a prompt goes on from the one before, and thinking is left out all the same.
+DOUBTED = "doubted"
 #: The wire on which thinking is bound to what stood before it.
 BINDING = "anthropic"
 
@@ -187,7 +189,18 @@ def why_broken(
         return {"cause": "answered", **facts}
     if cut or last.cut:
         return {"cause": "no room", **facts}
-    return {"cause": "memory" if composer.withdrew else "another thread", **facts}
+    if composer.withdrew:
+        return {"cause": "memory", **facts}
+    # A call waits only until the user speaks; out of its place, it is not shown after that.
+    gone = any(i.reason == "unanswered" for i in last.items[same:])
+    return {"cause": "interrupted" if gone else "another thread", **facts}
+
+
+def with_lost(broken: dict[str, Json], lost: int) -> dict[str, Json]:
+    """The same with how many replies lose their thinking; a prompt that goes on can lose some too, where nobody knows what they answered."""
+    if not lost:
+        return broken
+    return {**(broken or {"cause": DOUBTED, "tokens": 0}), "thinking": lost}
 
 
 def goes_on_from(ask: Ask, last: Receipt, offered: str) -> bool:

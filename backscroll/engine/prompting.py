@@ -36,7 +36,7 @@ from backscroll.engine.cuts import Made, restored, shortened, trimmed
 from backscroll.engine.insertions import Insertions, insertions_for
 from backscroll.engine.lineage import View
 from backscroll.engine.placement import Placing, place
-from backscroll.engine.prefixes import BINDING, Prefix, goes_on_from, offered_digest, why_broken
+from backscroll.engine.prefixes import BINDING, Prefix, goes_on_from, offered_digest, why_broken, with_lost
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
 from backscroll.engine.sheet_rows import KeptRows
@@ -382,7 +382,7 @@ class _Job:
             cached=cached,
             money=_money(composer, tokens + ask.tools_tokens, cached),
             recall=new.why,
-            broken={**broken, "thinking": lost} if broken and lost else broken,
+            broken=with_lost(broken, lost),
             cut=cut,
             offered=self.offered,
             doubted=self.prefix is not None and self.prefix.doubted,

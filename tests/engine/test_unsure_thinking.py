@@ -53,7 +53,9 @@ def in_fork(thread: Thread) -> list[str]:
     fork = thread.fork()
     for one in (fork, thread):
         one.append("user", "And then?")
-    found = thoughts(ask(fork))
+    made = ask(fork)
+    found, lost = thoughts(made), sum("seal" in str(m.parts) for m in thread) - len(thoughts(made))
+    assert made.receipt.broken == ({"cause": "doubted", "tokens": 0, "thinking": lost} if lost else {})
     assert set(found) <= set(thoughts(ask(thread)))
     answer(fork, 99)
     fork.append("user", "What else?")
@@ -166,6 +168,20 @@ def test_a_reply_that_was_edited_before_the_next_prompt_does_not_send_its_thinki
     answer(thread, 3)
     thread.append("user", "And then?")
     assert thoughts(ask(thread)) == ["seal1", "seal3"]
+
+
+def test_a_call_in_front_that_waits_no_more_is_named_on_the_receipt(thread: Thread) -> None:
+    thread.append("user", "Read on.")
+    answer(thread, 2, ToolCall("lost", "Read", {}))
+    for n in range(120):
+        answer(thread, n + 3, ToolCall(f"c{n}", "Read", {}))
+        thread.append("tool", [ToolResult(f"c{n}", (Text(f"line {n} of the book. " * 40),), name="Read")])
+    ask(thread, 2500)
+    made = ask(thread, 2500)
+    assert made.receipt.broken == {}
+    assert any(block.reason == "unanswered" for block in made.blocks[:3])
+    thread.append("user", "Stop.")
+    assert ask(thread, 2500).receipt.broken["cause"] == "interrupted"
 
 
 def sent(made: Prompt) -> Sent:

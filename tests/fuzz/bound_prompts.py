@@ -17,6 +17,7 @@ from backscroll import Content, Text, ToolCall, ToolResult
 from backscroll.assemble.validity.between import Sent
 from backscroll.assemble.validity.binding import check_growth
 from backscroll.engine.means import Means
+from backscroll.engine.prefixes import DOUBTED
 from backscroll.errors import BackscrollError, BudgetTooSmall, StoreError
 from backscroll.llm.scripted import Line, Scenario, speak_anthropic
 from backscroll.llm.scripted.asked import Asked, read_request
@@ -213,6 +214,7 @@ class Conversation:
         """What was sent is the beginning of what is sent, or the receipt says why it is not."""
         now = Sent(made.messages, "anthropic", system=made.system, tools=list(made.tools), model=MODEL)
         known, self.before = self.before, (self.thread.id, now)
-        if known is not None and not made.receipt.broken and not made.receipt.cut:
+        grows = made.receipt.broken.get("cause", DOUBTED) == DOUBTED and not made.receipt.cut
+        if known is not None and grows:
             flaws = check_growth(known[1], now)
             assert not flaws, f"{flaws[0]}, and the receipt does not say why"
