@@ -20,6 +20,7 @@ FULL, BESIDE = (
 )  # of the budget, and tokens less: what is filled when the newest step takes all it can get
 EARLY = 0.65  # of the distance that smooth growth allows
 LOW = 0.25  # of the room beside what is protected, for a budget of SMALL tokens: what a compaction leaves
+MOST_LOW = 0.5  # … for the smallest budgets
 SQUEEZED = 0.1  # of the room: what the past keeps, however large the newest step is
 GIANT = 0.135  # of that room, for a budget of SMALL tokens: a step that is larger is condensed first once it was seen
 SMALL = 8000
@@ -67,11 +68,16 @@ def aim(
     With `whole` what is fresh is to stand as it is: the past makes room for it. Else the past keeps its share, and what is
     fresh has to be cut where both together are too much.
     """
-    low = settings.low if settings and settings.low else LOW
+    low = settings.low if settings and settings.low else usual_low(budget)
     past = min(low, FULL) * max(budget - fixed, 0)
     if whole:
         past = min(past, max(filled(budget) - fixed - fresh, 0))
     return int(fixed + fresh + past)
+
+
+def usual_low(budget: int) -> float:
+    """The share of the room that a compaction leaves to the past: more where the budget is so small that little else fits."""
+    return min(MOST_LOW, LOW * sqrt(max(1.0, SMALL / max(budget, 1))))
 
 
 def filled(budget: int) -> int:

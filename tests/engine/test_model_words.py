@@ -16,11 +16,15 @@ from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 
 def talk(engine: Engine, turns: int) -> Thread:
     thread = engine.create("Talk")
-    for n in range(turns):
+    read_pages(thread, 0, turns)
+    return thread
+
+
+def read_pages(thread: Thread, first: int, last: int) -> None:
+    for n in range(first, last):
         words = " ".join(f"Harbour {n}-{k} reports {n * k} centimetres of water." for k in range(40))
         thread.append("user", f"Read page {n}. {words}")
         thread.append("assistant", f"Page {n} is read. {words}")
-    return thread
 
 
 def test_words_of_a_model_come_with_a_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,6 +41,6 @@ def test_words_of_a_model_come_with_a_compaction(tmp_path: Path, monkeypatch: py
             assert server.asked
         assert thread.prompt(24_000).messages == before
         assert "A model wrote this." not in str(before)
-        thread.append("user", "And now?")
-        thread.compact(budget=20_000)
+        read_pages(thread, 60, 68)
+        assert thread.compact(budget=20_000).event is not None
         assert "A model wrote this." in str(thread.prompt(24_000).messages)
