@@ -26,12 +26,10 @@ from rich.table import Table
 from bench.table import Row
 
 HARNESS = Path(__file__).resolve().parents[2] / "shared" / "bench" / "replay"
-#: Sources on which shares and marks were chosen; figures of all others are of sessions that were not looked at.
-TUNED = frozenset({"specstory", "claude-code-entire"})
 REFERENCE = ("digest80/40", "digest+facts")
 ENGINE, PURE, FULL = "engine", "pure policy", "full history"
 _PROCESSES = 2
-_ALL, _OTHERS = "all", "all not tuned on"
+_ALL = "all"
 
 #: One policy over one session at one budget, as the harness counts it, with what is counted here.
 Played: TypeAlias = dict[str, Any]
@@ -167,12 +165,7 @@ def _figures(played: Mapping[str, Mapping[str, Session]], budget: int) -> dict[s
             pools[source] = found
     if not pools:
         return {}
-    others = [row for source, found in pools.items() if source not in TUNED for row in found]
-    pooled = {
-        _ALL: [row for found in pools.values() for row in found],
-        **({_OTHERS: others} if others else {}),
-    }
-    for name, found in {**pools, **pooled}.items():
+    for name, found in {**pools, _ALL: [row for some in pools.values() for row in some]}.items():
         base = {row[FULL]["id"]: row[FULL] for row in found}
         out[name] = {
             policy: _summed([row[policy] for row in found], base)
@@ -222,7 +215,7 @@ def _print(budget: int, figures: Mapping[str, Mapping[str, Any]]) -> None:
     pool = figures[_ALL][ENGINE]
     title = f"Replay at {budget:,} tokens: {pool['trajectories']} sessions, {pool['calls']:,} calls"
     caption = (
-        "* tuned on. cost: beside the full history, cached reads at a tenth; kept, far, lines: share of what the next message needs and the prompt"
+        "Shares were chosen on these sources, each left out in turns (decision 0049). cost: beside the full history, cached reads at a tenth; kept, far, lines: share of what the next message needs and the prompt"
         " has; breaks: per 100 calls, prompts that do not go on from the one before; uncached: share of input tokens; p/o/s: pairing errors, over"
         " budget, bad start; refused: by the checks of growth and of bound thinking; cpu: ms a prompt."
     )
@@ -230,7 +223,7 @@ def _print(budget: int, figures: Mapping[str, Mapping[str, Any]]) -> None:
     for name in _COLUMNS:
         table.add_column(name, justify="left" if name in ("source", "policy") else "right")
     for source, rows in figures.items():
-        mark = f"{source}{'*' if source in TUNED else ''} ({rows[ENGINE]['trajectories']})"
+        mark = f"{source} ({rows[ENGINE]['trajectories']})"
         for policy, row in rows.items():
             ratios = [_share(row[key]) for key in ("cost_A", "retention", "far", "lines")]
             told = [
@@ -245,7 +238,7 @@ def _print(budget: int, figures: Mapping[str, Mapping[str, Any]]) -> None:
         table.add_section()
     console = Console(width=max(140, Console().width))
     console.print(table)
-    single = {source: rows for source, rows in figures.items() if source not in (_ALL, _OTHERS)}
+    single = {source: rows for source, rows in figures.items() if source != _ALL}
     console.print("worst source: " + ", ".join(_worst(single)))
 
 
@@ -268,14 +261,13 @@ def _share(value: float | None) -> str:
 def _rows(
     budget: int, figures: Mapping[str, Mapping[str, Any]], targets: Mapping[int, Sequence[float]]
 ) -> list[Row]:
-    """What has a bar, on sessions that were not tuned on where there are any."""
+    """What has a bar, on all sources together."""
     if not figures or budget not in targets:
         return []
-    pool = _OTHERS if _OTHERS in figures else _ALL
-    ours, pure = figures[pool][ENGINE], figures[pool][PURE]
-    what = f"replay at {budget // 1000}k, {ours['trajectories']} sessions ({pool})"
+    ours, pure = figures[_ALL][ENGINE], figures[_ALL][PURE]
+    what = f"replay at {budget // 1000}k, {ours['trajectories']} sessions"
     most, *least = targets[budget]
-    cost, theirs, known = ours["cost_A"], pure["cost_A"], figures[pool]["digest+facts"]["cost_A"]
+    cost, theirs, known = ours["cost_A"], pure["cost_A"], figures[_ALL]["digest+facts"]["cost_A"]
     near = cost <= theirs + 0.01
     out = [
         # The bar is for longer sessions than these: here the reference beside it tells more.
