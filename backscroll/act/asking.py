@@ -128,6 +128,7 @@ class Asker:
         self._heard = _Heard()
         self._counted = 0  # tokens of its prompt
         self._window: int | None = None  # what the service said that it takes
+        self._reserve: int | None = None  # for the answer; None: a share of the budget
 
     def _sleep(self, seconds: float) -> None:
         if self.stop.wait(seconds):
@@ -143,15 +144,19 @@ class Asker:
             return (yield from self._allowed_answer(prompt))
         except ContextOverflow as error:
             took = prompt.receipt.tokens + prompt.receipt.tools
+            reserve: int | None = prompt.receipt.reserve
             smaller = int(took * _SMALLER) + prompt.receipt.reserve
             window = error.facts.get("window")  # where the service says how much it takes
             if isinstance(window, int) and window < prompt.receipt.budget:
-                smaller = int(window * _SAFE)
+                smaller, reserve = int(window * _SAFE), None
                 self._window = window
             if smaller < _LEAST:
                 raise
             yield Noted("overflow", error.message)
-            self.budget = smaller
+            self.budget, self._reserve = (
+                smaller,
+                reserve,
+            )  # the same reserve: else the room would hardly be smaller
         prompt = self._prompt(tools)
         yield _asked(number, prompt, self.model)
         return (yield from self._allowed_answer(prompt))
@@ -171,7 +176,9 @@ class Asker:
 
     def _prompt(self, tools: Sequence[Mapping[str, Json]]) -> Prompt:
         wire = self.client.wire
-        return self.thread.prompt(self.budget, model=self.model, tools=tools, wire=wire, handles=None)
+        return self.thread.prompt(
+            self.budget, model=self.model, tools=tools, wire=wire, handles=None, reserve=self._reserve
+        )
 
     def _answer(self, prompt: Prompt, request: Request) -> Generator[Happening, None, Answer]:
         self._heard = _Heard()

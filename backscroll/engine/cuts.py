@@ -20,6 +20,7 @@ from backscroll.engine.composing import Composer, weight
 from backscroll.engine.sheet import Sheet
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
+from backscroll.vocab.part import ToolResult
 from backscroll.vocab.prompt import Block, Level
 
 
@@ -126,7 +127,8 @@ def cut_to_fit(composer: Composer, found: Made, room: int) -> Made | None:
         return None
     units, frozen = found.units, found.frozen
     fresh, unseen = unseen_units(composer, frozen)
-    results = sum(m.role == "tool" for u in units if u.id in fresh for m in u.messages)
+    parts = (p for u in units if u.id in fresh for m in u.messages for p in m.parts)
+    results = sum(isinstance(p, ToolResult) for p in parts)
     free = part(room, fixed_tokens(composer), filled(room) - (found.now - unseen), results)
     trail = Trail(composer.meter, composer.lens.slots).extend(units)
     cut = trim(units, frozen.compaction, composer.lens, cap=free, trail=trail, boost=boost_of(composer))

@@ -88,7 +88,7 @@ def test_a_file_beside_a_giant_result_is_weighed_by_its_bytes(engine: backscroll
     thread.append("user", "read them")
     thread.append("assistant", [ToolCall("c1", "Read", {})])
     file = Media("text/plain", data=("the wind blows 风\n" * 6000).encode())
-    thread.append("tool", [ToolResult("c1", (Text("line\n" * 40_000), file))])
+    thread.append("tool", [ToolResult("c1", (Text("line\n" * 60_000), file))])
     made = thread.prompt(200_000, wire=wire, reserve=0, dry_run=True)
     assert_weighed(engine, made.blocks, wire)
     assert any(block.reason == "shown in part" for block in made.blocks)

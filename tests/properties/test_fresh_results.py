@@ -95,7 +95,8 @@ def test_a_fresh_result_that_fits_is_shown_whole(
 def test_a_step_larger_than_the_budget_is_shared_out(
     tmp_path_factory: pytest.TempPathFactory, seed: int, budget: int
 ) -> None:
-    """Every call is there, every result has a share that is as large as any other's or whole, and the budget is used."""
+    """Every call is there, every result has a share that is as large as any other's or whole, and the budget is used: for one result
+    two fifths of it at the least."""
     chance = random.Random(seed)
     with opened(tmp_path_factory.mktemp("giant") / "store.db", Clock()) as engine:
         thread = engine.create("giant")
@@ -114,7 +115,7 @@ def test_a_step_larger_than_the_budget_is_shared_out(
         step(thread, "new", texts, chance.random() < 0.5)
         wire = chance.choice(WIRES)
         made = thread.prompt(budget, reserve=0, recall=False, wire=wire)
-        assert 0.9 * budget <= made.receipt.total <= budget
+        assert min(0.85, 0.4 * many) * budget <= made.receipt.total <= budget
         assert check(made.messages, wire, system=made.system) == []
         names = [f"new_{k}" for k in range(many)]
         assert set(names) <= called(made)

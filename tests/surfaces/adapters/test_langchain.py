@@ -288,13 +288,20 @@ def test_only_recording_sends_the_list_as_it_is(thread: Thread) -> None:
 
 
 def test_thinking_keeps_its_proof_on_the_wire_of_its_vendor(thread: Thread) -> None:
-    """A prompt on Anthropic's wire gives the signed block back, right before the call that it led to."""
+    """A prompt on Anthropic's wire gives the signed block back, right before the call that it led to; where the block answered another
+    prompt than ours, it is left out."""
     from backscroll.engine.overhearing import append_all
 
     thinking = MESSAGES[11].model_copy(update={"response_metadata": {"model_name": "claude-sonnet-5-5"}})
     said = [HumanMessage("look"), thinking, ToolMessage("bark", tool_call_id="c3")]
-    append_all(thread, [heard(m) for m in said])
     tools = [{"name": "sniff", "input_schema": {"type": "object"}}]
+    elsewhere = thread.engine.create("elsewhere")
+    append_all(elsewhere, [heard(m) for m in said])
+    asked = elsewhere.prompt(8_000, wire="anthropic", model="claude-sonnet-5-5", tools=tools)
+    assert "sealed" not in str(asked.request)
+    append_all(thread, [heard(said[0])])
+    thread.prompt(8_000, wire="anthropic", model="claude-sonnet-5-5", tools=tools)
+    append_all(thread, [heard(m) for m in said[1:]])
     body = thread.prompt(8_000, wire="anthropic", model="claude-sonnet-5-5", tools=tools).request
     out: list[Any] = [t for m in messages_in("anthropic", body) for t in told(m, lambda _: None)]
     answer = next(m for m in out if m.type == "ai")
