@@ -16,7 +16,7 @@ from backscroll.assemble.compaction import Compaction
 from backscroll.assemble.fade_trail import Trail
 from backscroll.assemble.marks import MUST, Prices, aim, cap, decide, filled, fits_whole, part
 from backscroll.assemble.policy import Plan, compact, trim
-from backscroll.assemble.policy_cuts import answered_giants, with_cuts
+from backscroll.assemble.policy_cuts import answered_giants, count_results, with_cuts
 from backscroll.assemble.policy_fit import fit_last
 from backscroll.assemble.units import Unit, fresh_units, units_of
 from backscroll.assemble.view import Lens, protected, view
@@ -167,8 +167,7 @@ class Policy:
         """The newest step cut to what is free."""
         now, unseen = sum(b.tokens for b in blocks), self._unseen(new)
         fixed = sum(self.meter.message(m) for u in self.units if u.id in safe for m in u.messages)
-        results = sum(m.role == "tool" for u in self.units if u.id in new for m in u.messages)
-        most = part(budget, fixed, filled(budget) - (now - unseen), results)
+        most = part(budget, fixed, filled(budget) - (now - unseen), count_results(self.units, new))
         cut = trim(self.units, self.compaction, self.lens, cap=most, trail=self.trail, safe=safe)
         if cut is None:
             return list(blocks)

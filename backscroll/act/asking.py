@@ -145,7 +145,7 @@ class Asker:
         except ContextOverflow as error:
             took = prompt.receipt.tokens + prompt.receipt.tools
             reserve: int | None = prompt.receipt.reserve
-            smaller = int(took * _SMALLER) + prompt.receipt.reserve
+            smaller = int(took * _SMALLER) + reserve
             window = error.facts.get("window")  # where the service says how much it takes
             if isinstance(window, int) and window < prompt.receipt.budget:
                 smaller, reserve = int(window * _SAFE), None
@@ -153,10 +153,8 @@ class Asker:
             if smaller < _LEAST:
                 raise
             yield Noted("overflow", error.message)
-            self.budget, self._reserve = (
-                smaller,
-                reserve,
-            )  # the same reserve: else the room would hardly be smaller
+            # With a reserve that shrinks with the budget the room would hardly be smaller.
+            self.budget, self._reserve = smaller, reserve
         prompt = self._prompt(tools)
         yield _asked(number, prompt, self.model)
         return (yield from self._allowed_answer(prompt))

@@ -7,7 +7,7 @@ chosen by `assemble/policy`. Before: `assemble/marks`. After: `engine/cuts` writ
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from backscroll.assemble.compaction import Compaction
@@ -17,8 +17,15 @@ from backscroll.assemble.policy import trim
 from backscroll.assemble.units import Unit
 from backscroll.assemble.view import Lens
 from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import ToolResult
 
 WORTH = 2  # tokens saved for each that is written anew, from which a cut pays before the next compaction
+
+
+def count_results(units: Iterable[Unit], among: Collection[Ref]) -> int:
+    """How many tool results some of the units hold: a message may hold several."""
+    parts = (part for unit in units if unit.id in among for m in unit.messages for part in m.parts)
+    return sum(isinstance(part, ToolResult) for part in parts)
 
 
 def answered_giants(

@@ -139,18 +139,18 @@ def _condensed(
     fixed = fixed_tokens(composer)
     fresh, unseen = unseen_units(composer, frozen)
     target = max(1, aim(room - outside, fixed, settings, fresh=unseen, whole=whole))
-    past, warm = target - fixed - unseen, _warm_tokens(composer, target - fixed - unseen, fresh)
+    plan, past = Plan(), target - fixed - unseen
+    warm = _warm_tokens(composer, past, fresh)
     # The last turns in full take no room away from what is condensed, as long as there is some.
-    more = min(max(0, warm - int(Plan().tail * past)), max(0, filled(room - outside) - target))
-    target += more
+    more = min(max(0, warm - int(plan.tail * past)), max(0, filled(room - outside) - target))
     found = condensed(
         composer.units,
         None if frozen is None else frozen.compaction,
         composer.lens,
-        target=target,
+        target=target + more,
         reason=reason,
         trail=trail,
-        plan=replace(Plan(), tail=max(Plan().tail, warm / max(1, past + more))),
+        plan=replace(plan, tail=max(plan.tail, warm / max(1, past + more))),
         boost=boost_of(composer),
         dead=composer.dead,
         fresh=fresh,

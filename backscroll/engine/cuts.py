@@ -13,14 +13,13 @@ from backscroll.assemble.compaction import Compaction
 from backscroll.assemble.fade_trail import Trail
 from backscroll.assemble.marks import MUST, cap, filled, part
 from backscroll.assemble.policy import trim
-from backscroll.assemble.policy_cuts import answered_giants, with_cuts
+from backscroll.assemble.policy_cuts import answered_giants, count_results, with_cuts
 from backscroll.assemble.units import Unit, fresh_units
 from backscroll.engine.compaction_body import Frozen
 from backscroll.engine.composing import Composer, weight
 from backscroll.engine.sheet import Sheet
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
-from backscroll.vocab.part import ToolResult
 from backscroll.vocab.prompt import Block, Level
 
 
@@ -127,8 +126,7 @@ def cut_to_fit(composer: Composer, found: Made, room: int) -> Made | None:
         return None
     units, frozen = found.units, found.frozen
     fresh, unseen = unseen_units(composer, frozen)
-    parts = (p for u in units if u.id in fresh for m in u.messages for p in m.parts)
-    results = sum(isinstance(p, ToolResult) for p in parts)
+    results = count_results(units, fresh)
     free = part(room, fixed_tokens(composer), filled(room) - (found.now - unseen), results)
     trail = Trail(composer.meter, composer.lens.slots).extend(units)
     cut = trim(units, frozen.compaction, composer.lens, cap=free, trail=trail, boost=boost_of(composer))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,36 +19,11 @@ from backscroll.record.ports import Bounds, Wanted
 from backscroll.stores.sqlite import schema as sqlite_schema
 from backscroll.vocab.ids import Ref
 from tests import proof
-from tests.stores import old_stores
 
-BEFORE = Path(__file__).parent / "version_1"
+SCHEMA = 1
+WORKER = True  # opened as people open it
+BEFORE = Path(__file__).parent / f"version_{SCHEMA}"
 AT = "2026-11-15T12:00:00+00:00"
-
-
-@pytest.fixture
-def old_file(tmp_path: Path) -> str:
-    """A file of schema 1."""
-    return old_stores.old_file(tmp_path, 1)
-
-
-@pytest.fixture
-def old_database(database_url: str) -> str:
-    """A database of schema 1."""
-    return old_stores.old_database(database_url, 1)
-
-
-@pytest.fixture(
-    params=[
-        pytest.param(("old_file", "sqlite"), id="sqlite"),
-        pytest.param(("old_database", "postgres"), id="postgres", marks=pytest.mark.postgres),
-    ]
-)
-def old(request: pytest.FixtureRequest) -> Iterator[tuple[backscroll.Engine, str]]:
-    """A store of schema 1, opened by this version; sound at the end of the test."""
-    fixture, kind = request.param
-    with backscroll.open(request.getfixturevalue(fixture)) as engine:
-        yield engine, kind
-        proof.assert_sound(engine)
 
 
 def exported(lines: list[str]) -> list[Any]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -16,38 +15,11 @@ import backscroll
 from backscroll.engine.cropping import crops
 from backscroll.stores.sqlite import schema as sqlite_schema
 from backscroll.vocab.assertion import TurnState
-from tests import proof
 from tests.properties.living import marked, reference
-from tests.stores import old_stores
 from tests.stores.test_migrations import exported
 
-BEFORE = Path(__file__).parent / "version_2"
-
-
-@pytest.fixture
-def old_file(tmp_path: Path) -> str:
-    """A file of schema 2."""
-    return old_stores.old_file(tmp_path, 2)
-
-
-@pytest.fixture
-def old_database(database_url: str) -> str:
-    """A database of schema 2."""
-    return old_stores.old_database(database_url, 2)
-
-
-@pytest.fixture(
-    params=[
-        pytest.param(("old_file", "sqlite"), id="sqlite"),
-        pytest.param(("old_database", "postgres"), id="postgres", marks=pytest.mark.postgres),
-    ]
-)
-def old(request: pytest.FixtureRequest) -> Iterator[tuple[backscroll.Engine, str]]:
-    """A store of schema 2, opened by this version; sound at the end of the test."""
-    fixture, kind = request.param
-    with backscroll.open(request.getfixturevalue(fixture), background=False) as engine:
-        yield engine, kind
-        proof.assert_sound(engine)
+SCHEMA = 2
+BEFORE = Path(__file__).parent / f"version_{SCHEMA}"
 
 
 def train(engine: backscroll.Engine) -> backscroll.Thread:

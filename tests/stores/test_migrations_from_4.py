@@ -9,7 +9,6 @@ call that nobody answered.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,42 +26,15 @@ from backscroll.llm.scripted.asked import read_request
 from backscroll.llm.scripted.deciding import Service
 from backscroll.vocab.event import Kind
 from backscroll.vocab.prompt import WIRES, Wire
-from tests import proof
 from tests.fuzz.promises import tools_for
-from tests.stores import old_stores
 from tests.stores.test_migrations import exported
 
-BEFORE = Path(__file__).parent / "version_4"
+SCHEMA = 4
+BEFORE = Path(__file__).parent / f"version_{SCHEMA}"
 MODEL = "claude-fable-5-2"
 BUDGETS = (2400, 4000, 8000, 60_000)  # the first is the one that the old program compacted for
 HARBOUR, CROPPED, BY_HAND = "The harbour 港口", "Cropped", "By hand"
 OLD_THINKING = "sealed-"  # how the signatures begin that stand in the old stores
-
-
-@pytest.fixture
-def old_file(tmp_path: Path) -> str:
-    """A file of schema 4."""
-    return old_stores.old_file(tmp_path, 4)
-
-
-@pytest.fixture
-def old_database(database_url: str) -> str:
-    """A database of schema 4."""
-    return old_stores.old_database(database_url, 4)
-
-
-@pytest.fixture(
-    params=[
-        pytest.param(("old_file", "sqlite"), id="sqlite"),
-        pytest.param(("old_database", "postgres"), id="postgres", marks=pytest.mark.postgres),
-    ]
-)
-def old(request: pytest.FixtureRequest) -> Iterator[tuple[backscroll.Engine, str]]:
-    """A store of schema 4, opened by this version; sound at the end of the test."""
-    fixture, kind = request.param
-    with backscroll.open(request.getfixturevalue(fixture), background=False) as engine:
-        yield engine, kind
-        proof.assert_sound(engine)
 
 
 def threads(engine: backscroll.Engine) -> list[backscroll.Thread]:
