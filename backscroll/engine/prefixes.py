@@ -190,7 +190,7 @@ def why_broken(
     if cut or last.cut:
         return {"cause": "no room", **facts}
     if composer.withdrew:
-        return {"cause": "memory", **facts}
+        return {"cause": composer.withdrew, **facts}
     # A call waits only until the user speaks; out of its place, it is not shown after that.
     gone = any(i.reason == "unanswered" for i in last.items[same:])
     return {"cause": "interrupted" if gone else "another thread", **facts}

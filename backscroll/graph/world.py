@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from backscroll.errors import InvalidInput
 from backscroll.formats.lorebook_entry import LoreEntry
+from backscroll.formats.lorebook_json import TOLD
+from backscroll.formats.lorebook_rule import rule_from_json
 from backscroll.graph.view import WorldEntry
 from backscroll.graph.world_en import read_english
 from backscroll.graph.world_fields import read_fields
@@ -52,6 +54,9 @@ def world_entries(entries: Sequence[LoreEntry]) -> list[WorldEntry]:
 
 
 def _entry(entry: LoreEntry) -> WorldEntry:
+    if entry.category == TOLD:
+        text = _SURROGATE.sub("\ufffd", entry.text)
+        return WorldEntry(entry.name, (), text, source=entry.source, enabled=entry.enabled, rule=entry.rule)
     text = _DECORATOR.sub("", entry.text) if entry.text.startswith("@@") else entry.text
     text = _SURROGATE.sub("\ufffd", text)
     fields = read_fields(_told(_FENCED.sub("", text[:_READ])))
@@ -84,6 +89,7 @@ def _entry(entry: LoreEntry) -> WorldEntry:
         entry.enabled,
         tuple(dict.fromkeys(also)),
         names,
+        entry.rule,
     )
 
 
@@ -223,6 +229,8 @@ def to_json(entries: Sequence[WorldEntry]) -> list[dict[str, Json]]:
             row["constant"] = True
         if not entry.enabled:
             row["enabled"] = False
+        if entry.rule is not None:
+            row["wakes"] = entry.rule.to_json()
         out.append(row)
     return out
 
@@ -242,6 +250,7 @@ def _from_row(number: int, row: Mapping[str, Json]) -> WorldEntry:
         triples = tuple((s, p, v) for s, p, v in strings("also", 3))
         keys, names = (tuple(str(key) for key in row.get(field, ())) for field in ("keys", "names"))
         constant, enabled = bool(row.get("constant", False)), bool(row.get("enabled", True))
+        rule = None if row.get("wakes") is None else rule_from_json(row["wakes"])
     except (TypeError, AttributeError, ValueError) as error:
         raise InvalidInput(
             f"entry {number} of the world description is not in the shape of one",
@@ -258,4 +267,5 @@ def _from_row(number: int, row: Mapping[str, Json]) -> WorldEntry:
         enabled,
         triples,
         names,
+        rule,
     )
