@@ -21,11 +21,13 @@ LOGIC = ("and_any", "not_all", "not_any", "and_all")
 POSITIONS = (
     *("before", "after", "note_top", "note_bottom", "depth", "examples_top", "examples_bottom", "outlet"),
     "history",
+    "card",  # in the system message that a card became: never placed
 )
 #: From the one that stands first to the one that stands nearest to the answer.
 PLACES = (
     *("before", "after", "examples_top", "examples_bottom", "note_top", "note_bottom", "outlet", "depth"),
     "history",
+    "card",
 )
 _DEEPEST = 1000
 _DECORATOR = re.compile(r"@@@?([a-z_]+)[ \t]*([^\n]*)(?:\n|$)")
@@ -175,7 +177,7 @@ def _with(rule: WakeRule, name: str, value: str) -> WakeRule:
 
 def _position(entry: Mapping[str, Json], more: Mapping[str, Json]) -> str:
     for found in (more.get("position"), entry.get("position")):
-        if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < len(POSITIONS) - 1:
+        if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < 8:
             return POSITIONS[found]
         if isinstance(found, str):
             return "after" if found == "after_char" else "before"

@@ -143,4 +143,5 @@ class Options:
     use_world: bool = True
     min_attributes: int = 3
     user: str = "user"  # what "I" of the user is called where nobody signs
+    character: str = ""  # what "I" of the assistant is called where it plays somebody
     language: str = "en"

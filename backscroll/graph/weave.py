@@ -40,7 +40,7 @@ class _Work:
 class Weave:
     """Turns in order, their lines, and groups of names; see the module."""
 
-    def __init__(self, overrides: Sequence[Override], user: str) -> None:
+    def __init__(self, overrides: Sequence[Override], user: str, character: str = "") -> None:
         self.turns: dict[Ref, Said] = {}
         self.places: list[Place] = []
         self.index = Index()
@@ -54,6 +54,8 @@ class Weave:
         self.renamed: set[str] | None = None
         self.user = key_of(user)
         self.links.tie("user", self.user, Tie.STATED, 1)
+        if character := key_of(character):
+            self.links.tie("assistant", character, Tie.STATED, 1)
         self.override(overrides)
 
     # Changes.

@@ -15,6 +15,7 @@ from backscroll.formats.lorebook_entry import LoreEntry
 from backscroll.formats.lorebook_json import TOLD
 from backscroll.formats.lorebook_rule import rule_from_json
 from backscroll.graph.view import WorldEntry
+from backscroll.graph.world_dialogue import read_dialogue, unseen_before
 from backscroll.graph.world_en import read_english
 from backscroll.graph.world_fields import read_fields
 from backscroll.graph.world_words import (
@@ -41,30 +42,37 @@ _MINDLESS = frozenset(
 )
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _SHE = re.compile(r"(?:^|[.!?]\s+)(?:She|He)\b|(?:^|[。！？，；\n])[她他](?![们的])")
-_INTERVIEW = re.compile(
-    r"^\{\{(user|char)\}\}[:：]([^\n]*(?:\n(?!\{\{)[^\n]*)*)", re.MULTILINE | re.IGNORECASE
-)
-_ACTED = re.compile(r"\*[^*\n]{1,800}\*")
+_OF_STORY = frozenset({"genre", "genres", "tag", "tags", "scenario", "setting", "tone", "类型", "标签", "场景"})
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-def world_entries(entries: Sequence[LoreEntry]) -> list[WorldEntry]:
-    """What a world description says, entry by entry; nothing is left out, switched-off entries included."""
-    return [_entry(entry) for entry in entries]
+def world_entries(entries: Sequence[LoreEntry], char: str = "") -> list[WorldEntry]:
+    """What a world description says, entry by entry; nothing is left out, switched-off entries included.
+
+    `char`: who `{{char}}` is in entries that are written as a dialogue; by default the character of the card among them.
+    """
+    char = char or next((entry.name for entry in entries if entry.in_card and entry.category == "character"), "")
+    return [_entry(entry, char) for entry in entries]
 
 
-def _entry(entry: LoreEntry) -> WorldEntry:
+def _entry(entry: LoreEntry, char: str = "") -> WorldEntry:
     if entry.category == TOLD:
         text = _SURROGATE.sub("\ufffd", entry.text)
         return WorldEntry(entry.name, (), text, source=entry.source, enabled=entry.enabled, rule=entry.rule)
     text = _DECORATOR.sub("", entry.text) if entry.text.startswith("@@") else entry.text
     text = _SURROGATE.sub("\ufffd", text)
-    fields = read_fields(_told(_FENCED.sub("", text[:_READ])))
+    own = entry.name if entry.category == "character" else char
+    spoken = read_dialogue(_FENCED.sub("", text[:_READ]), own)
+    fields = read_fields(spoken.rest)
     name = tidy(_SURROGATE.sub("\ufffd", entry.name)) or next(iter(fields.names), "")
     keys = _keys([*([name] if _is_name(name) else ()), *entry.keys, *fields.names])
     names = _names(name, keys, fields.names, text)
     known = frozenset(plain(each) for each in names)
     said = [*fields.said, *read_english(fields.rest, known), *read_chinese(fields.rest, known)]
+    if entry.category == "character":  # a card says there too what the story is about
+        said = [s for s in said if s.predicate not in _OF_STORY]
+    own_words = [s._replace(subject="") if plain(s.subject) in known else s for s in spoken.said]
+    said += unseen_before(said, own_words)
     aliases = [s.value for s in said if not s.subject and s.predicate == "alias" and len(s.value) <= 40]
     keys, names = _keys([*keys, *aliases]), _keys([*names, *aliases])
     kind = _type(entry, fields.type, name, said)
@@ -91,14 +99,6 @@ def _entry(entry: LoreEntry) -> WorldEntry:
         names,
         entry.rule,
     )
-
-
-def _told(text: str) -> str:
-    """The words of a description. Some are written as an interview of the character: then its answers, without the acting."""
-    if not _INTERVIEW.search(text):
-        return text
-    answers = [line[2] for line in _INTERVIEW.finditer(text) if line[1].lower() == "char"]
-    return re.sub(r"[\"“”]", "", _ACTED.sub(" ", "\n".join(answers)))
 
 
 def _is_name(text: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.engine.lore.books import user_name
+from backscroll.engine.lore.books import card_of_thread, user_name
 from backscroll.errors import FormatError, InvalidInput
 from backscroll.formats.cards.macros import fill_macros
 from backscroll.formats.cards.reading import card_file, is_packed_card
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def tell_book(thread: Thread, name: str, data: str | bytes) -> list[WorldEntry]:
     """Write a description of the world into the log; one of the same name takes the place of the one before."""
     text = data if isinstance(data, str) else _text_of(data, name)
-    entries = world_entries(read_lorebook(text, name))
+    entries = world_entries(read_lorebook(text, name), card_of_thread(thread))
     if not entries:
         raise InvalidInput(
             f"{name} says nothing about the world", hint="give a lorebook, Markdown or plain text"
@@ -97,7 +97,10 @@ def tell_arrived(engine: Engine, thread_id: str, actor: str, world: Mapping[str,
 
 
 def _beside_card(entry: LoreEntry) -> LoreEntry:
-    return replace(entry, rule=None) if entry.in_card else entry
+    """A part of a card stands in the system message that the card became."""
+    if not entry.in_card or entry.rule is None:
+        return entry
+    return replace(entry, rule=replace(entry.rule, position="card"))
 
 
 def _known(thread: Thread, name: str) -> Json:

@@ -30,7 +30,7 @@ class LoreState:
     book: str
     keys: tuple[str, ...]
     text: str
-    state: str  # shown, next, budget, chance, group, asleep, off
+    state: str  # shown, next, budget, chance, group, asleep, off, card (it stands in the system message)
     why: str = ""  # what woke it, or what is wrong with its keys
     tokens: int = 0
 
@@ -71,6 +71,8 @@ class ThreadLore:
             state, why, tokens = "asleep", _wrong(line), 0
             if not line.enabled or line.rule.never:
                 state = "off"
+            elif line.rule.position == "card":
+                state = "card"
             elif line.id in shown:
                 state, why, tokens = "shown", shown[line.id].reason, shown[line.id].tokens
             elif line.id in new:

@@ -16,6 +16,7 @@ from backscroll.vocab.ids import Ref
 
 _ROUNDS = 12  # of entries that wake entries
 CONSTANT, STICKY = "constant", "sticky"
+_ELSEWHERE = ("outlet", "card")  # put where a macro says, or in front of the conversation already
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def wake(
 
 def _may(line: LoreLine, count: int, char: str) -> bool:
     rule = line.rule
-    if not line.enabled or rule.never or rule.position == "outlet" or count < rule.delay or not line.text.strip():
+    if not line.enabled or rule.never or rule.position in _ELSEWHERE or count < rule.delay or not line.text.strip():
         return False
     name = char.casefold()
     if rule.only_for and name not in (n.casefold() for n in rule.only_for):
