@@ -118,7 +118,7 @@ def _text_seen(head: str, name: str) -> tuple[str, str]:
     found = [piece for piece in islice(pieces_of(iter([head]), name), _SHOWN + 1) if not _is_problem(piece)]
     keys = [piece.key for piece in found if isinstance(piece, Member)]
     if "entries" in keys:
-        return "a lorebook", "add it to a thread with `backscroll graph world THREAD FILE`"
+        return "a lorebook", "add it to a thread with `backscroll lore THREAD FILE`"
     if keys:
         return f"a JSON object with the keys {_listed(keys)}", named
     if found and isinstance(found[0], Element):

@@ -69,7 +69,7 @@ def read(source: Source) -> Iterable[ForeignThread]:
     if card is None or not (card.name or card.description):
         raise FormatError(
             f"{source.name} holds JSON that is not a character card",
-            hint="add a lorebook to a thread with `backscroll graph world THREAD FILE`",
+            hint="add a lorebook to a thread with `backscroll lore THREAD FILE`",
         )
     name = card.name or stem(source.name)
     language = language_of("\n".join([card.description, *card.greetings[:1], card.scenario]))

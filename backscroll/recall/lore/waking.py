@@ -237,9 +237,9 @@ def _winner(
     if first:
         return max(first, key=lambda woken: woken.line.rule.order)
     weights = [woken.line.rule.group_weight for woken in rivals]
-    left = roll("group", group, mark) / 100 * sum(weights)
+    point = roll("group", group, mark) / 100 * sum(weights)
     for woken, weight in zip(rivals, weights, strict=True):
-        if left < weight:
+        if point < weight:
             return woken
-        left -= weight
+        point -= weight
     return rivals[-1]
