@@ -74,7 +74,8 @@ def _messages(window: Sequence[Message], most: int) -> Iterable[LoreMessage]:
         if left <= 0:
             return
         text = message.text
-        if message.role not in ("user", "assistant") or not text.strip():
+        ours = "backscroll" in message.content.metadata  # the summary of a crop, which nobody said
+        if message.role not in ("user", "assistant") or ours or not text.strip():
             continue
         left -= 1
         mark = f"{message.id.seq}:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
