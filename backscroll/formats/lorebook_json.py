@@ -230,14 +230,14 @@ def _of_card(card: CharacterCard, source: str) -> list[LoreEntry]:
 
 def _told_to_model(card: CharacterCard, name: str, source: str) -> Iterable[LoreEntry]:
     """What a card says to the model; it says nothing about the world."""
-    for what, text, position, shown in (
-        ("system prompt", card.system_prompt, "before", True),
-        ("examples", card.examples, "examples_top", True),
-        ("note", card.depth_prompt, "depth", False),
-        ("post-history instructions", card.post_history, "history", False),
+    for what, text, position, order, shown in (
+        ("system prompt", card.system_prompt, "before", -1, True),
+        ("examples", card.examples, "examples_top", 100, True),
+        ("note", card.depth_prompt, "depth", 100, False),
+        ("post-history instructions", card.post_history, "history", 100, False),
     ):
         if text:
-            rule = WakeRule(constant=True, position=position, ignore_budget=True)
+            rule = WakeRule(constant=True, order=order, position=position, ignore_budget=True)
             yield LoreEntry(
                 f"{name}: {what}", text=text, source=source, category=TOLD, rule=rule, in_card=shown
             )

@@ -63,6 +63,7 @@ _DONE_TO = re.compile(
 _PROPER = re.compile(r"(?:[Tt]he\s+)?[A-Z][\w'’.-]*(?:\s+(?:of|the|de|von|van|and|al|[A-Z][\w'’.-]*)){0,5}")
 _SMALL = frozenset("of the and what about it does do how why to in for with on at is are".split())
 _LONGEST_SUBJECT = 60
+_MANY_OF = re.compile(r"(?:[a-z-]+\s){0,2}[a-z]{3,}s\s+of\s+[a-z]")
 #: What "beasts of darkness" are is said by all of these words.
 _OF_WHAT = frozenset({"creature", "animal", "thing", "concept"})
 
@@ -307,6 +308,8 @@ def _is(subject: str, rest: str) -> Iterator[Said]:
         yield from _kin(subject, kin[1], kin[2])
     elif re.match(r"(?:an?|the|one of)\s", rest, re.IGNORECASE) or noun_of(_phrase(rest)) is not None:
         yield from _is_a(subject, rest)
+    elif _MANY_OF.match(rest):  # "moths of ash", whatever a moth is
+        yield Said(subject, "kind", tidy(_phrase(rest))[:80])
     else:
         yield from _is_how(subject, rest)
 
