@@ -105,7 +105,9 @@ class Composer:
             tuple[Ref, ...], Placement
         ] = {}  # what prompts added in place of what had not come yet
         self._is_withdrawn: Callable[[Block], bool] | None = None
-        self.withdrew = ""  # "memory" or "world": a placed text is left out because what it tells was taken back
+        self.withdrew = (
+            ""  # "memory" or "world": a placed text is left out because what it tells was taken back
+        )
         self._books: Books | None = None
         self.answered: Ref | None = None  # the newest result that took the place of such a stand-in
         known = engine.memo.shelf("placed", _PLACED)

@@ -215,7 +215,12 @@ def _of_card(card: CharacterCard, source: str) -> list[LoreEntry]:
         scene = WakeRule(constant=True, order=1, ignore_budget=True)
         out.append(
             LoreEntry(
-                f"{name}: scenario", text=card.scenario, constant=True, source=source, rule=scene, in_card=True
+                f"{name}: scenario",
+                text=card.scenario,
+                constant=True,
+                source=source,
+                rule=scene,
+                in_card=True,
             )
         )
     if card.book:

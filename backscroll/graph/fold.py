@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.graph import complete, names, world_nodes as nodes_of_world
+from backscroll.graph import complete, names
+from backscroll.graph import world_nodes as nodes_of_world
 from backscroll.graph.conflicts import conflicts
 from backscroll.graph.group import Group
 from backscroll.graph.identity import owned
@@ -156,12 +157,16 @@ class Graph:
                 out.append(view)
         return [*out, *self._of_world(type, wanted, None if limit is None else limit - len(out))]
 
-    def _of_world(self, type: str, wanted: str, most: int | None) -> list[NodeView]:  # noqa: A002
+    def _of_world(self, type: str, wanted: str, most: int | None) -> list[NodeView]:
         """Nodes that the world alone speaks of."""
         told = world_nodes(self._world, self._options)
         if not told or most == 0:
             return []
-        known = {form_of(name) for g in self._weave.groups() for name in (self._view(g).name, *self._view(g).aliases)}
+        known = {
+            form_of(name)
+            for g in self._weave.groups()
+            for name in (self._view(g).name, *self._view(g).aliases)
+        }
         fresh = [
             node
             for node in told.values()

@@ -42,7 +42,9 @@ _MINDLESS = frozenset(
 )
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _SHE = re.compile(r"(?:^|[.!?]\s+)(?:She|He)\b|(?:^|[。！？，；\n])[她他](?![们的])")
-_OF_STORY = frozenset({"genre", "genres", "tag", "tags", "scenario", "setting", "tone", "类型", "标签", "场景"})
+_OF_STORY = frozenset(
+    {"genre", "genres", "tag", "tags", "scenario", "setting", "tone", "类型", "标签", "场景"}
+)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -51,7 +53,9 @@ def world_entries(entries: Sequence[LoreEntry], char: str = "") -> list[WorldEnt
 
     `char`: who `{{char}}` is in entries that are written as a dialogue; by default the character of the card among them.
     """
-    char = char or next((entry.name for entry in entries if entry.in_card and entry.category == "character"), "")
+    char = char or next(
+        (entry.name for entry in entries if entry.in_card and entry.category == "character"), ""
+    )
     return [_entry(entry, char) for entry in entries]
 
 

@@ -42,13 +42,18 @@ _CAN = re.compile(
     r"\b(?:I can|I am able to|I know how to|[Mm]y (?:powers?|magic|gifts?) can)\s+([a-z][^.!?;—]{3,160})"
 )
 _LISTED = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
-_VAGUE = re.compile(r"^(?:the like|so on|more|such|others?|not|never|see|hear|feel|only|hardly|tell)\b", re.IGNORECASE)
+_VAGUE = re.compile(
+    r"^(?:the like|so on|more|such|others?|not|never|see|hear|feel|only|hardly|tell)\b", re.IGNORECASE
+)
 _MY_ZH = re.compile(r"我(?!们)(?:能够|能|会|可以|擅长|精通)([^，。！？；\s]{2,16})")
 #: How a character speaks of itself, and how somebody else would put it.
 _THIRD = (
     (re.compile(r"\bI['’]m\b|\bI am\b"), "{char} is"),
     (re.compile(r"\bI['’]ve\b|\bI have\b"), "{char} has"),
-    (re.compile(r"\bI (live|dwell|reside|serve|love|like|hate|fear|want|come|lead|rule|guard|belong)\b"), r"{char} \1s"),
+    (
+        re.compile(r"\bI (live|dwell|reside|serve|love|like|hate|fear|want|come|lead|rule|guard|belong)\b"),
+        r"{char} \1s",
+    ),
     (re.compile(r"(?<=is )(?:its|this|their|your|my)\b(?= [a-z]+)"), "the"),
     (re.compile(r"\b[Mm]y name is\b"), "{char} is called"),
     (re.compile(r"我的"), "{char}的"),
@@ -102,19 +107,25 @@ def _of_self(own: Sequence[str], char: str) -> Iterator[Said]:
         yield from _skills(sentence)
         third = sentence
         for first, other in _THIRD:
-            third = first.sub(other.format(char=char) if "\\" not in other else other.replace("{char}", char), third)
+            third = first.sub(
+                other.format(char=char) if "\\" not in other else other.replace("{char}", char), third
+            )
         start = third.find(char)
         if start >= 0 and third != sentence:
             told = _CLAUSE.split(third[start:], maxsplit=1)[0]
             reader = read_chinese if is_han(told) else read_english
-            yield from (s for s in reader(told, names) if not s.subject and s.predicate not in ("owns", "appearance"))
+            yield from (
+                s for s in reader(told, names) if not s.subject and s.predicate not in ("owns", "appearance")
+            )
 
 
 def _skills(sentence: str) -> Iterator[Said]:
     for pattern in (_GIFTS, _CAN):
         if found := pattern.search(sentence):
             pieces = [tidy(piece) for piece in _LISTED.split(found[1])]
-            kept = [p for p in pieces if 2 < len(p) <= 60 and not _VAGUE.match(p) and not re.search(r"\byou\b", p)]
+            kept = [
+                p for p in pieces if 2 < len(p) <= 60 and not _VAGUE.match(p) and not re.search(r"\byou\b", p)
+            ]
             yield from (Said("", "skill", piece) for piece in kept[:_MOST])
     yield from (Said("", "skill", found[1]) for found in _MY_ZH.finditer(sentence))
 

@@ -148,10 +148,25 @@ def test_a_compaction_places_anew_what_is_awake(thread: Thread) -> None:
 def test_the_budget(thread: Thread, engine: Engine) -> None:
     """Constant entries come first, then by order; what finds no room is told."""
     many = {
-        str(n): {"uid": n, "key": ["gate"], "keysecondary": [], "comment": f"e{n}", "order": n, "content": f"Gate {n}. " * 60}
+        str(n): {
+            "uid": n,
+            "key": ["gate"],
+            "keysecondary": [],
+            "comment": f"e{n}",
+            "order": n,
+            "content": f"Gate {n}. " * 60,
+        }
         for n in range(10)
     }
-    many["10"] = {"uid": 10, "key": ["gate"], "keysecondary": [], "comment": "must", "order": 0, "ignoreBudget": True, "content": "Must."}
+    many["10"] = {
+        "uid": 10,
+        "key": ["gate"],
+        "keysecondary": [],
+        "comment": "must",
+        "order": 0,
+        "ignoreBudget": True,
+        "content": "Must.",
+    }
     thread.lore.add("Gates", json.dumps({"entries": many}))
     thread.append("user", "the gate")
     states = {e.name: e.state for e in thread.lore.entries(4000)}
@@ -172,7 +187,10 @@ def test_the_budget(thread: Thread, engine: Engine) -> None:
 
 def test_the_budget_of_a_book(thread: Thread) -> None:
     """A book of a card may say how much all of its entries may take."""
-    rows = [{"keys": ["gate"], "content": f"Gate {n}. " * 20, "name": f"g{n}", "insertion_order": n} for n in range(5)]
+    rows = [
+        {"keys": ["gate"], "content": f"Gate {n}. " * 20, "name": f"g{n}", "insertion_order": n}
+        for n in range(5)
+    ]
     thread.lore.add("Gates", json.dumps({"name": "Gates", "token_budget": 150, "entries": rows}))
     thread.append("user", "the gate")
     assert [name for name in lore(thread.prompt(8000)) if name.startswith("g")] == ["g4"]
@@ -182,8 +200,18 @@ def test_places(thread: Thread) -> None:
     """Before the character, behind it, near the answer, behind the history: in this order, whatever their order of finding."""
     thread.lore.drop("Skarholm")
     rows = {
-        str(n): {"uid": n, "key": ["gate"], "keysecondary": [], "comment": name, "position": position, "depth": depth, "content": name}
-        for n, (name, position, depth) in enumerate((("near", 4, 1), ("after", 1, 4), ("far", 4, 8), ("before", 0, 4)))
+        str(n): {
+            "uid": n,
+            "key": ["gate"],
+            "keysecondary": [],
+            "comment": name,
+            "position": position,
+            "depth": depth,
+            "content": name,
+        }
+        for n, (name, position, depth) in enumerate(
+            (("near", 4, 1), ("after", 1, 4), ("far", 4, 8), ("before", 0, 4))
+        )
     }
     thread.lore.add("Gates", json.dumps({"entries": rows}))
     thread.append("user", "the gate")
@@ -192,7 +220,9 @@ def test_places(thread: Thread) -> None:
 
 def test_states_say_why(thread: Thread) -> None:
     """Every entry with its state: in prompts, next, asleep, off; a key that cannot be used is named."""
-    bad = {"entries": {"0": {"uid": 0, "key": ["/(a+)+/"], "keysecondary": [], "comment": "bad", "content": "x"}}}
+    bad = {
+        "entries": {"0": {"uid": 0, "key": ["/(a+)+/"], "keysecondary": [], "comment": "bad", "content": "x"}}
+    }
     thread.lore.add("Bad", json.dumps(bad))
     thread.append("user", "Tell me about moths.")
     known = {e.name: e for e in thread.lore.entries(8000)}
@@ -207,7 +237,15 @@ def test_states_say_why(thread: Thread) -> None:
 def test_a_chinese_book(engine: Engine) -> None:
     """Keys without word boundaries, and a heading in Chinese."""
     thread = engine.create("天阙", kind="roleplay", language="zh")
-    rows = {"0": {"uid": 0, "key": ["赤羽卫"], "keysecondary": [], "comment": "赤羽卫", "content": "赤羽卫是天阙城的禁军。"}}
+    rows = {
+        "0": {
+            "uid": 0,
+            "key": ["赤羽卫"],
+            "keysecondary": [],
+            "comment": "赤羽卫",
+            "content": "赤羽卫是天阙城的禁军。",
+        }
+    }
     thread.lore.add("天阙", json.dumps({"entries": rows}, ensure_ascii=False))
     thread.append("user", "我听说赤羽卫昨晚出城了？")
     prompt = thread.prompt(8000)
@@ -226,14 +264,20 @@ def test_a_chinese_book(engine: Engine) -> None:
 def test_a_card_is_imported_with_its_book(engine: Engine, tmp_path: Path, name: str) -> None:
     """A conversation that begins with the card; its book wakes; importing it again changes nothing."""
     raw = json.dumps(V2).encode()
-    data = {"maren.png": picture(text_chunk("chara", V2)), "maren.charx": archive({"card.json": raw}), "maren.json": raw}[name]
+    data = {
+        "maren.png": picture(text_chunk("chara", V2)),
+        "maren.charx": archive({"card.json": raw}),
+        "maren.json": raw,
+    }[name]
     file = tmp_path / name
     file.write_bytes(data)
     (report,) = engine.import_path(str(file))
     assert (report.format, report.title, report.problems) == ("character-card", "Maren", [])
     thread = engine.thread(report.thread or "")
     told, greeting = list(thread)
-    assert told.text.startswith("Stay in the scene.\n\nMaren keeps the lighthouse of Skarholm. User is a guest.")
+    assert told.text.startswith(
+        "Stay in the scene.\n\nMaren keeps the lighthouse of Skarholm. User is a guest."
+    )
     assert (greeting.text, greeting.author) == ("*The lamp turns.* Come in, User.", "Maren")
     assert len(thread.revisions(greeting.id)) == 2
     thread.append("user", "What do the gulls do?")

@@ -49,5 +49,9 @@ def test_the_book_by_itself(sqlite_url: str) -> None:
         thread = store.create("Eldoria", kind="roleplay")
         assert len(thread.lore.add("Eldoria", BOOK.read_bytes())) == 4
         thread.append("user", "Who are the Shadowfangs?")
-        names = [item.reason.split("»")[0].split("«")[1] for item in thread.prompt(8000).receipt.items if item.section == "lore"]
+        names = [
+            item.reason.split("»")[0].split("«")[1]
+            for item in thread.prompt(8000).receipt.items
+            if item.section == "lore"
+        ]
         assert "shadowfang" in names

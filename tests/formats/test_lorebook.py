@@ -215,9 +215,7 @@ def test_json_that_somebody_wrote_by_hand() -> None:
         {"Ellie": {"race": "elf", "friends": ["Tom", "Ann"], "home": {"place": "wood"}}, "World": "Big."}
     )
     assert plain[0].text == "race: elf\nfriends: Tom, Ann\nhome: place: wood"
-    assert plain[1] == LoreEntry(
-        "World", ("World",), text="Big.", source="book", rule=WakeRule(("World",))
-    )
+    assert plain[1] == LoreEntry("World", ("World",), text="Big.", source="book", rule=WakeRule(("World",)))
     assert read(["Elves are kind.", {"name": "Tom", "text": "A smith."}])[1].name == "Tom"
 
 

@@ -74,7 +74,13 @@ class Conversation:
     def step(self) -> None:
         """Something happens, then the model is asked."""
         for _ in range(self.chance.choice((0, 1, 1, 2))):
-            acts: list[Callable[[], object]] = [self._change, self._remember, self._work, self._offer, self._lore]
+            acts: list[Callable[[], object]] = [
+                self._change,
+                self._remember,
+                self._work,
+                self._offer,
+                self._lore,
+            ]
             weights = (5, 4, 4, 2, 3)
             self.chance.choices(acts, weights)[0]()
         if self.waiting and self.chance.random() < 0.8:

@@ -134,7 +134,10 @@ def assert_grows(talk: Talk, name: str, before: Sent, now: Sent) -> None:
 def _replaces(talk: Talk, name: str, told: Event) -> bool:
     """True where a book of the same name was told before."""
     book = _book(told)
-    return any(e.kind is Kind.WORLD_TOLD and e.seq < told.seq and _book(e) == book for e in talk.thread(name).events())
+    return any(
+        e.kind is Kind.WORLD_TOLD and e.seq < told.seq and _book(e) == book
+        for e in talk.thread(name).events()
+    )
 
 
 def _book(told: Event) -> str:

@@ -6,7 +6,20 @@ import json
 import random
 from typing import Any
 
-KEYS = ("fox", "Ellie", "艾莉", "cache", "tests", "日志", "/wor(k|ks)/i", "我们", "berth", "Mira", "/(a+)+$/", "old cache")
+KEYS = (
+    "fox",
+    "Ellie",
+    "艾莉",
+    "cache",
+    "tests",
+    "日志",
+    "/wor(k|ks)/i",
+    "我们",
+    "berth",
+    "Mira",
+    "/(a+)+$/",
+    "old cache",
+)
 BOOKS = ("Bergen", "卑尔根")
 
 
@@ -16,7 +29,12 @@ def some_book(dice: random.Random) -> str:
     if dice.random() < 0.3:
         rows = [_as_card_has_it(row, dice) for row in entries]
         return json.dumps(
-            {"name": "Bergen", "scan_depth": dice.choice((None, 0, 3)), "token_budget": dice.choice((None, 60)), "entries": rows}
+            {
+                "name": "Bergen",
+                "scan_depth": dice.choice((None, 0, 3)),
+                "token_budget": dice.choice((None, 60)),
+                "entries": rows,
+            }
         )
     return json.dumps({"entries": {str(n): row for n, row in enumerate(entries)}})
 
@@ -31,7 +49,11 @@ def _entry(dice: random.Random, number: int) -> dict[str, Any]:
         "selective": dice.random() < 0.9,
         "selectiveLogic": dice.randrange(4),
         "content": dice.choice(
-            (f"{{{{char}}}} knows {other} and {{{{user}}}}, number {dice.randrange(40)}.", f"卑尔根的{other}。" * dice.choice((1, 60)), "")
+            (
+                f"{{{{char}}}} knows {other} and {{{{user}}}}, number {dice.randrange(40)}.",
+                f"卑尔根的{other}。" * dice.choice((1, 60)),
+                "",
+            )
         ),
         "constant": dice.random() < 0.2,
         "disable": dice.random() < 0.1,

@@ -92,14 +92,47 @@ def test_keys_that_are_patterns(key: str, text: str, *, found: bool) -> None:
 
 @pytest.mark.parametrize(
     "key",
-    ["/(a+)+$/", "/(a|a)*b/", "/(x*)*/", "/" + "a?" * 40 + "a" * 40 + "/", "/((a{1,9}){1,9}){1,9}/", "/(/", "/[a/", r"/\p{L}/", "/" + "a|" * 3000 + "b/"],
+    [
+        "/(a+)+$/",
+        "/(a|a)*b/",
+        "/(x*)*/",
+        "/" + "a?" * 40 + "a" * 40 + "/",
+        "/((a{1,9}){1,9}){1,9}/",
+        "/(/",
+        "/[a/",
+        r"/\p{L}/",
+        "/" + "a|" * 3000 + "b/",
+    ],
 )
 def test_patterns_that_could_hang_or_cannot_be_read_say_so(key: str) -> None:
     assert not matches(key, ScannedText.of("a" * 5000))
     assert why_unusable(key, patterns=False)
 
 
-PIECES = st.sampled_from(["a", "b", ".", "a*", "a+", "a?", "(a|b)", "(ab)", "[ab]", "a{1,5}", ".*", ".+?", "(?:a|ab)", "|", "(", ")", "\\b", "^", "$", "{2,}"])
+PIECES = st.sampled_from(
+    [
+        "a",
+        "b",
+        ".",
+        "a*",
+        "a+",
+        "a?",
+        "(a|b)",
+        "(ab)",
+        "[ab]",
+        "a{1,5}",
+        ".*",
+        ".+?",
+        "(?:a|ab)",
+        "|",
+        "(",
+        ")",
+        "\\b",
+        "^",
+        "$",
+        "{2,}",
+    ]
+)
 
 
 @given(st.lists(PIECES, min_size=1, max_size=12).map("".join))
@@ -158,7 +191,11 @@ def test_constant_off_and_never() -> None:
 
 def test_characters_and_length() -> None:
     """Entries for one character, for all but one, and for a conversation of some length."""
-    lines = [line("a", "x", only_for=("Maren",)), line("b", "x", not_for=("maren",)), line("c", "x", delay=11)]
+    lines = [
+        line("a", "x", only_for=("Maren",)),
+        line("b", "x", not_for=("maren",)),
+        line("c", "x", delay=11),
+    ]
     assert woken(lines, "x", char="Maren") == ["a"]
     assert woken(lines, "x", char="Tom") == ["b"]
     assert woken(lines, "x", char="Tom", count=11) == ["b", "c"]
@@ -245,15 +282,25 @@ def test_the_fields_of_sillytavern() -> None:
         True, True, (), ("Tom",),
     )  # fmt: skip
     assert rule_from_json(rule.to_json()) == rule
-    loose = rule_of({**entry, "selective": False, "useProbability": False}, ["a"], ["b"], constant=False, order=5)
+    loose = rule_of(
+        {**entry, "selective": False, "useProbability": False}, ["a"], ["b"], constant=False, order=5
+    )
     assert (loose.secondary, loose.probability) == ((), 100)
 
 
 def test_the_fields_of_a_card_and_its_book() -> None:
     """`extensions` hold what the standard has no field for; the book has a depth, a budget and a word on recursion."""
     book = {"scan_depth": 4, "token_budget": 300, "recursive_scanning": False}
-    more = {"selectiveLogic": 2, "position": 1, "exclude_recursion": True, "probability": 60, "scan_depth": None}
-    rule = rule_of({"keys": ["a"], "extensions": more, "use_regex": True}, ["a"], [], constant=True, order=1, book=book)
+    more = {
+        "selectiveLogic": 2,
+        "position": 1,
+        "exclude_recursion": True,
+        "probability": 60,
+        "scan_depth": None,
+    }
+    rule = rule_of(
+        {"keys": ["a"], "extensions": more, "use_regex": True}, ["a"], [], constant=True, order=1, book=book
+    )
     assert (rule.logic, rule.position, rule.exclude_recursion) == ("not_any", "after", True)
     assert (rule.probability, rule.scan_depth, rule.book_budget, rule.book_recursive) == (60, 4, 300, False)
     assert rule.patterns
@@ -262,7 +309,10 @@ def test_the_fields_of_a_card_and_its_book() -> None:
 
 def test_decorators() -> None:
     """Lines at the top of an entry of version 3."""
-    rule = decorated(WakeRule(("a",)), "@@scan_depth 9\n@@activate_only_after 4\n@@additional_keys b, c\n@@unknown x\nText.")
+    rule = decorated(
+        WakeRule(("a",)),
+        "@@scan_depth 9\n@@activate_only_after 4\n@@additional_keys b, c\n@@unknown x\nText.",
+    )
     assert (rule.scan_depth, rule.delay, rule.secondary, rule.logic) == (9, 4, ("b", "c"), "and_any")
     assert decorated(WakeRule(), "@@activate\nText").constant
     assert decorated(WakeRule(), "@@dont_activate\nText").never
@@ -271,12 +321,42 @@ def test_decorators() -> None:
     assert decorated(WakeRule(), "Text with @@activate in it") == WakeRule()
 
 
-ANY = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.lists(st.integers(), max_size=2)
-FIELDS = ["selectiveLogic", "position", "depth", "scanDepth", "probability", "useProbability", "group", "groupWeight", "sticky", "delay"]
-FIELDS += ["delayUntilRecursion", "characterFilter", "triggers", "extensions", "caseSensitive", "matchWholeWords", "use_regex", "content"]
+ANY = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=4)
+    | st.lists(st.integers(), max_size=2)
+)
+FIELDS = [
+    "selectiveLogic",
+    "position",
+    "depth",
+    "scanDepth",
+    "probability",
+    "useProbability",
+    "group",
+    "groupWeight",
+    "sticky",
+    "delay",
+]
+FIELDS += [
+    "delayUntilRecursion",
+    "characterFilter",
+    "triggers",
+    "extensions",
+    "caseSensitive",
+    "matchWholeWords",
+    "use_regex",
+    "content",
+]
 
 
-@given(st.dictionaries(st.sampled_from(FIELDS), ANY), st.dictionaries(st.sampled_from(["scan_depth", "token_budget"]), ANY))
+@given(
+    st.dictionaries(st.sampled_from(FIELDS), ANY),
+    st.dictionaries(st.sampled_from(["scan_depth", "token_budget"]), ANY),
+)
 def test_fields_may_hold_anything(entry: dict[str, Any], book: dict[str, Any]) -> None:
     """A field of another type counts as missing; the rule can be kept and read back."""
     rule = rule_of(entry, ["a"], [], constant=False, order=1, book=book)

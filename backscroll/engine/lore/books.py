@@ -52,7 +52,7 @@ def is_lore(tells: Sequence[str]) -> bool:
 
 def entry_id(entry: WorldEntry) -> str:
     """A name that follows from what an entry says and where it stands."""
-    words = "\0".join((entry.source, entry.name, entry.text))
+    words = f"{entry.source}\0{entry.name}\0{entry.text}"
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

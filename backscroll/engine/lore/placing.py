@@ -144,4 +144,3 @@ def reason_of(woken: Woken) -> str:
         return f"{head}: always"
     through = f" in entry «{' '.join(woken.through.split())[:_NAME]}»" if woken.through else ""
     return f"{head}: woken by «{' '.join(woken.key.split())[:_NAME]}»{through}"
-

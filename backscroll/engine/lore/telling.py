@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from backscroll.engine.lore.books import card_of_thread, user_name
 from backscroll.errors import FormatError, InvalidInput
 from backscroll.formats.cards.macros import fill_macros
-from backscroll.formats.cards.reading import card_file, is_packed_card
+from backscroll.formats.cards.reading import LARGEST_FILE, card_file, is_packed_card
 from backscroll.formats.json_text import dumps
 from backscroll.formats.lorebook import read_lorebook
 from backscroll.formats.lorebook_entry import LoreEntry
@@ -29,6 +29,15 @@ if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
     from backscroll.graph.view import WorldEntry
+
+
+#: Bytes of a card that are read at the most.
+LARGEST_CARD = LARGEST_FILE + 1
+
+
+def is_card(data: bytes) -> bool:
+    """True for a picture or an archive, by its first bytes."""
+    return is_packed_card(data)
 
 
 def tell_book(thread: Thread, name: str, data: str | bytes) -> list[WorldEntry]:
@@ -68,7 +77,9 @@ def with_user(engine: Engine, foreign: ForeignThread) -> ForeignThread:
     user = user_name(engine.settings.actor, foreign.language)
 
     def content(said: Content) -> Content:
-        parts = (replace(p, text=fill_macros(p.text, user, "")) if isinstance(p, Text) else p for p in said.parts)
+        parts = (
+            replace(p, text=fill_macros(p.text, user, "")) if isinstance(p, Text) else p for p in said.parts
+        )
         return replace(said, parts=tuple(parts))
 
     def items(given: Iterable[Item]) -> Iterator[Item]:
@@ -87,8 +98,8 @@ def tell_arrived(engine: Engine, thread_id: str, actor: str, world: Mapping[str,
     from backscroll.engine.thread import Thread
 
     thread, told = Thread(engine, thread_id, actor), 0
-    for name, text in world.items():
-        name = valid_text(name)
+    for given, text in world.items():
+        name = valid_text(given)
         entries = world_entries([_beside_card(e) for e in read_lorebook(valid_text(text), name)])
         if entries and to_json(entries) != _known(thread, name):
             _write(thread, name, entries)

@@ -25,7 +25,9 @@ from backscroll.vocab.part import Json, Text
 
 NAME = "character-card"
 _SPEC = re.compile(r'"spec"\s*:\s*"chara_card_v\d')
-_FIELD = re.compile(r'"(first_mes|mes_example|personality|scenario|description|name|data|character_book)"\s*:')
+_FIELD = re.compile(
+    r'"(first_mes|mes_example|personality|scenario|description|name|data|character_book)"\s*:'
+)
 _START = re.compile(r"^[ \t]*<START>[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _WORDS = {
     "en": {
@@ -107,7 +109,11 @@ def _told(card: CharacterCard, called: str, language: str) -> str:
     words = _WORDS["zh" if language.startswith("zh") else "en"]
     parts = [card.system_prompt or words["main"].format(char=called, user="{{user}}"), card.description]
     examples = _START.sub("", card.examples).strip()
-    for field, text in (("personality", card.personality), ("scenario", card.scenario), ("examples", examples)):
+    for field, text in (
+        ("personality", card.personality),
+        ("scenario", card.scenario),
+        ("examples", examples),
+    ):
         if text:
             parts.append(words[field].format(char=called, text=text))
     return fill_macros("\n\n".join(part for part in parts if part), "", called)

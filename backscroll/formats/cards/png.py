@@ -40,13 +40,18 @@ def texts_of_png(data: bytes) -> PictureTexts:
             out.damage = "it breaks off before its end"
             return out
         if kind in _READERS:
-            _take(out, kind, data[body:end], zlib.crc32(data[at + 4 : end]) == int.from_bytes(data[end : end + 4]))
+            _take(
+                out,
+                kind,
+                data[body:end],
+                zlib.crc32(data[at + 4 : end]) == int.from_bytes(data[end : end + 4]),
+            )
         if kind == b"IEND":
             return out
         at = end + 4
 
 
-def _take(out: PictureTexts, kind: bytes, chunk: bytes, sound: bool) -> None:  # noqa: FBT001
+def _take(out: PictureTexts, kind: bytes, chunk: bytes, sound: bool) -> None:
     word, nul, rest = chunk.partition(b"\0")
     keyword = word.decode("latin-1").strip().casefold()
     if not nul or not 0 < len(word) < 80 or keyword in out.found:

@@ -58,7 +58,9 @@ def _of_picture(data: bytes, name: str) -> CardFile:
             except FormatError as error:
                 problems.append(f"the text `{keyword}` of the picture cannot be read: {error.message}")
     if problems:
-        raise FormatError(f"{name} holds no character card that can be read: {'; '.join(problems)}", hint=_HINT)
+        raise FormatError(
+            f"{name} holds no character card that can be read: {'; '.join(problems)}", hint=_HINT
+        )
     raise FormatError(
         f"{name} is a picture without a character card",
         hint="a card is a PNG with the character inside; copies from a chat program or an editor often lose it",
@@ -85,7 +87,9 @@ def _object(data: bytes, name: str) -> dict[str, Json]:
     value = words_parsed(text)
     if isinstance(value, NotJson):
         line = text.count("\n", 0, value.at) + 1
-        raise FormatError(f"the card in {name} breaks off or is not JSON: line {line}: {value.what}", hint=_HINT)
+        raise FormatError(
+            f"the card in {name} breaks off or is not JSON: line {line}: {value.what}", hint=_HINT
+        )
     found = as_object(value)
     if found is None:
         raise FormatError(f"the card in {name} is not a JSON object", hint=_HINT)

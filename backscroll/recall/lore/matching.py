@@ -16,7 +16,18 @@ from backscroll.recall.lore.patterns import key_pattern, slashed
 SCANNED, SCANNED_BY_PATTERN = 20_000, 2_000
 _ENDINGS = ("'s", "’s", "es", "s")
 #: Scripts that are written without spaces between words.
-_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN", "IDEOGRAPHIC")
+_UNSPACED = (
+    "CJK",
+    "HIRAGANA",
+    "KATAKANA",
+    "HANGUL",
+    "THAI",
+    "LAO",
+    "KHMER",
+    "MYANMAR",
+    "TIBETAN",
+    "IDEOGRAPHIC",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +64,9 @@ def matches(
     written = slashed(key) or ((key, "" if case else "i") if patterns else None)
     if written is not None:
         found = key_pattern(*written)
-        return found.pattern is not None and found.pattern.search(scanned.text[-SCANNED_BY_PATTERN:]) is not None
+        return (
+            found.pattern is not None and found.pattern.search(scanned.text[-SCANNED_BY_PATTERN:]) is not None
+        )
     text, wanted = (scanned.text, key) if case else (scanned.small, key.casefold())
     if whole is False:
         return wanted in text

@@ -114,7 +114,13 @@ def wake(
 
 def _may(line: LoreLine, count: int, char: str) -> bool:
     rule = line.rule
-    if not line.enabled or rule.never or rule.position in _ELSEWHERE or count < rule.delay or not line.text.strip():
+    if (
+        not line.enabled
+        or rule.never
+        or rule.position in _ELSEWHERE
+        or count < rule.delay
+        or not line.text.strip()
+    ):
         return False
     name = char.casefold()
     if rule.only_for and name not in (n.casefold() for n in rule.only_for):
@@ -225,9 +231,7 @@ def _groups(woken: Woken) -> list[str]:
     return [name for part in woken.line.rule.group.split(",") if (name := part.strip())]
 
 
-def _winner(
-    rivals: Sequence[Woken], group: str, mark: str, standing: Callable[[str], bool]
-) -> Woken | None:
+def _winner(rivals: Sequence[Woken], group: str, mark: str, standing: Callable[[str], bool]) -> Woken | None:
     if len(rivals) < 2:
         return rivals[0] if rivals else None
     for woken in rivals:

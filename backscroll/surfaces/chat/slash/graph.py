@@ -95,13 +95,12 @@ def _path(talk: Talk, typed: str) -> Path:
 
 def _words(path: Path) -> str | bytes:
     """A file of text, of a size that somebody can have written; the bytes of a character card."""
+    from backscroll.engine.lore.telling import LARGEST_CARD, is_card
     from backscroll.surfaces.chat.attaching import read_file
     from backscroll.workspace.encoding import decoded
 
-    from backscroll.formats.cards.reading import LARGEST_FILE, is_packed_card
-
-    if is_packed_card(read_file(path, 8)[0]):
-        return read_file(path, LARGEST_FILE + 1)[0]
+    if is_card(read_file(path, 8)[0]):
+        return read_file(path, LARGEST_CARD)[0]
     found = decoded(read_file(path, _BIGGEST)[0])
     if found is None:
         raise InvalidInput(

@@ -86,7 +86,11 @@ def _whole(session: Session, one: LoreState) -> None:
     """One entry: what it is, why it stands where it stands, its words."""
     screen = session.screen
     tokens = f" · {number(one.tokens)}" if one.tokens else ""
-    screen.line(screen.style(f"{one_line(one.name)} · {one_line(one.book)} · {t(f'lore.{one.state}')}{tokens}", "strong"))
+    screen.line(
+        screen.style(
+            f"{one_line(one.name)} · {one_line(one.book)} · {t(f'lore.{one.state}')}{tokens}", "strong"
+        )
+    )
     if why := _why(one):
         screen.line(one_line(why))
     screen.line("")
