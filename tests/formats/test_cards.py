@@ -251,7 +251,7 @@ def test_any_damage_gives_a_card_or_an_error(whole: bytes, data: st.DataObject) 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_behind_a_signature(data: bytes) -> None:
-    for begin in (png.SIGNATURE, charx.SIGNATURE, b"{"):
+    for begin in (png.SIGNATURE, charx.SIGNATURE):
         with pytest.raises(FormatError):
             card_file(begin + data, "x")
 
