@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from backscroll.derive.sentences import sentences
 from backscroll.graph.world_en import read_english
-from backscroll.graph.world_words import Said, is_han, plain, tidy, words
+from backscroll.graph.world_words import Said, is_han, noun_of, plain, tidy, words
 from backscroll.graph.world_zh import read_chinese
 
 _LINE = re.compile(
@@ -27,10 +27,15 @@ _QUOTES = re.compile(r"[\"“”「」『』]")
 _FIRST = re.compile(r"\b(?:I|I['’]m|I['’]ve|[Mm]y|[Mm]yself)\b|我(?!们)")
 _BOX = re.compile(r"[ \t]*\[[^\[\]]{3,4000}\][ \t]*\Z", re.DOTALL)
 _FEATURE = r"(eyes|eye|hair|skin|lips|wings|tail|ears|horns|fur|feathers|scales|beard|teeth)"
-_SEEN = re.compile(rf"\b(?:her|his|their|its|[A-Z]\w+['’]s)\s+((?:[a-z-]+,?\s+){{1,3}}){_FEATURE}\b")
-_SEEN_ZH = re.compile(
-    r"([\u4e00-\u9fff]{1,3}色)的?(眼睛|双眼|眼眸|眸子|头发|长发|短发|秀发|翅膀|耳朵|尾巴|皮肤|羽毛|鳞片)"
+_SEEN = re.compile(
+    rf"\b(?:[Hh]er|[Hh]is|[Tt]heir|[Ii]ts|[A-Z]\w+['’]s)\s+((?:[a-z-]+,?\s+){{1,3}}){_FEATURE}\b"
 )
+_SEEN_ZH = re.compile(
+    r"((?:浅|深|暗|淡|亮)?(?:绯红|酒红|鲜红|雪白|银白|银灰|墨绿|翠绿|湛蓝|天蓝|琥珀|玫瑰|琉璃|[红赤粉橙金黄棕褐绿碧青蓝紫黑墨白银灰])色)的?"
+    r"(眼睛|双眼|眼眸|眸子|头发|长发|短发|秀发|翅膀|耳朵|尾巴|皮肤|羽毛|鳞片)"
+)
+#: 我是赤羽卫的统领: what somebody is there, unless it is a relation.
+_POST_ZH = re.compile(r"我(?!们)是[^，。！？；\s的]{2,10}的([\u4e00-\u9fff]{2,4})(?=[，。！？；…”」]|$)")
 _MINE = re.compile(
     rf"\b[Mm]y\s+{_FEATURE}(?:,[^,]{{1,60}},)?\s+(?:is|are)\s+(?:the (?:hue|colou?r) of\s+)?([a-z][\w -]{{2,40}})"
 )
@@ -58,6 +63,10 @@ _THIRD = (
     (re.compile(r"\b[Mm]y name is\b"), "{char} is called"),
     (re.compile(r"我的"), "{char}的"),
     (re.compile(r"我(?!们)"), "{char}"),
+)
+#: Where somebody begins to say another thing of itself.
+_APART = re.compile(
+    r"(?:,\s*(?:and|but|so)?\s*|\s+(?:and|but)\s+)(?=(?:I|I['’]m|I['’]ve|my)\b)|(?<=[，；])(?=我)"
 )
 #: What comes behind it is said of others.
 _CLAUSE = re.compile(r",?\s+(?:who|whom|which|that|those)\s")
@@ -99,11 +108,15 @@ def _sentences(text: str) -> Iterator[str]:
 def _of_self(own: Sequence[str], char: str) -> Iterator[Said]:
     """What sentences in the first person say."""
     names = frozenset({plain(char)})
-    for sentence in own:
-        if found := _AS.search(sentence):
+    for whole in own:
+        if found := _AS.search(whole):
             yield from read_english(f"{char} is a {found[1]}.", names)
+    for sentence in (clause for whole in own for clause in _APART.split(whole)):
         if found := _MINE.search(sentence):
             yield Said("", "appearance", _feature(found[1], found[2].strip()))
+        if (found := _POST_ZH.search(sentence)) and noun_of(found[1]) is None and not _is_kin(found[1]):
+            yield Said("", "occupation", found[1])
+            continue
         yield from _skills(sentence)
         third = sentence
         for first, other in _THIRD:
@@ -117,6 +130,10 @@ def _of_self(own: Sequence[str], char: str) -> Iterator[Said]:
             yield from (
                 s for s in reader(told, names) if not s.subject and s.predicate not in ("owns", "appearance")
             )
+
+
+def _is_kin(noun: str) -> bool:
+    return any(noun.endswith(kin) for nouns in words("kin_zh").values() for kin in nouns)
 
 
 def _skills(sentence: str) -> Iterator[Said]:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from backscroll.recall.lore.waking import LoreLine
 
 
+_USUAL = 128_000  # tokens of a prompt where nobody has asked for one yet
+
+
 @dataclass(frozen=True, slots=True)
 class LoreState:
     """An entry of a lorebook, and whether prompts show it."""
@@ -52,10 +55,15 @@ class ThreadLore:
         self.thread.graph.drop_world(name)
 
     def entries(self, budget: int | None = None, *, model: str | None = None) -> list[LoreState]:
-        """Every entry of the books in force, in their order, with what the next prompt would do with it."""
-        from backscroll.engine.prompting import composed
+        """Every entry of the books in force, in their order, with what the next prompt would do with it.
 
-        thread = self.thread
+        Without a budget and a model, as the last prompt had it.
+        """
+        from backscroll.engine.prompting import composed, receipts
+
+        thread, settings = self.thread, self.thread.engine.settings
+        if not (budget or model or settings.budget or settings.model):
+            budget = next((receipt.budget for receipt in receipts(thread, 1)), _USUAL)
         composer = composed(thread, asked(thread.engine, budget, model=model))
         books = composer.books
         if not books.entries:
