@@ -12,7 +12,7 @@ import pytest
 import backscroll
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
-from backscroll.errors import FormatError
+from backscroll.errors import InvalidInput
 from backscroll.graph.view import Rank
 from tests.formats.test_cards import DATA, V2, archive, picture, text_chunk
 
@@ -312,7 +312,7 @@ def test_a_card_is_told_to_a_thread_that_goes_on(engine: Engine) -> None:
         "Maren: system prompt", "Maren", "Maren: scenario", "Maren: examples", "Maren: note", "Maren: post-history instructions",
     ]  # fmt: skip
     assert "keeps the lighthouse" in json.dumps(prompt.messages)
-    with pytest.raises(FormatError, match="neither text nor a character card"):
+    with pytest.raises(InvalidInput, match="neither text nor a character card"):
         thread.lore.add("x", b"\xff\x00\xfe")
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from backscroll.engine.lore.books import card_of_thread, user_name
-from backscroll.errors import FormatError, InvalidInput
+from backscroll.errors import InvalidInput
 from backscroll.formats.cards.macros import fill_macros
 from backscroll.formats.cards.reading import LARGEST_FILE, card_file, is_packed_card
 from backscroll.formats.json_text import dumps
@@ -58,7 +58,7 @@ def _text_of(data: bytes, name: str) -> str:
     try:
         return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FormatError(
+        raise InvalidInput(
             f"{name} is neither text nor a character card: {error.reason}",
             hint="give a lorebook, a character card (PNG, CHARX, JSON), Markdown or plain text",
         ) from error
