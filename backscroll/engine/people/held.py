@@ -9,7 +9,7 @@ equals a fold that was made anew. Every OS thread has its own, so that nobody ch
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -21,7 +21,7 @@ from backscroll.engine.people.turns import Reading, ThreadTurns, turns_of
 from backscroll.errors import StoreError
 from backscroll.graph.fold import Graph, let_go
 from backscroll.graph.settled import REACH, has_pronouns, settled
-from backscroll.graph.view import Options
+from backscroll.graph.view import Options, WorldEntry
 from backscroll.record.acts import acts_in_force
 from backscroll.record.derived import Made
 from backscroll.record.ports import Reader, ThreadState, Writer
@@ -86,6 +86,7 @@ class HeldScope:
     families: dict[str, dict[Ref, TurnClaims]] = field(default_factory=dict[str, dict[Ref, TurnClaims]])
     overrides: tuple[Override, ...] = ()
     books: tuple[Ref, ...] = ()  # the events whose descriptions of the world are in it
+    world: tuple[WorldEntry, ...] = ()
 
     def __post_init__(self) -> None:
         self.graph = Graph(options=self.options)
@@ -94,6 +95,10 @@ class HeldScope:
     def pending(self) -> bool:
         """True where something is still to be read."""
         return any(part.turns.unread or part.turns.unfound for part in self.parts.values())
+
+    def turns(self) -> Iterator[TurnClaims]:
+        """What is in it, in no order."""
+        return (turn for family in self.families.values() for turn in family.values())
 
     @property
     def acted(self) -> bool:
@@ -292,4 +297,5 @@ def _tell(held: HeldScope, parts: Sequence[_Part]) -> None:
         held.graph.set_overrides(overrides)
     if tuple(worlds) != held.books:
         held.books = tuple(worlds)
-        held.graph.set_world([entry for part in parts for entry in world_in(part.acts)])
+        held.world = tuple(entry for part in parts for entry in world_in(part.acts))
+        held.graph.set_world(held.world)
