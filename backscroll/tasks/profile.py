@@ -19,8 +19,10 @@ from backscroll.graph.fold import Graph
 from backscroll.graph.telling import one_line
 from backscroll.graph.view import Evidence, Fact, NodeView, Rank
 from backscroll.tasks.relevance import Encode, terms_of
+from backscroll.vocab.assertion import Assertion
 from backscroll.vocab.ids import Ref
 
+_LOOKED = 64  # turns in which a name is looked for
 _SURE = 0.5  # below it a claim is only a hint
 _CLOSE, _NAMED = (
     6,
@@ -88,26 +90,41 @@ def trait_of(graph: Graph, fact: Fact, language: str) -> Trait | None:
     return Trait(f"- {text}{mark}", fact.predicate, (fact,), (source,), said_in(fact))
 
 
-def around(graph: Graph, person: NodeView | None, text: str, language: str) -> list[Trait]:
-    """What is known about what a text names, and then about who is close to the person: one line for each node."""
+def around(
+    graph: Graph,
+    person: NodeView | None,
+    text: str,
+    language: str,
+    said: Callable[[Ref], Sequence[Assertion]],
+) -> list[Trait]:
+    """What is known about what a text names, and then about who is close to the person: one line for each node.
+
+    `said` gives what a turn says, by its opening.
+    """
     own = "" if person is None else person.id
     named = [name for name in graph.mentioned(text) if name != own][:_NAMED]
     close = [] if person is None else [f.object for f in person.relations if f.predicate in _table()["close"]]
     out: list[Trait] = []
     for name in dict.fromkeys([*named, *close[:_CLOSE]]):
         node = graph.node(name)
-        if node.type in _table()["told"] and (trait := _node_line(graph, node, own, language)) is not None:
+        if (
+            node.type in _table()["told"]
+            and (trait := _node_line(graph, node, own, language, said)) is not None
+        ):
             out.append(trait)
     return out
 
 
-def _node_line(graph: Graph, node: NodeView, person: str, language: str) -> Trait | None:
+def _node_line(
+    graph: Graph, node: NodeView, person: str, language: str, said: Callable[[Ref], Sequence[Assertion]]
+) -> Trait | None:
     """A node with what lasts of it; what is said of the person stands on the person's own lines."""
     facts = [f for f in (*node.attributes, *node.relations) if f.current and is_lasting(f)]
+    naming = _naming(node, said) if facts else frozenset[Ref]()
     phrases: list[tuple[Fact, str, Ref]] = []
     for fact in _once(facts):
         told = None if fact.object and fact.object == person else _phrase(graph, fact, language)
-        if told is not None and (node.overridden or _quoted(node.name, fact, told[1])):
+        if told is not None and (node.overridden or naming):
             phrases.append((fact, *told))
     if not phrases:
         return None
@@ -116,7 +133,9 @@ def _node_line(graph: Graph, node: NodeView, person: str, language: str) -> Trai
     told_ = table["between"].join(text for _, text, _ in phrases)
     line = table["node"].format(name=one_line(node.name, 60), type=kind, facts=told_)
     sources = tuple(dict.fromkeys(source for _, _, source in phrases))
-    every = frozenset().union(*(said_in(fact) for fact, _, _ in phrases))
+    if naming.isdisjoint(sources) and not node.overridden:
+        sources = (*sources, max(naming))
+    every = frozenset(ref for fact, _, _ in phrases for ref in said_in(fact))
     return Trait(f"- {line}", "", tuple(fact for fact, _, _ in phrases), sources, every)
 
 
@@ -148,10 +167,11 @@ def _source(evidence: Evidence) -> Ref | None:
     return None if evidence.assertion is None else evidence.assertion.source
 
 
-def _quoted(name: str, fact: Fact, source: Ref) -> bool:
-    """True where the sentence on which a phrase rests says this name."""
-    said = (e.assertion for e in fact.evidence if e.assertion is not None and e.assertion.source == source)
-    return any(name.casefold() in claim.quote.casefold() for claim in said)
+def _naming(node: NodeView, said: Callable[[Ref], Sequence[Assertion]]) -> frozenset[Ref]:
+    """Revisions that say the name of a node, the newest of them."""
+    plain = node.name.casefold()
+    claims = (claim for opening in node.interactions[-_LOOKED:] for claim in said(opening))
+    return frozenset(c.source for c in claims if c.source is not None and plain in c.quote.casefold())
 
 
 def said_in(fact: Fact) -> frozenset[Ref]:
@@ -172,6 +192,14 @@ def _once(facts: Iterable[Fact]) -> list[Fact]:
 
 def _plain(name: str) -> str:
     return "favourite" if name.startswith("favourite") else name
+
+
+def chosen(traits: Sequence[Trait], question: str, most: int, encode: Encode | None = None) -> list[Trait]:
+    """So many of the traits: what does harm when it is forgotten first, then what is nearest to the question."""
+    always = [trait for trait in traits if trait.predicate in _table()["always"]][: most // 2]
+    kept = {id(trait) for trait in always}
+    rest = by_relevance([trait for trait in traits if id(trait) not in kept], question, encode)
+    return [*always, *rest][:most]
 
 
 def by_relevance(traits: Sequence[Trait], question: str, encode: Encode | None = None) -> list[Trait]:

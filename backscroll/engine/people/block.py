@@ -17,7 +17,7 @@ from backscroll.engine.people.scope import scopes_of
 from backscroll.graph.view import NodeView
 from backscroll.tasks import profile
 from backscroll.tasks.memory_telling import line_of, told_as
-from backscroll.tasks.profile import Trait, around, by_relevance, person_in, quotes_of, traits_of, within
+from backscroll.tasks.profile import Trait, around, chosen, person_in, quotes_of, traits_of, within
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text
@@ -67,10 +67,10 @@ def profile_block(
     title = profile.words(composer.language)[scopes[0].kind]
     count = composer.ask.tokenizer.count
     frame = composer.meter.parts((Text(title),))
-    chosen = within(news, room - frame, count)
-    if not chosen:
+    fitting = within(news, room - frame, count)
+    if not fitting:
         return None
-    kept = {trait.line for trait in chosen}
+    kept = {trait.line for trait in fitting}
     text = "\n".join([title, *dict.fromkeys(trait.line for trait in known.traits if trait.line in kept)])
     parts = (Text(text),)
     return Block(
@@ -78,7 +78,7 @@ def profile_block(
         parts,
         Section.PROFILE,
         Level.GIST,
-        tuple(dict.fromkeys(source for trait in chosen for source in trait.sources)),
+        tuple(dict.fromkeys(source for trait in fitting for source in trait.sources)),
         reason=f"known from other conversations of the {scopes[0].kind}",
         tokens=composer.meter.parts(parts),
         tells=tuple(dict.fromkeys(known.tells[line] for line in kept if line in known.tells)),
@@ -94,11 +94,12 @@ def _known(composer: Composer, words: str) -> _Known:
     if len(own) > _TRAITS:
         from backscroll.engine.remembering import encode_with
 
-        own = by_relevance(own, words, encode_with(thread.engine))[:_TRAITS]
+        own = chosen(own, words, _TRAITS, encode_with(thread.engine))
     said, tells = _said(composer)
     others: list[Trait] = []
     for held in helds:
-        others += around(held.graph, person_of(held) if held is helds[0] else None, words, language)
+        person = person_of(held) if held is helds[0] else None
+        others += around(held.graph, person, words, language, held.claims)
     # What a preference says in the user's own words is not said again.
     quoted = "\n".join(trait.line for trait in said).casefold()
     own = [trait for trait in own if not all(quote in quoted for quote in quotes_of(trait))]

@@ -82,7 +82,7 @@ class ScopeGraph(ThreadGraph):
         return home.write_changes(bodies, [revisions_of(f) for f in facts])[0]
 
     @in_valid_text
-    def split(self, node: str, turns: Sequence[int], name: str = "") -> Override:
+    def split(self, node: str, turns: Sequence[int], name: str = "") -> Override:  # noqa: ARG002 - a thread's signature
         """Turns are numbered in each thread by itself."""
         raise InvalidInput(
             f"{node} can be split in one thread only", hint="use the graph of the thread that speaks of both"

@@ -100,6 +100,11 @@ class HeldScope:
         """What is in it, in no order."""
         return (turn for family in self.families.values() for turn in family.values())
 
+    def claims(self, opening: Ref) -> Sequence[Assertion]:
+        """What one turn says."""
+        found = (family[opening] for family in self.families.values() if opening in family)
+        return next((turn.claims for turn in found), ())
+
     @property
     def acted(self) -> bool:
         """True where somebody ever changed something by hand."""

@@ -164,15 +164,15 @@ class User:
         """Something about them is so, whatever was said: `correct("lives_in", "Porto")`."""
         graph = self._graph_of_somebody()
         if self._is_between_nodes(predicate):
-            return graph.set(self._node(graph), predicate, other=value)
-        return graph.set(self._node(graph), predicate, value)
+            return graph.set(self._node(), predicate, other=value)
+        return graph.set(self._node(), predicate, value)
 
     def reject(self, predicate: str, value: str | None = None) -> Override:
         """Something about them is not so, whatever was said; without a value nothing of that kind is."""
         graph = self._graph_of_somebody()
         if value is not None and self._is_between_nodes(predicate):
-            return graph.forbid(self._node(graph), predicate, other=value)
-        return graph.forbid(self._node(graph), predicate, value)
+            return graph.forbid(self._node(), predicate, other=value)
+        return graph.forbid(self._node(), predicate, value)
 
     def remember(self, text: str) -> Memory:
         """Write a fact about them down."""
@@ -184,7 +184,7 @@ class User:
             graph.add(self.name, "person")  # nothing was said about them yet
         return graph
 
-    def _node(self, graph: ScopeGraph) -> str:
+    def _node(self) -> str:
         person = person_of(held_scope(self.engine, self._scope))
         assert person is not None
         return person.id
