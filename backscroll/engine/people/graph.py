@@ -75,7 +75,7 @@ class ScopeGraph(ThreadGraph):
         if not said:
             raise NotFound(
                 f"{node} has no {predicate} that could be pinned",
-                hint="`backscroll user facts` lists what is known",
+                hint="`backscroll user show` lists what is known",
             )
         bodies = [self._body(Change.PIN, node, f.predicate, f.value, other=f.object) for f in facts]
         home = self.engine.thread(said[-1].thread).graph
