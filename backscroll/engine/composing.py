@@ -77,7 +77,8 @@ class Composer:
         if uncounted:
             sizes = {**sizes, **shown_sizes(engine, uncounted, ask)}
         self.meter = meter_of(engine, ask, sizes)
-        self.about = view_now.state.about
+        self.state = view_now.state
+        self.about = self.state.about
         self.language = valid_text(self.about.language)
         about = f"{ask.tokenizer.name}:{ask.wire}:{ask.shown}:{self.language}"
         shelf = engine.memo.shelf(f"view:{about}", _SHOWN)

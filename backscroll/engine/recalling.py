@@ -14,6 +14,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from backscroll.derive.tree import PROGRESS
+from backscroll.engine.people.scope import wanted_from
 from backscroll.errors import InvalidInput, NotFound, StoreError
 from backscroll.recall.understand import Asked, needs_past, understand
 from backscroll.record.ports import Reader, ThreadState, Wanted
@@ -124,9 +125,11 @@ def recall(
     checked_scope(scope)
     query = _checked(query, budget, limit)
     engine = thread.engine
-    wanted = _wanted(thread, scope)
+    wanted = wanted_from(thread.info, scope)
     if wanted is not None:
-        return _recall_in(engine, query, budget, wanted, limit=limit, home=thread.id, exclude=exclude)
+        return recall_across(
+            engine, query, budget, wanted=wanted, limit=limit, home=thread.id, exclude=exclude
+        )
     asked = understand(query, _today(engine))
     pool, exact = _pool_of(engine, thread.id, asked, exclude=exclude)
     with pool.lock:
@@ -165,44 +168,19 @@ def recall_across(
     limit: int | None = None,
     home: str = "",
     exclude: Collection[Ref] = (),
+    wanted: Wanted | None = None,
 ) -> Recalled:
-    """The same over all threads of a project, or of a user, or (without either) over all there are."""
+    """The same over all threads of a project, or of a user (or those that are `wanted`), or over all there are."""
     query = _checked(query, budget, limit)
-    wanted = Wanted(project=project, users=None if user is None else (user,))
-    return _recall_in(engine, query, budget, wanted, limit=limit, home=home, exclude=exclude)
-
-
-def _wanted(thread: Thread, scope: str) -> Wanted | None:
-    """The threads that are looked through from this one; None: only itself. None of another user is among them."""
-    if scope == "thread":
-        return None
-    about = thread.info
-    if scope == "user":
-        return Wanted(users=(about.user,)) if about.user else None
-    if scope == "project" and not about.project:
-        return None  # a thread that belongs to no project has only itself
-    users = ("", about.user) if about.user else ("",)
-    return Wanted(project=about.project if scope == "project" else None, users=users)
-
-
-def _recall_in(
-    engine: Engine,
-    query: str,
-    budget: int,
-    wanted: Wanted,
-    *,
-    limit: int | None,
-    home: str,
-    exclude: Collection[Ref],
-) -> Recalled:
+    looked = wanted or Wanted(project=project, users=None if user is None else (user,))
     asked = understand(query, _today(engine))
     from backscroll.engine.embedding import embed_some
     from backscroll.engine.recall_pool import gathered_pool, threads_wanted
 
-    states = engine.store.read(lambda reader: threads_wanted(reader, wanted, 64))
+    states = engine.store.read(lambda reader: threads_wanted(reader, looked, 64))
     embed_some(engine, tuple(state.id for state in states))
     pool = engine.store.read(
-        lambda reader: gathered_pool(engine, reader, asked, wanted, None, exclude=exclude)
+        lambda reader: gathered_pool(engine, reader, asked, looked, None, exclude=exclude)
     )
     scores, found = _scored(pool, asked)
     return _Choice(engine, pool, asked, scores, found, _counter(engine), home).made(
@@ -226,7 +204,7 @@ def recall_for_prompt(
         return None
     if scope == "thread" and len(thread) <= len(shown):
         return None  # all there is stands in the prompt
-    wanted = _wanted(thread, scope)
+    wanted = wanted_from(thread.info, scope)
     if wanted is not None:
         from backscroll.engine.recall_pool import gathered_pool
 

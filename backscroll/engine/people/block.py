@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from backscroll.engine.lineage import reach
 from backscroll.engine.people.held import HeldScope, held_scope
 from backscroll.engine.people.scope import scopes_of
 from backscroll.graph.view import NodeView
@@ -54,13 +55,14 @@ def profile_block(
         return None
     words = "" if question is None else question.text[:_SAID]
     known = _known(composer, words)
-    own = composer.thread.id if not composer.about.user else ""
+    # What a thread of a project said itself, or shares as a fork, is for its own graph; a user's profile tells that too.
+    past = {} if composer.about.user else _past(composer)
     news = [
         trait
         for trait in known.traits
         if trait.line not in told
         and trait.everywhere.isdisjoint(shown)
-        and not (own and any(ref.thread == own for ref in trait.everywhere))
+        and not any(ref.seq <= past.get(ref.thread, 0) for ref in trait.everywhere)
     ]
     if not news:
         return None
@@ -83,6 +85,18 @@ def profile_block(
         tokens=composer.meter.parts(parts),
         tells=tuple(dict.fromkeys(known.tells[line] for line in kept if line in known.tells)),
     )
+
+
+def _past(composer: Composer) -> dict[str, int]:
+    """The thread and those that it is forked from, each with the last event that it shares."""
+    state = composer.state
+    if state.parent is None:
+        return {state.id: state.head}
+    return dict(composer.thread.store.read(lambda reader: reach(reader, state)))
+
+
+def _is_own(sources: Sequence[Ref], past: dict[str, int]) -> bool:
+    return any(ref.seq <= past.get(ref.thread, 0) for ref in sources)
 
 
 def _known(composer: Composer, words: str) -> _Known:
@@ -122,12 +136,16 @@ def _said(composer: Composer) -> tuple[list[Trait], dict[str, str]]:
     from backscroll.engine.remembering import in_telling_order
     from backscroll.engine.remembering_reading import collect
 
-    thread = composer.thread
+    thread, past = composer.thread, _past(composer)
     out: list[Trait] = []
     tells: dict[str, str] = {}
     found = collect(thread, ready=True)
     for memory in in_telling_order(found):
-        if memory.kind in (MemoryKind.PREFERENCE, MemoryKind.FACT) and memory.thread != thread.id:
+        if (
+            memory.kind in (MemoryKind.PREFERENCE, MemoryKind.FACT)
+            and not _is_own(memory.sources, past)
+            and memory.thread != thread.id
+        ):
             line = line_of(memory, thread.id, composer.language)
             # Where a person put it into words, these go when that act is erased, whatever else they rest on.
             acts = found.acts.get(memory.id, ()) if memory.by == "person" else ()

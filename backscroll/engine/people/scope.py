@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backscroll.record.about import About
-from backscroll.record.ports import Reader, ThreadState
+from backscroll.record.ports import Reader, ThreadState, Wanted
+from backscroll.vocab.thread import ThreadInfo
 
 THREADS = 200  # of a scope, the most recently changed
 #: The kind of the thread that holds what people changed about a user or a project as a whole.
@@ -78,9 +79,14 @@ def is_near(about: About, other: About) -> bool:
     return any(scope.holds(other) for scope in scopes_of(about))
 
 
-def seen_users(about: About) -> tuple[str, ...]:
-    """The users whose threads may be looked through from a thread; empty: the threads of nobody."""
-    return ("", about.user) if about.user else ("",)
+def wanted_from(info: ThreadInfo, scope: str) -> Wanted | None:
+    """The threads that are looked through from one when somebody asks; None: only itself. None of another user is among them."""
+    if scope == "user":
+        return Wanted(users=(info.user,)) if info.user else None
+    if scope == "thread" or (scope == "project" and not info.project):
+        return None  # a thread that belongs to no project has only itself
+    users = ("", info.user) if info.user else ("",)
+    return Wanted(project=info.project if scope == "project" else None, users=users)
 
 
 def may_see(about: About, other: About) -> bool:
