@@ -18,8 +18,9 @@ from backscroll.derive.assertions import RECIPE, extract, rule_key, to_body
 from backscroll.derive.tree import just_before
 from backscroll.derive.window import window_of
 from backscroll.engine.analysing import progress_name
-from backscroll.engine.graph_holding import claims_of
+from backscroll.engine.graph_holding import EXTRACTED, claims_of
 from backscroll.engine.lineage import View
+from backscroll.engine.models_used import ASSERTIONS, models_used
 from backscroll.engine.reading import message_of
 from backscroll.engine.remembering_log import rare_of
 from backscroll.engine.sheet_changes import touched_by
@@ -74,6 +75,7 @@ class ThreadTurns:
 
     head: int
     seen: int  # the event that the analysis had reached
+    models: str  # how many turns models have read
     touched: int  # the last event that may have changed a message
     turns: tuple[LiveTurn, ...]  # in order
     order: tuple[TurnClaims, ...]  # of the turns that say something
@@ -86,12 +88,15 @@ def turns_of(
     engine: Engine, reader: Reader, state: ThreadState, known: ThreadTurns | None, reading: Reading
 ) -> ThreadTurns:
     """What the turns of a thread say now, going on from what was `known` where nothing but its end changed."""
+    models = (reader.meta(f"{EXTRACTED}{state.id}") or "") if models_used(reader, ASSERTIONS) else ""
+    if known is not None and known.models != models:
+        known = None  # a model has read turns that rules had read before
     if known is not None and known.head == state.head and not (known.unread or known.unfound):
         return known
     view = View(reader, state)
     touched = rare_of(engine, view).touched
     seen = reader.progress(state.id, progress_name(window_of(engine.settings)))
-    finding = _Finding(engine, view, reading, seen)
+    finding = _Finding(engine, view, reading, seen, models)
     patient = reading.messages is not None and known is not None and known.seen == seen
     if known is not None and known.touched == touched and not known.unfound and (patient or not known.unread):
         if known.head == state.head:
@@ -103,9 +108,9 @@ def turns_of(
 class _Finding:
     """One look at a thread."""
 
-    def __init__(self, engine: Engine, view: View, reading: Reading, seen: int) -> None:
+    def __init__(self, engine: Engine, view: View, reading: Reading, seen: int, models: str) -> None:
         self._engine, self._view, self._reader = engine, view, view.reader
-        self._reading, self._seen = reading, seen
+        self._reading, self._seen, self._models = reading, seen, models
         self._texts: dict[Ref, list[Message]] = {}  # of the turns whose messages were read
         self._unread = False
 
@@ -210,6 +215,7 @@ class _Finding:
         return ThreadTurns(
             self._view.state.head,
             self._seen,
+            self._models,
             known.touched,
             (*kept, *(turn for turn in tail if turn.opening in said)),
             (*order, *heard),
@@ -239,6 +245,7 @@ class _Finding:
         return ThreadTurns(
             self._view.state.head,
             self._seen,
+            self._models,
             touched,
             tuple(turn for turn in found if turn.opening not in fresh or turn.opening in said),
             tuple(order),

@@ -22,6 +22,7 @@ from backscroll.errors import InvalidInput, NotFound
 from backscroll.graph.predicates import named
 from backscroll.graph.view import Contradiction, Fact
 from backscroll.record.ports import Reader
+from backscroll.tasks.preferences import Preference
 from backscroll.tasks.profile import is_lasting, said_in, traits_of
 from backscroll.vocab.assertion import Override
 from backscroll.vocab.ids import Ref
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.exporting import ExportReport
     from backscroll.engine.thread import Thread
-    from backscroll.tasks.preferences import Preference
     from backscroll.vocab.task import Memory
+
+__all__ = ["FactSource", "Preference", "User", "UserFact"]
 
 
 @dataclass(frozen=True, slots=True)

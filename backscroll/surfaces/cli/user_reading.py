@@ -17,9 +17,8 @@ from backscroll.surfaces.i18n import count, spoken, t
 from backscroll.vocab.handle import Handle
 
 if TYPE_CHECKING:
-    from backscroll.engine.people.user import FactSource, UserFact
+    from backscroll.engine.people.user import FactSource, Preference, UserFact
     from backscroll.surfaces.cli.screen import Screen
-    from backscroll.tasks.preferences import Preference
     from backscroll.vocab.part import Json
 
 

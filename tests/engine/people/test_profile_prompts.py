@@ -136,13 +136,14 @@ def test_a_fact_that_was_said_twice_survives_one_of_them(store: Engine) -> None:
 def test_nobody_else_is_told(store: Engine) -> None:
     """Not another user, in the same project or not; not a thread of nobody; not a project that it does not belong to."""
     one, _ = two(store, user="ann", project="kitchen")
-    for about in (
+    abouts: list[dict[str, Any]] = [
         {"user": "bob"},
         {"user": "bob", "project": "kitchen"},
         {},
         {"project": "kitchen"},
         {"project": "garden"},
-    ):
+    ]
+    for about in abouts:
         other = store.create("Other", **about)
         other.append("user", ASKED["en"])
         made = other.prompt(8000)
