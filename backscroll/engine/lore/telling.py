@@ -60,7 +60,7 @@ def _text_of(data: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"{name} is neither text nor a character card: {error.reason}",
-            hint="give a lorebook, a character card (PNG, CHARX, JSON), Markdown or plain text",
+            hint="give a lorebook, a character card (PNG, CHARX, JSON), Markdown or plain text in UTF-8",
         ) from error
 
 
