@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _TITLES = {"en": "[World info: {name}]", "zh": "[世界书：{name}]"}
 _NAME = 80  # characters of a name that are shown
-OVER = "budget"
+_HELD = 16  # threads whose entries are kept ready
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def look_at_lore(
     """What the books say to the newest messages. `stable` is what the prompt shows already; `room`: tokens that are free."""
     window, settings = composer.sheet.window, composer.thread.engine.settings
     user, char = names_in(composer.thread, window, composer.language)
-    lines = lines_of(books.entries, user, char)
+    lines = _lines(composer, books, user, char)
     depth = settings.lore_depth
     most = max((line.rule.scan_depth or 0) + line.rule.sticky for line in lines) if lines else 0
     most = max([depth + most, *(line.rule.scan_depth or 0 for line in lines)])
@@ -60,6 +60,16 @@ def look_at_lore(
     new = [woken for woken in waking.awake if woken.id not in standing]
     blocks, over = _within_budget(composer, new, stable, room, lines)
     return LoreLook(tuple(lines), waking, tuple(blocks), over)
+
+
+def _lines(composer: Composer, books: Books, user: str, char: str) -> list[LoreLine]:
+    """The entries with the names in them; made again only where the books or the names are others."""
+    shelf = composer.thread.engine.memo.shelf("lore-lines", _HELD)
+    known = shelf.get(composer.thread.id)
+    if known is None or known[0] is not books.entries or known[1:3] != (user, char):
+        known = (books.entries, user, char, lines_of(books.entries, user, char))
+        shelf[composer.thread.id] = known
+    return known[3]
 
 
 def _standing(stable: Iterable[Block]) -> frozenset[str]:

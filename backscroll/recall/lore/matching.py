@@ -76,6 +76,15 @@ def matches(
     return any(_stands(form, text, inflected=whole is None) for form in forms)
 
 
+def needle(key: str, *, patterns: bool) -> str | None:
+    """Letters that stand in every text (in small letters) in which the key stands; None for a pattern."""
+    key = key.strip()
+    if slashed(key) or patterns:
+        return None
+    small = key.casefold()
+    return small.removesuffix("y")
+
+
 def _stands(wanted: str, text: str, *, inflected: bool) -> bool:
     """True where the words stand in a text with nothing of a word before and behind them."""
     at = text.find(wanted)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from backscroll.formats.lorebook_rule import WakeRule
-from backscroll.recall.lore.matching import ScannedText, matches
+from backscroll.recall.lore.matching import ScannedText, matches, needle
 from backscroll.vocab.ids import Ref
 
 _ROUNDS = 12  # of entries that wake entries
@@ -29,6 +29,15 @@ class LoreLine:
     text: str
     rule: WakeRule
     enabled: bool = True
+    #: What must stand in a text for a primary key to stand there: most entries are passed over by this alone.
+    needles: tuple[str, ...] = field(init=False, default=())
+    patterned: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        """Get ready to be looked for many times."""
+        found = [needle(key, patterns=self.rule.patterns) for key in self.rule.keys]
+        object.__setattr__(self, "needles", tuple(each for each in found if each))
+        object.__setattr__(self, "patterned", None in found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +98,40 @@ def wake(
     out = Waking()
     live = [line for line in lines if _may(line, count, char)]
     levels = sorted({line.rule.delay_recursion for line in live if line.rule.delay_recursion})
-    level, recursed = (levels.pop(0) if levels else 0), list[_Text]()
+    level, recursed, fresh = (levels.pop(0) if levels else 0), list[_Text](), list[_Text]()
     done: set[str] = set()
+    half: set[str] = set()  # their secondary keys did not agree; more words may change that
+    mark = messages[0].mark if messages else ""
+    seen = "\n".join(message.scanned.small for message in messages)
     for number in range(_ROUNDS):
-        found = [
-            woken
-            for line in live
-            if line.id not in done
-            and (woken := _woken(line, messages, recursed, number, level, depth, sticky=sticky))
-        ]
-        mark = messages[0].mark if messages else ""
+        hay = seen if number == 0 else "\n".join(text.scanned.small for text in fresh)
+        found: list[Woken] = []
+        for line in live:
+            rule = line.rule
+            again = number == 0 or line.id in half or rule.delay_recursion
+            if line.id in done or (number and not again and not _may_stand(line, hay)):
+                continue  # what was not found before can only be found in new words
+            if not rule.constant and number == 0 and not _may_stand(line, hay):
+                continue
+            if woken := _woken(line, messages, recursed, number, level, depth, half, sticky=sticky):
+                found.append(woken)
         found = _with_luck(found, out, done, mark, messages)
         found = _of_groups(found, out, done, mark, standing)
         done.update(woken.id for woken in found)
         out.awake += found
-        fresh = [w for w in found if not w.line.rule.prevent_recursion and w.line.rule.book_recursive]
-        recursed += [_Text(ScannedText.of(w.line.text), w.message, mark, w.line.name) for w in fresh]
+        heard = [w for w in found if not w.line.rule.prevent_recursion and w.line.rule.book_recursive]
+        fresh = [_Text(ScannedText.of(w.line.text), w.message, mark, w.line.name) for w in heard]
+        recursed += fresh
         if not fresh:
             if not levels:
                 break
             level = levels.pop(0)
     return out
+
+
+def _may_stand(line: LoreLine, hay: str) -> bool:
+    """False where no key of an entry can stand in a text."""
+    return line.patterned or any(each in hay for each in line.needles)
 
 
 def _may(line: LoreLine, count: int, char: str) -> bool:
@@ -135,6 +157,7 @@ def _woken(
     number: int,
     level: int,
     depth: int,
+    half: set[str],
     *,
     sticky: bool,
 ) -> Woken | None:
@@ -148,20 +171,24 @@ def _woken(
         return Woken(line, why=CONSTANT)
     reach = depth if rule.scan_depth is None else rule.scan_depth
     texts = [_Text(m.scanned, m.revision, m.mark) for m in messages[:reach]] + list(recursed)
-    found = _found(line, texts)
+    found = _found(line, texts, half)
     if found is None and sticky and rule.sticky:
-        found = _found(line, [_Text(m.scanned, m.revision, m.mark) for m in messages[: reach + rule.sticky]])
+        back = [_Text(m.scanned, m.revision, m.mark) for m in messages[: reach + rule.sticky]]
+        found = _found(line, back, half)
         return None if found is None else Woken(line, found.key, found.message, found.through, STICKY)
     return found
 
 
-def _found(line: LoreLine, texts: Sequence[_Text]) -> Woken | None:
+def _found(line: LoreLine, texts: Sequence[_Text], half: set[str]) -> Woken | None:
     """The entry with the first of its keys that stands in the texts, where its secondary keys agree."""
     rule = line.rule
     for text in texts:
         key = _first(line, rule.keys, [text])
         if key:
-            return Woken(line, key, text.message, text.through) if _agree(line, texts) else None
+            if _agree(line, texts):
+                return Woken(line, key, text.message, text.through)
+            half.add(line.id)
+            return None
     return None
 
 
