@@ -17,6 +17,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.moment import microseconds
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy import float64
     from numpy.typing import NDArray
 
@@ -119,14 +120,22 @@ class _Filling:
         self.room -= item.tokens
 
 
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """Texts of a pool that may answer, with their odds (logarithms) and what speaks for them."""
+
+    rows: NDArray[np.intp]  # their numbers
+    scores: NDArray[float64]
+    clues: dict[str, NDArray[float64]]
+
+
 @dataclass(frozen=True)
 class Choice:
     """Scored texts, and what is needed to hand some of them out."""
 
     pool: Pool
     asked: Asked
-    scores: NDArray[float64]
-    clues: dict[str, NDArray[float64]]
+    weighed: Weighed
     count: Callable[[str], int]
     home: str  # the thread that asks; handles of others carry their thread
 
@@ -176,32 +185,33 @@ class Choice:
 
     def _fill(self, filling: _Filling, order: Sequence[int], each: int, limit: int | None) -> None:
         """Take what fits. What is too long for what is left is passed over; the best of that ends the text, as an excerpt."""
-        texts = self.pool.index.texts
+        texts, rows = self.pool.index.texts, self.weighed.rows
         passed: list[int] = []
         misses = 0
-        for number in order:
+        for place in order:
             if filling.room < _LEAST or misses > _MISSES or len(filling.items) == limit:
                 break
-            words, text = frozenset(texts[number].words), texts[number].candidate.text
+            prepared = texts[int(rows[place])]
+            words, text = frozenset(prepared.words), prepared.candidate.text
             if filling.repeats(words, text):
                 continue
             most = filling.room if not filling.items else min(each, filling.room)
-            item = self._item(number, filling, filling.room, whole=True)
-            if item is None and texts[number].price > most >= SMALLEST:
-                item = self._item(number, filling, most, whole=False)
+            item = self._item(place, filling, filling.room, whole=True)
+            if item is None and prepared.price > most >= SMALLEST:
+                item = self._item(place, filling, most, whole=False)
             if item is None:
                 misses += 1
-                passed.append(number)
+                passed.append(place)
                 continue
             misses = 0
-            filling.take(number, item, words, text)
-        for number in passed:
+            filling.take(int(rows[place]), item, words, text)
+        for place in passed:
             if filling.room < SMALLEST or len(filling.items) == limit:
                 break
-            item = self._item(number, filling, filling.room, whole=False)
+            item = self._item(place, filling, filling.room, whole=False)
             if item is not None:
-                text = texts[number].candidate.text
-                filling.take(number, item, frozenset(texts[number].words), text)
+                prepared = texts[int(rows[place])]
+                filling.take(int(rows[place]), item, frozenset(prepared.words), prepared.candidate.text)
 
     def _written(self, head: str, items: Sequence[tuple[int, RecalledItem]]) -> str:
         places = self.pool.places
@@ -214,34 +224,33 @@ class Choice:
         return "\n".join([head, *lines]) if lines else ""
 
     def _order(self, each: int, exclude: Collection[Ref], cut: Cut | None) -> list[int]:
+        """Places in what was weighed: the most likely, then the others by their value for the tokens."""
         import numpy as np
 
         from backscroll.recall.choose import in_order
 
-        places = self.pool.places
-        open_to = [n for n in range(len(places)) if places[n].revision not in exclude]
-        if not open_to:
+        places, (rows, scores) = self.pool.places, (self.weighed.rows, self.weighed.scores)
+        if exclude:
+            open_to = np.asarray([places[int(n)].revision not in exclude for n in rows], bool)
+            scores = np.where(open_to, scores, -np.inf)
+        if not len(scores) or not np.isfinite(top := float(scores.max())):
             return []
-        best = max(open_to, key=lambda n: float(self.scores[n]))
-        top = float(self.scores[best])
-        least = float("-inf")
+        least = -np.inf
         if cut is not None:
             if top < cut.best:
                 return []
             least = max(cut.any, top - cut.below)
-        prices = np.asarray([min(text.price, each) for text in self.pool.index.texts])
-        rest = (
-            n
-            for n in in_order(self.scores, prices)
-            if n != best and self.scores[n] >= least and places[n].revision not in exclude
-        )
-        return [best, *rest]
+        best = int(scores.argmax())
+        prices = np.minimum(self.pool.index.shape.prices[rows], each)
+        some = np.isfinite(scores) & (scores >= least)
+        return [best, *(n for n in in_order(scores, prices) if n != best and some[n])]
 
-    def _item(self, number: int, filling: _Filling, room: int, *, whole: bool) -> RecalledItem | None:
+    def _item(self, weighed: int, filling: _Filling, room: int, *, whole: bool) -> RecalledItem | None:
         """A message within so many tokens: all of it, or (where `whole` is not asked for) an excerpt. None where it does not fit."""
         from backscroll.recall.excerpt import excerpt
         from backscroll.recall.reasons import reason_of
 
+        number = int(self.weighed.rows[weighed])
         place, prepared = self.pool.places[number], self.pool.index.texts[number]
         text = prepared.candidate.text
         if whole and prepared.price > 2.5 * room + 20:  # far too long: not worth counting
@@ -260,7 +269,7 @@ class Choice:
             tokens = frame + self.count(shown)
         if not shown or tokens > room:
             return None
-        score = round(float(self.scores[number]), 3)
+        score = round(float(self.weighed.scores[weighed]), 3)
         return RecalledItem(
             place.message,
             place.revision,
@@ -272,7 +281,7 @@ class Choice:
             shown,
             shown == text,
             score,
-            reason_of(self.clues, number),
+            reason_of(self.weighed.clues, weighed),
             tokens,
         )
 

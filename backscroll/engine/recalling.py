@@ -13,7 +13,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from backscroll.derive.tree import PROGRESS
-from backscroll.engine.recall_choice import SMALLEST, Choice, Cut, Recalled, RecalledItem
+from backscroll.engine.recall_choice import SMALLEST, Choice, Cut, Recalled, RecalledItem, Weighed
 from backscroll.errors import InvalidInput, NotFound, StoreError
 from backscroll.recall.understand import Asked, needs_past, understand
 from backscroll.record.ports import Reader, ThreadState, Wanted
@@ -23,22 +23,18 @@ from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.unicode import valid_text
 
 if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
-
     from backscroll.engine.engine import Engine
     from backscroll.engine.recall_pool import Pool
     from backscroll.engine.thread import Thread
 
 __all__ = ["Recalled", "RecalledItem"]
 SCOPES = ("thread", "project", "all")
-#: Messages up to which a thread is looked through as a whole.
-EXACT = 3_000
 #: What nobody asked to see: into a prompt comes only what is likely, because every token costs.
 _UNASKED = Cut(any=-3.2, best=-1.6, below=5.0)
 _CONDENSING = frozenset({Kind.COMPACTED, Kind.CROPPED})
 _UNREAD = 1_000  # events that a background worker has still to read, from which prompts look through less
 _EMBEDDED = 64  # events whose vectors are made before a question is answered, where no worker makes them
+_THREADS = 64  # that may be looked through as a whole
 _LATELY = 64  # messages among which the newest question is looked for
 _TELLING = 3  # items from which something is learned: those further down may be there by chance
 
@@ -87,8 +83,7 @@ def recall(
     asked = understand(query, _today(engine))
     pool, exact = _pool_of(engine, thread.id, asked, exclude=exclude)
     with pool.lock:
-        scores, clues = _scored(pool, asked)
-        choice = Choice(pool, asked, scores, clues, _counter(engine), thread.id)
+        choice = Choice(pool, asked, _weighed(pool, asked), _counter(engine), thread.id)
         found = choice.made(budget, limit, exact=exact, exclude=exclude)
     _learn(thread, found)
     return found
@@ -125,18 +120,40 @@ def recall_across(
     """The same over all threads of a project, or (without one) over all there are."""
     query = _checked(query, budget, limit)
     asked = understand(query, _today(engine))
-    from backscroll.engine.embedding import embed_some
-    from backscroll.engine.recall_pool import gathered_pool
+    pool, exact = _pool_across(engine, asked, project, home, exclude=exclude)
+    with pool.lock:
+        choice = Choice(pool, asked, _weighed(pool, asked), _counter(engine), home)
+        return choice.made(budget, limit, exact=exact, exclude=exclude)
 
-    states = engine.store.read(lambda reader: reader.threads(project=project, limit=64))
-    embed_some(engine, tuple(state.id for state in states))
-    pool = engine.store.read(
-        lambda reader: gathered_pool(engine, reader, asked, Wanted(project=project), None, exclude=exclude)
-    )
-    scores, found = _scored(pool, asked)
-    return Choice(pool, asked, scores, found, _counter(engine), home).made(
-        budget, limit, exact=False, exclude=exclude
-    )
+
+def _pool_across(
+    engine: Engine,
+    asked: Asked,
+    project: str | None,
+    home: str,
+    question: Message | None = None,
+    exclude: Collection[Ref] = (),
+) -> tuple[Pool, bool]:
+    """The texts of all threads of a project, or of all there are; the thread that asks stands last, because it grows."""
+    from backscroll.engine.embedding import embed_some
+    from backscroll.engine.recall_gathering import gathered_pool
+    from backscroll.engine.recall_pool import whole_pool
+
+    states = engine.store.read(lambda reader: reader.threads(project=project, limit=_THREADS + 1))
+    if len(states) <= _THREADS and not exclude:
+        ordered = sorted(states, key=lambda state: (state.id == home, state.id))
+        before = None if question is None else question.position or None
+        pool = engine.store.read(lambda reader: whole_pool(engine, reader, ordered, before))
+        if pool is not None:
+            return pool, True
+    if question is None or engine.at_work is None:
+        embed_some(engine, tuple(state.id for state in states[:_THREADS]))
+    revision = None if question is None else question.revision
+    return engine.store.read(
+        lambda reader: gathered_pool(
+            engine, reader, asked, Wanted(project=project), None, revision, exclude
+        )
+    ), False
 
 
 def recall_for_prompt(
@@ -157,21 +174,14 @@ def recall_for_prompt(
         return None  # all there is stands in the prompt
     project = thread.info.project if scope == "project" else ""
     if scope == "all" or project:
-        from backscroll.engine.recall_pool import gathered_pool
-
-        wanted = Wanted(project=project or None)
-        pool = engine.store.read(
-            lambda reader: gathered_pool(engine, reader, asked, wanted, None, newest.revision)
-        )
-        exact = False
+        pool, exact = _pool_across(engine, asked, project or None, thread.id, newest)
     else:
         pool, exact = _pool_of(engine, thread.id, asked, newest)
     with pool.lock:
         visible = _visible(pool, shown)
         if not needs_past(asked, visible, today):
             return None
-        scores, found = _scored(pool, asked)
-        choice = Choice(pool, asked, scores, found, count, thread.id)
+        choice = Choice(pool, asked, _weighed(pool, asked), count, thread.id)
         made = choice.made(budget, None, exact=exact, exclude=shown, cut=_UNASKED)
     return made if made.items else None
 
@@ -186,7 +196,7 @@ def preload(thread: Thread) -> int:
     pool = _pool_ahead(thread, asked)
     with pool.lock:
         if len(pool.index):
-            _scored(pool, asked)
+            _weighed(pool, asked)
         return len(pool.index)
 
 
@@ -195,12 +205,13 @@ def _pool_ahead(thread: Thread, asked: Asked) -> Pool:
     engine = thread.engine
     lately = thread.recent(_LATELY)
     asks = next((m for m in reversed(lately) if is_spoken_by_user(m)), lately[0] if lately else None)
-    if asks is None or len(thread) > EXACT:
-        return _pool_of(engine, thread.id, asked)[0]
-    from backscroll.engine.recall_pool import exact_pool
+    from backscroll.engine.recall_pool import whole_pool
 
-    before = asks.position
-    return engine.store.read(lambda reader: exact_pool(engine, reader, _state_of(reader, thread.id), before))
+    before = None if asks is None else asks.position
+    pool = engine.store.read(
+        lambda reader: whole_pool(engine, reader, [_state_of(reader, thread.id)], before, behind=True)
+    )
+    return _pool_of(engine, thread.id, asked)[0] if pool is None else pool
 
 
 def _likely(thread: Thread) -> str:
@@ -238,7 +249,8 @@ def _pool_of(
     """The texts of a thread (before the question, where that is one of its messages): all of them, or of a long one what the
     store finds. A question must not be found as its own answer."""
     from backscroll.engine.embedding import embed_some
-    from backscroll.engine.recall_pool import HASTY, WIDE, exact_pool, gathered_pool, lineage, pool_without
+    from backscroll.engine.recall_gathering import HASTY, WIDE, gathered_pool, lineage
+    from backscroll.engine.recall_pool import EXACT, pool_without, whole_pool
 
     def look(reader: Reader) -> ThreadState:
         return _state_of(reader, thread)
@@ -248,9 +260,11 @@ def _pool_of(
         reach = HASTY
     elif state.messages <= EXACT and exclude:
         return engine.store.read(lambda reader: pool_without(engine, reader, look(reader), exclude)), True
-    elif state.messages <= EXACT:
+    elif not exclude:
         before = None if question is None else question.position or None
-        return engine.store.read(lambda reader: exact_pool(engine, reader, look(reader), before)), True
+        pool = engine.store.read(lambda reader: whole_pool(engine, reader, [look(reader)], before))
+        if pool is not None:
+            return pool, True
     line = engine.store.read(lambda reader: lineage(reader, state))
     if engine.at_work is None:  # else the vectors come from the worker; until then words find what they find
         embed_some(engine, line, _EMBEDDED)
@@ -269,18 +283,22 @@ def _is_unread(engine: Engine, state: ThreadState) -> bool:
     return state.head - engine.store.read(lambda reader: reader.progress(state.id, PROGRESS)) > _UNREAD
 
 
-def _scored(pool: Pool, asked: Asked) -> tuple[NDArray[float64], dict[str, NDArray[float64]]]:
+def _weighed(pool: Pool, asked: Asked) -> Weighed:
     import numpy as np
 
-    from backscroll.recall.clues import measure
+    from backscroll.recall.clues import measure_best
     from backscroll.recall.fuse import fusion
-    from backscroll.recall.passages import lift
+    from backscroll.recall.passages import odds_of_results
 
     if not len(pool.index):
-        return np.zeros(0), {}
-    found = measure(pool.index, asked)
-    scores = fusion(vectors=pool.index.encode is not None).score(found)
-    return lift(pool.index, asked, [place.role for place in pool.places], scores), found
+        return Weighed(np.zeros(0, np.intp), np.zeros(0), {})
+    lifted = odds_of_results(pool.index, asked, pool.called)
+    found = measure_best(pool.index, asked, lifted)
+    scores = fusion(vectors=pool.index.encode is not None).score(found.clues)
+    if lifted:
+        least = np.asarray([lifted.get(number, -np.inf) for number in found.rows.tolist()])
+        scores = np.maximum(scores, least)
+    return Weighed(found.rows, scores, found.clues)
 
 
 def _visible(pool: Pool, shown: Collection[Ref]) -> set[str]:

@@ -30,5 +30,8 @@ def in_order(scores: NDArray[float64], costs: NDArray[float64]) -> list[int]:
 def same(one: Collection[str], other: Collection[str]) -> bool:
     """True where two texts, given by their terms, say the same."""
     first, second = frozenset(one), frozenset(other)
+    longest = max(len(first), len(second))
+    if min(len(first), len(second)) < _SAME * longest:
+        return False
     both = len(first & second)
-    return both > 0 and both >= _SAME * max(len(first), len(second))
+    return both > 0 and both >= _SAME * longest

@@ -75,6 +75,11 @@ def cues_in(name: str, text: str, most: int = 3) -> int:
     return count
 
 
+def without_cue(name: str, text: str) -> str:
+    """A text without the words that show a cue."""
+    return _cues()[name].sub(" ", text)
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question, understood as far as rules go."""

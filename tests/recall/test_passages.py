@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from backscroll.recall.candidate import Candidate, prepare
 from backscroll.recall.index import Index
-from backscroll.recall.passages import counterpart_terms, find_passages, lift, notions_of, terms_for
+from backscroll.recall.passages import counterpart_terms, find_passages, notions_of, odds_of_results, terms_for
 from backscroll.recall.understand import understand
 
 TODAY = date(2026, 11, 15)
@@ -38,7 +38,7 @@ PAST = [
     "read_file input: notes.txt",
     result(["the harbour master is called Ines"], 3),
 ]
-ROLES = ["user", "assistant", "tool", "assistant", "tool", "assistant", "tool"]
+CALLED = {2: 1, 4: 3, 6: 5}  # results of tools, and who called for them
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,7 @@ ROLES = ["user", "assistant", "tool", "assistant", "tool", "assistant", "tool"]
 def test_the_result_that_answers_is_lifted(question: str, answer: int) -> None:
     """In the words of the question or in the other language; nothing else is."""
     index, asked = built(PAST), understand(question, TODAY)
-    scores = lift(index, asked, ROLES, np.full(len(PAST), -9.0))
-    assert [n for n in range(len(PAST)) if scores[n] > -9] == [answer]
+    assert list(odds_of_results(index, asked, CALLED)) == [answer]
 
 
 @pytest.mark.parametrize(
@@ -63,16 +62,12 @@ def test_the_result_that_answers_is_lifted(question: str, answer: int) -> None:
 )
 def test_nothing_is_lifted_for_other_questions(question: str) -> None:
     """One word in common, or none, is not a passage about it."""
-    scores = lift(built(PAST), understand(question, TODAY), ROLES, np.full(len(PAST), -9.0))
-    assert scores.tolist() == [-9.0] * len(PAST)
+    assert odds_of_results(built(PAST), understand(question, TODAY), CALLED) == {}
 
 
 def test_only_results_are_lifted() -> None:
     """What people and models said is weighed by what was learned from conversations."""
-    scores = lift(
-        built(PAST), understand("网关监听哪个端口？", TODAY), ["user"] * len(PAST), np.full(len(PAST), -9.0)
-    )
-    assert scores.tolist() == [-9.0] * len(PAST)
+    assert odds_of_results(built(PAST), understand("网关监听哪个端口？", TODAY), {}) == {}
 
 
 def test_words_that_point_back_are_no_notions() -> None:
