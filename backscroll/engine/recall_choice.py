@@ -127,6 +127,7 @@ class Weighed:
     rows: NDArray[np.intp]  # their numbers
     scores: NDArray[float64]
     clues: dict[str, NDArray[float64]]
+    about: bool = True  # False: nothing that was said is about the question
 
 
 @dataclass(frozen=True)
@@ -164,10 +165,12 @@ class Choice:
         cut: Cut | None = None,
     ) -> Recalled:
         """What fits: the most likely first, then in order of value, without near-duplicates, long texts as excerpts."""
+        if not self.weighed.about:
+            return self.nothing(budget, exact=exact)
         head = _HEAD[is_chinese(self.asked.text)]
         filling = _Filling(budget - self.count(head) - 1)
         each = max(SMALLEST, filling.room // 3)
-        order = self._order(each, exclude, cut)
+        order = self._order(exclude, cut)
         self._fill(filling, order, each, limit)
         items = filling.items
         text = self._written(head, items)
@@ -197,7 +200,7 @@ class Choice:
                 continue
             most = filling.room if not filling.items else min(each, filling.room)
             item = self._item(place, filling, filling.room, whole=True)
-            if item is None and prepared.price > most >= SMALLEST:
+            if item is None and (not filling.items or prepared.price > most >= SMALLEST):
                 item = self._item(place, filling, most, whole=False)
             if item is None:
                 misses += 1
@@ -223,11 +226,11 @@ class Choice:
             day = item.at[:10]
         return "\n".join([head, *lines]) if lines else ""
 
-    def _order(self, each: int, exclude: Collection[Ref], cut: Cut | None) -> list[int]:
+    def _order(self, exclude: Collection[Ref], cut: Cut | None) -> list[int]:
         """Places in what was weighed: the most likely, then the others by their value for the tokens."""
         import numpy as np
 
-        from backscroll.recall.choose import in_order
+        from backscroll.recall.choose import in_order, spread
 
         places, (rows, scores) = self.pool.places, (self.weighed.rows, self.weighed.scores)
         if exclude:
@@ -241,8 +244,10 @@ class Choice:
                 return []
             least = max(cut.any, top - cut.below)
         best = int(scores.argmax())
-        prices = np.minimum(self.pool.index.shape.prices[rows], each)
+        prices = self.pool.index.shape.prices[rows]  # in full: an excerpt may leave the answer out
         some = np.isfinite(scores) & (scores >= least)
+        if self.asked.asks_list:
+            scores = spread(scores, self.pool.index.shape.sessions[rows])
         return [best, *(n for n in in_order(scores, prices) if n != best and some[n])]
 
     def _item(self, weighed: int, filling: _Filling, room: int, *, whole: bool) -> RecalledItem | None:

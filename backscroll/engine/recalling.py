@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["Recalled", "RecalledItem"]
 SCOPES = ("thread", "project", "all")
 #: What nobody asked to see: into a prompt comes only what is likely, because every token costs.
-_UNASKED = Cut(any=-3.2, best=-1.6, below=5.0)
+_UNASKED = Cut(any=-2.8, best=-0.9, below=4.0)
+_LESS = 0.5  # … by which something that the prompt does not show may be less likely than what it shows
+_SAME_MATTER = 2.0  # odds (a logarithm) of a text about the same everyday matter, where no words tell more
 _CONDENSING = frozenset({Kind.COMPACTED, Kind.CROPPED})
 _UNREAD = 1_000  # events that a background worker has still to read, from which prompts look through less
 _EMBEDDED = 64  # events whose vectors are made before a question is answered, where no worker makes them
@@ -178,12 +180,33 @@ def recall_for_prompt(
     else:
         pool, exact = _pool_of(engine, thread.id, asked, newest)
     with pool.lock:
-        visible = _visible(pool, shown)
-        if not needs_past(asked, visible, today):
+        need = needs_past(asked, _visible(pool, shown), today)
+        weighed = _weighed(pool, asked)
+        if not weighed.about or not (need.sure or _is_worth_it(pool, asked, weighed, shown)):
             return None
-        choice = Choice(pool, asked, _weighed(pool, asked), count, thread.id)
+        choice = Choice(pool, asked, weighed, count, thread.id)
         made = choice.made(budget, None, exact=exact, exclude=shown, cut=_UNASKED)
     return made if made.items else None
+
+
+def _is_worth_it(pool: Pool, asked: Asked, weighed: Weighed, shown: Collection[Ref]) -> bool:
+    """Whether a plain question, in which nothing points to the past, gets details: what the prompt does not show has to be surely about it,
+    and not less likely than all that it shows."""
+    from backscroll.recall.about import is_surely_about
+
+    hidden, seen = -1, float("-inf")
+    for place, number in enumerate(map(int, weighed.rows)):
+        score = float(weighed.scores[place])
+        if pool.places[number].revision in shown:
+            seen = max(seen, score)
+        elif hidden < 0 or score > weighed.scores[hidden]:
+            hidden = place
+    if hidden < 0:
+        return False
+    text = pool.index.texts[int(weighed.rows[hidden])].candidate.text
+    if asked.requests and not any(thing in text for thing in asked.exact):
+        return False  # wants work: only what it names by the letter is looked up
+    return float(weighed.scores[hidden]) > seen - _LESS and is_surely_about(weighed.clues, hidden)
 
 
 def preload(thread: Thread) -> int:
@@ -286,6 +309,7 @@ def _is_unread(engine: Engine, state: ThreadState) -> bool:
 def _weighed(pool: Pool, asked: Asked) -> Weighed:
     import numpy as np
 
+    from backscroll.recall.about import is_about, is_worded, texts_of_domains
     from backscroll.recall.clues import measure_best
     from backscroll.recall.fuse import fusion
     from backscroll.recall.passages import odds_of_results
@@ -295,10 +319,14 @@ def _weighed(pool: Pool, asked: Asked) -> Weighed:
     lifted = odds_of_results(pool.index, asked, pool.called)
     found = measure_best(pool.index, asked, lifted)
     scores = fusion(vectors=pool.index.encode is not None).score(found.clues)
+    about = bool(lifted) or is_about(pool.index, asked, found.clues)
+    if about and not lifted and not is_worded(found.clues):  # then what is of the same matter comes first
+        kin = texts_of_domains(pool.index, asked)
+        scores = scores + _SAME_MATTER * np.asarray([number in kin for number in found.rows.tolist()], float)
     if lifted:
         least = np.asarray([lifted.get(number, -np.inf) for number in found.rows.tolist()])
         scores = np.maximum(scores, least)
-    return Weighed(found.rows, scores, found.clues)
+    return Weighed(found.rows, scores, found.clues, about)
 
 
 def _visible(pool: Pool, shown: Collection[Ref]) -> set[str]:

@@ -17,6 +17,10 @@ from backscroll.vocab.pattern import late
 _SENTENCE = late(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
 _QUESTION = late(r"[?？]")
 _LETTER = late(r"[^\W_]")
+#: A name after a greeting, or set off by a comma at the end of a sentence.
+_CALLED = late(
+    r"\b(?i:hi|hey|hello|hiya|thanks|thank you|good morning|good evening|good night|morning|bye|dear|congrats|congratulations)[ ,]+([A-Z][a-z]{1,14})\b(?=\s*[,.!?:;\n-]|\s*$)|,\s([A-Z][a-z]{1,14})(?=[.!?]|\s*$)"
+)
 _IDLE = 60  # characters up to which a text may say nothing
 _SHORT = 160  # characters up to which a text is one piece
 _PIECE = 220
@@ -52,6 +56,7 @@ class Prepared:
     times: int
     standing: int  # wishes that are meant to last
     personal: int  # words about the speaker
+    addressed: tuple[str, ...]  # terms of the names by which it calls somebody
     idle: bool  # a greeting, thanks or a nod: says nothing
     price: float  # about how many tokens it costs
 
@@ -98,9 +103,16 @@ def prepare(candidate: Candidate) -> Prepared:
         cues_in("time", candidate.text[:_LOOKED_AT]),
         cues_in("standing", candidate.text[:_LOOKED_AT]),
         cues_in("first_person", candidate.text[:_LOOKED_AT]),
+        addressed_in(candidate.text),
         is_idle(candidate.text),
         price_of(candidate.text) + _FRAME,
     )
+
+
+def addressed_in(text: str) -> tuple[str, ...]:
+    """Terms of the names by which a text calls somebody: "Hey Kate, …", "Thanks, Kate!"."""
+    names = [found[1] or found[2] for found in _CALLED.finditer(text[:_LOOKED_AT])]
+    return tuple(dict.fromkeys(term for name in names for term in terms_of(name)[0]))
 
 
 def is_idle(text: str) -> bool:

@@ -249,10 +249,13 @@ def _hop(index: Index, about: Sequence[str], best: NDArray[np.intp]) -> NDArray[
 
 def _speaker(index: Index, asked: Asked, rows: NDArray[np.intp]) -> dict[str, NDArray[float64]]:
     """Who said it, where the question says whose words it wants."""
+    meant = {number for term in asked.words if (number := index.speaker_called(term)) is not None}
     named = {term for term in asked.words if term in index.names}
+    meant |= {number for names, number in index.speakers.items() if not named.isdisjoint(names)}
     spoke = np.zeros(len(rows))
-    if named:
-        by_speaker = np.asarray([-1.0 if named.isdisjoint(names) else 1.0 for names in index.speakers])
+    if meant:
+        by_speaker = np.full(len(index.speakers), -1.0)
+        by_speaker[sorted(meant)] = 1.0
         spoke = by_speaker[index.shape.speakers[rows]]
     return {"spoke": spoke, "assistant": index.shape.assistant[rows]}
 

@@ -19,7 +19,7 @@ _WANTED = 40  # sentences that match and are tried
 _NEAR = 0.6  # of the weight of the best words: a sentence that only means what is asked for
 #: Where a sentence ends: a line break, a stop of a script that has no spaces, else a stop and white space.
 _SENTENCE = late(
-    r"\n+|(?:[。！？；｡…]|……)+[”’」』）】》\"')\]]*|[.!?;؟۔।॥።။។]+[\"'”’)\]]*(?=\s)",
+    r"\n+|[。！？；｡…؟۔।॥።။។]+[”’」』）】》\"')\]]*|[.!?;]+[\"'”’)\]]*(?=\s)",
 )
 _CLAUSE = late(r"[，、：]|[,:](?=\s)|\s+[-–—]\s+")
 
@@ -81,7 +81,7 @@ def excerpt(
     best = sorted(range(len(pieces)), key=lambda i: (-scores[i], i))
     wanted = [i for i in best if scores[i] > 0 and pieces[i].strip()][:_WANTED] or list(range(len(pieces)))[:_WANTED]
     taken = _fitting(pieces, wanted, count, room)
-    if not taken and wanted:
+    if wanted and wanted[0] not in taken:  # what answers best is cut rather than left out
         return _shortened(pieces[wanted[0]].strip(), terms, count, room)
     return _joined(pieces, taken, count, room, cut=cut)
 

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 #: What it counts that something was said at the time which the question names. Set by hand: few questions that we learned from name one.
 TIMED = 1.0
 #: What a greeting or a nod is held against: now and then one stands in an answer, but it never is one.
-IDLE = -3.0
+IDLE = -1.5
+#: What plain words count beside what was learned: of conversations of a new kind they are the surest sign.
+WORDS, _WORDS = 1.0, ("words_share", "pairs_share", "soft_share")
 #: Leaves of a tree: their numbers are kept as bits of one 16-bit word.
 MOST_LEAVES = 16
 
@@ -61,7 +63,10 @@ class Fusion:
         leaves = _first_bit()[possible]
         points = self.points[np.arange(len(self.points)), leaves].sum(axis=1)
         none = np.zeros(size)
-        return points + TIMED * clues.get("inside", none) + IDLE * clues.get("idle", none)
+        words = sum((clues.get(name, none) for name in _WORDS), none) / len(_WORDS)
+        return (
+            points + WORDS * words + TIMED * clues.get("inside", none) + IDLE * clues.get("idle", none)
+        )
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,7 @@ So an index that grew equals one that was built at once. Before: `recall/candida
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -53,6 +54,7 @@ class Shape:
     piece_of: NDArray[np.intp]  # the text of each piece, of texts that have several
 
 
+_OFTEN, _MOSTLY = 2, 5  # times that a name is said to somebody before it is theirs; … as often as they say it themselves
 #: Numbers that are read off each text, in the order of the fields of `Shape`.
 _READ = ("assistant", "letters", "asks", "numbers", "times", "standing", "personal", "idle", "days", "prices")
 
@@ -84,6 +86,8 @@ class Index:
     by_piece: Postings = field(default_factory=Postings)  # of texts that have several
     names: set[str] = field(default_factory=set[str])
     speakers: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
+    called: dict[str, Counter[int]] = field(default_factory=dict[str, "Counter[int]"])  # name -> who says it to somebody
+    unspaced: int = 0  # texts in a script without spaces
     sessions: list[int] = field(default_factory=list[int])
     _session: Hashable = None  # of the last text
     _spacing: Spacing | None = field(init=False, default=None)
@@ -136,6 +140,7 @@ class Index:
         self.sessions.append(self.sessions[-1] + opens if self.sessions else 0)
         self.texts.append(text)
         self.words.add(number, text.words)
+        self.unspaced += text.pairs != text.words
         if self.pairs is self.words and text.pairs != text.words:
             self.pairs = self._pairs_so_far(number)
         if self.pairs is not self.words:
@@ -145,7 +150,17 @@ class Index:
             self._piece_of.extend([number])
             self._piece_words.extend([len(words)])
         self.names.update(text.names)
-        self.speakers.setdefault(text.names, len(self.speakers))
+        speaker = self.speakers.setdefault(text.names, len(self.speakers))
+        for name in text.addressed:
+            self.called.setdefault(name, Counter())[speaker] += 1
+
+    def speaker_called(self, name: str) -> int | None:
+        """The speaker whom the other one of two calls by a name that is not the one they speak under."""
+        by = self.called.get(name)
+        if by is None or name in self.names or len(self.speakers) != 2:
+            return None
+        ((speaker, times),) = by.most_common(1)
+        return 1 - speaker if times >= max(_OFTEN, _MOSTLY * (by.total() - times)) else None
 
     def is_mixed(self, words: Sequence[str]) -> bool:
         """True where the texts or the words are in a script without spaces: then there may be counterparts."""

@@ -82,11 +82,12 @@ def beside(
     values: NDArray[float64], sessions: NDArray[np.intp], steps: int, rows: NDArray[np.intp] | None = None
 ) -> NDArray[float64]:
     """For each text (or those of `rows`) the value of the one so many steps before it (after it, where negative) in its session, else 0."""
-    here: NDArray[np.intp] = np.arange(len(values), dtype=np.intp) if rows is None else rows
-    there = here - steps
+    here = range(len(values)) if rows is None else rows
+    there = np.asarray(here, np.intp) - steps
     known = (there >= 0) & (there < len(values))
     there = np.where(known, there, 0)
-    return np.where(known & (sessions[there] == sessions[here]), values[there], 0.0)
+    inside = known & (sessions[there] == (sessions if rows is None else sessions[rows]))
+    return np.where(inside, values[there], 0.0)
 
 
 def smoothed(
