@@ -177,14 +177,22 @@ def checked(run: Any, names: list[str], rows: list[Row], by: str) -> None:
     print(f"average {np.mean([cells.mean() for cells in means.values()]):.4f}")
 
 
-def through_the_product(run: Any, names: list[str], rows: list[Row], *, vectors: bool) -> None:
+def _always(made: fuse.Fusion) -> Any:
+    def fusion(*, vectors: bool = True) -> fuse.Fusion:
+        del vectors
+        return made
+
+    return fusion
+
+
+def through_the_product(run: Any, names: list[str], rows: list[Row]) -> None:
     """Put the questions of each set to `thread.recall`, with trees that never saw the set."""
     known, over = fuse.fusion, list[float]()
     try:
         for name, budgets in run.SETS.items():
             data = written(learned(names, [row for row in rows if row.name != name]), names)
             weighing = fuse.laid_out(data["clues"], data["trees"])
-            fuse.fusion = lambda *, vectors=vectors, made=weighing: made
+            fuse.fusion = _always(weighing)
             over.append(print_set(name, asked(run.load(name), budgets, run), budgets, cats=False))
     finally:
         fuse.fusion = known
@@ -201,7 +209,7 @@ def main() -> None:
     run = harness()
     names, rows = rows_of(run, "none" if given.words else "wordllama")
     if given.check == "product":
-        through_the_product(run, names, rows, vectors=not given.words)
+        through_the_product(run, names, rows)
     elif given.check:
         checked(run, names, rows, given.check)
     data = written(learned(names, rows), names)

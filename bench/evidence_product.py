@@ -29,6 +29,7 @@ import backscroll
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "bench" / "retrieval"
 _ASSISTANTS = frozenset({"assistant", "ai", "bot"})
 _CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\s*([ap]m)?", re.IGNORECASE)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = (
     (re.compile(r"(\d{4})[-/年](\d{1,2})[-/月](\d{1,2})"), "ymd"),
     (re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})"), "dmy"),
@@ -54,7 +55,7 @@ def moment_of(text: str) -> datetime | None:
             continue
         parts = dict(zip(order, found.groups(), strict=True))
         try:
-            month = int(parts["m"]) if "m" in parts else datetime.strptime(parts["b"][:3], "%b").month
+            month = int(parts["m"]) if "m" in parts else _MONTHS.index(parts["b"][:3].lower()) + 1
             day = datetime(int(parts["y"]), month, int(parts["d"]), tzinfo=UTC)
         except ValueError:
             continue
@@ -178,7 +179,9 @@ def main() -> None:
     parser.add_argument("--sets", default="")
     parser.add_argument("--by-category", action="store_true")
     parser.add_argument("--out")
-    parser.add_argument("--sample", type=int, default=1, help="only every so many conversations of the two largest sets")
+    parser.add_argument(
+        "--sample", type=int, default=1, help="only every so many conversations of the two largest sets"
+    )
     given = parser.parse_args()
     run = harness()
     kept: dict[str, Any] = {}

@@ -79,12 +79,16 @@ class Pool:
 
     index: Index
     places: list[Place] = field(default_factory=list[Place])
-    called: dict[int, int | None] = field(default_factory=dict[int, "int | None"])  # results -> who called for them
+    called: dict[int, int | None] = field(
+        default_factory=dict[int, "int | None"]
+    )  # results -> who called for them
     call: int | None = None  # the last message, where it was the assistant's
     heads: dict[str, int] = field(default_factory=dict[str, int])  # of the threads that are in it
     thread: int = 0  # the number of the one that was read last
     edge: bytes | None = None  # position of its last message
-    seen: set[Ref] = field(default_factory=set[Ref])  # revisions that a fork shows and their own thread does not
+    seen: set[Ref] = field(
+        default_factory=set[Ref]
+    )  # revisions that a fork shows and their own thread does not
     whole: bool = False  # True where nothing is missing
     characters: int = 0
     last: datetime | None = None
@@ -116,9 +120,7 @@ class Pool:
             self.places.append(
                 Place(thread, entry.message, entry.revision, entry.role, known.speaker, spoken.said)
             )
-        self.index.extend(
-            texts, None if self.index.encode is None else _vectors(engine, texts), sessions
-        )
+        self.index.extend(texts, None if self.index.encode is None else _vectors(engine, texts), sessions)
 
     def opens(self) -> None:
         """What comes next belongs to another stretch of the history."""
@@ -275,7 +277,9 @@ def whole_pool(
     if many > LARGEST or not states:
         return None
     large = many > EXACT
-    shelf = engine.memo.shelf("recall-index-large", _LARGE) if large else engine.memo.shelf("recall-index", _HELD)
+    shelf = (
+        engine.memo.shelf("recall-index-large", _LARGE) if large else engine.memo.shelf("recall-index", _HELD)
+    )
     encoder = encoder_for(engine)
     name = (tuple(s.id for s in states), None if encoder is None else encoder.name, before is None)
     pool = cast("Pool | None", shelf.get(name))

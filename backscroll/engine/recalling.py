@@ -152,9 +152,7 @@ def _pool_across(
         embed_some(engine, tuple(state.id for state in states[:_THREADS]))
     revision = None if question is None else question.revision
     return engine.store.read(
-        lambda reader: gathered_pool(
-            engine, reader, asked, Wanted(project=project), None, revision, exclude
-        )
+        lambda reader: gathered_pool(engine, reader, asked, Wanted(project=project), None, revision, exclude)
     ), False
 
 

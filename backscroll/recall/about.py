@@ -41,9 +41,7 @@ def is_about(index: Index, asked: Asked, clues: Mapping[str, NDArray[float64]]) 
 
 def is_worded(clues: Mapping[str, NDArray[float64]]) -> bool:
     """True where some text holds enough of a question in its words, in similar ones or by meaning."""
-    return bool(
-        clues["soft"].max() >= _SOFT or clues["held"].max() >= _HELD or clues["near"].max() >= _NEAR
-    )
+    return bool(clues["soft"].max() >= _SOFT or clues["held"].max() >= _HELD or clues["near"].max() >= _NEAR)
 
 
 def is_surely_about(clues: Mapping[str, NDArray[float64]], place: int) -> bool:
@@ -70,7 +68,9 @@ def _domains() -> tuple[frozenset[str], ...]:
     text = files("backscroll.recall").joinpath("domains.toml").read_text(encoding="utf-8")
     return tuple(
         frozenset(
-            term for word in str(words).split() for term in ([word] if is_unspaced(word) else terms_of(word)[0])
+            term
+            for word in str(words).split()
+            for term in ([word] if is_unspaced(word) else terms_of(word)[0])
         )
         for words in tomllib.loads(text).values()
     )

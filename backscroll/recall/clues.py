@@ -104,9 +104,7 @@ def _detailed(
     return clues
 
 
-def _words(
-    index: Index, asked: Asked, about: Sequence[str], across: Across
-) -> dict[str, NDArray[float64]]:
+def _words(index: Index, asked: Asked, about: Sequence[str], across: Across) -> dict[str, NDArray[float64]]:
     shape, space = index.shape, index.space
     words = match(index.words, about, shape.words, 0.75, across)
     loose = match(index.words, about, shape.words, 0.3, across)

@@ -76,17 +76,22 @@ def excerpt(
     if near is not None and pieces:
         top = max(scores) or 1.0
         scores = [
-            score + _NEAR * top * max(nearness, 0.0) for score, nearness in zip(scores, near(pieces), strict=True)
+            score + _NEAR * top * max(nearness, 0.0)
+            for score, nearness in zip(scores, near(pieces), strict=True)
         ]
     best = sorted(range(len(pieces)), key=lambda i: (-scores[i], i))
-    wanted = [i for i in best if scores[i] > 0 and pieces[i].strip()][:_WANTED] or list(range(len(pieces)))[:_WANTED]
+    wanted = [i for i in best if scores[i] > 0 and pieces[i].strip()][:_WANTED] or list(range(len(pieces)))[
+        :_WANTED
+    ]
     taken = _fitting(pieces, wanted, count, room)
     if wanted and wanted[0] not in taken:  # what answers best is cut rather than left out
         return _shortened(pieces[wanted[0]].strip(), terms, count, room)
     return _joined(pieces, taken, count, room, cut=cut)
 
 
-def _fitting(pieces: Sequence[str], wanted: Sequence[int], count: Callable[[str], int], room: int) -> list[int]:
+def _fitting(
+    pieces: Sequence[str], wanted: Sequence[int], count: Callable[[str], int], room: int
+) -> list[int]:
     """Which pieces fit, what matters most first: those that match, then those beside them."""
     taken: dict[int, None] = {}
     costs: dict[int, int] = {}

@@ -64,9 +64,7 @@ class Fusion:
         points = self.points[np.arange(len(self.points)), leaves].sum(axis=1)
         none = np.zeros(size)
         words = sum((clues.get(name, none) for name in _WORDS), none) / len(_WORDS)
-        return (
-            points + WORDS * words + TIMED * clues.get("inside", none) + IDLE * clues.get("idle", none)
-        )
+        return points + WORDS * words + TIMED * clues.get("inside", none) + IDLE * clues.get("idle", none)
 
 
 @lru_cache(maxsize=1)

@@ -54,7 +54,10 @@ class Shape:
     piece_of: NDArray[np.intp]  # the text of each piece, of texts that have several
 
 
-_OFTEN, _MOSTLY = 2, 5  # times that a name is said to somebody before it is theirs; … as often as they say it themselves
+_OFTEN, _MOSTLY = (
+    2,
+    5,
+)  # times that a name is said to somebody before it is theirs; … as often as they say it themselves
 #: Numbers that are read off each text, in the order of the fields of `Shape`.
 _READ = ("assistant", "letters", "asks", "numbers", "times", "standing", "personal", "idle", "days", "prices")
 
@@ -86,7 +89,9 @@ class Index:
     by_piece: Postings = field(default_factory=Postings)  # of texts that have several
     names: set[str] = field(default_factory=set[str])
     speakers: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
-    called: dict[str, Counter[int]] = field(default_factory=dict[str, "Counter[int]"])  # name -> who says it to somebody
+    called: dict[str, Counter[int]] = field(
+        default_factory=dict[str, "Counter[int]"]
+    )  # name -> who says it to somebody
     unspaced: int = 0  # texts in a script without spaces
     sessions: list[int] = field(default_factory=list[int])
     _session: Hashable = None  # of the last text

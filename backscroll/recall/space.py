@@ -106,7 +106,10 @@ class Space:
                 known[number] = self._kin[terms[number]] = size, Kin(places, values)
         words = self.vocabulary
         return [
-            {words[place]: float(value) for place, value in zip(found[1].places, found[1].likeness, strict=True)}
+            {
+                words[place]: float(value)
+                for place, value in zip(found[1].places, found[1].likeness, strict=True)
+            }
             for found in known
             if found is not None
         ]

@@ -82,12 +82,11 @@ def beside(
     values: NDArray[float64], sessions: NDArray[np.intp], steps: int, rows: NDArray[np.intp] | None = None
 ) -> NDArray[float64]:
     """For each text (or those of `rows`) the value of the one so many steps before it (after it, where negative) in its session, else 0."""
-    here = range(len(values)) if rows is None else rows
-    there = np.asarray(here, np.intp) - steps
+    here = np.arange(len(values)) if rows is None else rows
+    there = here - steps
     known = (there >= 0) & (there < len(values))
     there = np.where(known, there, 0)
-    inside = known & (sessions[there] == (sessions if rows is None else sessions[rows]))
-    return np.where(inside, values[there], 0.0)
+    return np.where(known & (sessions[there] == sessions[here]), values[there], 0.0)
 
 
 def smoothed(
@@ -97,10 +96,10 @@ def smoothed(
 
     The mean over so many texts on either side, twice. `starts` and `ends` are those of each text's session.
     """
-    here = np.arange(rows.shape[1])
+    here = np.arange(len(starts))
     low, high = np.maximum(here - reach, starts), np.minimum(here + reach + 1, ends)
     size = high - low
-    sums = np.zeros((len(rows), rows.shape[1] + 1))
+    sums = np.zeros((len(rows), len(starts) + 1))
     for _ in range(2):
         np.cumsum(rows, axis=1, out=sums[:, 1:])
         rows = (sums[:, high] - sums[:, low]) / size

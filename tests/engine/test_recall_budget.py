@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -73,7 +72,9 @@ def shows(text: str, whole: str, size: int = 10) -> bool:
 
 
 @pytest.mark.parametrize("budget", range(100, 301, 20))
-def test_a_paragraph_without_spaces_is_shown_at_small_budgets(threads: dict[str, Thread], budget: int) -> None:
+def test_a_paragraph_without_spaces_is_shown_at_small_budgets(
+    threads: dict[str, Thread], budget: int
+) -> None:
     """It was the best by far, and no item for want of white space behind its stops."""
     found = threads["zh"].recall("外婆的寿宴定在什么时候，在哪里办？", budget)
     assert found.items[0].text in ANSWER or shows(found.items[0].text, ANSWER)
@@ -110,12 +111,15 @@ def test_an_explicit_question_fills_its_budget(threads: dict[str, Thread]) -> No
 
 
 def test_days_are_told_once(engine: Engine) -> None:
-    """The first line of a day has its date; the others do not pay for it again."""
+    """The first line of a day has its date, that of a year the year; the others do not pay for it again."""
     thread = engine.create("Days")
     for day in (3, 5):
         for number in range(3):
-            thread.append("user", f"Ferry number {number} left on day {day}.", at=f"2026-03-0{day}T10:0{number}:00Z")
+            thread.append(
+                "user", f"Ferry number {number} left on day {day}.", at=f"2026-03-0{day}T10:0{number}:00Z"
+            )
     text = thread.recall("Which ferries left?", 500).text
     assert text.count("2026-03-03") == 1
-    assert text.count("2026-03-05") == 1
+    assert text.count("2026") == 1
+    assert text.count("03-05") == 1
     assert text.count("Ferry number") == 6

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from backscroll.recall.candidate import Candidate, prepare
 from backscroll.recall.index import Index
-from backscroll.recall.passages import counterpart_terms, find_passages, notions_of, odds_of_results, terms_for
+from backscroll.recall.passages import (
+    counterpart_terms,
+    find_passages,
+    notions_of,
+    odds_of_results,
+    terms_for,
+)
 from backscroll.recall.understand import understand
 
 TODAY = date(2026, 11, 15)
