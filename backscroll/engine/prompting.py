@@ -335,7 +335,7 @@ class _Job:
             thread = self.composer.thread
             shelf = thread.engine.memo.shelf("items", _WINDOWS)
             known: dict[int, tuple[Block, Item]] = shelf.get(thread.id, {})
-            now = {id(b): known.get(id(b)) or (b, item_of(b)) for b in blocks}
+            now = {id(b): known.get(id(b)) or (b, item_of(b, thread.id)) for b in blocks}
             shelf[thread.id] = now
             self._itemised = (blocks, tuple(now[id(b)][1] for b in blocks))
         return self._itemised[1]

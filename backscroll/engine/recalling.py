@@ -13,6 +13,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from backscroll.derive.tree import PROGRESS
+from backscroll.engine.people.scope import wanted_from
 from backscroll.engine.recall_choice import SMALLEST, Choice, Cut, Recalled, RecalledItem, Weighed
 from backscroll.errors import InvalidInput, NotFound, StoreError
 from backscroll.recall.understand import Asked, needs_past, understand
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 __all__ = ["Recalled", "RecalledItem"]
-SCOPES = ("thread", "project", "all")
+SCOPES = ("thread", "user", "project", "all")
 #: What nobody asked to see: into a prompt comes only what is likely, because every token costs.
 _UNASKED = Cut(any=-2.8, best=-0.9, below=4.0)
 _LESS = 0.5  # … by which something that the prompt does not show may be less likely than what it shows
@@ -72,16 +73,15 @@ def recall(
     limit: int | None = None,
     exclude: Collection[Ref] = (),
 ) -> Recalled:
-    """What of the past answers a question, within `budget` tokens; `scope` is thread, project or all. `exclude` are revisions."""
+    """What of the past answers a question, within `budget` tokens; `scope` is thread, user, project or all. `exclude` are revisions."""
     checked_scope(scope)
     query = _checked(query, budget, limit)
     engine = thread.engine
-    project = thread.info.project if scope == "project" else ""
-    if scope == "all" or project:
+    wanted = wanted_from(thread.info, scope)
+    if wanted is not None:
         return recall_across(
-            engine, query, budget, project=project or None, limit=limit, home=thread.id, exclude=exclude
+            engine, query, budget, wanted=wanted, limit=limit, home=thread.id, exclude=exclude
         )
-    # A thread that belongs to no project has only itself.
     asked = understand(query, _today(engine))
     pool, exact = _pool_of(engine, thread.id, asked, exclude=exclude)
     with pool.lock:
@@ -115,14 +115,17 @@ def recall_across(
     budget: int = 2000,
     *,
     project: str | None = None,
+    user: str | None = None,
     limit: int | None = None,
     home: str = "",
     exclude: Collection[Ref] = (),
+    wanted: Wanted | None = None,
 ) -> Recalled:
-    """The same over all threads of a project, or (without one) over all there are."""
+    """The same over all threads of a project, or of a user (or those that are `wanted`), or over all there are."""
     query = _checked(query, budget, limit)
+    looked = wanted or Wanted(project=project, users=None if user is None else (user,))
     asked = understand(query, _today(engine))
-    pool, exact = _pool_across(engine, asked, project, home, exclude=exclude)
+    pool, exact = _pool_across(engine, asked, looked, home, exclude=exclude)
     with pool.lock:
         choice = Choice(pool, asked, _weighed(pool, asked), _counter(engine), home)
         return choice.made(budget, limit, exact=exact, exclude=exclude)
@@ -131,17 +134,17 @@ def recall_across(
 def _pool_across(
     engine: Engine,
     asked: Asked,
-    project: str | None,
+    wanted: Wanted,
     home: str,
     question: Message | None = None,
     exclude: Collection[Ref] = (),
 ) -> tuple[Pool, bool]:
-    """The texts of all threads of a project, or of all there are; the thread that asks stands last, because it grows."""
+    """The texts of all threads that are wanted; the thread that asks stands last, because it grows."""
     from backscroll.engine.embedding import embed_some
-    from backscroll.engine.recall_gathering import gathered_pool
+    from backscroll.engine.recall_gathering import gathered_pool, threads_wanted
     from backscroll.engine.recall_pool import whole_pool
 
-    states = engine.store.read(lambda reader: reader.threads(project=project, limit=_THREADS + 1))
+    states = engine.store.read(lambda reader: threads_wanted(reader, wanted, _THREADS + 1))
     if len(states) <= _THREADS and not exclude:
         ordered = sorted(states, key=lambda state: (state.id == home, state.id))
         before = None if question is None else question.position or None
@@ -152,7 +155,7 @@ def _pool_across(
         embed_some(engine, tuple(state.id for state in states[:_THREADS]))
     revision = None if question is None else question.revision
     return engine.store.read(
-        lambda reader: gathered_pool(engine, reader, asked, Wanted(project=project), None, revision, exclude)
+        lambda reader: gathered_pool(engine, reader, asked, wanted, None, revision, exclude)
     ), False
 
 
@@ -172,9 +175,9 @@ def recall_for_prompt(
         return None
     if scope == "thread" and len(thread) <= len(shown):
         return None  # all there is stands in the prompt
-    project = thread.info.project if scope == "project" else ""
-    if scope == "all" or project:
-        pool, exact = _pool_across(engine, asked, project or None, thread.id, newest)
+    wanted = wanted_from(thread.info, scope)
+    if wanted is not None:
+        pool, exact = _pool_across(engine, asked, wanted, thread.id, newest)
     else:
         pool, exact = _pool_of(engine, thread.id, asked, newest)
     with pool.lock:
