@@ -28,7 +28,7 @@ from backscroll.vocab.message import Message
 __all__ = ["MOST", "RECIPE", "extract", "from_body", "rule_key", "to_body"]
 
 #: `version` goes up whenever the same turn would give other assertions.
-RECIPE = Recipe("assertions", 1)
+RECIPE = Recipe("assertions", 2)
 #: Assertions of one turn that are kept at the most.
 MOST = 60
 _LONGEST = 400  # characters of a name, a value or a quote
@@ -68,11 +68,27 @@ def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
         from backscroll.derive import extract_zh
 
         found += extract_zh.read(spoken)
-    found = _without_echo(found, told, programs)
+    found = [*_signed(people), *_without_echo(found, told, programs)]
     code = extract_code.read(messages, told)
     if found and extract_code.about_code(messages, told):
         found = _without_code(found, code)
     return bounded(in_order(_standing([*found, *code], messages), messages))
+
+
+def _signed(told: Sequence[Said]) -> list[Assertion]:
+    """Who signs a message is somebody, and has spoken: names by which they are called are settled by that."""
+    return [
+        Assertion(
+            Claim.NODE,
+            one.speaker,
+            type="person",
+            quote=one.text.strip().splitlines()[0][:60],
+            source=one.source,
+            speaker=one.speaker,
+        )
+        for one in told
+        if one.speaker
+    ]
 
 
 def _without_echo(found: Sequence[Assertion], told: Sequence[Said], programs: Echo) -> list[Assertion]:

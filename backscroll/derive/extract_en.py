@@ -87,7 +87,10 @@ def _message(said: Said, lines: list[tuple[Sentence, list[Word]]], seen: Seen, t
             r.line = Line(words, sentence.text, sentence.start, starts_question(words))
             r.voice = mark.voice if mark is not None else ""
             r.scale = 0.9 if r.voice else 1.0
-            _sentence(r)
+            if mark is not None and mark.unread:
+                _overheard(r)
+            else:
+                _sentence(r)
 
 
 def _runs(tokens: list[Word], marks: list[Quoted], at: int) -> list[tuple[list[Word], Quoted | None]]:
@@ -101,8 +104,6 @@ def _runs(tokens: list[Word], marks: list[Quoted], at: int) -> list[tuple[list[W
         inside = marks[at] if at < len(marks) and marks[at].start <= word.start else None
         if inside is not None and inside.title:
             _titled(out, word, inside)
-            continue
-        if inside is not None and inside.unread:
             continue
         if not out or out[-1][1] is not inside:
             out.append(([], inside))
@@ -122,6 +123,13 @@ def _titled(out: list[tuple[list[Word], Quoted | None]], word: Word, mark: Quote
     if run and run[-1].tag == '"':
         run.pop()
     run.append(Word(word.text, word.low, "K", word.start, word.end, quoted=True))
+
+
+def _overheard(r: Reading) -> None:
+    """Speech of nobody knows whom: only which names it uses, and whom it calls."""
+    if any(w.tag == "K" for w in r.line.words):
+        names(r)
+        calls(r, overheard=True)
 
 
 def _sentence(r: Reading) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 
-from backscroll.derive.extract_en_words import Word, common, tags, words
+from backscroll.derive.extract_en_words import Word, common, table, tags, words
 
 _LINKS = frozenset({"of", "de", "von", "van", "der", "del", "la", "le", "da", "di", "du", "bin", "al", "y"})
 _INSIDE = frozenset({"of", "the", "and", "in", "for"})
@@ -129,6 +130,11 @@ def merge(line: list[Word], seen: Seen) -> list[Word]:
     return out
 
 
+@cache
+def _numbered() -> frozenset[str]:
+    return frozenset(str(table("extract_en_cues")["place"]["numbered"]).split())
+
+
 def _after_title(line: Sequence[Word], i: int) -> bool:
     """True for a title with a name behind it ("Mr. Geller", "Aunt Lisa"), and for "Bank of America", "Lord of the Rings"."""
     size, at = len(line), i + 1
@@ -163,6 +169,8 @@ def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int,
         return False
     tagged = low in tags()
     if not opening:
+        if low in _numbered() and (i + 1 == len(line) or line[i + 1].tag != "#"):
+            return low not in common()
         if word.tag == "V" or (tagged and word.tag not in "B#"):
             return False
         if word.text.isupper() and len(word.text) > 5:
@@ -171,6 +179,8 @@ def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int,
     if tagged or word.tag == "V" or (word.text.isupper() and len(low) <= 3):
         return False
     following = line[i + 1] if i + 1 < len(line) else None
+    if low in _numbered() and following is not None and following.tag == "#":
+        return True
     item = not line[0].text[0].isalpha() and len(line) > 1 and line[1].start > line[0].end
     if item and following is not None and following.low in {"*", ":"}:
         return word.text in seen.inside
@@ -258,6 +268,8 @@ def _name_end(line: Sequence[Word], i: int) -> int:
                 break
             end, count = end + 1, count + 1
             continue
+        if count == 1 and word.tag == "#" and line[i].low in _numbered():
+            return end + 1
         if (
             word.low == "."
             and word.start == gap
@@ -301,6 +313,8 @@ def _joined(line: Sequence[Word], i: int, end: int) -> Word:
 
 def _type_of(lows: Sequence[str]) -> str:
     """What the words of a name show of its type."""
+    if len(lows) == 2 and lows[0] in _numbered() and (lows[1][0].isdigit() or tags().get(lows[1]) == "#"):
+        return "place"
     if len(lows) > 1:
         if lows[-1] in words("name_tails", "water"):
             return ""

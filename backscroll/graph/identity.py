@@ -133,7 +133,9 @@ def tokens_of(key: str) -> tuple[str, ...]:
             return (f"n:{family}{given}", f"f:{family}", f"g:{given}", f"f:{given[-1]}")
         name = shape.core[0]
         return (f"n:{name}", f"f:{name[0]}", f"g:{name}") if len(name) == 2 else (f"n:{name}",)
-    return tuple(dict.fromkeys((f"n:{' '.join(shape.core)}", f"p:{shape.core[0]}", f"p:{shape.core[-1]}")))
+    first, last = shape.core[0], shape.core[-1]
+    meets = (f"n:{' '.join(shape.core)}", f"p:{first}", f"p:{last}", f"k:{first[:2]}")
+    return tuple(dict.fromkeys(meets))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -158,6 +160,8 @@ def joined(token: str, keys: Iterable[str], kind_of: Callable[[str], Profile]) -
         return set()
     if token[0] == "n":
         return _same_name(known)
+    if token[0] == "k":
+        return _short_forms(known)
     return _part_of_name(token, known)
 
 
@@ -193,8 +197,9 @@ def _part_of_name(token: str, known: list[tuple[str, Shape, Profile]]) -> set[Pa
     part = token[2:]
     shorts: list[tuple[str, Profile]] = []
     wholes: list[tuple[str, tuple[str, ...], Profile]] = []
+    somebody = any(kind.type in _PERSONAL for _, _, kind in known)
     for key, shape, kind in known:
-        if kind.type not in _PERSONAL:
+        if kind.type not in _PERSONAL and not (somebody and not kind.type and not shape.chinese):
             continue
         if token[0] == "f":
             short = bool(shape.family)
@@ -215,7 +220,22 @@ def _part_of_name(token: str, known: list[tuple[str, Shape, Profile]]) -> set[Pa
     if len(genders - {""}) > 1:
         return set()
     full, _, type_ = wholes[0]
-    return {pair(key, full) for key, kind in shorts if kind.type == type_.type}
+    return {
+        pair(key, full) for key, kind in shorts if kind.type == type_.type or not (kind.type and type_.type)
+    }
+
+
+def _short_forms(known: list[tuple[str, Shape, Profile]]) -> set[Pair]:
+    """Ed is Edmund, while there is no Edwin: the beginning of the only first name that goes on so."""
+    people = [(key, shape.core) for key, shape, kind in known if kind.type == "person" and not shape.chinese]
+    out: set[Pair] = set()
+    for key, core in people:
+        if len(core) > 1 or not 2 <= len(core[0]) <= 5:
+            continue
+        longer = [(k, c) for k, c in people if c[0].startswith(core[0]) and len(c[0]) >= len(core[0]) + 2]
+        if len({c[0] for _, c in longer}) == 1 and len({c for _, c in longer if len(c) > 1}) < 2:
+            out.add(pair(key, min(k for k, _ in longer)))
+    return out
 
 
 class ByRule:

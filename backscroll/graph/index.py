@@ -7,12 +7,13 @@ leaves exactly what was there. Before: `graph/names`. After: `graph/weave`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from backscroll.graph.names import both_scripts, gender_of, key_of, pronoun_of
 from backscroll.graph.predicates import direction, named
+from backscroll.graph.proof import proofs
 from backscroll.vocab.assertion import PRONOUN, Assertion, Claim, TurnClaims
 from backscroll.vocab.ids import Ref
 
@@ -24,6 +25,8 @@ SURE = 0.5
 #: Attributes that are names.
 NAMING = frozenset({"name", "nickname", "full_name", "alias"})
 _NOTHING: dict[Ref, list[Line]] = {}
+#: Whom a call by name means: settled over the whole conversation (`graph/calling`).
+CALLED = PRONOUN + "you"
 
 
 class Line:
@@ -71,6 +74,15 @@ class Raw:
     hinted: str = ""  # such a name that a sentence only hints at: no mention, no tie
 
 
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """One message of a turn: who speaks, whom they call by name, which other names they use."""
+
+    speaker: str
+    calls: tuple[str, ...]
+    uses: frozenset[str]
+
+
 @dataclass(slots=True)
 class Said:
     """One turn, read: what is local to it, and (once pronouns are settled) its lines."""
@@ -86,6 +98,8 @@ class Said:
     firsts: dict[str, int] = field(default_factory=dict[str, int])  # key: where in the turn it is named first
     unsettled: int = 0
     settled: bool = False  # the fields above are filled in
+    proofs: dict[str, int] = field(default_factory=dict[str, int])  # how much it says for each name
+    voices: tuple[Voice, ...] = ()
 
     @property
     def place(self) -> tuple[bytes, Ref]:
@@ -103,7 +117,34 @@ def read(turn: TurnClaims, split: Mapping[str, str]) -> Said:
             continue
         raws.append(raw)
         pronouns = pronouns or raw.subject[0] == PRONOUN or raw.object[:1] == PRONOUN
-    return Said(turn, raws, pronouns)
+    return Said(turn, raws, pronouns, proofs=proofs(raws), voices=_voices(raws))
+
+
+def is_call(raw: Raw) -> bool:
+    """True where somebody is called by a name: "Hey Ann!"."""
+    return raw.kind is Claim.ALIAS and raw.subject == CALLED
+
+
+def _voices(raws: Sequence[Raw]) -> tuple[Voice, ...]:
+    """The messages of a turn, as far as claims show them."""
+    out: list[Voice] = []
+    source: Ref | None = None
+    speaker, calls, uses = "", list[str](), set[str]()
+    for raw in raws:
+        claim = raw.claim
+        if not claim.speaker:
+            continue
+        who = key_of(claim.speaker)
+        if (claim.source, who) != (source, speaker):
+            if speaker:
+                out.append(Voice(speaker, tuple(calls), frozenset(uses - {speaker})))
+            source, speaker, calls, uses = claim.source, who, [], set()
+        if is_call(raw):
+            calls.append(raw.other)
+        uses |= {key for key in (raw.subject, raw.object, raw.other) if key and key[0] != PRONOUN}
+    if speaker:
+        out.append(Voice(speaker, tuple(calls), frozenset(uses - {speaker})))
+    return tuple(out)
 
 
 def _name(text: str, split: Mapping[str, str]) -> str:
@@ -175,10 +216,17 @@ class Index:
         self.echoes: dict[str, dict[str, int]] = {}  # the same from claims that use a pronoun
         self.genders: dict[str, dict[str, int]] = {}
         self.surfaces: dict[str, dict[str, int]] = {}  # key, spelling: how often
+        self.proof: dict[str, int] = {}  # key: how much speaks for it being a name (`graph/proof`)
 
     def local(self, said: Said, sign: int) -> set[str]:
         """Put in (1) or take out (-1) what a turn says by itself; the keys on whose kind it votes."""
         voted: set[str] = set()
+        for key, worth in said.proofs.items():
+            total = self.proof.get(key, 0) + sign * worth
+            if total:
+                self.proof[key] = total
+            else:
+                del self.proof[key]
         for raw in said.raws:
             claim = raw.claim
             weight = sign * max(1, round(claim.sure * 100))
@@ -279,3 +327,15 @@ def _count(into: dict[str, dict[str, int]], key: str, what: str, by: int) -> Non
     del counts[what]
     if not counts:
         del into[key]
+
+
+def add_votes(into: dict[str, int], more: dict[str, int]) -> None:
+    """Count votes together."""
+    for name, count in more.items():
+        into[name] = into.get(name, 0) + count
+
+
+def clear_gender(genders: dict[str, int]) -> str:
+    """The gender that is said more often; empty where it is not clear."""
+    female, male = genders.get("female", 0), genders.get("male", 0)
+    return "" if female == male else "female" if female > male else "male"

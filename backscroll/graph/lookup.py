@@ -67,8 +67,8 @@ class Lookup:
         for key in dict.fromkeys((name, key_of(name))):
             if key and (self._weave.lives(key) or key in self._weave.links):
                 group = self._weave.group(key)
-                if self._weave.visible(group):
-                    return group
+                if self._weave.there(group):
+                    return group  # whoever asks by name also finds what is only a candidate
         return None
 
     def by_readable(self, name: str) -> list[Group]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
-from backscroll.graph.index import SURE, Line, Profile, Raw, Said
+from backscroll.graph.index import SURE, Line, Profile, Raw, Said, is_call
 from backscroll.graph.names import ROLES, key_of, table
 from backscroll.vocab.assertion import PRONOUN, Claim
 
@@ -64,6 +64,10 @@ def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]
             if speaker:
                 talk.spoke.append(speaker)
         subject, object_ = raw.subject, raw.object
+        if is_call(raw):  # whom it means is counted over the whole conversation
+            flow.append(raw.other)
+            firsts.setdefault(raw.other, number * 4 + 1)
+            continue
         if subject[0] == PRONOUN:
             subject = _meant(subject[1:], raw, speaker, "", talk, kind_of)
         if object_ and object_[0] == PRONOUN:

@@ -14,13 +14,26 @@ from dataclasses import dataclass, field
 from functools import cache
 from heapq import heappop, heappush
 
+from backscroll.graph.calling import Callings
 from backscroll.graph.group import NOWHERE, Group, Place
 from backscroll.graph.identity import ByRule, Links, Tie
-from backscroll.graph.index import SURE, Index, Line, Order, Profile, Said, elected, read
+from backscroll.graph.index import (
+    SURE,
+    Index,
+    Line,
+    Order,
+    Profile,
+    Said,
+    add_votes,
+    clear_gender,
+    elected,
+    read,
+)
 from backscroll.graph.names import ROLES, key_of
 from backscroll.graph.overrides import Layer, layer_of
 from backscroll.graph.predicates import direction, rules
 from backscroll.graph.pronouns import REACH, settle
+from backscroll.graph.proof import enough
 from backscroll.vocab.assertion import PRONOUN, Claim, Override, TurnClaims
 from backscroll.vocab.ids import Ref
 
@@ -35,6 +48,8 @@ class _Work:
     )  # keys with other mentions, and where
     spelled: set[str] = field(default_factory=set[str])  # keys that gained or lost a spelling or a vote
     dirty: set[Place] = field(default_factory=set["Place"])
+    called: set[str] = field(default_factory=set[str])  # names whose bearer may be another now
+    shown: dict[int, tuple[Group, bool]] = field(default_factory=dict[int, tuple["Group", bool]])  # before it
 
 
 class Weave:
@@ -49,6 +64,7 @@ class Weave:
         self.unsettled = 0
         self._groups: dict[str, Group] = {}
         self._rules = ByRule(self.links)
+        self._callings = Callings(self.links)
         self._kinds: dict[str, Profile] = {}
         #: Keys that came or went since the names were last read; None: they never were.
         self.renamed: set[str] | None = None
@@ -71,6 +87,7 @@ class Weave:
             self._put_in(read(turn, self.layer.split(turn.opening)), work, sort=len(fresh) < 64)
         if len(fresh) >= 64:
             self.places.sort()
+            work.called |= self._callings.called
         if len(fresh) < 64:
             for turn in fresh.values():
                 self._mark(bisect_left(self.places, (turn.position, turn.opening)), work, REACH + 1)
@@ -112,11 +129,18 @@ class Weave:
         self._local(said, 1, work)
 
     def _mark(self, at: int, work: _Work, count: int) -> None:
-        """Turns that have to be read again."""
+        """Turns that have to be read again, and calls whose turn has other neighbours."""
         work.dirty.update(self.places[at : at + count])
+        for place in self.places[max(0, at - 1) : at + 2]:
+            for voice in self.turns[place[1]].voices:
+                work.called.update(voice.calls)
 
     def _local(self, said: Said, sign: int, work: _Work) -> None:
+        for key in said.proofs if self._groups else ():
+            if (group := self._groups.get(key)) is not None and id(group) not in work.shown:
+                work.shown[id(group)] = group, self.shown(group)
         work.spelled |= self.index.local(said, sign)
+        work.called |= self._callings.note(said, sign)
         for raw in said.raws:
             if raw.subject[0] != PRONOUN:
                 work.spelled.add(raw.subject)
@@ -131,6 +155,7 @@ class Weave:
 
     def _settle_all(self, work: _Work, *, everything: bool) -> None:
         self._rules.look_again(work.spelled, self.index.surfaces, self._own_kind)
+        self._callings.look_again(work.called, self._neighbourhood)
         self._look_at_kinds(work)
         if everything:
             for place in self.places:
@@ -140,6 +165,11 @@ class Weave:
         self._regroup(work)
         if self.renamed is not None:
             self.renamed |= work.named.keys()
+
+    def _neighbourhood(self, opening: Ref) -> list[Said]:
+        """The turn before a turn, the turn, and the turn after it."""
+        at = bisect_left(self.places, self.turns[opening].place)
+        return [self.turns[place[1]] for place in self.places[max(0, at - 1) : at + 2]]
 
     def _look_at_kinds(self, work: _Work) -> None:
         """Turns in which a pronoun may now mean somebody else, because a name means another kind of thing."""
@@ -226,6 +256,10 @@ class Weave:
             self._forget_line(line)
         for key in reshaped:
             self._forget_neighbours(key, views_only=False)
+        for group, was in work.shown.values():
+            if self.shown(group) != was:
+                for member in group.members:
+                    self._forget_neighbours(member, views_only=True)
         for key in work.spelled | work.named.keys():
             group = self._groups.get(key)
             if group is None:
@@ -306,7 +340,7 @@ class Weave:
 
     def _own_kind(self, key: str) -> Profile:
         """What claims that use this very name say about its kind."""
-        return Profile(elected(self.index.votes.get(key, {})), _clear(self.index.genders.get(key, {})))
+        return Profile(elected(self.index.votes.get(key, {})), clear_gender(self.index.genders.get(key, {})))
 
     def kind(self, key: str) -> Profile:
         """What is said about the kind of thing behind a name, under any name that is joined without pronouns."""
@@ -316,9 +350,9 @@ class Weave:
             genders: dict[str, int] = {}
             members = self.links.group(key, Tie.RULE)
             for member in members:
-                _add(votes, self.index.votes.get(member, {}))
-                _add(genders, self.index.genders.get(member, {}))
-            known = self._kinds[key] = Profile(elected(votes), _clear(genders), members)
+                add_votes(votes, self.index.votes.get(member, {}))
+                add_votes(genders, self.index.genders.get(member, {}))
+            known = self._kinds[key] = Profile(elected(votes), clear_gender(genders), members)
         return known
 
     def group(self, key: str) -> Group:
@@ -365,19 +399,27 @@ class Weave:
             group.last = max(places, default=(b"", NOWHERE))
         return group.last
 
-    def visible(self, group: Group) -> bool:
-        """True for a node that is there and that no person deleted."""
+    def there(self, group: Group) -> bool:
+        """True for a node that some turn or person speaks of and that no person deleted; it may be a candidate only."""
         return any(self.lives(key) for key in group.members) and not self.layer.hides(group.members)
 
-    def groups(self) -> list[Group]:
-        """Every visible node, in order of appearance."""
+    def shown(self, group: Group) -> bool:
+        """True where enough speaks for a name being one, or a person said something of it."""
+        return enough(group.members, self.index, self.layer)
+
+    def visible(self, group: Group) -> bool:
+        """True for a node that is there and shown."""
+        return self.there(group) and self.shown(group)
+
+    def groups(self, *, candidates: bool = False) -> list[Group]:
+        """Every visible node, in order of appearance; with those that are only candidates, where they are asked for."""
         seen: set[int] = set()
         out: list[Group] = []
         for key in {**self.index.mentions, **self.layer.shown}:
             group = self.group(key)
             if id(group) not in seen:
                 seen.add(id(group))
-                if self.visible(group):
+                if self.there(group) if candidates else self.visible(group):
                     out.append(group)
         return sorted(out, key=self.first)
 
@@ -392,8 +434,8 @@ class Weave:
             return told
         votes: dict[str, int] = {}
         for member in group.members:
-            _add(votes, self.index.votes.get(member, {}))
-            _add(votes, self.index.echoes.get(member, {}))
+            add_votes(votes, self.index.votes.get(member, {}))
+            add_votes(votes, self.index.echoes.get(member, {}))
         return elected(votes) or ("person" if any(map(self._somebody, group.members)) else "")
 
     def _somebody(self, key: str) -> bool:
@@ -409,14 +451,3 @@ class Weave:
 @cache
 def _of_people() -> frozenset[str]:
     return frozenset(str(name) for name in rules()["kinds"]["person"])
-
-
-def _add(into: dict[str, int], more: dict[str, int]) -> None:
-    for name, count in more.items():
-        into[name] = into.get(name, 0) + count
-
-
-def _clear(genders: dict[str, int]) -> str:
-    """The gender that is said more often; empty where it is not clear."""
-    female, male = genders.get("female", 0), genders.get("male", 0)
-    return "" if female == male else "female" if female > male else "male"
