@@ -79,9 +79,9 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     }
 
 
-def names_of(text: str) -> list[Found]:
-    """The names in a sentence (normal text), in order, none inside another."""
-    words = words_of(text)
+def names_of(text: str, words: list[Word] | None = None) -> list[Found]:
+    """The names in a sentence (normal text), in order, none inside another; `words`: its words, where they are known."""
+    words = words_of(text) if words is None else words
     found = [Found(m.start(1), m.end(1), WORK) for m in _patterns()["work"].finditer(text)]
     found += _dotted(text, words)
     found += _titled(text, words)
@@ -224,7 +224,10 @@ def _composed(words: list[Word]) -> list[Found]:
         )
         if not proper and not word.text.endswith(tuple(listed("wild_suffixes"))):
             continue  # 历史博物馆 is one of many
-        out.append(Found(words[first].start, word.end, kind))
+        begin = words[first].start
+        if word.end - begin > 2 and words[first].text[0] in "进到去在往从来回出住过至" and not cutter().has_word(words[first].text):
+            begin += 1  # 进青禾 + 路
+        out.append(Found(begin, word.end, kind))
     # the longest first: 北京大学附属中学 before 北京大学
     return sorted(out, key=lambda f: (-(f.end - f.start), f.start))
 

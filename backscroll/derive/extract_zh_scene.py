@@ -73,6 +73,7 @@ class Scene:
             or re.match(r"@\w+的", other)
         ):
             return None
+        scale = 1.0 if kind is Claim.NODE else self.sure  # a name is one whoever says it
         return Assertion(
             kind,
             subject,
@@ -80,7 +81,7 @@ class Scene:
             quote=self.marked.plain.strip(),
             source=self.said.source,
             speaker=self.said.who,
-            sure=round(sure * self.sure * (0.8 if subject == "@it" else 1.0), 2),
+            sure=round(sure * scale * (0.8 if subject == "@it" else 1.0), 2),
             hint=PLACE if subject == "@it" and facts.get("type") == PLACE else _HINTS.get(subject, ""),
             **facts,
         )
