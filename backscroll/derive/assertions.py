@@ -21,7 +21,7 @@ from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Recipe
 from backscroll.derive.said import Said
 from backscroll.record.content import spelled
-from backscroll.vocab.assertion import Assertion, Claim
+from backscroll.vocab.assertion import PRONOUN, Assertion, Claim
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
@@ -200,7 +200,7 @@ def _once(found: Sequence[Assertion]) -> list[Assertion]:
     latest: dict[_Name, int] = {}  # what was last said of a subject, a predicate and an other end: its place
     said: dict[_Name, int] = {}
     for claim in found:
-        same = (claim.kind.value, claim.subject, claim.predicate, claim.value, claim.object)
+        same = (claim.kind.value, claim.subject, claim.predicate, claim.value, claim.object, _where(claim))
         about = (claim.subject, claim.predicate)
         before = said.get(same)
         again = before is not None and (claim.kind in (Claim.NODE, Claim.ALIAS) or latest[about] == before)
@@ -216,6 +216,13 @@ def _once(found: Sequence[Assertion]) -> list[Assertion]:
         said[same] = latest[about] = len(out)
         out.append(claim)
     return out
+
+
+def _where(claim: Assertion) -> str:
+    """In which message, where that matters: whom a call means, and who uses a name, is settled by who speaks."""
+    signed = claim.speaker not in ("", "user", "assistant")
+    call = claim.kind is Claim.ALIAS and claim.subject.startswith(PRONOUN)
+    return str(claim.source) if call or (signed and claim.kind is Claim.NODE) else ""
 
 
 def _worth(claim: Assertion, named: set[str]) -> float:

@@ -226,7 +226,8 @@ class Reading:
             if who.name == PRONOUN + "you":
                 sure *= 0.5  # "you" of advice is anybody
         sure = round(max(0.05, min(1.0, sure * who.sure * (to.sure if to else 1.0) * self.scale)), 2)
-        key = (kind.value, who.name, predicate, value.lower(), to.name if to else "")
+        where = str(self.said.source) if kind is Claim.NODE or who.pronoun else ""
+        key = (kind.value, who.name, predicate, value.lower(), to.name if to else "", where)
         claim = Assertion(
             kind,
             who.name,

@@ -243,7 +243,8 @@ def _once(found: list[Assertion]) -> list[Assertion]:
     best: dict[tuple[str, ...], Assertion] = {}
     for one in found:
         # a pronoun means somebody else in another message
-        where = str(one.source) if one.subject.startswith("@") or one.object.startswith("@") else ""
+        pronoun = one.subject.startswith("@") or one.object.startswith("@")
+        where = str(one.source) if pronoun or one.kind is Claim.NODE else ""
         key = (one.kind.value, one.subject, one.predicate, one.value, one.object, where)
         if key not in best or one.sure > best[key].sure:
             best[key] = one

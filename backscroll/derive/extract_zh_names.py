@@ -58,7 +58,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     family = "(?:" + one_of(tables()["surnames_double"]) + "|[" + "".join(sorted(letters("surnames"))) + "])"
     long_titles = one_of(frozenset(t for t in listed("titles") if len(t) > 1))
     return {
-        "work": re.compile(r"《([^《》\n]{1,40})》"),
+        "work": re.compile(r"《([^《》\n]{1,40})》|(?<=[看过听读、影剧歌书是演])【([^【】\n]{1,20})】"),
         "named": re.compile(
             r"(?:名字(?:就)?(?:叫做|叫|是|为)|名叫|叫做|(?<![大喊尖惨嚎])叫(?!你|我|他|她|它|人|醒|车|外卖|什么|啥|好|到|来|去|了|着|个|一|声|板|停|起|做|这|那|不))"
             r"[“\"]?([^\s，。！？、；：“”\"（）()《》的了吧啊呀呢吗嘛是在，和跟与]{1,8})"
@@ -82,7 +82,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 def names_of(text: str, words: list[Word] | None = None) -> list[Found]:
     """The names in a sentence (normal text), in order, none inside another; `words`: its words, where they are known."""
     words = words_of(text) if words is None else words
-    found = [Found(m.start(1), m.end(1), WORK) for m in _patterns()["work"].finditer(text)]
+    works = _patterns()["work"].finditer(text)
+    found = [Found(*m.span(1 if m[1] else 2), WORK) for m in works]
     found += _dotted(text, words)
     found += _titled(text, words)
     found += _small(text, words)

@@ -63,12 +63,21 @@ def note_questions(scene: Scene) -> None:
         for rule in asking():
             if any(p.search(clause.text) for p in rule.ask):
                 subject = nearest(scene, rule.of, clause.end, clause.start) or context.about(rule.of)[0]
-                subject = subject or unnamed(scene, rule.of, 0)[0]
+                subject = subject or _meant(scene, rule, clause) or unnamed(scene, rule.of, 0)[0]
                 if subject:
                     if context.asking != scene.number:
                         context.asked.clear()
                         context.asking = scene.number
                     context.asked.append((rule, subject, scene.number))
+
+
+def _meant(scene: Scene, rule: Rule, clause: Clause) -> str:
+    """The pronoun that a question asks about, where nobody is named: 他是哪年出生的."""
+    if PERSON not in rule.of:
+        return ""
+    low, high = scene.marked.places[clause.start], scene.marked.places[clause.end]
+    said = [m.name for m in scene.marked.mentions if low <= m.start < high and m.name in ("@he", "@she")]
+    return said[0] if said else ""
 
 
 def _clause(parts: list[Clause], start: int, end: int) -> Clause | None:
@@ -122,7 +131,7 @@ def _subject(scene: Scene, rule: Rule, m: re.Match[str]) -> tuple[str, str]:
     kinds = _wanted(rule, m, scene) or rule.of
     near = nearest(scene, kinds, start) or spelled(scene, m)
     asked = scene.context.asked_about(rule.number, scene.number)
-    asked = "" if asked == "@it" else asked  # the answer may name what the question did not
+    asked = "" if asked in ("@it", "@topic") else asked  # the answer may name what the question did not
     if near and not asked:
         kind = next(
             (KIND_OF[x.kind] for x in scene.marked.mentions if x.name == near and x.kind in KIND_OF), ""
@@ -412,7 +421,7 @@ def _answers(scene: Scene, parts: list[Clause], answered: set[int]) -> Iterator[
                 or denied(clause.text[: max(0, m.start() - clause.start)])
             ):
                 continue
-            of = context.about(rule.of)[0] or subject if subject == "@it" else subject
+            of = context.about(rule.of)[0] or subject if subject in ("@it", "@topic") else subject
             softer = replace(clause, sure=clause.sure * 0.85)
             found = list(_apply(scene, rule, m, softer, (of, rule.of[0])))
             yield from found

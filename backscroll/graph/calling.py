@@ -18,6 +18,7 @@ from backscroll.vocab.ids import Ref
 
 _ALONE, _NEXT, _BEFORE = 150, 100, 50  # for the only other one, who speaks next, who spoke before
 _CALLER, _USER = -300, -120  # against who calls, and who uses the name
+_OWNER = 600  # for who says it of themselves
 _ENOUGH = 90
 
 #: The turn before, the turn, and the turn after, of a turn.
@@ -31,6 +32,7 @@ class Callings:
         self._links = links
         self._calls: dict[str, dict[Ref, int]] = {}  # name, turn: how often
         self._uses: dict[str, dict[str, int]] = {}  # name, speaker: messages
+        self._owns: dict[str, dict[str, int]] = {}  # name, who calls themselves so
         self._speaks: dict[str, int] = {}  # speaker: messages
         self._owner: dict[str, str] = {}
         self._names: dict[str, set[str]] = {}  # role, the names that lead to it
@@ -52,11 +54,12 @@ class Callings:
                 if not self._calls[name]:
                     del self._calls[name]
                 touched.add(name)
-            for name in voice.uses:
-                _count(self._uses.setdefault(name, {}), voice.speaker, sign)
-                if not self._uses[name]:
-                    del self._uses[name]
-                touched.add(name)
+            for into, names in ((self._uses, voice.uses), (self._owns, voice.owns)):
+                for name in names:
+                    _count(into.setdefault(name, {}), voice.speaker, sign)
+                    if not into[name]:
+                        del into[name]
+                    touched.add(name)
         return touched
 
     def look_again(self, names: Iterable[str], around: Around) -> None:
@@ -97,8 +100,9 @@ class Callings:
         votes: dict[str, int] = {}
         for opening in self._calls[name]:
             _heard(name, opening, around(opening), votes)
-        for who, count in self._uses.get(name, {}).items():
-            votes[who] = votes.get(who, 0) + _USER * count
+        for weight, counts in ((_USER, self._uses), (_OWNER, self._owns)):
+            for who, count in counts.get(name, {}).items():
+                votes[who] = votes.get(who, 0) + weight * count
         ranked = sorted(votes.items(), key=lambda item: (-item[1], item[0]))
         leads = ranked and ranked[0][1] >= _ENOUGH and (len(ranked) == 1 or ranked[0][1] > ranked[1][1])
         return ranked[0][0] if leads else ""

@@ -81,6 +81,7 @@ class Voice:
     speaker: str
     calls: tuple[str, ...]
     uses: frozenset[str]
+    owns: frozenset[str] = frozenset()  # names that they give themselves
 
 
 @dataclass(slots=True)
@@ -129,7 +130,7 @@ def _voices(raws: Sequence[Raw]) -> tuple[Voice, ...]:
     """The messages of a turn, as far as claims show them."""
     out: list[Voice] = []
     source: Ref | None = None
-    speaker, calls, uses = "", list[str](), set[str]()
+    speaker, calls, uses, owns = "", list[str](), set[str](), set[str]()
     for raw in raws:
         claim = raw.claim
         if not claim.speaker:
@@ -137,14 +138,20 @@ def _voices(raws: Sequence[Raw]) -> tuple[Voice, ...]:
         who = key_of(claim.speaker)
         if (claim.source, who) != (source, speaker):
             if speaker:
-                out.append(Voice(speaker, tuple(calls), frozenset(uses - {speaker})))
-            source, speaker, calls, uses = claim.source, who, [], set()
+                out.append(_voice(speaker, calls, uses, owns))
+            source, speaker, calls, uses, owns = claim.source, who, [], set(), set()
         if is_call(raw):
             calls.append(raw.other)
+        elif raw.kind is Claim.ALIAS and raw.subject == speaker:
+            owns.add(raw.other)
         uses |= {key for key in (raw.subject, raw.object, raw.other) if key and key[0] != PRONOUN}
     if speaker:
-        out.append(Voice(speaker, tuple(calls), frozenset(uses - {speaker})))
+        out.append(_voice(speaker, calls, uses, owns))
     return tuple(out)
+
+
+def _voice(speaker: str, calls: list[str], uses: set[str], owns: set[str]) -> Voice:
+    return Voice(speaker, tuple(calls), frozenset(uses - owns - {speaker, ""}), frozenset(owns - {""}))
 
 
 def _name(text: str, split: Mapping[str, str]) -> str:

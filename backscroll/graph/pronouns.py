@@ -21,6 +21,11 @@ REACH = 3
 _ANIMATE = frozenset({"person", "creature", "animal", "group"})
 _SEXED = frozenset({"person", "creature", "animal"})
 _MANY = frozenset({"group", "organisation", "person", "creature", "animal"})
+_TOPICS = {
+    "work": frozenset({"work"}),
+    "place": frozenset({"place", "organisation"}),
+    "organisation": frozenset({"organisation", "place", "group"}),
+}
 _OTHER_ROLE = {"user": "assistant", "assistant": "user"}
 
 
@@ -40,6 +45,12 @@ class _Talk:
         yield from reversed(self.flow)
         for earlier in reversed(self.before):
             yield from reversed(earlier.mentions)
+
+    def two(self) -> set[str]:
+        """Those who speak, where only two do: neither of them is "he" to the other."""
+        found = {key_of(raw.claim.speaker) for raw in self.said.raws if raw.claim.speaker}
+        found.update(key for said in self.before for key in said.speakers)
+        return found if len(found) < 3 else set()
 
     def addressed(self, speaker: str) -> str:
         """Who is spoken to: who else spoke last, or will answer in this turn, or the other role."""
@@ -76,9 +87,11 @@ def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]
             said.unsettled += 1
         elif raw.kind is not Claim.NODE or raw.subject[0] == PRONOUN:
             _write(said, raw, number, subject, object_, kind_of)
+        signs = raw.claim.kind is Claim.NODE and subject == speaker  # who signs is there, but not spoken of
         for slot, key in enumerate((subject, raw.other, object_)):
             if key:
-                flow.append(key)
+                if not signs:
+                    flow.append(key)
                 if key not in firsts:
                     firsts[key] = number * 4 + slot
     said.firsts = firsts
@@ -134,6 +147,7 @@ def _meant(
     hint = raw.claim.hint if not at_object or raw.subject[0] != PRONOUN else ""
     wanted = (raw.claim.object_type if at_object else raw.claim.type) or ""
     barred = {speaker, subject, raw.other, raw.subject if at_object else raw.object} - {""}
+    barred |= talk.two()
     for key in talk.mentions():
         if key in barred or key in ROLES or (not at_object and _named_later(key, pronoun, raw.claim.quote)):
             continue
@@ -165,8 +179,12 @@ def _words(pronoun: str) -> re.Pattern[str]:
 def _fits(pronoun: str, hint: str, wanted: str, profile: Profile) -> bool:
     """Whether a pronoun can stand for something of this kind; what is not known does not speak against it."""
     type_, gender = profile.type, profile.gender
+    if pronoun == "topic":
+        return type_ in hint.split("|")
     if hint in ("female", "male") and gender and gender != hint:
         return False
+    if pronoun == "it" and wanted in _TOPICS and type_ not in _TOPICS[wanted]:
+        return False  # what has a box office is a film, whichever country was named last
     if (hint == "place" or pronoun == "there") and type_ not in ("place", "organisation", ""):
         return False
     if hint == "thing" and type_ in _ANIMATE:
