@@ -17,6 +17,7 @@ from backscroll.derive.extract_en_clauses import starts_question
 from backscroll.derive.extract_en_doing import doing, doing_words
 from backscroll.derive.extract_en_having import appositions, having, owned_names
 from backscroll.derive.extract_en_names import Seen, merge, survey
+from backscroll.derive.extract_en_locating import locates, locating_words
 from backscroll.derive.extract_en_phrases import Line, kin
 from backscroll.derive.extract_en_quotes import Quoted, quoted
 from backscroll.derive.extract_en_reading import Reading, Turn
@@ -147,6 +148,8 @@ def _sentence(r: Reading) -> None:
     if named:
         owned_names(r)
         appositions(r)
+    if not lows.isdisjoint(locating_words()):
+        locates(r)
     verbs = doing_words()
     for i, word in enumerate(words):
         if word.tag in "A'":

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from backscroll.derive.extract_zh_kin import sex_of, slot_of, ties
+from backscroll.derive.extract_zh_locating import located
 from backscroll.derive.extract_zh_marks import KIND_OF, Mention, elided, is_mark
 from backscroll.derive.extract_zh_names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK
 from backscroll.derive.extract_zh_rules import Clause, Rule, asking, asks, clauses, denied, fitting
@@ -51,6 +52,7 @@ def read_sentence(scene: Scene) -> list[Assertion]:
             if found:
                 answered.add(rule.number)
     out += _answers(scene, parts, answered)
+    out += located(scene)
     return out
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from backscroll.graph.doubts import doubted
 from backscroll.graph.names import both_scripts, gender_of, key_of, pronoun_of
 from backscroll.graph.predicates import direction, named
 from backscroll.graph.proof import proofs
@@ -101,6 +102,7 @@ class Said:
     settled: bool = False  # the fields above are filled in
     proofs: dict[str, int] = field(default_factory=dict[str, int])  # how much it says for each name
     voices: tuple[Voice, ...] = ()
+    doubts: tuple[tuple[str, str], ...] = ()  # names, and attributes of which it speaks against the default
 
     @property
     def place(self) -> tuple[bytes, Ref]:
@@ -118,7 +120,23 @@ def read(turn: TurnClaims, split: Mapping[str, str]) -> Said:
             continue
         raws.append(raw)
         pronouns = pronouns or raw.subject[0] == PRONOUN or raw.object[:1] == PRONOUN
-    return Said(turn, raws, pronouns, proofs=proofs(raws), voices=_voices(raws))
+    return Said(
+        turn, raws, pronouns, proofs=proofs(raws), voices=_voices(raws), doubts=tuple(sorted(_doubts(raws)))
+    )
+
+
+def _doubts(raws: Sequence[Raw]) -> set[tuple[str, str]]:
+    """What the sentences of a turn make doubtful of the names in them."""
+    out: set[tuple[str, str]] = set()
+    known: dict[str, frozenset[str]] = {}
+    for raw in raws:
+        quote = raw.claim.quote
+        found = known.get(quote)
+        if found is None:
+            found = known[quote] = doubted(quote)
+        for attribute in found:
+            out.update((key, attribute) for key in (raw.subject, raw.object, raw.other) if key)
+    return out
 
 
 def is_call(raw: Raw) -> bool:
@@ -223,6 +241,7 @@ class Index:
         self.echoes: dict[str, dict[str, int]] = {}  # the same from claims that use a pronoun
         self.genders: dict[str, dict[str, int]] = {}
         self.surfaces: dict[str, dict[str, int]] = {}  # key, spelling: how often
+        self.doubts: dict[str, dict[str, int]] = {}  # key, attribute: sentences that speak against its default
         self.proof: dict[str, int] = {}  # key: how much speaks for it being a name (`graph/proof`)
 
     def local(self, said: Said, sign: int) -> set[str]:
@@ -234,6 +253,8 @@ class Index:
                 self.proof[key] = total
             else:
                 del self.proof[key]
+        for key, attribute in said.doubts:
+            _count(self.doubts, key, attribute, sign)
         for raw in said.raws:
             claim = raw.claim
             weight = sign * max(1, round(claim.sure * 100))

@@ -57,7 +57,11 @@ def _made(weave: Weave, group: Group, world: Sequence[WorldEntry], options: Opti
 
 
 def _refused(weave: Weave, group: Group, told: Fact) -> bool:
-    """True for what a person said is not so: it is not inferred either."""
+    """True for what a person said is not so, and for a default that a sentence speaks against: it is not inferred either."""
+    if told.rank is Rank.DEFAULT and any(
+        told.predicate in weave.index.doubts.get(key, ()) for key in group.members
+    ):
+        return True
     stands = (stand for key in group.members for stand in weave.layer.stands.get(key, ()))
     return any(
         stand.forbids
