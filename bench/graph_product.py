@@ -82,14 +82,16 @@ class Product:
             elif self.people:
                 triples |= {(mine, "per:alternate_names", a) for a in node.aliases}
             elif "alias" in _ZH["things"] and not self.profile:
-                triples |= {(mine, n, a) for n in _ZH["things"]["alias"] if n in self.allowed for a in node.aliases}
+                triples |= {
+                    (mine, n, a) for n in _ZH["things"]["alias"] if n in self.allowed for a in node.aliases
+                }
             for fact in node.attributes:
                 if fact.rank in ("said", "person"):
                     triples |= self._triples(fact, mine, fact.value, node.type)
                     entities.add(fact.value)
             for fact in node.relations:
                 if fact.rank in ("said", "person") and not fact.derived:
-                    triples |= self._triples(fact, mine, called.get(fact.object, fact.object), node.type)
+                    triples |= self._triples(fact, mine, called.get(fact.object) or fact.object, node.type)
         return {"entities": sorted(entities), "triples": sorted(t for t in triples if t[1] in self.allowed)}
 
     def _name(self, node: Any) -> str:
@@ -107,7 +109,9 @@ class Product:
                 for n in _ZH["people"].get(fact.predicate, ())
             }
         if self.lang == "zh":
-            return {(mine, n, other) for n in self._labels(fact, kind)} if mine not in self.speakers else set()
+            return (
+                {(mine, n, other) for n in self._labels(fact, kind)} if mine not in self.speakers else set()
+            )
         there, back = _EN["dialogue"]["relations"].get(fact.predicate, ("", ""))
         value = _EN["dialogue"]["values"].get(fact.predicate, "")
         found = {(mine, there, other), (other, back, mine), (mine, value, other)}
@@ -116,7 +120,9 @@ class Product:
     def _labels(self, fact: Any, kind: str) -> list[str]:
         things = _ZH["things"]
         names = [
-            n for n in things.get(f"{fact.predicate}.{kind}", things.get(fact.predicate, ())) if n in self.allowed
+            n
+            for n in things.get(f"{fact.predicate}.{kind}", things.get(fact.predicate, ()))
+            if n in self.allowed
         ]
         if len(names) > 1:
             quote = " ".join(e.assertion.quote for e in fact.evidence if e.assertion is not None)
@@ -131,7 +137,6 @@ class Product:
                 node = graph.node(name)
             except backscroll.BackscrollError:
                 continue
-            for fact in node.relations:
-                if fact.predicate == "located_in" and not fact.derived:
-                    out.append((name, "at", graph.node(fact.object).name))
+            held = [f for f in node.relations if f.predicate == "located_in" and not f.derived]
+            out += [(name, "at", graph.node(fact.object).name) for fact in held]
         return {"entities": [t[0] for t in out], "triples": out}

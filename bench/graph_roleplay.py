@@ -46,7 +46,9 @@ def judge(story: dict[str, Any], nodes: list[Any]) -> tuple[list[str], list[str]
         if hit is None or hit in seen:
             wrong.append(shown)
             continue
-        kind = {"people": ("person", "creature", "animal", "group"), "places": ("place", "organisation")}.get(hit[0])
+        kind = {"people": ("person", "creature", "animal", "group"), "places": ("place", "organisation")}.get(
+            hit[0]
+        )
         (right if kind is None or node.type in kind else wrong).append(shown)
         seen.add(hit)
     asked = [(part, n) for part in ("people", "places") for n in range(len(story[part]))]
@@ -78,12 +80,16 @@ def main() -> None:
                 row = totals.setdefault(key, [0, 0, 0, 0])
                 for at, count in enumerate((right, right + wrong, found, found + missed)):
                     row[at] += len(count)
-            print(f"{story['id']:16} right {len(right)}/{len(right + wrong)}  found {len(found)}/{len(found + missed)}  {spent:.1f} ms a turn")
+            print(
+                f"{story['id']:16} right {len(right)}/{len(right + wrong)}  found {len(found)}/{len(found + missed)}  {spent:.1f} ms a turn"
+            )
             if given.show:
                 print("   right", *right, "\n   WRONG", *wrong, "\n   missed", *missed)
         store.close()
     for key, (right, shown, found, asked) in totals.items():
-        print(f"{key}: {right / max(shown, 1):.2f} of {shown} shown nodes right, {found / asked:.2f} of {asked} found")
+        print(
+            f"{key}: {right / max(shown, 1):.2f} of {shown} shown nodes right, {found / asked:.2f} of {asked} found"
+        )
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from backscroll.derive.extract_en_calling import calling_words, calls, introduct
 from backscroll.derive.extract_en_clauses import starts_question
 from backscroll.derive.extract_en_doing import doing, doing_words
 from backscroll.derive.extract_en_having import appositions, having, owned_names
-from backscroll.derive.extract_en_names import Seen, merge, survey
 from backscroll.derive.extract_en_locating import locates, locating_words
+from backscroll.derive.extract_en_names import Seen, merge, survey
 from backscroll.derive.extract_en_phrases import Line, kin
 from backscroll.derive.extract_en_quotes import Quoted, quoted
 from backscroll.derive.extract_en_reading import Reading, Turn
@@ -150,8 +150,12 @@ def _sentence(r: Reading) -> None:
         appositions(r)
     if not lows.isdisjoint(locating_words()):
         locates(r)
+    _verbs(r)
+
+
+def _verbs(r: Reading) -> None:
     verbs = doing_words()
-    for i, word in enumerate(words):
+    for i, word in enumerate(r.line.words):
         if word.tag in "A'":
             if not being(r, i):
                 having(r, i)

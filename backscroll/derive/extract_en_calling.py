@@ -110,7 +110,9 @@ def calls(r: Reading, *, overheard: bool = False) -> None:
                 continue
             r.turn.types.setdefault(word.text, "person")
             r.people = [one for one in r.people if one[2] != word.text]  # "you", never "she"
-            if not r.voice and not overheard:  # whom somebody in a story calls, nobody in this conversation need be
+            if (
+                not r.voice and not overheard
+            ):  # whom somebody in a story calls, nobody in this conversation need be
                 r.add(Claim.ALIAS, you, value=word.text, sure=0.8 if word.sure >= 1 else 0.6)
             r.node(Named(word.text, "person"), sure=0.9)
         elif not overheard:

@@ -45,8 +45,21 @@ def _does(line: Line, i: int) -> bool:
         return line.tag(i + 1) != "'"
     if back in ("at", "to") and line.low(i - 2) in _cues("person", "nodding"):
         return True
-    if back in ("says", "said", "asks", "asked", "whispers", "mutters", "replies", "calls", "cries", "adds", "murmurs", "answers"):
-        return line.tag(i + 1) in ".,V\"*RwC" or not line.low(i + 1)
+    if back in (
+        "says",
+        "said",
+        "asks",
+        "asked",
+        "whispers",
+        "mutters",
+        "replies",
+        "calls",
+        "cries",
+        "adds",
+        "murmurs",
+        "answers",
+    ):
+        return line.tag(i + 1) in '.,V"*RwC' or not line.low(i + 1)
     return False
 
 
@@ -58,7 +71,18 @@ def _somewhere(line: Line, i: int) -> str:
     if line.tag(i + 1) == "'":
         return ""  # "in Ann's room"
     if before in _cues("place", "before"):
-        if lead in ("believe", "believes", "believed", "interested", "trust", "trusts", "interest", "as", "confide", "confided"):
+        if lead in (
+            "believe",
+            "believes",
+            "believed",
+            "interested",
+            "trust",
+            "trusts",
+            "interest",
+            "as",
+            "confide",
+            "confided",
+        ):
             return ""
         return "place"
     if before in _cues("place", "at"):

@@ -62,13 +62,33 @@ def _what(r: Reading, at: int) -> Named | None:
         found = phrase_before(line, back)
     else:
         verb = next((k for k in range(back, max(-1, at - _REACH), -1) if line.low(k) in _list("put")), -1)
-        if verb < 0 or line.tag(verb - 1) == "N" or line.low(verb - 1) in ("to", "could", "should", "would", "might", "may"):
+        if (
+            verb < 0
+            or line.tag(verb - 1) == "N"
+            or line.low(verb - 1) in ("to", "could", "should", "would", "might", "may")
+        ):
             return None
         found = phrase(line, verb + 1, at)
         if found is not None and found.end != at:
             return None
-    if found is None or found.pronoun or found.name is not None or not found.head or not (found.det or found.owner):
+    if (
+        found is None
+        or found.pronoun
+        or found.name is not None
+        or not found.head
+        or not (found.det or found.owner)
+    ):
         return None
-    if found.head in _list("never") or found.det in ("a", "an", "no", "this", "that", "some", "any", "every", "each"):
+    if found.head in _list("never") or found.det in (
+        "a",
+        "an",
+        "no",
+        "this",
+        "that",
+        "some",
+        "any",
+        "every",
+        "each",
+    ):
         return None
     return r.refer(found, loose=True)

@@ -169,13 +169,7 @@ def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int,
         return False
     tagged = low in tags()
     if not opening:
-        if low in _numbered() and (i + 1 == len(line) or line[i + 1].tag != "#"):
-            return low not in common()
-        if word.tag == "V" or (tagged and word.tag not in "B#"):
-            return False
-        if word.text.isupper() and len(word.text) > 5:
-            return False  # stressed, not named
-        return not (tagged and low in seen.small)
+        return _inside(word, seen, line, i, tagged)
     if tagged or word.tag == "V" or (word.text.isupper() and len(low) <= 3):
         return False
     following = line[i + 1] if i + 1 < len(line) else None
@@ -191,6 +185,18 @@ def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int,
     if item and (following is None or following.tag in "wR#" or following.low in {":", "(", "-"}):
         return False  # nothing shows that it is more than the first word
     return not _formed(low) or _tells(following)
+
+
+def _inside(word: Word, seen: Seen, line: Sequence[Word], i: int, tagged: bool) -> bool:
+    """Whether a capitalised word inside a sentence may be a name."""
+    low = word.low
+    if low in _numbered() and (i + 1 == len(line) or line[i + 1].tag != "#"):
+        return low not in common()
+    if word.tag == "V" or (tagged and word.tag not in "B#"):
+        return False
+    if word.text.isupper() and len(word.text) > 5:
+        return False  # stressed, not named
+    return not (tagged and low in seen.small)
 
 
 def _uttered(text: str, low: str) -> bool:

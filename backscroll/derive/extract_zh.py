@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from backscroll.derive.extract_zh_cues import Candidate, candidates, weigh
 from backscroll.derive.extract_zh_context import Context, definites, introduced
+from backscroll.derive.extract_zh_cues import Candidate, candidates, weigh
 from backscroll.derive.extract_zh_kin import together
 from backscroll.derive.extract_zh_marks import KIND_OF, compiled, is_mark, mark
 from backscroll.derive.extract_zh_names import PERSON, WORK, Found, names_of
@@ -69,7 +69,9 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
         me, sure = piece.said.who, 1.0
         if piece.quoted:
             told = bool(_SAYS.search(piece.after) and speaker)
-            story = not piece.said.speaker and piece.said.role == "assistant"  # somebody in it speaks, not the program
+            story = (
+                not piece.said.speaker and piece.said.role == "assistant"
+            )  # somebody in it speaks, not the program
             me, sure = (speaker, 0.8) if told else ("" if story else piece.said.who, 0.6)
         scene = Scene(
             piece.said, me, "" if piece.quoted else piece.said.addressee, marked, context, piece.number, sure
@@ -228,9 +230,10 @@ def _nodes(scene: Scene, found: list[Found], maybe: Mapping[str, Candidate]) -> 
     for name, candidate in maybe.items():
         if candidate.sure < _LIKELY and (at := text.find(name)) >= 0:
             written = scene.marked.plain[at : at + len(name)]
-            if written not in seen and not any(written in known or known in written for known in seen):
-                if made := scene.claim(Claim.NODE, written, sure=candidate.sure, type=candidate.kind):
-                    yield made
+            if any(written in known or known in written for known in seen):
+                continue
+            if made := scene.claim(Claim.NODE, written, sure=candidate.sure, type=candidate.kind):
+                yield made
 
 
 def _last_person(scene: Scene) -> str:

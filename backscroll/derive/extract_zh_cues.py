@@ -37,7 +37,11 @@ CALLED, ALONE, SPEAKS, ACTS, LED, BARE = 0.5, 0.4, 0.45, 0.3, 0.3, 0.15
 _HARDLY = 5
 _RARE = 60  # how often the cutter's corpus has a word that may still be a name
 AGAIN = 0.1  # for every further use in the turn
-SHAPED, ADDRESSED, KNOWN = 0.2, 0.35, 0.25  # made like a name; with a form of address; off for a word of the dictionary
+SHAPED, ADDRESSED, KNOWN = (
+    0.2,
+    0.35,
+    0.25,
+)  # made like a name; with a form of address; off for a word of the dictionary
 
 
 @cache
@@ -96,7 +100,9 @@ def candidates(texts: Sequence[str], cut: Sequence[list[Word]]) -> dict[str, Can
     return found
 
 
-def _note(found: dict[str, Candidate], number: int, at: int, name: str, worth: float, kind: str = PERSON) -> None:
+def _note(
+    found: dict[str, Candidate], number: int, at: int, name: str, worth: float, kind: str = PERSON
+) -> None:
     one = found.setdefault(name, Candidate(name, kind))
     fresh = worth + _made(name)
     if fresh > one.worth:
@@ -129,24 +135,28 @@ def _made(name: str) -> float:
     ending = next((e for e in _endings("address") if name.endswith(e) and len(name) > len(e)), "")
     if ending and len(name) - len(ending) <= 2 and not _known(name):
         worth += ADDRESSED
-    elif name[0] in _SMALL and len(name) == 2 and not _known(name):
-        worth += SHAPED
-    elif name[0] in letters("surnames") and len(name) in (2, 3) and not _known(name):
+    elif (name[0] in _SMALL and len(name) == 2 and not _known(name)) or (
+        name[0] in letters("surnames") and len(name) in (2, 3) and not _known(name)
+    ):
         worth += SHAPED
     if _known(name):
         worth -= 0.0 if len(name) > 2 and is_transcribed(name) else KNOWN
     return worth
 
 
-def _alone(found: dict[str, Candidate], number: int, text: str, start: int, end: int, words: list[Word]) -> None:
+def _alone(
+    found: dict[str, Candidate], number: int, text: str, start: int, end: int, words: list[Word]
+) -> None:
     """A name by itself between marks: called out, or answered with."""
     name = text[start:end]
     if len(name) == 4 and name[:2] == name[2:]:
         name = name[:2]  # called twice
-    if not _may_be(name) or _known(name) and len(name) < 3:
+    if not _may_be(name) or (_known(name) and len(name) < 3):
         return
     inside = [w for w in words if w.start < end and w.end > start]
-    if any(len(w.text) > 1 and w.text != name and not w.tag.startswith("n") and _known(w.text) for w in inside):
+    if any(
+        len(w.text) > 1 and w.text != name and not w.tag.startswith("n") and _known(w.text) for w in inside
+    ):
         return
     after = text[end : end + 1]
     _note(found, number, start, name, CALLED if after in _CALLED else ALONE)
@@ -179,9 +189,9 @@ def _standing(
     rest = text[end : end + 8]
     if opens and _speaks(rest):
         worth = SPEAKS + (0.1 if text[word.start - 1 : word.start] == "”" else 0.0)
-    elif opens and _goes_on(rest, text, end, words):
+    elif opens and _goes_on(rest, end, words):
         worth = ACTS
-    elif not opens and (not rest or rest[0] in _MARK or _goes_on(rest, text, end, words)):
+    elif not opens and (not rest or rest[0] in _MARK or _goes_on(rest, end, words)):
         worth = LED if before in ("叫", "找", "问", "跟", "给", "告诉", "认识") else 0.2
     else:
         return
@@ -216,7 +226,7 @@ def _speaks(rest: str) -> bool:
     return False
 
 
-def _goes_on(rest: str, text: str, end: int, words: list[Word]) -> bool:
+def _goes_on(rest: str, end: int, words: list[Word]) -> bool:
     if rest[:1] in _table()["follow"] or rest[:2] in _table()["follow"]:
         return True
     following = next((w for w in words if w.start == end), None)
@@ -268,20 +278,25 @@ def _begin(text: str, words: list[Word], end: int, size: int) -> int:
     start = end - size
     limit = max(0, start - 4)
     never, lead = _table()["never"], _table()["lead"]
+    ends = {word.end: word for word in words if limit < word.end <= start}
     while start > limit:
         char = text[start - 1]
         if char in _MARK or not "\u4e00" <= char <= "\u9fff" or char in lead or char in "家间座所条个片":
             break
         if char in never:
-            begins = start - 2 < 0 or text[start - 2] in _MARK or text[start - 2] in lead or text[start - 2] in "家间座所条个片"
+            begins = (
+                start - 2 < 0
+                or text[start - 2] in _MARK
+                or text[start - 2] in lead
+                or text[start - 2] in "家间座所条个片"
+            )
             if char in _table()["opening"] and begins:
                 start -= 1
             break
-        word = next((w for w in words if w.start < start <= w.end), None)
-        if word is not None and word.end == start and len(word.text) > 1:
-            if word.tag[0] in "vdpcr" and _known(word.text) and text[start : start + 1]:
-                if end - start > size or word.text in lead:
-                    break
+        word = ends.get(start)
+        verb = word is not None and len(word.text) > 1 and word.tag[0] in "vdpcr" and _known(word.text)
+        if verb and word is not None and (end - start > size or word.text in lead):
+            break
         start -= 1
     return start
 
@@ -306,7 +321,11 @@ def _settle(found: dict[str, Candidate]) -> None:
                 found.pop(name, None)
                 other.worth = max(other.worth, one.worth)
                 break
-            if len(one.uses) > len(other.uses) and one.kind == other.kind == PERSON and not _made(other.text) > _made(name):
+            if (
+                len(one.uses) > len(other.uses)
+                and one.kind == other.kind == PERSON
+                and not _made(other.text) > _made(name)
+            ):
                 found.pop(other.text, None)
 
 
@@ -314,7 +333,9 @@ def weigh(name: str, found: Found, candidate: Candidate | None, text: str) -> tu
     """How sure a name that other rules have found is one, and of what kind, by its making and by where it stands."""
     kind, own = found.kind, 0.35
     before, rest = text[found.start - 1 : found.start], text[found.end : found.end + 3]
-    there = before in ("在", "到", "去", "往", "从", "进", "回", "离", "来") or text[: found.start].endswith("来自")
+    there = before in ("在", "到", "去", "往", "从", "进", "回", "离", "来") or text[: found.start].endswith(
+        "来自"
+    )
     if kind == PERSON and before == "在" and any(rest.startswith(w) for w in _table()["works"]):
         kind = ORGANISATION
     if kind == WORK:
@@ -328,9 +349,9 @@ def weigh(name: str, found: Found, candidate: Candidate | None, text: str) -> tu
         own = 0.6 if len(name) > 3 or there else 0.3
     elif any(name.endswith(e) and len(name) > len(e) for e in listed("titles")):
         own = 0.7 if found.sure >= 0.9 else 0.5
-    elif not _known(name) and len(name) == 3 and is_chinese_name(name):
-        own = 0.65
-    elif len(name) > 2 and is_transcribed(name):
+    elif (not _known(name) and len(name) == 3 and is_chinese_name(name)) or (
+        len(name) > 2 and is_transcribed(name)
+    ):
         own = 0.65
     elif not name.isascii() and is_chinese_name(name) and not _known(name):
         own = 0.45
@@ -338,7 +359,12 @@ def weigh(name: str, found: Found, candidate: Candidate | None, text: str) -> tu
         own = 0.4
     if candidate is not None:
         own = max(own, candidate.sure, min(0.95, own + candidate.worth * 0.5))
-        if PERSON in (kind, candidate.kind) and kind != candidate.kind and not there and not _usual_place(name):
+        if (
+            PERSON in (kind, candidate.kind)
+            and kind != candidate.kind
+            and not there
+            and not _usual_place(name)
+        ):
             kind = candidate.kind
     return min(0.95, own), kind
 

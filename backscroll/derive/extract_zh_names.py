@@ -226,7 +226,11 @@ def _composed(words: list[Word]) -> list[Found]:
         if not proper and not word.text.endswith(tuple(listed("wild_suffixes"))):
             continue  # 历史博物馆 is one of many
         begin = words[first].start
-        if word.end - begin > 2 and words[first].text[0] in "进到去在往从来回出住过至" and not cutter().has_word(words[first].text):
+        if (
+            word.end - begin > 2
+            and words[first].text[0] in "进到去在往从来回出住过至"
+            and not cutter().has_word(words[first].text)
+        ):
             begin += 1  # 进青禾 + 路
         out.append(Found(begin, word.end, kind))
     # the longest first: 北京大学附属中学 before 北京大学

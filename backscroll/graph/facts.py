@@ -118,7 +118,8 @@ def _one_sentence(line: Line, span: Span) -> bool:
     """True where the sentence that says something also said what is open."""
     said, quote = line.claim.source, line.claim.quote
     return bool(quote) and any(
-        old.opening == line.opening and (old.claim.source, old.claim.quote) == (said, quote) for old in span.lines
+        old.opening == line.opening and (old.claim.source, old.claim.quote) == (said, quote)
+        for old in span.lines
     )
 
 

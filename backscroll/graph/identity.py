@@ -227,14 +227,18 @@ def _part_of_name(token: str, known: list[tuple[str, Shape, Profile]]) -> set[Pa
 
 def _short_forms(known: list[tuple[str, Shape, Profile]]) -> set[Pair]:
     """Ed is Edmund, while there is no Edwin: the beginning of the only first name that goes on so."""
-    people = [(key, shape.core) for key, shape, kind in known if kind.type == "person" and not shape.chinese]
+    people = [
+        (key, shape.core[0], shape.core)
+        for key, shape, kind in known
+        if kind.type == "person" and not shape.chinese and shape.core
+    ]
     out: set[Pair] = set()
-    for key, core in people:
-        if len(core) > 1 or not 2 <= len(core[0]) <= 5:
+    for key, name, core in people:
+        if len(core) > 1 or not 2 <= len(name) <= 5:
             continue
-        longer = [(k, c) for k, c in people if c[0].startswith(core[0]) and len(c[0]) >= len(core[0]) + 2]
-        if len({c[0] for _, c in longer}) == 1 and len({c for _, c in longer if len(c) > 1}) < 2:
-            out.add(pair(key, min(k for k, _ in longer)))
+        longer = [(k, n, c) for k, n, c in people if n.startswith(name) and len(n) >= len(name) + 2]
+        if len({n for _, n, _ in longer}) == 1 and len({c for _, _, c in longer if len(c) > 1}) < 2:
+            out.add(pair(key, min(k for k, _, _ in longer)))
     return out
 
 

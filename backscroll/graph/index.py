@@ -157,7 +157,8 @@ def _voices(raws: Sequence[Raw]) -> tuple[Voice, ...]:
         if (claim.source, who) != (source, speaker):
             if speaker:
                 out.append(_voice(speaker, calls, uses, owns))
-            source, speaker, calls, uses, owns = claim.source, who, [], set(), set()
+            source, speaker = claim.source, who
+            calls, uses, owns = list[str](), set[str](), set[str]()
         if is_call(raw):
             calls.append(raw.other)
         elif raw.kind is Claim.ALIAS and raw.subject == speaker:
@@ -241,7 +242,9 @@ class Index:
         self.echoes: dict[str, dict[str, int]] = {}  # the same from claims that use a pronoun
         self.genders: dict[str, dict[str, int]] = {}
         self.surfaces: dict[str, dict[str, int]] = {}  # key, spelling: how often
-        self.doubts: dict[str, dict[str, int]] = {}  # key, attribute: sentences that speak against its default
+        self.doubts: dict[
+            str, dict[str, int]
+        ] = {}  # key, attribute: sentences that speak against its default
         self.proof: dict[str, int] = {}  # key: how much speaks for it being a name (`graph/proof`)
 
     def local(self, said: Said, sign: int) -> set[str]:

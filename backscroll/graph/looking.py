@@ -98,7 +98,7 @@ def _roles(weave: Weave, group: Group) -> Iterator[tuple[str, str]]:
     kind = weave.type(group)
     for predicate, roles in sorted(predicates_of(weave, group).items()):
         for role in sorted(roles):
-            if (direction(predicate).inverse if role == OBJECT else suits(kind, predicate)):
+            if direction(predicate).inverse if role == OBJECT else suits(kind, predicate):
                 yield predicate, role
 
 

@@ -84,7 +84,7 @@ def listed() -> frozenset[str]:
     return frozenset(str(name) for name in rules()["lists"]["predicates"])
 
 
-def suits(type: str, name: str) -> bool:  # noqa: A002 - the word of the vocabulary
+def suits(type: str, name: str) -> bool:
     """False where a predicate is none of this type: a country has no box office. What is not known does not speak against it."""
     kinds = _domains().get(name)
     return kinds is None or type in ("", "thing", "concept") or type in kinds

@@ -87,13 +87,12 @@ def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]
             said.unsettled += 1
         elif raw.kind is not Claim.NODE or raw.subject[0] == PRONOUN:
             _write(said, raw, number, subject, object_, kind_of)
-        signs = raw.claim.kind is Claim.NODE and subject == speaker  # who signs is there, but not spoken of
-        for slot, key in enumerate((subject, raw.other, object_)):
+        keys = (subject, raw.other, object_)
+        if raw.claim.kind is not Claim.NODE or subject != speaker:  # who signs is there, but not spoken of
+            flow += filter(None, keys)
+        for slot, key in enumerate(keys):
             if key:
-                if not signs:
-                    flow.append(key)
-                if key not in firsts:
-                    firsts[key] = number * 4 + slot
+                firsts.setdefault(key, number * 4 + slot)
     said.firsts = firsts
     said.mentions = _each_last(flow)
     said.speakers = _each_last(talk.spoke)

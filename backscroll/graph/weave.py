@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from heapq import heappop, heappush
 
@@ -34,22 +33,9 @@ from backscroll.graph.overrides import Layer, layer_of
 from backscroll.graph.predicates import direction, rules
 from backscroll.graph.pronouns import REACH, settle
 from backscroll.graph.proof import enough
+from backscroll.graph.touched import Touched
 from backscroll.vocab.assertion import PRONOUN, Claim, Override, TurnClaims
 from backscroll.vocab.ids import Ref
-
-
-@dataclass(slots=True)
-class _Work:
-    """What one change has touched so far."""
-
-    lines: list[Line] = field(default_factory=list["Line"])
-    named: dict[str, set[Ref]] = field(
-        default_factory=dict[str, set[Ref]]
-    )  # keys with other mentions, and where
-    spelled: set[str] = field(default_factory=set[str])  # keys that gained or lost a spelling or a vote
-    dirty: set[Place] = field(default_factory=set["Place"])
-    called: set[str] = field(default_factory=set[str])  # names whose bearer may be another now
-    shown: dict[int, tuple[Group, bool]] = field(default_factory=dict[int, tuple["Group", bool]])  # before it
 
 
 class Weave:
@@ -76,7 +62,7 @@ class Weave:
 
     def change(self, put: Sequence[TurnClaims] = (), drop: Iterable[Ref] = ()) -> None:
         """Replace, add and take away turns."""
-        work = _Work()
+        work = Touched()
         gone = [
             opening for opening in dict.fromkeys([*drop, *(t.opening for t in put)]) if opening in self.turns
         ]
@@ -110,9 +96,9 @@ class Weave:
         if again:
             self.change(again)
         else:
-            self._settle_all(_Work(), everything=False)
+            self._settle_all(Touched(), everything=False)
 
-    def _take_out(self, said: Said, work: _Work) -> None:
+    def _take_out(self, said: Said, work: Touched) -> None:
         at = bisect_left(self.places, said.place)
         del self.places[at]
         work.dirty.discard(said.place)
@@ -120,7 +106,7 @@ class Weave:
         self._unwrite(said, work)
         self._local(said, -1, work)
 
-    def _put_in(self, said: Said, work: _Work, *, sort: bool) -> None:
+    def _put_in(self, said: Said, work: Touched, *, sort: bool) -> None:
         if sort:
             insort(self.places, said.place)
         else:
@@ -128,14 +114,14 @@ class Weave:
         self.turns[said.turn.opening] = said
         self._local(said, 1, work)
 
-    def _mark(self, at: int, work: _Work, count: int) -> None:
+    def _mark(self, at: int, work: Touched, count: int) -> None:
         """Turns that have to be read again, and calls whose turn has other neighbours."""
         work.dirty.update(self.places[at : at + count])
         for place in self.places[max(0, at - 1) : at + 2]:
             for voice in self.turns[place[1]].voices:
                 work.called.update(voice.calls)
 
-    def _local(self, said: Said, sign: int, work: _Work) -> None:
+    def _local(self, said: Said, sign: int, work: Touched) -> None:
         for key in said.proofs if self._groups else ():
             if (group := self._groups.get(key)) is not None and id(group) not in work.shown:
                 work.shown[id(group)] = group, self.shown(group)
@@ -153,7 +139,7 @@ class Weave:
             if raw.other:
                 work.spelled.add(raw.other)
 
-    def _settle_all(self, work: _Work, *, everything: bool) -> None:
+    def _settle_all(self, work: Touched, *, everything: bool) -> None:
         self._rules.look_again(work.spelled, self.index.surfaces, self._own_kind)
         self._callings.look_again(work.called, self._neighbourhood)
         self._look_at_kinds(work)
@@ -171,7 +157,7 @@ class Weave:
         at = bisect_left(self.places, self.turns[opening].place)
         return [self.turns[place[1]] for place in self.places[max(0, at - 1) : at + 2]]
 
-    def _look_at_kinds(self, work: _Work) -> None:
+    def _look_at_kinds(self, work: Touched) -> None:
         """Turns in which a pronoun may now mean somebody else, because a name means another kind of thing."""
         if not self._kinds:
             return
@@ -185,7 +171,7 @@ class Weave:
                     if opening in self.turns:
                         self._mark(bisect_left(self.places, self.turns[opening].place), work, REACH + 1)
 
-    def _settle_forward(self, work: _Work) -> None:
+    def _settle_forward(self, work: Touched) -> None:
         heap: list[Place] = []
         for place in work.dirty:
             heappush(heap, place)
@@ -201,7 +187,7 @@ class Weave:
                     if self.turns[later[1]].pronouns:
                         heappush(heap, later)
 
-    def _settle(self, place: Place, work: _Work) -> bool:
+    def _settle(self, place: Place, work: Touched) -> bool:
         """Settle the names of a turn; True where its mentions are others than before."""
         said = self.turns[place[1]]
         if said.settled and not said.pronouns:
@@ -216,14 +202,14 @@ class Weave:
         self._write(said, work)
         return (mentions, speakers) != (said.mentions, said.speakers)
 
-    def _write(self, said: Said, work: _Work) -> None:
+    def _write(self, said: Said, work: Touched) -> None:
         self.index.insert(said)
         self.unsettled += said.unsettled
         for one, two in said.joins:
             self.links.tie(one, two, Tie.PRONOUN, 1)
         self._note(said, work)
 
-    def _note(self, said: Said, work: _Work) -> None:
+    def _note(self, said: Said, work: Touched) -> None:
         """What a turn says has come or gone."""
         if not self._groups and self.renamed is None:
             return  # nobody has looked yet: there is nothing to drop
@@ -231,7 +217,7 @@ class Weave:
         for key in said.firsts:
             work.named.setdefault(key, set()).add(said.turn.opening)
 
-    def _unwrite(self, said: Said, work: _Work) -> None:
+    def _unwrite(self, said: Said, work: Touched) -> None:
         if not said.settled:
             return
         self.index.remove(said)
@@ -241,7 +227,7 @@ class Weave:
         self._note(said, work)
         said.settled = False
 
-    def _regroup(self, work: _Work) -> None:
+    def _regroup(self, work: Touched) -> None:
         """Drop what was worked out about everything that the change touches."""
         changed, self.links.changed = self.links.changed, set()
         if not self._groups:
@@ -256,10 +242,7 @@ class Weave:
             self._forget_line(line)
         for key in reshaped:
             self._forget_neighbours(key, views_only=False)
-        for group, was in work.shown.values():
-            if self.shown(group) != was:
-                for member in group.members:
-                    self._forget_neighbours(member, views_only=True)
+        self._forget_flipped(work)
         for key in work.spelled | work.named.keys():
             group = self._groups.get(key)
             if group is None:
@@ -271,6 +254,13 @@ class Weave:
                 if self.first(group)[1] != known:
                     for member in group.members:
                         self._forget_neighbours(member, views_only=True)
+
+    def _forget_flipped(self, work: Touched) -> None:
+        """What was told of the neighbours of nodes that are shown now and were not, or the other way round."""
+        for group, was in work.shown.values():
+            if self.shown(group) != was:
+                for member in group.members:
+                    self._forget_neighbours(member, views_only=True)
 
     def _moved_first(
         self, first: tuple[Order, str], key: str, openings: Iterable[Ref]

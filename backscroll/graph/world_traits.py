@@ -20,7 +20,13 @@ _CLAUSE = re.compile(
     r"[.;!?\n:。；！？：,，—]+|\b(?:but|yet|though|although|while|however|whereas)\b|但是|但|不过|然而|可是|却|虽然|尽管"
 )
 #: What a denied trait shows instead.
-_DENIED = {"helpful": "", "trusting": "cautious", "cautious": "", "hostile": "harmless", "dangerous": "harmless"}
+_DENIED = {
+    "helpful": "",
+    "trusting": "cautious",
+    "cautious": "",
+    "hostile": "harmless",
+    "dangerous": "harmless",
+}
 _WHOLE = frozenset({"neutral", "expert", "harmless"})  # they hold their own denial
 _AGAINST = {"hostile": "helpful", "dangerous": "harmless"}
 
@@ -43,7 +49,10 @@ def _patterns(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     edge = r"\b" if language == "en" else ""
     words = cast("Mapping[str, str]", _table()[language])
     return tuple(
-        (name, re.compile(f"{edge}(?:{pattern}){edge}" if name != "denial" else f"(?:{pattern})", re.IGNORECASE))
+        (
+            name,
+            re.compile(f"{edge}(?:{pattern}){edge}" if name != "denial" else f"(?:{pattern})", re.IGNORECASE),
+        )
         for name, pattern in words.items()
     )
 
