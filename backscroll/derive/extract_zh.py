@@ -203,16 +203,18 @@ def _with_candidates(text: str, found: list[Found], maybe: Mapping[str, Candidat
         at = text.find(name)
         while at >= 0:
             end = at + len(name)
-            if not any(f.start < end and at < f.end and _keeps(f, at, end, one) for f in found):
+            if not any(f.start < end and at < f.end and _keeps(f, at, end, one, text) for f in found):
                 more.append(Found(at, end, one.kind, min(0.9, one.sure)))
             at = text.find(name, end)
     kept = [f for f in found if not any(m.start < f.end and f.start < m.end for m in more)]
     return [*more, *kept]
 
 
-def _keeps(known: Found, start: int, end: int, one: Candidate) -> bool:
-    """True where what another rule has found stays: a title, or the same stretch as the same kind of thing."""
-    return known.kind == WORK or ((known.start, known.end) == (start, end) and known.kind == one.kind)
+def _keeps(known: Found, start: int, end: int, one: Candidate, text: str) -> bool:
+    """True where what another rule has found stays: a title, a name with a dot, the same stretch as the same kind of thing."""
+    if known.kind == WORK or "·" in text[known.start : known.end]:
+        return True
+    return (known.start, known.end) == (start, end) and known.kind == one.kind
 
 
 def _nodes(scene: Scene, found: list[Found], maybe: Mapping[str, Candidate]) -> Iterator[Assertion]:

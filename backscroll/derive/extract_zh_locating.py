@@ -14,7 +14,7 @@ from backscroll.derive.extract_en_words import table
 from backscroll.derive.extract_zh_rules import clauses
 from backscroll.derive.extract_zh_scene import Scene
 from backscroll.derive.extract_zh_values import is_noun
-from backscroll.derive.extract_zh_words import normal
+from backscroll.derive.extract_zh_words import normal, words_of
 from backscroll.vocab.assertion import Assertion, Claim
 
 _THING = r"(?P<x>[^\s，。！？；：、“”《》在把将没不]{1,10}?)"
@@ -58,6 +58,8 @@ def _thing(text: str, scene: Scene) -> str:
     mine = text.startswith("我的")
     name = text.removeprefix("我的").removeprefix("你的")
     if len(name) < 2 or name in _list("zh_never") or not is_noun(name, strict=True):
+        return ""
+    if any(word.tag[0] not in "nabjx" or word.tag.startswith("nr") for word in words_of(name)):
         return ""
     if any(m.name == name and m.kind in "PLO" for m in scene.marked.mentions):
         return ""

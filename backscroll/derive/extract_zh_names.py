@@ -41,6 +41,7 @@ _SINGLE = (
 _SINGLE_END = ("nr", "nrt", "nrfg", "zg", "x", "g", "ng", "n", "m", "nz", "ns", "j")
 
 
+_TWO = re.compile(r"([^·和与跟及]+(?:·[^·和与跟及]+)+)[和与跟及]([^·和与跟及]+(?:·[^·和与跟及]+)+)")
 _WHERE = re.compile(r"(?:住在|来自|去了|飞往|抵达|前往|位于|家在|搬到|搬去|飞到|回到|离开)$")
 
 
@@ -128,9 +129,16 @@ def _dotted(text: str, words: list[Word]) -> list[Found]:
         while last + 1 < len(words) and words[last + 1].text == "·":
             last = _rightwards(words, last + 1)
         if first < at < last:
-            out.append(_with_title(text, Found(words[first].start, words[last].end, PERSON)))
+            out += _each(text, words[first].start, words[last].end)
         at = last + 1
     return out
+
+
+def _each(text: str, start: int, end: int) -> list[Found]:
+    """A transcribed name, or two that the word cutter took together: 布拉德·皮特和梅拉尼·罗兰."""
+    both = _TWO.fullmatch(text, start, end)
+    parts = [both.span(1), both.span(2)] if both else [(start, end)]
+    return [_with_title(text, Found(*span, PERSON)) for span in parts]
 
 
 def _part(word: Word) -> bool:
@@ -139,6 +147,7 @@ def _part(word: Word) -> bool:
         return False
     return (
         word.tag.startswith("nr")
+        or (word.tag[0] in "nx" and 1 < len(word.text) < 5)
         or is_transcribed(word.text)
         or (word.text.isascii() and word.text.isalpha())
     )

@@ -277,7 +277,7 @@ class Index:
                 _count(self.surfaces, raw.object, claim.object, sign)
             if raw.other:
                 _count(self.surfaces, raw.other, claim.value if raw.kind is Claim.ALIAS else raw.other, sign)
-                if claim.type and raw.subject[0] != PRONOUN:
+                if claim.type and (raw.subject[0] != PRONOUN or is_call(raw)):
                     _count(self.votes, raw.other, claim.type, weight)
                     voted.add(raw.other)
         return voted

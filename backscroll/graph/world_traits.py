@@ -17,7 +17,7 @@ from typing import NamedTuple, cast
 from backscroll.graph.world_words import is_han
 
 _CLAUSE = re.compile(
-    r"[.;!?\n:。；！？：,，—]+|\b(?:but|yet|though|although|while|however|whereas)\b|但是|但|不过|然而|可是|却|虽然|尽管"
+    r"[.;!?\n:。；！？：,，—]+|\b(?:and|but|yet|though|although|while|however|whereas)\b|但是|但|不过|然而|可是|却|虽然|尽管"
 )
 #: What a denied trait shows instead.
 _DENIED = {
