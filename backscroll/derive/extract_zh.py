@@ -17,7 +17,12 @@ from backscroll.derive.extract_zh_cues import Candidate, candidates, weigh
 from backscroll.derive.extract_zh_kin import together
 from backscroll.derive.extract_zh_marks import KIND_OF, compiled, is_mark, mark
 from backscroll.derive.extract_zh_names import PERSON, WORK, Found, names_of
-from backscroll.derive.extract_zh_reading import note_questions, read_sentence
+from backscroll.derive.extract_zh_reading import (
+    bare_answers,
+    note_questions,
+    open_questions,
+    read_sentence,
+)
 from backscroll.derive.extract_zh_scene import Scene
 from backscroll.derive.extract_zh_words import listed, normal, one_of, words_of
 from backscroll.derive.said import Said
@@ -89,6 +94,10 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
             joined, brought, {a.object or a.value for a in said if a.kind is not Claim.ALIAS} - {""}
         )
         note_questions(scene)
+        if piece is pieces[0] and not piece.quoted and not said:
+            out += bare_answers(scene)
+        if piece is pieces[-1]:
+            out += open_questions(scene)
         if not piece.quoted:
             speaker = _last_person(scene) or speaker
     return _once(out)

@@ -32,6 +32,9 @@ from backscroll.vocab.assertion import Assertion, Claim
 #: Ties that somebody has with many: who is known by nothing else gets no node of their own.
 _VAGUE = {"friend_of", "colleague_of", "classmate_of", "client_of", "student_of", "enemy_of", "pet_of"}
 _TOWARDS = set("为给帮对向替到见从问")
+_BARE = 60  # characters of a sentence that may be a bare answer
+#: The hint of a claim that only says what was asked.
+ASKED = "asked"
 _ONLY = {"parent_of", "spouse_of", "partner_of", "boss_of"}
 
 
@@ -78,8 +81,8 @@ def _meant(scene: Scene, rule: Rule, clause: Clause) -> str:
     if PERSON not in rule.of:
         return ""
     low, high = scene.marked.places[clause.start], scene.marked.places[clause.end]
-    said = [m.name for m in scene.marked.mentions if low <= m.start < high and m.name in ("@he", "@she")]
-    return said[0] if said else ""
+    said = [m for m in scene.marked.mentions if low <= m.start < high and m.name in ("@he", "@she", "@you")]
+    return scene.settle(said[0]) if said else ""
 
 
 def _clause(parts: list[Clause], start: int, end: int) -> Clause | None:
@@ -430,3 +433,30 @@ def _answers(scene: Scene, parts: list[Clause], answered: set[int]) -> Iterator[
             if found:
                 answered.add(rule.number)
                 break
+
+
+def open_questions(scene: Scene) -> Iterator[Assertion]:
+    """What the last message of a turn asks: the next turn may answer with a bare value, and the fold has both."""
+    for rule, subject, number in scene.context.asked:
+        if number == scene.number and rule.answer is not None:
+            for predicate in rule.predicate.split():
+                made = scene.claim(Claim.NODE, subject, predicate, 0.05, type=rule.of[0])
+                if made:
+                    yield replace(made, hint=ASKED)
+
+
+def bare_answers(scene: Scene) -> Iterator[Assertion]:
+    """What the first words of a turn say if the turn before asked for it: whose it is, is left to the fold."""
+    if len(scene.marked.plain) > _BARE or asks(scene.marked.text):
+        return
+    parts = clauses(scene.marked.text)
+    for rule in asking():
+        m = rule.answer.search(scene.marked.text) if rule.answer is not None else None
+        clause = _clause(parts, m.start(), m.end()) if m is not None else None
+        if m is None or clause is None or clause.asks or clause.supposes:
+            continue
+        if denied(clause.text[: max(0, m.start() - clause.start)]):
+            continue
+        softer = replace(clause, sure=clause.sure * 0.85)
+        found = _apply(scene, rule, m, softer, ("@asked", rule.of[0]))
+        yield from (claim for claim in found if not claim.object.startswith("@"))

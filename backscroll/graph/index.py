@@ -28,6 +28,8 @@ NAMING = frozenset({"name", "nickname", "full_name", "alias"})
 _NOTHING: dict[Ref, list[Line]] = {}
 #: Whom a call by name means: settled over the whole conversation (`graph/calling`).
 CALLED = PRONOUN + "you"
+#: Whom the turn before asked about, where this one gives a bare answer.
+ASKED = PRONOUN + "asked"
 
 
 class Line:
@@ -98,6 +100,7 @@ class Said:
     echoes: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
     joins: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # names that pronouns joined
     firsts: dict[str, int] = field(default_factory=dict[str, int])  # key: where in the turn it is named first
+    asked: dict[str, str] = field(default_factory=dict[str, str])  # what it asks: predicate, of whom
     unsettled: int = 0
     settled: bool = False  # the fields above are filled in
     proofs: dict[str, int] = field(default_factory=dict[str, int])  # how much it says for each name
@@ -142,6 +145,11 @@ def _doubts(raws: Sequence[Raw]) -> set[tuple[str, str]]:
 def is_call(raw: Raw) -> bool:
     """True where somebody is called by a name: "Hey Ann!"."""
     return raw.kind is Claim.ALIAS and raw.subject == CALLED
+
+
+def is_question(raw: Raw) -> bool:
+    """True where a claim only says what a turn asks."""
+    return raw.claim.kind is Claim.NODE and raw.claim.hint == "asked"
 
 
 def _voices(raws: Sequence[Raw]) -> tuple[Voice, ...]:

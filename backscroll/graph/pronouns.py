@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
-from backscroll.graph.index import SURE, Line, Profile, Raw, Said, is_call
+from backscroll.graph.index import ASKED, SURE, Line, Profile, Raw, Said, is_call, is_question
 from backscroll.graph.names import ROLES, key_of, table
 from backscroll.vocab.assertion import PRONOUN, Claim
 
@@ -21,6 +21,8 @@ REACH = 3
 _ANIMATE = frozenset({"person", "creature", "animal", "group"})
 _SEXED = frozenset({"person", "creature", "animal"})
 _MANY = frozenset({"group", "organisation", "person", "creature", "animal"})
+#: How much a turn must say for a name (`graph/proof`) before a pronoun may mean it.
+LOOKED = 40
 _TOPICS = {
     "work": frozenset({"work"}),
     "place": frozenset({"place", "organisation"}),
@@ -66,7 +68,7 @@ def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]
     """Fill in the lines and mentions of a turn; `before` are the turns in reach, the oldest first."""
     talk = _Talk(said, before)
     flow, firsts = talk.flow, dict[str, int]()
-    said.lines, said.echoes, said.joins, said.unsettled = [], [], [], 0
+    said.lines, said.echoes, said.joins, said.asked, said.unsettled = [], [], [], {}, 0
     speaker = told = ""
     for number, raw in enumerate(said.raws):
         if raw.claim.speaker != told:
@@ -80,16 +82,15 @@ def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]
             firsts.setdefault(raw.other, number * 4 + 1)
             continue
         if subject[0] == PRONOUN:
-            subject = _meant(subject[1:], raw, speaker, "", talk, kind_of)
+            subject = _subject(raw, speaker, talk, kind_of)
         if object_ and object_[0] == PRONOUN:
             object_ = _meant(object_[1:], raw, speaker, subject, talk, kind_of, at_object=True)
-        if not subject or (raw.object and not object_):
-            said.unsettled += 1
-        elif raw.kind is not Claim.NODE or raw.subject[0] == PRONOUN:
-            _write(said, raw, number, subject, object_, kind_of)
+        if raw.subject == ASKED and not subject:
+            continue  # nobody asked: it answers nothing
+        _note(said, raw, number, subject, object_, kind_of)
         keys = (subject, raw.other, object_)
         if raw.claim.kind is not Claim.NODE or subject != speaker:  # who signs is there, but not spoken of
-            flow += filter(None, keys)
+            flow += [key for key in keys if key and said.proofs.get(key, LOOKED) >= LOOKED]
         for slot, key in enumerate(keys):
             if key:
                 firsts.setdefault(key, number * 4 + slot)
@@ -97,6 +98,25 @@ def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]
     said.mentions = _each_last(flow)
     said.speakers = _each_last(talk.spoke)
     said.settled = True
+
+
+def _note(
+    said: Said, raw: Raw, number: int, subject: str, object_: str, kind_of: Callable[[str], Profile]
+) -> None:
+    """Keep what a claim says, now that its names are settled."""
+    if is_question(raw):
+        said.asked[raw.claim.predicate] = subject
+    elif not subject or (raw.object and not object_):
+        said.unsettled += 1
+    elif raw.kind is not Claim.NODE or raw.subject[0] == PRONOUN:
+        _write(said, raw, number, subject, object_, kind_of)
+
+
+def _subject(raw: Raw, speaker: str, talk: _Talk, kind_of: Callable[[str], Profile]) -> str:
+    """Whom the pronoun of a claim means; of a bare answer, whom the turn before asked about."""
+    if raw.subject == ASKED:
+        return talk.before[-1].asked.get(raw.claim.predicate, "") if talk.before else ""
+    return _meant(raw.subject[1:], raw, speaker, "", talk, kind_of)
 
 
 def _each_last(keys: list[str]) -> tuple[str, ...]:

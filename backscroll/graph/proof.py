@@ -30,6 +30,8 @@ def proofs(raws: Iterable[Raw]) -> dict[str, int]:
     told: set[str] = set()
     for raw in raws:
         claim = raw.claim
+        if raw.subject == PRONOUN + "asked" or (claim.kind is Claim.NODE and claim.hint == "asked"):
+            continue  # a question names nobody, and an answer only where it was asked for
         worth = max(1, round(claim.sure * 100))
         if claim.kind is Claim.NODE:
             if raw.subject[0] != PRONOUN:

@@ -196,11 +196,11 @@ class Weave:
         if said.pronouns:
             at = bisect_left(self.places, place)
             before = [self.turns[p[1]] for p in self.places[max(0, at - REACH) : at]]
-        mentions, speakers = said.mentions, said.speakers
+        was = said.mentions, said.speakers, said.asked
         self._unwrite(said, work)
         settle(said, before, self.kind)
         self._write(said, work)
-        return (mentions, speakers) != (said.mentions, said.speakers)
+        return was != (said.mentions, said.speakers, said.asked)
 
     def _write(self, said: Said, work: Touched) -> None:
         self.index.insert(said)

@@ -123,3 +123,14 @@ def test_what_is_asked_denied_or_a_figure_of_speech_is_nowhere(engine: Engine, s
 def test_nobody_is_assumed_alive_whom_a_sentence_buries(engine: Engine, said: str, who: str) -> None:
     node = told(engine, (said, "I see.")).node(who)
     assert not [f for f in node.attributes if f.predicate == "status" and f.rank == "default"]
+
+
+def test_a_bare_answer_in_the_next_turn_goes_to_whom_was_asked_about(engine: Engine) -> None:
+    """The assistant asks, the user answers in the next turn; without the question the answer says nothing."""
+    graph = told(
+        engine, ("你知道林晓梅吗？", "知道，她的生日是哪天？"), ("1974年11月11日。", "好的，记下了。")
+    )
+    assert graph.node("林晓梅").attribute("birthday") == "1974年11月11日"
+    thread = graph.thread
+    thread.edit(thread.turn(1).messages[1].id, "知道，她挺好的。")
+    assert not graph.node("林晓梅").attribute("birthday")
