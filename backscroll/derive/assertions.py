@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from backscroll.derive import extract_code
+from backscroll.derive import extract_code, personal
 from backscroll.derive.assertions_language import in_tongue
 from backscroll.derive.assertions_speech import Echo, counts, folded, heard
 from backscroll.derive.assertions_storing import from_body, to_body
@@ -74,7 +74,9 @@ def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
         from backscroll.derive import extract_zh
 
         found += extract_zh.read(spoken)
-    found = [*_signed(people), *_without_echo(found, told, programs)]
+    own = personal.read(people)
+    found = _without_echo([*personal.without_repeats(found, own), *own], told, programs)
+    found = [*_signed(people), *found]
     code = extract_code.read(messages, told)
     if found and extract_code.about_code(messages, told):
         found = _without_code(found, code)
