@@ -28,6 +28,11 @@ def _table(name: str) -> dict[str, Any]:
 _EN, _ZH = _table("graph_extract.toml"), _table("graph_extract_zh.toml")
 
 
+def described(name: str) -> bool:
+    """True for "Ann's sister": the data have names only."""
+    return "的" in name or "'s " in name
+
+
 def _store() -> Any:
     folder = tempfile.mkdtemp(prefix="backscroll-bench-")
     store = backscroll.open(Path(folder) / "graph.db", background=False)
@@ -76,19 +81,19 @@ class Product:
         triples: set[Triple] = set()
         for node in nodes:
             mine = called[node.id]
-            entities |= {mine, *node.aliases} - {""}
-            if self.people and mine in self.speakers:
-                triples |= {(mine, "per:alternate_names", a) for a in (node.name, *node.aliases) if a != mine}
-            elif self.people:
-                triples |= {(mine, "per:alternate_names", a) for a in node.aliases}
+            names = [a for a in (node.name, *node.aliases) if a != mine and not described(a)]
+            entities |= {mine, *names} - {""}
+            if self.people and not described(mine):
+                triples |= {(mine, "per:alternate_names", a) for a in names}
             elif "alias" in _ZH["things"] and not self.profile:
                 triples |= {
                     (mine, n, a) for n in _ZH["things"]["alias"] if n in self.allowed for a in node.aliases
                 }
             for fact in node.attributes:
                 if fact.rank in ("said", "person"):
-                    triples |= self._triples(fact, mine, fact.value, node.type)
-                    entities.add(fact.value)
+                    found = self._triples(fact, mine, fact.value, node.type)
+                    triples |= found
+                    entities |= {fact.value} if found else set()
             for fact in node.relations:
                 if fact.rank in ("said", "person") and not fact.derived:
                     triples |= self._triples(fact, mine, called.get(fact.object) or fact.object, node.type)
@@ -101,8 +106,8 @@ class Product:
         return next((n for n in names if n in self.speakers), node.name)
 
     def _triples(self, fact: Any, mine: str, other: str, kind: str) -> set[Triple]:
-        if mine == other or not other or any("的" in name or "'s " in name for name in (mine, other)):
-            return set()  # the data have names only; "Ann's sister" is none
+        if mine == other or not other or described(mine) or described(other):
+            return set()
         if self.lang == "zh" and self.people:
             return {
                 (mine, n[1:], other) if n[0] == ">" else (other, n[1:], mine)

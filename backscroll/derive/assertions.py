@@ -28,7 +28,7 @@ from backscroll.vocab.message import Message
 __all__ = ["MOST", "RECIPE", "extract", "from_body", "rule_key", "to_body"]
 
 #: `version` goes up whenever the same turn would give other assertions.
-RECIPE = Recipe("assertions", 2)
+RECIPE = Recipe("assertions", 3)
 #: Assertions of one turn that are kept at the most.
 MOST = 60
 _LONGEST = 400  # characters of a name, a value or a quote

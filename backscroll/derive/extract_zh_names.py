@@ -141,13 +141,13 @@ def _each(text: str, start: int, end: int) -> list[Found]:
     return [_with_title(text, Found(*span, PERSON)) for span in parts]
 
 
-def _part(word: Word) -> bool:
-    """True for a word that can be a piece of a transcribed name next to a dot."""
+def _part(word: Word, *, next_to: bool = False) -> bool:
+    """True for a word that can be a piece of a transcribed name; `next_to`: right at the dot, where an odd one may stand."""
     if word.text in letters("never_edge") or word.text in listed("not_names"):
         return False
     return (
         word.tag.startswith("nr")
-        or (word.tag[0] in "nx" and 1 < len(word.text) < 5)
+        or (next_to and word.tag[0] in "nx" and 1 < len(word.text) < 5)
         or is_transcribed(word.text)
         or (word.text.isascii() and word.text.isalpha())
     )
@@ -155,7 +155,7 @@ def _part(word: Word) -> bool:
 
 def _leftwards(words: list[Word], dot: int) -> int:
     first = dot
-    while first > 0 and dot - first < 4 and _part(words[first - 1]):
+    while first > 0 and dot - first < 4 and _part(words[first - 1], next_to=first == dot):
         first -= 1
         if not is_transcribed(words[first].text):
             break
@@ -167,7 +167,7 @@ def _leftwards(words: list[Word], dot: int) -> int:
 def _rightwards(words: list[Word], dot: int) -> int:
     last = dot
     if dot + 1 < len(words) and (
-        _part(words[dot + 1]) or (len(words[dot + 1].text) == 1 and words[dot + 1].tag != "x")
+        _part(words[dot + 1], next_to=True) or (len(words[dot + 1].text) == 1 and words[dot + 1].tag != "x")
     ):
         last = dot + 1
     while last > dot and last + 1 < len(words) and last - dot < 4 and _in_run(words[last + 1]):
