@@ -16,7 +16,7 @@ from backscroll.derive.extract_zh_context import Context, definites, introduced
 from backscroll.derive.extract_zh_cues import Candidate, candidates, weigh
 from backscroll.derive.extract_zh_kin import together
 from backscroll.derive.extract_zh_marks import KIND_OF, compiled, is_mark, mark
-from backscroll.derive.extract_zh_names import PERSON, WORK, Found, names_of
+from backscroll.derive.extract_zh_names import ORGANISATION, PERSON, PLACE, WORK, Found, names_of
 from backscroll.derive.extract_zh_reading import (
     bare_answers,
     note_questions,
@@ -31,6 +31,7 @@ from backscroll.vocab.assertion import Assertion, Claim
 
 #: Of a longer message the first and the last part are read.
 LONGEST = 20_000
+_PLACES = (PLACE, ORGANISATION)
 _LIKELY = 0.5  # how sure a turn must make it that a stretch is a name before facts are read of it
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _URL = re.compile(r"https?://[^\s\u4e00-\u9fff，。]{1,500}")
@@ -223,7 +224,10 @@ def _keeps(known: Found, start: int, end: int, one: Candidate, text: str) -> boo
     """True where what another rule has found stays: a title, a name with a dot, the same stretch as the same kind of thing."""
     if known.kind == WORK or "·" in text[known.start : known.end]:
         return True
-    return (known.start, known.end) == (start, end) and known.kind == one.kind
+    if (known.start, known.end) == (start, end):
+        return known.kind == one.kind
+    within = known.start <= start and end <= known.end
+    return within and known.kind in _PLACES and one.kind in _PLACES  # 幽谷神潭, not 神潭
 
 
 def _nodes(scene: Scene, found: list[Found], maybe: Mapping[str, Candidate]) -> Iterator[Assertion]:

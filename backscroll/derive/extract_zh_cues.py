@@ -31,6 +31,7 @@ _MARK = frozenset("，。！？…；：、“”‘’「」『』（）()!?,;:
 _ALONE = re.compile("(?:^|[，。！？…；：“‘（(*~— ])([\u4e00-\u9fff]{2,4})(?=[，。！？…；：、”’）)*~— !?,]|$)")
 _CALLED = frozenset("，！？…!?,")
 _SMALL = frozenset("阿小老大")
+_COUNTED = frozenset("家间座所条个片")
 _HOLDS = frozenset("在着了起到过得")
 
 CALLED, ALONE, SPEAKS, ACTS, LED, BARE = 0.5, 0.4, 0.45, 0.3, 0.3, 0.15
@@ -254,6 +255,8 @@ def _placed(found: dict[str, Candidate], number: int, text: str, words: list[Wor
         known = _known(whole)
         if known and cutter().suggest_freq(whole) > _RARE:
             continue
+        if not _bounded(text, words, start, end):
+            continue  # a piece of an address, or of a longer name
         before = text[start - 1 : start]
         led = before in ("在", "到", "去", "往", "从", "进", "回", "离", "过", "出")
         proper = not _known(stem) or len(ending) > 1
@@ -262,6 +265,28 @@ def _placed(found: dict[str, Candidate], number: int, text: str, words: list[Wor
             worth = (0.4 if proper and len(whole) >= 3 else 0.15) + (0.1 if led or not before else 0.0)
         _note(found, number, start, whole, worth, kind)
         return
+
+
+def _bounded(text: str, words: list[Word], start: int, end: int) -> bool:
+    """True where a name can begin and end: at marks, at words that lead to one or follow it."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    ahead = next((w for w in words if w.end == start), None)
+    behind = next((w for w in words if w.start == end), None)
+    opens = (
+        not before
+        or before in _MARK
+        or before in _table()["lead"]
+        or before in _COUNTED
+        or (ahead is not None and ahead.tag[0] in "vpcdury")
+    )
+    closes = (
+        not after
+        or after in _MARK
+        or after in _table()["follow"]
+        or after in "里上下内外中前后边旁附口那这来"
+        or (behind is not None and behind.tag[0] in "vpcdury")
+    )
+    return opens and closes
 
 
 def _stem(stem: str) -> bool:
@@ -281,14 +306,14 @@ def _begin(text: str, words: list[Word], end: int, size: int) -> int:
     ends = {word.end: word for word in words if limit < word.end <= start}
     while start > limit:
         char = text[start - 1]
-        if char in _MARK or not "\u4e00" <= char <= "\u9fff" or char in lead or char in "家间座所条个片":
+        if char in _MARK or not "\u4e00" <= char <= "\u9fff" or char in lead or char in _COUNTED:
             break
         if char in never:
             begins = (
                 start - 2 < 0
                 or text[start - 2] in _MARK
                 or text[start - 2] in lead
-                or text[start - 2] in "家间座所条个片"
+                or text[start - 2] in _COUNTED
             )
             if char in _table()["opening"] and begins:
                 start -= 1

@@ -68,6 +68,7 @@ def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]
     """Fill in the lines and mentions of a turn; `before` are the turns in reach, the oldest first."""
     talk = _Talk(said, before)
     flow, firsts = talk.flow, dict[str, int]()
+    passing = _passing(said)
     said.lines, said.echoes, said.joins, said.asked, said.unsettled = [], [], [], {}, 0
     speaker = told = ""
     for number, raw in enumerate(said.raws):
@@ -90,7 +91,7 @@ def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]
         _note(said, raw, number, subject, object_, kind_of)
         keys = (subject, raw.other, object_)
         if raw.claim.kind is not Claim.NODE or subject != speaker:  # who signs is there, but not spoken of
-            flow += [key for key in keys if key and said.proofs.get(key, LOOKED) >= LOOKED]
+            flow += [key for key in keys if key and key not in passing]
         for slot, key in enumerate(keys):
             if key:
                 firsts.setdefault(key, number * 4 + slot)
@@ -98,6 +99,17 @@ def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]
     said.mentions = _each_last(flow)
     said.speakers = _each_last(talk.spoke)
     said.settled = True
+
+
+def _passing(said: Said) -> set[str]:
+    """Names that a turn speaks of in passing, so that no pronoun means them: of which little shows that they are names, and those
+    inside a value (the town in an address)."""
+    out = {key for key, worth in said.proofs.items() if worth < LOOKED}
+    values = [raw.claim.value.casefold() for raw in said.raws if raw.kind is Claim.ATTRIBUTE]
+    longer = [value for value in values if len(value) > 6]
+    if longer:
+        out.update(key for key in said.proofs if any(key in value and key != value for value in longer))
+    return out
 
 
 def _note(
