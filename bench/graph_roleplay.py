@@ -1,7 +1,8 @@
-"""Role-plays of ten turns (`roleplays.toml`, `roleplays_held.toml`), written into a store as chat; the nodes that `thread.graph` then shows.
+"""Role-plays of ten turns (`roleplays*.toml`), written into a store as chat; the nodes that `thread.graph` then shows.
 
     python -m bench.graph_roleplay            # the open half
     python -m bench.graph_roleplay --held     # the half that is kept back: for the end of a piece of work
+    python -m bench.graph_roleplay --fresh    # four more, written after the errors of the held half were mended
     python -m bench.graph_roleplay --show     # with every node
 
 A node is right if its name is a spelling of a named character, place, organisation or thing of the story. The user's own node, unsigned, is not
@@ -60,9 +61,10 @@ def main() -> None:
     """Write, read, count."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--held", action="store_true")
+    parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--show", action="store_true")
     given = parser.parse_args()
-    name = "roleplays_held.toml" if given.held else "roleplays.toml"
+    name = "roleplays_held.toml" if given.held else "roleplays_fresh.toml" if given.fresh else "roleplays.toml"
     stories = tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))["story"]
     totals: dict[str, list[int]] = {}
     with tempfile.TemporaryDirectory() as folder:

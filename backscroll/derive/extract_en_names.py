@@ -276,6 +276,9 @@ def _name_end(line: Sequence[Word], i: int) -> int:
             continue
         if count == 1 and word.tag == "#" and line[i].low in _numbered():
             return end + 1
+        if _goes_on(line, end):
+            end, count = end + 2, count + 1
+            continue
         if (
             word.low == "."
             and word.start == gap
@@ -299,6 +302,16 @@ def _name_end(line: Sequence[Word], i: int) -> int:
                 continue
         break
     return end
+
+
+def _goes_on(line: Sequence[Word], at: int) -> bool:
+    """True for "Widow's Pass" and "Sugar & Rye": what joins two words of one name."""
+    following = line[at + 1] if at + 1 < len(line) else None
+    if following is None or not following.text[0].isupper() or following.start - line[at].end != 1:
+        return False
+    if line[at].low == "&":
+        return True
+    return line[at].tag == "'" and following.low in words("name_tails", "place")
 
 
 _WEEK = frozenset(

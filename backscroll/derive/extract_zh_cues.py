@@ -31,7 +31,8 @@ _MARK = frozenset("，。！？…；：、“”‘’「」『』（）()!?,;:
 _ALONE = re.compile("(?:^|[，。！？…；：“‘（(*~— ])([\u4e00-\u9fff]{2,4})(?=[，。！？…；：、”’）)*~— !?,]|$)")
 _CALLED = frozenset("，！？…!?,")
 _SMALL = frozenset("阿小老大")
-_COUNTED = frozenset("家间座所条个片")
+_THERE = frozenset("在到去往从进回离过出")
+_COUNTED = frozenset("家间座所条个片口趟扇道栋幢处层")
 _HOLDS = frozenset("在着了起到过得")
 
 CALLED, ALONE, SPEAKS, ACTS, LED, BARE = 0.5, 0.4, 0.45, 0.3, 0.3, 0.15
@@ -95,8 +96,9 @@ def candidates(texts: Sequence[str], cut: Sequence[list[Word]]) -> dict[str, Can
         for at, word in enumerate(words):
             _placed(found, number, text, words, at)
             _standing(found, number, text, words, at, word)
-    for one in found.values():
+    for one in list(found.values()):
         _count(one, texts)
+        _go_on(found, one, texts)
     _settle(found)
     return found
 
@@ -250,15 +252,17 @@ def _placed(found: dict[str, Candidate], number: int, text: str, words: list[Wor
         stem = whole[: -len(ending)]
         if not stem or not 3 <= len(whole) <= 6 or whole in listed("not_places") or not _stem(stem):
             continue
-        if is_chinese_name(whole) and len(ending) == 1 and words[at].tag.startswith("nr"):
+        led = text[start - 1 : start] in _THERE
+        if is_chinese_name(whole) and len(ending) == 1 and words[at].tag.startswith("nr") and not led:
             continue  # 顾寒山
+        if ending == "会" and any(w.start == end and w.tag[0] == "v" for w in words):
+            continue  # 她会来
         known = _known(whole)
         if known and cutter().suggest_freq(whole) > _RARE:
             continue
         if not _bounded(text, words, start, end):
             continue  # a piece of an address, or of a longer name
         before = text[start - 1 : start]
-        led = before in ("在", "到", "去", "往", "从", "进", "回", "离", "过", "出")
         proper = not _known(stem) or len(ending) > 1
         worth = (0.5 if led else 0.35) + (0.2 if proper else 0.0) + (_made(whole) and KNOWN if known else 0.0)
         if kind == ORGANISATION:
@@ -335,6 +339,29 @@ def _count(one: Candidate, texts: Sequence[str]) -> None:
             at = text.find(one.text, at + len(one.text))
 
 
+def _go_on(found: dict[str, Candidate], one: Candidate, texts: Sequence[str]) -> None:
+    """A name that the word cutter cut short (沈知 + 微): nowhere does it end where a name can, and one character on it always does."""
+    if one.kind != PERSON or len(one.text) > 3:
+        return
+    after = {texts[n][at + len(one.text) : at + len(one.text) + 1] for n, at in one.uses}
+    if len(after) != 1:
+        return
+    (char,) = after
+    if not "\u4e00" <= char <= "\u9fff" or not _inner(char) or not _may_be(one.text + char):
+        return
+    ends = [texts[n][at + len(one.text) + 1 : at + len(one.text) + 4] for n, at in one.uses]
+    if all(not rest or rest[0] in _MARK or rest[0] in _table()["follow"] or _speaks(rest) for rest in ends):
+        longer = found.setdefault(one.text + char, Candidate(one.text + char, one.kind, one.worth))
+        longer.worth = max(longer.worth, one.worth)
+        longer.uses |= one.uses
+
+
+def _inner(char: str) -> bool:
+    """True for a character that is no word by itself after a name."""
+    table = _table()
+    return not any(char in table[name] for name in ("never", "follow", "verbs", "human", "lead"))
+
+
 def _settle(found: dict[str, Candidate]) -> None:
     """Of two that overlap the one that is used more often, or else the longer, keeps what speaks for both."""
     for name in sorted(found, key=len):
@@ -369,7 +396,7 @@ def weigh(name: str, found: Found, candidate: Candidate | None, text: str) -> tu
         own = 0.8
     elif kind == PLACE:
         own = 0.3 + (0.35 if there else 0.0) + (0.4 if _usual_place(name) else 0.0)
-        own += 0.3 if len(name) > 2 and not _known(name) else 0.0
+        own += 0.3 if len(name) > 2 and not _known(name) and name.endswith(_endings("places")) else 0.0
     elif kind == ORGANISATION:
         own = 0.6 if len(name) > 3 or there else 0.3
     elif any(name.endswith(e) and len(name) > len(e) for e in listed("titles")):

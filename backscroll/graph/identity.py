@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable
 from enum import IntEnum
-from functools import lru_cache
 
 from backscroll.graph.index import Profile
-from backscroll.graph.names import Shape, code_like, shape_of
-from backscroll.vocab.pattern import late
+from backscroll.graph.names import Shape, code_like, owned, shape_of
 
 
 class Tie(IntEnum):
@@ -113,7 +111,6 @@ class Links:
         return tuple(sorted(part[key]))
 
 
-_OWNED = late(r"(.{1,40}?)(?:['’]s |的)(\S.{0,40})")
 _PERSONAL = frozenset({"person", "creature", "animal"})
 _FILES = frozenset({"file", "", "thing", "concept"})
 
@@ -136,13 +133,6 @@ def tokens_of(key: str) -> tuple[str, ...]:
     first, last = shape.core[0], shape.core[-1]
     meets = (f"n:{' '.join(shape.core)}", f"p:{first}", f"p:{last}", f"k:{first[:2]}")
     return tuple(dict.fromkeys(meets))
-
-
-@lru_cache(maxsize=1 << 16)
-def owned(key: str) -> tuple[str, str] | None:
-    """Whose and what, of a description such as "user's sister" or "user的妹妹"; nothing for other names."""
-    found = _OWNED.fullmatch(key)
-    return (found[1], found[2]) if found and "#" not in key else None
 
 
 def _file_name(key: str) -> str:
@@ -230,7 +220,7 @@ def _short_forms(known: list[tuple[str, Shape, Profile]]) -> set[Pair]:
     people = [
         (key, shape.core[0], shape.core)
         for key, shape, kind in known
-        if kind.type == "person" and not shape.chinese and shape.core
+        if (kind.type == "person" or (not kind.type and shape.whole)) and not shape.chinese and shape.core
     ]
     out: set[Pair] = set()
     for key, name, core in people:

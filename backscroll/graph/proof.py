@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from backscroll.graph.names import owned
 from backscroll.vocab.assertion import PRONOUN, Claim
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 SHOWN = 60
 _TOLD = 20  # what a plain statement about a name adds to it
 _SURE = 0.5
+_BARE = 45  # a relative without a name, of whom only that is said
 
 
 def proofs(raws: Iterable[Raw]) -> dict[str, int]:
@@ -45,6 +47,9 @@ def proofs(raws: Iterable[Raw]) -> dict[str, int]:
                 told.add(raw.subject)
         if raw.object and raw.object[0] != PRONOUN:
             _most(used, raw.object, worth)
+        for one, other in ((raw.subject, raw.object), (raw.object, raw.subject)):
+            if one and raw.kind is Claim.RELATION and _of(one) == other not in ("", "user"):
+                used[one] = min(used[one], _BARE)  # "Ann's brother" of whom nothing is known but that
         if raw.other:
             _most(seen if claim.sure >= _SURE else used, raw.other, worth)
     return {
@@ -60,8 +65,14 @@ def enough(members: Sequence[str], index: Index, layer: Layer) -> bool:
     if "user" in members:
         return True
     if tuple(members) == ("assistant",):  # a program of which nothing is said but that it answers is nobody
-        return not index.slots.get("assistant", {}).keys() <= {"alias"}
+        return False
     return sum(index.proof.get(key, 0) for key in members) >= SHOWN
+
+
+def _of(key: str) -> str:
+    """Whose relative a description speaks of."""
+    mine = owned(key)
+    return mine[0] if mine else ""
 
 
 def _most(into: dict[str, int], key: str, worth: int) -> None:

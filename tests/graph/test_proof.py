@@ -46,7 +46,19 @@ def test_something_said_or_a_person_makes_up_for_a_doubtful_look() -> None:
 
 
 def test_an_assistant_that_only_answers_is_nobody() -> None:
-    """A role is shown where something is said of it, not because somebody speaks to it."""
+    """A role without a name is not shown; by name it can be asked for."""
     called = alias("@you", "Pip", speaker="user", sure=0.8)
     assert shown(Graph([turn(1, called, person("Pip"))])) == ["Pip"]
-    assert "assistant" in shown(Graph([turn(1, has("assistant", "occupation", "doctor"))]))
+    doctor = Graph([turn(1, has("assistant", "occupation", "doctor"))])
+    assert shown(doctor) == []
+    assert doctor.node("assistant").attribute("occupation") == "doctor"
+    assert shown(Graph([turn(1, alias("assistant", "Ellie"), has("assistant", "race", "elf"))])) == ["Ellie"]
+
+
+def test_a_relative_of_whom_nothing_else_is_said_is_a_candidate() -> None:
+    """Of the user's own people it is enough that there are some."""
+    graph = Graph([turn(1, person("Ann"), is_("Ann's brother", "sibling_of", "Ann"))])
+    assert shown(graph) == ["Ann"]
+    graph.put(turn(2, has("Ann's brother", "occupation", "nurse")))
+    assert shown(graph) == ["Ann", "Ann's brother"]
+    assert "user's sister" in shown(Graph([turn(1, is_("user's sister", "sibling_of", "user"))]))
