@@ -64,7 +64,9 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--show", action="store_true")
     given = parser.parse_args()
-    name = "roleplays_held.toml" if given.held else "roleplays_fresh.toml" if given.fresh else "roleplays.toml"
+    name = (
+        "roleplays_held.toml" if given.held else "roleplays_fresh.toml" if given.fresh else "roleplays.toml"
+    )
     stories = tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))["story"]
     totals: dict[str, list[int]] = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -92,7 +92,19 @@ def _somewhere(line: Line, i: int) -> str:
             return "place" if line.low(at - 2) in _cues("place", "motion") else ""
     if before == "of" and lead in _cues("place", "parts"):
         return "place"
-    if before in ("reach", "reached", "enter", "entered", "leave", "leaving", "burned"):
+    if before in (
+        "cross",
+        "crosses",
+        "crossed",
+        "crossing",
+        "reach",
+        "reached",
+        "enter",
+        "entered",
+        "leave",
+        "leaving",
+        "burned",
+    ):
         return "place"
     return ""
 

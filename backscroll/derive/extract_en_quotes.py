@@ -65,6 +65,8 @@ def quoted(text: str, author: str) -> list[Quoted]:
 
 
 def _is_title(inner: str) -> bool:
+    if ". " in inner and inner.split(". ", maxsplit=1)[0].lower() not in words("titles", "before"):
+        return False  # two sentences
     letters = _TITLE_WORD.findall(inner)
     if not inner[:1].isalnum() or inner == "I" or any(c in "|/\\()[]<>,;" for c in inner):
         return False

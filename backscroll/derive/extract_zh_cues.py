@@ -79,6 +79,7 @@ class Candidate:
     text: str
     kind: str = PERSON
     worth: float = 0.0
+    person: float = 0.0  # what speaks for somebody: who is called, or speaks, is no place
     uses: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
 
     @property
@@ -112,8 +113,11 @@ def _note(
         one.worth = fresh
     elif (number, at) not in one.uses:
         one.worth += worth * 0.3
-    if kind != PERSON:
+    if kind != PERSON and fresh >= one.person:
         one.kind = kind
+    elif kind == PERSON:
+        one.person = max(one.person, fresh)
+        one.kind = PERSON if fresh >= one.worth else one.kind
     one.uses.add((number, at))
 
 
@@ -350,6 +354,8 @@ def _go_on(found: dict[str, Candidate], one: Candidate, texts: Sequence[str]) ->
     if not "\u4e00" <= char <= "\u9fff" or not _inner(char) or not _may_be(one.text + char):
         return
     ends = [texts[n][at + len(one.text) + 1 : at + len(one.text) + 4] for n, at in one.uses]
+    if any(rest and _known(char + rest[0]) for rest in ends):
+        return  # 小九 + 忽然
     if all(not rest or rest[0] in _MARK or rest[0] in _table()["follow"] or _speaks(rest) for rest in ends):
         longer = found.setdefault(one.text + char, Candidate(one.text + char, one.kind, one.worth))
         longer.worth = max(longer.worth, one.worth)
