@@ -12,17 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from backscroll.derive.extract_zh_answers import bare_answers, open_questions
 from backscroll.derive.extract_zh_context import Context, definites, introduced
 from backscroll.derive.extract_zh_cues import Candidate, candidates, weigh
 from backscroll.derive.extract_zh_kin import together
 from backscroll.derive.extract_zh_marks import KIND_OF, compiled, is_mark, mark
 from backscroll.derive.extract_zh_names import ORGANISATION, PERSON, PLACE, WORK, Found, names_of
-from backscroll.derive.extract_zh_reading import (
-    bare_answers,
-    note_questions,
-    open_questions,
-    read_sentence,
-)
+from backscroll.derive.extract_zh_reading import note_questions, read_sentence
 from backscroll.derive.extract_zh_scene import Scene
 from backscroll.derive.extract_zh_words import listed, normal, one_of, words_of
 from backscroll.derive.said import Said

@@ -32,9 +32,6 @@ from backscroll.vocab.assertion import Assertion, Claim
 #: Ties that somebody has with many: who is known by nothing else gets no node of their own.
 _VAGUE = {"friend_of", "colleague_of", "classmate_of", "client_of", "student_of", "enemy_of", "pet_of"}
 _TOWARDS = set("为给帮对向替到见从问")
-_BARE = 60  # characters of a sentence that may be a bare answer
-#: The hint of a claim that only says what was asked.
-ASKED = "asked"
 _ONLY = {"parent_of", "spouse_of", "partner_of", "boss_of"}
 
 
@@ -47,10 +44,10 @@ def read_sentence(scene: Scene) -> list[Assertion]:
     kinds = frozenset(m.kind for m in scene.marked.mentions)
     for rule, pattern in fitting(scene.marked.text, kinds):
         for m in pattern.finditer(scene.marked.text):
-            clause = _clause(parts, m.start(), m.end())
+            clause = clause_of(parts, m.start(), m.end())
             if clause is None or clause.asks or clause.supposes:
                 continue
-            found = list(_apply(scene, rule, m, clause))
+            found = list(apply(scene, rule, m, clause))
             out += found
             if found:
                 answered.add(rule.number)
@@ -85,7 +82,7 @@ def _meant(scene: Scene, rule: Rule, clause: Clause) -> str:
     return scene.settle(said[0]) if said else ""
 
 
-def _clause(parts: list[Clause], start: int, end: int) -> Clause | None:
+def clause_of(parts: list[Clause], start: int, end: int) -> Clause | None:
     """The clause in which a match ends: what is said last decides how it is meant; any part that supposes counts."""
     touched = [c for c in parts if c.start < end and c.end > start]
     if not touched:
@@ -100,7 +97,7 @@ def _clause(parts: list[Clause], start: int, end: int) -> Clause | None:
 
 def _ties(scene: Scene, parts: list[Clause]) -> Iterator[Assertion]:
     for tie in ties(scene.marked):
-        clause = _clause(parts, tie.at, tie.at + 1)
+        clause = clause_of(parts, tie.at, tie.at + 1)
         if (clause is not None and clause.supposes) or (tie.one.of and tie.predicate in _VAGUE):
             continue
         asked = clause is not None and clause.asks and not (tie.alias or tie.one.of)
@@ -160,9 +157,10 @@ def _wanted(rule: Rule, m: re.Match[str], scene: Scene) -> tuple[str, ...]:
     return (WORK,) if re.search(r"影片|专辑|歌曲|外语片|动画片|单曲|金曲$", value) else ()
 
 
-def _apply(
+def apply(
     scene: Scene, rule: Rule, m: re.Match[str], clause: Clause, subject: tuple[str, str] | None = None
 ) -> Iterator[Assertion]:
+    """What a match of a rule says; `subject`: of whom, where that is known."""
     sure = rule.sure * clause.sure
     if rule.claim == "slot":
         yield from _slot(scene, m, sure)
@@ -418,7 +416,7 @@ def _answers(scene: Scene, parts: list[Clause], answered: set[int]) -> Iterator[
         if scene.number > asked + (3 if rule.more else 1):
             continue
         for m in rule.answer.finditer(scene.marked.text):
-            clause = _clause(parts, m.start(), m.end())
+            clause = clause_of(parts, m.start(), m.end())
             if (
                 clause is None
                 or clause.asks
@@ -428,35 +426,8 @@ def _answers(scene: Scene, parts: list[Clause], answered: set[int]) -> Iterator[
                 continue
             of = context.about(rule.of)[0] or subject if subject in ("@it", "@topic") else subject
             softer = replace(clause, sure=clause.sure * 0.85)
-            found = list(_apply(scene, rule, m, softer, (of, rule.of[0])))
+            found = list(apply(scene, rule, m, softer, (of, rule.of[0])))
             yield from found
             if found:
                 answered.add(rule.number)
                 break
-
-
-def open_questions(scene: Scene) -> Iterator[Assertion]:
-    """What the last message of a turn asks: the next turn may answer with a bare value, and the fold has both."""
-    for rule, subject, number in scene.context.asked:
-        if number == scene.number and rule.answer is not None:
-            for predicate in rule.predicate.split():
-                made = scene.claim(Claim.NODE, subject, predicate, 0.05, type=rule.of[0])
-                if made:
-                    yield replace(made, hint=ASKED)
-
-
-def bare_answers(scene: Scene) -> Iterator[Assertion]:
-    """What the first words of a turn say if the turn before asked for it: whose it is, is left to the fold."""
-    if len(scene.marked.plain) > _BARE or asks(scene.marked.text):
-        return
-    parts = clauses(scene.marked.text)
-    for rule in asking():
-        m = rule.answer.search(scene.marked.text) if rule.answer is not None else None
-        clause = _clause(parts, m.start(), m.end()) if m is not None else None
-        if m is None or clause is None or clause.asks or clause.supposes:
-            continue
-        if denied(clause.text[: max(0, m.start() - clause.start)]):
-            continue
-        softer = replace(clause, sure=clause.sure * 0.85)
-        found = _apply(scene, rule, m, softer, ("@asked", rule.of[0]))
-        yield from (claim for claim in found if not claim.object.startswith("@"))
