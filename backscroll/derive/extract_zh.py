@@ -56,15 +56,19 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
     new = [introduced(p.normal) for p in pieces]
     cut = [words_of(p.normal) for p in pieces]
     maybe = candidates([p.normal for p in pieces], cut)
+    here: list[dict[str, Candidate]] = [{} for _ in pieces]
+    for name, one in maybe.items():
+        for number in {use[0] for use in one.uses}:
+            here[number][name] = one
     names = [
-        _with_candidates(p.normal, [*fresh, *names_of(p.normal, words)], maybe)
-        for p, fresh, words in zip(pieces, new, cut, strict=True)
+        _with_candidates(p.normal, [*fresh, *names_of(p.normal, words)], some)
+        for p, fresh, words, some in zip(pieces, new, cut, here, strict=True)
     ]
     lexicon = _Lexicon(pieces, names)
     context = Context()
     out: list[Assertion] = []
     speaker = ""
-    for piece, found, fresh in zip(pieces, names, new, strict=True):
+    for piece, found, fresh, some in zip(pieces, names, new, here, strict=True):
         for f in fresh:  # what a sentence brings up, the rest of it may already speak of
             context.open_topic(f.kind, piece.plain[f.start : f.end], f.sure)
         marked = mark(piece.normal, piece.plain, lexicon.more(piece.normal, found), definites(piece.normal))
@@ -82,7 +86,7 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
         scene = Scene(piece.said, me, scene.you, joined, context, piece.number, sure)
         called = [] if piece.quoted and not piece.said.speaker else [*_called(scene)]
         said = [*called, *read_sentence(scene)]
-        out += [*_nodes(scene, found, maybe), *said]
+        out += [*_nodes(scene, found, some), *said]
         context.selves |= {
             a.value for a in said if a.kind is Claim.ALIAS and a.subject == me and a.sure >= 0.5
         }
