@@ -2,7 +2,7 @@
 
     cd ../shared/bench/graph && PYTHONPATH=<this repository> python run.py --extractor bench.graph_extract:Rules
 
-Three tables of predicates are known (people in dialogues, profiles of persons, places of things in a process); which one is wanted
+Part, not product (`bench.graph_product` reads `thread.graph`). Two tables of predicates are known (people in dialogues, profiles of persons); which one is wanted
 is seen from the predicates that the runner allows. Who "you" is, is settled here by who speaks next and before, as the fold does
 for threads. Chinese is handed to `bench.graph_extract_zh`.
 """
@@ -49,8 +49,6 @@ class Rules:
 
             self.inner: Any = Chinese()
             self.inner.start(lang, predicates, entities)
-        elif entities is not None:
-            self.inner = Process(entities)
         elif "has_profession" in predicates:
             self.inner = Profile()
         else:
@@ -256,21 +254,3 @@ class Profile:
                     return kind
             return "like_activity" if predicate == "hobby" else "like_general"
         return found or ""
-
-
-class Process:
-    """Where each thing is after every sentence."""
-
-    def __init__(self, entities: list[str]) -> None:
-        from backscroll.derive.extract_en_process import Whereabouts
-
-        self.things = Whereabouts(entities)
-
-    def add(self, _speaker: str | None, text: str) -> None:
-        """The next sentence."""
-        self.things.add(text)
-
-    def result(self) -> dict[str, list[Any]]:
-        """Where things are now."""
-        where = self.things.where()
-        return {"entities": sorted(where), "triples": [(e, "at", place) for e, place in where.items()]}

@@ -21,14 +21,14 @@ from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Recipe
 from backscroll.derive.said import Said
 from backscroll.record.content import spelled
-from backscroll.vocab.assertion import Assertion, Claim
+from backscroll.vocab.assertion import PRONOUN, Assertion, Claim
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
 __all__ = ["MOST", "RECIPE", "extract", "from_body", "rule_key", "to_body"]
 
 #: `version` goes up whenever the same turn would give other assertions.
-RECIPE = Recipe("assertions", 2)
+RECIPE = Recipe("assertions", 3)
 #: Assertions of one turn that are kept at the most.
 MOST = 60
 _LONGEST = 400  # characters of a name, a value or a quote
@@ -76,10 +76,27 @@ def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
         found += extract_zh.read(spoken)
     own = personal.read(people)
     found = _without_echo([*personal.without_repeats(found, own), *own], told, programs)
+    found = [*_signed(people), *found]
     code = extract_code.read(messages, told)
     if found and extract_code.about_code(messages, told):
         found = _without_code(found, code)
     return bounded(in_order(_standing([*found, *code], messages), messages))
+
+
+def _signed(told: Sequence[Said]) -> list[Assertion]:
+    """Who signs a message is somebody, and has spoken: names by which they are called are settled by that."""
+    return [
+        Assertion(
+            Claim.NODE,
+            one.speaker,
+            type="person",
+            quote=one.text.strip().splitlines()[0][:60],
+            source=one.source,
+            speaker=one.speaker,
+        )
+        for one in told
+        if one.speaker
+    ]
 
 
 def _without_echo(found: Sequence[Assertion], told: Sequence[Said], programs: Echo) -> list[Assertion]:
@@ -191,7 +208,7 @@ def _once(found: Sequence[Assertion]) -> list[Assertion]:
     latest: dict[_Name, int] = {}  # what was last said of a subject, a predicate and an other end: its place
     said: dict[_Name, int] = {}
     for claim in found:
-        same = (claim.kind.value, claim.subject, claim.predicate, claim.value, claim.object)
+        same = (claim.kind.value, claim.subject, claim.predicate, claim.value, claim.object, _where(claim))
         about = (claim.subject, claim.predicate)
         before = said.get(same)
         again = before is not None and (claim.kind in (Claim.NODE, Claim.ALIAS) or latest[about] == before)
@@ -207,6 +224,13 @@ def _once(found: Sequence[Assertion]) -> list[Assertion]:
         said[same] = latest[about] = len(out)
         out.append(claim)
     return out
+
+
+def _where(claim: Assertion) -> str:
+    """In which message, where that matters: whom a call means, and who uses a name, is settled by who speaks."""
+    signed = claim.speaker not in ("", "user", "assistant")
+    call = claim.kind is Claim.ALIAS and claim.subject.startswith(PRONOUN)
+    return str(claim.source) if call or (signed and claim.kind is Claim.NODE) else ""
 
 
 def _worth(claim: Assertion, named: set[str]) -> float:

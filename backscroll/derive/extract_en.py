@@ -16,6 +16,7 @@ from backscroll.derive.extract_en_calling import calling_words, calls, introduct
 from backscroll.derive.extract_en_clauses import starts_question
 from backscroll.derive.extract_en_doing import doing, doing_words
 from backscroll.derive.extract_en_having import appositions, having, owned_names
+from backscroll.derive.extract_en_locating import locates, locating_words
 from backscroll.derive.extract_en_names import Seen, merge, survey
 from backscroll.derive.extract_en_phrases import Line, kin
 from backscroll.derive.extract_en_quotes import Quoted, quoted
@@ -87,7 +88,10 @@ def _message(said: Said, lines: list[tuple[Sentence, list[Word]]], seen: Seen, t
             r.line = Line(words, sentence.text, sentence.start, starts_question(words))
             r.voice = mark.voice if mark is not None else ""
             r.scale = 0.9 if r.voice else 1.0
-            _sentence(r)
+            if mark is not None and mark.unread:
+                _overheard(r)
+            else:
+                _sentence(r)
 
 
 def _runs(tokens: list[Word], marks: list[Quoted], at: int) -> list[tuple[list[Word], Quoted | None]]:
@@ -101,8 +105,6 @@ def _runs(tokens: list[Word], marks: list[Quoted], at: int) -> list[tuple[list[W
         inside = marks[at] if at < len(marks) and marks[at].start <= word.start else None
         if inside is not None and inside.title:
             _titled(out, word, inside)
-            continue
-        if inside is not None and inside.unread:
             continue
         if not out or out[-1][1] is not inside:
             out.append(([], inside))
@@ -124,6 +126,13 @@ def _titled(out: list[tuple[list[Word], Quoted | None]], word: Word, mark: Quote
     run.append(Word(word.text, word.low, "K", word.start, word.end, quoted=True))
 
 
+def _overheard(r: Reading) -> None:
+    """Speech of nobody knows whom: only which names it uses, and whom it calls."""
+    if any(w.tag == "K" for w in r.line.words):
+        names(r)
+        calls(r, overheard=True)
+
+
 def _sentence(r: Reading) -> None:
     words = r.line.words
     named = any(w.tag == "K" for w in words)
@@ -139,8 +148,14 @@ def _sentence(r: Reading) -> None:
     if named:
         owned_names(r)
         appositions(r)
+    if not lows.isdisjoint(locating_words()):
+        locates(r)
+    _verbs(r)
+
+
+def _verbs(r: Reading) -> None:
     verbs = doing_words()
-    for i, word in enumerate(words):
+    for i, word in enumerate(r.line.words):
         if word.tag in "A'":
             if not being(r, i):
                 having(r, i)

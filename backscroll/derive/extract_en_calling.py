@@ -9,9 +9,10 @@ from __future__ import annotations
 from functools import cache
 
 from backscroll.derive.extract_en_clauses import Mood
+from backscroll.derive.extract_en_cues import name_sure, used_as
 from backscroll.derive.extract_en_phrases import kin, phrase, phrase_before
 from backscroll.derive.extract_en_reading import Named, Reading
-from backscroll.derive.extract_en_words import Word, common, words
+from backscroll.derive.extract_en_words import Word, words
 from backscroll.vocab.assertion import PRONOUN, Claim
 
 _PLAIN = Mood()
@@ -28,14 +29,12 @@ def names(r: Reading) -> None:
     for i, word in enumerate(line.words):
         if word.tag != "K":
             continue
-        kind = word.type or _shown(r, i)
-        sure = word.sure
+        kind = word.type or _shown(r, i) or used_as(line, i)
         if kind:
             r.meet(word.text, kind)
         elif _acts(r, i):
             r.people.append((r.number, word.start, word.text))
-        elif all(w in common() for w in word.low.split()):
-            sure = 0.45  # ordinary words with capitals: a term, a heading
+        sure = name_sure(word.low, word.sure < 1, kind) if not word.quoted else 0.6
         r.node(Named(word.text, kind or r.turn.types.get(word.text, "")), sure=sure)
 
 
@@ -81,8 +80,8 @@ def calling_words() -> frozenset[str]:
     return words("vocatives", "dear") | words("vocatives", "kin")
 
 
-def calls(r: Reading) -> None:
-    """Somebody is called: "Hey Ann,", "Thanks, Ann!", "Ann, look." """
+def calls(r: Reading, *, overheard: bool = False) -> None:
+    """Somebody is called: "Hey Ann,", "Thanks, Ann!", "Ann, look."; `overheard`: by nobody knows whom."""
     line = r.line
     size = len(line.words)
     for i, word in enumerate(line.words):
@@ -99,7 +98,7 @@ def calls(r: Reading) -> None:
             start = i - 1
         if not _called(r, start, i, size, known):
             continue
-        you = r.pronoun("you") or Named(PRONOUN + "you", "person")
+        you = Named(PRONOUN + "you", "person")
         if known:
             if (
                 word.quoted
@@ -109,14 +108,14 @@ def calls(r: Reading) -> None:
                 continue  # letters and made-up spellings stand for things
             if (word.type or "person") != "person" or r.turn.types.get(word.text, "person") != "person":
                 continue
-            if r.said.addressee and not r.voice and not same_person(word.text, r.said.addressee):
-                r.add(Claim.ALIAS, you, value=word.text, sure=0.35)
-                continue
             r.turn.types.setdefault(word.text, "person")
             r.people = [one for one in r.people if one[2] != word.text]  # "you", never "she"
-            r.add(Claim.ALIAS, you, value=word.text, sure=0.8 if word.sure >= 1 else 0.6)
+            if (
+                not r.voice and not overheard
+            ):  # whom somebody in a story calls, nobody in this conversation need be
+                r.add(Claim.ALIAS, you, value=word.text, sure=0.8 if word.sure >= 1 else 0.6)
             r.node(Named(word.text, "person"), sure=0.9)
-        else:
+        elif not overheard:
             _dear(r, word, you)
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 
-from backscroll.derive.extract_en_words import Word, common, tags, words
+from backscroll.derive.extract_en_words import Word, common, table, tags, words
 
 _LINKS = frozenset({"of", "de", "von", "van", "der", "del", "la", "le", "da", "di", "du", "bin", "al", "y"})
 _INSIDE = frozenset({"of", "the", "and", "in", "for"})
@@ -129,6 +130,11 @@ def merge(line: list[Word], seen: Seen) -> list[Word]:
     return out
 
 
+@cache
+def _numbered() -> frozenset[str]:
+    return frozenset(str(table("extract_en_cues")["place"]["numbered"]).split())
+
+
 def _after_title(line: Sequence[Word], i: int) -> bool:
     """True for a title with a name behind it ("Mr. Geller", "Aunt Lisa"), and for "Bank of America", "Lord of the Rings"."""
     size, at = len(line), i + 1
@@ -163,14 +169,12 @@ def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int,
         return False
     tagged = low in tags()
     if not opening:
-        if word.tag == "V" or (tagged and word.tag not in "B#"):
-            return False
-        if word.text.isupper() and len(word.text) > 5:
-            return False  # stressed, not named
-        return not (tagged and low in seen.small)
+        return _inside(word, seen, line, i, tagged)
     if tagged or word.tag == "V" or (word.text.isupper() and len(low) <= 3):
         return False
     following = line[i + 1] if i + 1 < len(line) else None
+    if low in _numbered() and following is not None and following.tag == "#":
+        return True
     item = not line[0].text[0].isalpha() and len(line) > 1 and line[1].start > line[0].end
     if item and following is not None and following.low in {"*", ":"}:
         return word.text in seen.inside
@@ -181,6 +185,18 @@ def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int,
     if item and (following is None or following.tag in "wR#" or following.low in {":", "(", "-"}):
         return False  # nothing shows that it is more than the first word
     return not _formed(low) or _tells(following)
+
+
+def _inside(word: Word, seen: Seen, line: Sequence[Word], i: int, tagged: bool) -> bool:
+    """Whether a capitalised word inside a sentence may be a name."""
+    low = word.low
+    if low in _numbered() and (i + 1 == len(line) or line[i + 1].tag != "#"):
+        return low not in common()
+    if word.tag == "V" or (tagged and word.tag not in "B#"):
+        return False
+    if word.text.isupper() and len(word.text) > 5:
+        return False  # stressed, not named
+    return not (tagged and low in seen.small)
 
 
 def _uttered(text: str, low: str) -> bool:
@@ -258,6 +274,11 @@ def _name_end(line: Sequence[Word], i: int) -> int:
                 break
             end, count = end + 1, count + 1
             continue
+        if count == 1 and word.tag == "#" and line[i].low in _numbered():
+            return end + 1
+        if _goes_on(line, end):
+            end, count = end + 2, count + 1
+            continue
         if (
             word.low == "."
             and word.start == gap
@@ -283,6 +304,16 @@ def _name_end(line: Sequence[Word], i: int) -> int:
     return end
 
 
+def _goes_on(line: Sequence[Word], at: int) -> bool:
+    """True for "Widow's Pass" and "Sugar & Rye": what joins two words of one name."""
+    following = line[at + 1] if at + 1 < len(line) else None
+    if following is None or not following.text[0].isupper() or following.start - line[at].end != 1:
+        return False
+    if line[at].low == "&":
+        return True
+    return line[at].tag == "'" and following.low in words("name_tails", "place")
+
+
 _WEEK = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december".split()
 )
@@ -301,6 +332,8 @@ def _joined(line: Sequence[Word], i: int, end: int) -> Word:
 
 def _type_of(lows: Sequence[str]) -> str:
     """What the words of a name show of its type."""
+    if len(lows) == 2 and lows[0] in _numbered() and (lows[1][0].isdigit() or tags().get(lows[1]) == "#"):
+        return "place"
     if len(lows) > 1:
         if lows[-1] in words("name_tails", "water"):
             return ""

@@ -49,7 +49,8 @@ def quoted(text: str, author: str) -> list[Quoted]:
         start, end = found.start(1), found.end(1)
         voice, told = _voice(text, found.start(), found.end())
         bare = inner.rstrip(",.")
-        if _is_title(bare) and (bare == inner or (not voice and not told)):
+        spoken = bare != inner and " " not in bare  # "Whiskey.": said, not named
+        if _is_title(bare) and not spoken and (bare == inner or (not voice and not told)):
             out.append(Quoted(start, start + len(bare), title=True))
             continue
         if voice:
@@ -64,8 +65,10 @@ def quoted(text: str, author: str) -> list[Quoted]:
 
 
 def _is_title(inner: str) -> bool:
+    if ". " in inner and inner.split(". ", maxsplit=1)[0].lower() not in words("titles", "before"):
+        return False  # two sentences
     letters = _TITLE_WORD.findall(inner)
-    if not inner[:1].isalnum() or inner == "I" or any(c in "|/\\()[]<>" for c in inner):
+    if not inner[:1].isalnum() or inner == "I" or any(c in "|/\\()[]<>,;" for c in inner):
         return False
     if not letters or len(letters) > 8 or not letters[0][0].isupper() or inner[-1] in ".,!?;:…-":
         return False

@@ -24,6 +24,7 @@ _MARKS = {
     "they": "they", "them": "they", "their": "they", "theirs": "they", "themselves": "they",
     "we": "we", "us": "we", "our": "we", "ours": "we", "ourselves": "we",
 }  # fmt: skip
+_PROGRAM = "assistant's "
 _HINTS = {"he": "male", "she": "female", "it": "thing"}
 #: Relatives of whom one has one, or who are worth a node without a name.
 _ONE = frozenset(
@@ -97,6 +98,7 @@ class Reading:
         if mark in {"he", "she"}:
             known = self._antecedent(mark, at)
             if known:
+                self.turn.types.setdefault(known, "person")
                 return Named(known, "person", sure=0.9)
             return Named(PRONOUN + mark, "person", _HINTS[mark])
         return Named(PRONOUN + mark, "", _HINTS.get(mark, ""))
@@ -210,6 +212,8 @@ class Reading:
     ) -> None:
         """Keep one assertion; what is said twice is kept once, as surely as it was said."""
         value = " ".join(value.split())
+        if who.name.startswith(_PROGRAM) or (to is not None and to.name.startswith(_PROGRAM)):
+            return  # "your brother", said to a program without a name
         if kind is Claim.ALIAS and value.lower() == who.name.lower():
             return
         if to is not None and to.name == who.name:
@@ -222,7 +226,8 @@ class Reading:
             if who.name == PRONOUN + "you":
                 sure *= 0.5  # "you" of advice is anybody
         sure = round(max(0.05, min(1.0, sure * who.sure * (to.sure if to else 1.0) * self.scale)), 2)
-        key = (kind.value, who.name, predicate, value.lower(), to.name if to else "")
+        where = str(self.said.source) if kind is Claim.NODE or who.pronoun else ""
+        key = (kind.value, who.name, predicate, value.lower(), to.name if to else "", where)
         claim = Assertion(
             kind,
             who.name,

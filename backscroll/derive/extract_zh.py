@@ -8,23 +8,27 @@ supposed. Before: `derive/said`. After: `derive/assertions`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from backscroll.derive.extract_zh_answers import bare_answers, open_questions
 from backscroll.derive.extract_zh_context import Context, definites, introduced
+from backscroll.derive.extract_zh_cues import Candidate, candidates, weigh
 from backscroll.derive.extract_zh_kin import together
 from backscroll.derive.extract_zh_marks import KIND_OF, compiled, is_mark, mark
-from backscroll.derive.extract_zh_names import PERSON, Found, names_of
+from backscroll.derive.extract_zh_names import ORGANISATION, PERSON, PLACE, WORK, Found, names_of
 from backscroll.derive.extract_zh_reading import note_questions, read_sentence
 from backscroll.derive.extract_zh_scene import Scene
-from backscroll.derive.extract_zh_words import listed, normal, one_of
+from backscroll.derive.extract_zh_words import listed, normal, one_of, words_of
 from backscroll.derive.said import Said
 from backscroll.derive.sentences import sentences
 from backscroll.vocab.assertion import Assertion, Claim
 
 #: Of a longer message the first and the last part are read.
 LONGEST = 20_000
+_PLACES = (PLACE, ORGANISATION)
+_LIKELY = 0.5  # how sure a turn must make it that a stretch is a name before facts are read of it
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _URL = re.compile(r"https?://[^\s\u4e00-\u9fff，。]{1,500}")
 _EMPHASIS = re.compile(r"[*#`>|]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -50,25 +54,39 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
     """What these messages (one turn, in order) say about the world."""
     pieces = [p for number, said in enumerate(sentences) for p in _pieces(said, number)]
     new = [introduced(p.normal) for p in pieces]
-    names = [[*fresh, *names_of(p.normal)] for p, fresh in zip(pieces, new, strict=True)]
+    cut = [words_of(p.normal) for p in pieces]
+    maybe = candidates([p.normal for p in pieces], cut)
+    here: list[dict[str, Candidate]] = [{} for _ in pieces]
+    for name, one in maybe.items():
+        for number in {use[0] for use in one.uses}:
+            here[number][name] = one
+    names = [
+        _with_candidates(p.normal, [*fresh, *names_of(p.normal, words)], some)
+        for p, fresh, words, some in zip(pieces, new, cut, here, strict=True)
+    ]
     lexicon = _Lexicon(pieces, names)
     context = Context()
     out: list[Assertion] = []
     speaker = ""
-    for piece, found, fresh in zip(pieces, names, new, strict=True):
+    for piece, found, fresh, some in zip(pieces, names, new, here, strict=True):
         for f in fresh:  # what a sentence brings up, the rest of it may already speak of
             context.open_topic(f.kind, piece.plain[f.start : f.end], f.sure)
         marked = mark(piece.normal, piece.plain, lexicon.more(piece.normal, found), definites(piece.normal))
         me, sure = piece.said.who, 1.0
         if piece.quoted:
-            me, sure = (speaker, 0.8) if _SAYS.search(piece.after) and speaker else (piece.said.who, 0.6)
+            told = bool(_SAYS.search(piece.after) and speaker)
+            story = (
+                not piece.said.speaker and piece.said.role == "assistant"
+            )  # somebody in it speaks, not the program
+            me, sure = (speaker, 0.8) if told else ("" if story else piece.said.who, 0.6)
         scene = Scene(
             piece.said, me, "" if piece.quoted else piece.said.addressee, marked, context, piece.number, sure
         )
         joined = together(marked, piece.normal, scene.settle)
         scene = Scene(piece.said, me, scene.you, joined, context, piece.number, sure)
-        said = [*_called(scene), *read_sentence(scene)]
-        out += [*_nodes(scene, said), *said]
+        called = [] if piece.quoted and not piece.said.speaker else [*_called(scene)]
+        said = [*called, *read_sentence(scene)]
+        out += [*_nodes(scene, found, some), *said]
         context.selves |= {
             a.value for a in said if a.kind is Claim.ALIAS and a.subject == me and a.sure >= 0.5
         }
@@ -77,6 +95,10 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
             joined, brought, {a.object or a.value for a in said if a.kind is not Claim.ALIAS} - {""}
         )
         note_questions(scene)
+        if piece is pieces[0] and not piece.quoted and not said:
+            out += bare_answers(scene)
+        if piece is pieces[-1]:
+            out += open_questions(scene)
         if not piece.quoted:
             speaker = _last_person(scene) or speaker
     return _once(out)
@@ -176,24 +198,56 @@ def _called(scene: Scene) -> Iterator[Assertion]:
             ):
                 continue  # an enumeration
             sure = 0.7 * known.sure if known is not None else 0.35
-            made = scene.claim(Claim.ALIAS, scene.you or "@you", sure=sure, value=name, type=PERSON)
+            made = scene.claim(Claim.ALIAS, "@you", sure=sure, value=name, type=PERSON)
             if made and made.value != made.subject:
                 yield made
             return
 
 
-def _nodes(scene: Scene, said: list[Assertion]) -> Iterator[Assertion]:
-    """What is there: every name that the sentence uses, with its type."""
-    typed = {a.subject: a.type for a in said if a.type} | {
-        a.object: a.object_type for a in said if a.object_type
-    }
-    used = {a.subject for a in said} | {a.object for a in said}
+def _with_candidates(text: str, found: list[Found], maybe: Mapping[str, Candidate]) -> list[Found]:
+    """The names of a sentence, with stretches that the turn makes likely to be names."""
+    more: list[Found] = []
+    for name, one in maybe.items():
+        if one.sure < _LIKELY:
+            continue
+        at = text.find(name)
+        while at >= 0:
+            end = at + len(name)
+            if not any(f.start < end and at < f.end and _keeps(f, at, end, one, text) for f in found):
+                more.append(Found(at, end, one.kind, min(0.9, one.sure)))
+            at = text.find(name, end)
+    kept = [f for f in found if not any(m.start < f.end and f.start < m.end for m in more)]
+    return [*more, *kept]
+
+
+def _keeps(known: Found, start: int, end: int, one: Candidate, text: str) -> bool:
+    """True where what another rule has found stays: a title, a name with a dot, the same stretch as the same kind of thing."""
+    if known.kind == WORK or "·" in text[known.start : known.end]:
+        return True
+    if (known.start, known.end) == (start, end):
+        return known.kind == one.kind
+    within = known.start <= start and end <= known.end
+    return within and known.kind in _PLACES and one.kind in _PLACES  # 幽谷神潭, not 神潭
+
+
+def _nodes(scene: Scene, found: list[Found], maybe: Mapping[str, Candidate]) -> Iterator[Assertion]:
+    """What is there: every name that the sentence uses, with its type, as surely as it is a name."""
+    places = {(f.start, f.end): f for f in found}
+    text = normal(scene.marked.plain)
+    seen: set[str] = set()
     for one in scene.marked.mentions:
         if one.kind in KIND_OF and not one.name.startswith("@") and not one.of:
-            # what only looks like a name counts where something is said of it
-            sure = one.sure if one.sure >= 0.6 else 0.6 if one.name in used else 0.4
-            made = scene.claim(Claim.NODE, one.name, sure=sure, type=typed.get(one.name) or KIND_OF[one.kind])
-            if made:
+            used = places.get((one.start, one.end)) or Found(one.start, one.end, KIND_OF[one.kind], one.sure)
+            sure, kind = weigh(normal(one.name), used, maybe.get(normal(one.name)), text)
+            seen.add(one.name)
+            if made := scene.claim(Claim.NODE, one.name, sure=sure, type=kind):
+                yield made
+    for name, candidate in maybe.items():
+        if candidate.sure < _LIKELY and (at := text.find(name)) >= 0:
+            written = scene.marked.plain[at : at + len(name)]
+            if any(written in known or known in written for known in seen):
+                continue
+            if made := scene.claim(Claim.NODE, written, sure=candidate.sure, type=candidate.kind):
                 yield made
 
 
@@ -207,7 +261,8 @@ def _once(found: list[Assertion]) -> list[Assertion]:
     best: dict[tuple[str, ...], Assertion] = {}
     for one in found:
         # a pronoun means somebody else in another message
-        where = str(one.source) if one.subject.startswith("@") or one.object.startswith("@") else ""
+        pronoun = one.subject.startswith("@") or one.object.startswith("@")
+        where = str(one.source) if pronoun or one.kind is Claim.NODE else ""
         key = (one.kind.value, one.subject, one.predicate, one.value, one.object, where)
         if key not in best or one.sure > best[key].sure:
             best[key] = one

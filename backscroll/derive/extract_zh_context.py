@@ -21,7 +21,7 @@ from backscroll.derive.extract_zh_names import (
     is_transcribed,
 )
 from backscroll.derive.extract_zh_rules import Rule
-from backscroll.derive.extract_zh_words import listed, table
+from backscroll.derive.extract_zh_words import listed, table, words_of
 
 _KINDS = {
     WORK: "电影|影片|片子|电视剧|连续剧|剧|歌曲|歌|曲子|专辑|唱片|单曲|小说|书|作品|动画片|动画|动漫|节目|游戏|纪录片|大片",
@@ -113,11 +113,18 @@ def introduced(text: str) -> list[Found]:
                 or _BAD.search(name)
                 or name in listed("not_names")
                 or name in listed("not_places")
+                or _grammar(name)
             ):
                 continue
             sure = 0.9 if kind else 0.75 if _guess(name) != WORK else 0.7
             out.append(Found(start, end, kind or _guess(name), sure))
     return out
+
+
+def _grammar(name: str) -> bool:
+    """True for a word that only joins others: 而且, 其实."""
+    words = words_of(name)
+    return len(words) == 1 and words[0].tag[0] in "cdpruyo"
 
 
 def _guess(name: str) -> str:

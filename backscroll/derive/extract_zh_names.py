@@ -41,6 +41,7 @@ _SINGLE = (
 _SINGLE_END = ("nr", "nrt", "nrfg", "zg", "x", "g", "ng", "n", "m", "nz", "ns", "j")
 
 
+_TWO = re.compile(r"([^·和与跟及]+(?:·[^·和与跟及]+)+)[和与跟及]([^·和与跟及]+(?:·[^·和与跟及]+)+)")
 _WHERE = re.compile(r"(?:住在|来自|去了|飞往|抵达|前往|位于|家在|搬到|搬去|飞到|回到|离开)$")
 
 
@@ -58,7 +59,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     family = "(?:" + one_of(tables()["surnames_double"]) + "|[" + "".join(sorted(letters("surnames"))) + "])"
     long_titles = one_of(frozenset(t for t in listed("titles") if len(t) > 1))
     return {
-        "work": re.compile(r"《([^《》\n]{1,40})》"),
+        "work": re.compile(r"《([^《》\n]{1,40})》|(?<=[看过听读、影剧歌书是演])【([^【】\n]{1,20})】"),
         "named": re.compile(
             r"(?:名字(?:就)?(?:叫做|叫|是|为)|名叫|叫做|(?<![大喊尖惨嚎])叫(?!你|我|他|她|它|人|醒|车|外卖|什么|啥|好|到|来|去|了|着|个|一|声|板|停|起|做|这|那|不))"
             r"[“\"]?([^\s，。！？、；：“”\"（）()《》的了吧啊呀呢吗嘛是在，和跟与]{1,8})"
@@ -79,10 +80,11 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     }
 
 
-def names_of(text: str) -> list[Found]:
-    """The names in a sentence (normal text), in order, none inside another."""
-    words = words_of(text)
-    found = [Found(m.start(1), m.end(1), WORK) for m in _patterns()["work"].finditer(text)]
+def names_of(text: str, words: list[Word] | None = None) -> list[Found]:
+    """The names in a sentence (normal text), in order, none inside another; `words`: its words, where they are known."""
+    words = words_of(text) if words is None else words
+    works = _patterns()["work"].finditer(text)
+    found = [Found(*m.span(1 if m[1] else 2), WORK) for m in works]
     found += _dotted(text, words)
     found += _titled(text, words)
     found += _small(text, words)
@@ -127,17 +129,25 @@ def _dotted(text: str, words: list[Word]) -> list[Found]:
         while last + 1 < len(words) and words[last + 1].text == "·":
             last = _rightwards(words, last + 1)
         if first < at < last:
-            out.append(_with_title(text, Found(words[first].start, words[last].end, PERSON)))
+            out += _each(text, words[first].start, words[last].end)
         at = last + 1
     return out
 
 
-def _part(word: Word) -> bool:
-    """True for a word that can be a piece of a transcribed name next to a dot."""
+def _each(text: str, start: int, end: int) -> list[Found]:
+    """A transcribed name, or two that the word cutter took together: 布拉德·皮特和梅拉尼·罗兰."""
+    both = _TWO.fullmatch(text, start, end)
+    parts = [both.span(1), both.span(2)] if both else [(start, end)]
+    return [_with_title(text, Found(*span, PERSON)) for span in parts]
+
+
+def _part(word: Word, *, next_to: bool = False) -> bool:
+    """True for a word that can be a piece of a transcribed name; `next_to`: right at the dot, where an odd one may stand."""
     if word.text in letters("never_edge") or word.text in listed("not_names"):
         return False
     return (
         word.tag.startswith("nr")
+        or (next_to and word.tag[0] in "nx" and 1 < len(word.text) < 5)
         or is_transcribed(word.text)
         or (word.text.isascii() and word.text.isalpha())
     )
@@ -145,7 +155,7 @@ def _part(word: Word) -> bool:
 
 def _leftwards(words: list[Word], dot: int) -> int:
     first = dot
-    while first > 0 and dot - first < 4 and _part(words[first - 1]):
+    while first > 0 and dot - first < 4 and _part(words[first - 1], next_to=first == dot):
         first -= 1
         if not is_transcribed(words[first].text):
             break
@@ -157,7 +167,7 @@ def _leftwards(words: list[Word], dot: int) -> int:
 def _rightwards(words: list[Word], dot: int) -> int:
     last = dot
     if dot + 1 < len(words) and (
-        _part(words[dot + 1]) or (len(words[dot + 1].text) == 1 and words[dot + 1].tag != "x")
+        _part(words[dot + 1], next_to=True) or (len(words[dot + 1].text) == 1 and words[dot + 1].tag != "x")
     ):
         last = dot + 1
     while last > dot and last + 1 < len(words) and last - dot < 4 and _in_run(words[last + 1]):
@@ -224,7 +234,14 @@ def _composed(words: list[Word]) -> list[Found]:
         )
         if not proper and not word.text.endswith(tuple(listed("wild_suffixes"))):
             continue  # 历史博物馆 is one of many
-        out.append(Found(words[first].start, word.end, kind))
+        begin = words[first].start
+        if (
+            word.end - begin > 2
+            and words[first].text[0] in "进到去在往从来回出住过至"
+            and not cutter().has_word(words[first].text)
+        ):
+            begin += 1  # 进青禾 + 路
+        out.append(Found(begin, word.end, kind))
     # the longest first: 北京大学附属中学 before 北京大学
     return sorted(out, key=lambda f: (-(f.end - f.start), f.start))
 

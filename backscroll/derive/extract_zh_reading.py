@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from backscroll.derive.extract_zh_kin import sex_of, slot_of, ties
+from backscroll.derive.extract_zh_locating import located
 from backscroll.derive.extract_zh_marks import KIND_OF, Mention, elided, is_mark
 from backscroll.derive.extract_zh_names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK
 from backscroll.derive.extract_zh_rules import Clause, Rule, asking, asks, clauses, denied, fitting
@@ -43,14 +44,15 @@ def read_sentence(scene: Scene) -> list[Assertion]:
     kinds = frozenset(m.kind for m in scene.marked.mentions)
     for rule, pattern in fitting(scene.marked.text, kinds):
         for m in pattern.finditer(scene.marked.text):
-            clause = _clause(parts, m.start(), m.end())
+            clause = clause_of(parts, m.start(), m.end())
             if clause is None or clause.asks or clause.supposes:
                 continue
-            found = list(_apply(scene, rule, m, clause))
+            found = list(apply(scene, rule, m, clause))
             out += found
             if found:
                 answered.add(rule.number)
     out += _answers(scene, parts, answered)
+    out += located(scene)
     return out
 
 
@@ -63,7 +65,7 @@ def note_questions(scene: Scene) -> None:
         for rule in asking():
             if any(p.search(clause.text) for p in rule.ask):
                 subject = nearest(scene, rule.of, clause.end, clause.start) or context.about(rule.of)[0]
-                subject = subject or unnamed(scene, rule.of, 0)[0]
+                subject = subject or _meant(scene, rule, clause) or unnamed(scene, rule.of, 0)[0]
                 if subject:
                     if context.asking != scene.number:
                         context.asked.clear()
@@ -71,7 +73,16 @@ def note_questions(scene: Scene) -> None:
                     context.asked.append((rule, subject, scene.number))
 
 
-def _clause(parts: list[Clause], start: int, end: int) -> Clause | None:
+def _meant(scene: Scene, rule: Rule, clause: Clause) -> str:
+    """The pronoun that a question asks about, where nobody is named: 他是哪年出生的."""
+    if PERSON not in rule.of:
+        return ""
+    low, high = scene.marked.places[clause.start], scene.marked.places[clause.end]
+    said = [m for m in scene.marked.mentions if low <= m.start < high and m.name in ("@he", "@she", "@you")]
+    return scene.settle(said[0]) if said else ""
+
+
+def clause_of(parts: list[Clause], start: int, end: int) -> Clause | None:
     """The clause in which a match ends: what is said last decides how it is meant; any part that supposes counts."""
     touched = [c for c in parts if c.start < end and c.end > start]
     if not touched:
@@ -86,7 +97,7 @@ def _clause(parts: list[Clause], start: int, end: int) -> Clause | None:
 
 def _ties(scene: Scene, parts: list[Clause]) -> Iterator[Assertion]:
     for tie in ties(scene.marked):
-        clause = _clause(parts, tie.at, tie.at + 1)
+        clause = clause_of(parts, tie.at, tie.at + 1)
         if (clause is not None and clause.supposes) or (tie.one.of and tie.predicate in _VAGUE):
             continue
         asked = clause is not None and clause.asks and not (tie.alias or tie.one.of)
@@ -122,7 +133,7 @@ def _subject(scene: Scene, rule: Rule, m: re.Match[str]) -> tuple[str, str]:
     kinds = _wanted(rule, m, scene) or rule.of
     near = nearest(scene, kinds, start) or spelled(scene, m)
     asked = scene.context.asked_about(rule.number, scene.number)
-    asked = "" if asked == "@it" else asked  # the answer may name what the question did not
+    asked = "" if asked in ("@it", "@topic") else asked  # the answer may name what the question did not
     if near and not asked:
         kind = next(
             (KIND_OF[x.kind] for x in scene.marked.mentions if x.name == near and x.kind in KIND_OF), ""
@@ -146,9 +157,10 @@ def _wanted(rule: Rule, m: re.Match[str], scene: Scene) -> tuple[str, ...]:
     return (WORK,) if re.search(r"影片|专辑|歌曲|外语片|动画片|单曲|金曲$", value) else ()
 
 
-def _apply(
+def apply(
     scene: Scene, rule: Rule, m: re.Match[str], clause: Clause, subject: tuple[str, str] | None = None
 ) -> Iterator[Assertion]:
+    """What a match of a rule says; `subject`: of whom, where that is known."""
     sure = rule.sure * clause.sure
     if rule.claim == "slot":
         yield from _slot(scene, m, sure)
@@ -404,7 +416,7 @@ def _answers(scene: Scene, parts: list[Clause], answered: set[int]) -> Iterator[
         if scene.number > asked + (3 if rule.more else 1):
             continue
         for m in rule.answer.finditer(scene.marked.text):
-            clause = _clause(parts, m.start(), m.end())
+            clause = clause_of(parts, m.start(), m.end())
             if (
                 clause is None
                 or clause.asks
@@ -412,9 +424,9 @@ def _answers(scene: Scene, parts: list[Clause], answered: set[int]) -> Iterator[
                 or denied(clause.text[: max(0, m.start() - clause.start)])
             ):
                 continue
-            of = context.about(rule.of)[0] or subject if subject == "@it" else subject
+            of = context.about(rule.of)[0] or subject if subject in ("@it", "@topic") else subject
             softer = replace(clause, sure=clause.sure * 0.85)
-            found = list(_apply(scene, rule, m, softer, (of, rule.of[0])))
+            found = list(apply(scene, rule, m, softer, (of, rule.of[0])))
             yield from found
             if found:
                 answered.add(rule.number)

@@ -63,7 +63,10 @@ class Scene:
         self, kind: Claim, subject: str, predicate: str = "", sure: float = 0.9, **facts: str
     ) -> Assertion | None:
         """An assertion of this sentence; None where it would say nothing."""
+        subject = _bare(subject) if "《" in subject or "》" in subject else subject
         other = facts.get("object", "")
+        if "《" in other or "》" in other:
+            other = facts["object"] = _bare(other)
         if (
             not subject
             or subject == other
@@ -73,6 +76,7 @@ class Scene:
             or re.match(r"@\w+的", other)
         ):
             return None
+        scale = 1.0 if kind is Claim.NODE else self.sure  # a name is one whoever says it
         return Assertion(
             kind,
             subject,
@@ -80,10 +84,27 @@ class Scene:
             quote=self.marked.plain.strip(),
             source=self.said.source,
             speaker=self.said.who,
-            sure=round(sure * self.sure * (0.8 if subject == "@it" else 1.0), 2),
-            hint=PLACE if subject == "@it" and facts.get("type") == PLACE else _HINTS.get(subject, ""),
+            sure=round(sure * scale * (0.8 if subject == "@it" else 1.0), 2),
+            hint=_hint(subject, facts.get("type", "")),
             **facts,
         )
+
+
+def _hint(subject: str, kind: str) -> str:
+    if subject == "@topic":
+        return kind
+    return PLACE if subject == "@it" and kind == PLACE else _HINTS.get(subject, "")
+
+
+_TITLED = re.compile(r"^[^《》]{0,6}《([^《》]{1,40})》$")
+
+
+def _bare(name: str) -> str:
+    """A name without what says of what it is the title: 电影《X》 is X."""
+    found = _TITLED.match(name)
+    if found:
+        return found[1]
+    return name.strip("《》") if name.count("《") != name.count("》") else name
 
 
 def nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0) -> str:
@@ -136,8 +157,9 @@ _KIND = re.compile(r"(?:景点|酒店|餐馆|餐厅|宾馆|公司|电影|歌|专
 
 
 def unnamed(scene: Scene, kinds: tuple[str, ...], before: int) -> tuple[str, str]:
-    """A work or place that the turn does not name: `@it`, for the fold; nothing where a person stands before."""
+    """What is talked about, where the turn does not name it: `@it` for a work or a place, `@topic` for others; the fold knows the
+    turns before. Nothing where somebody stands before it in the sentence."""
     limit = scene.marked.places[before]
-    if kinds[0] not in (PLACE, WORK) or any(x.kind == "P" and x.end <= limit for x in scene.marked.mentions):
+    if any(x.kind == "P" and x.end <= limit for x in scene.marked.mentions):
         return "", ""
-    return "@it", kinds[0]
+    return ("@it" if kinds[0] in (PLACE, WORK) else "@topic"), kinds[0]

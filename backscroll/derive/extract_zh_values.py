@@ -177,6 +177,8 @@ def thing_of(text: str) -> str:
 def liked(text: str) -> str:
     """What somebody likes or hates: a thing, or something that is done."""
     text = value_of(text, 16)
+    if "《" in text and "》" in text:
+        return text[text.index("《") + 1 : text.index("》")]  # what is liked is the film, not to watch it
     text = re.sub(r"^(?:吃|喝|看|听|玩|用|穿|读|去|做)的", "", text)
     text = re.sub(r"^(?:一个|这个|那个|一些|各种各样的|各种|所有的?|上了?|着)", "", text)
     if len(text) < 2 or text in {

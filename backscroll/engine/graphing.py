@@ -69,9 +69,14 @@ class ThreadGraph:
         return self.view.node(name)
 
     @in_valid_text
-    def nodes(self, *, type: str = "", text: str = "", limit: int | None = None) -> list[NodeView]:
-        """Nodes in order of first appearance; of a type, or with a text in name, alias or attribute."""
-        return self.view.nodes(type=known_type(type) or type, text=text, limit=limit)
+    def nodes(
+        self, *, type: str = "", text: str = "", limit: int | None = None, candidates: bool = False
+    ) -> list[NodeView]:
+        """Nodes in order of first appearance; of a type, or with a text in name, alias or attribute.
+
+        `candidates=True` adds those that are kept aside, because too little shows that they are names.
+        """
+        return self.view.nodes(type=known_type(type) or type, text=text, limit=limit, candidates=candidates)
 
     @in_valid_text
     def around(self, *names: str, depth: int = 1, limit: int = 40) -> Neighbourhood:

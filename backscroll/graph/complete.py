@@ -249,7 +249,7 @@ def _defaults(kind: str, language: str) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     known = types().get(kind)
     of_type = [known.defaults] if known is not None else []
-    for source in (*of_type, *([further[kind]] if kind in further else []), further[""]):
+    for source in (*of_type, *([further[kind]] if kind in further else [])):
         for name, value in source.items():
             if name not in seen:
                 seen.add(name)

@@ -14,7 +14,7 @@ from backscroll.graph.group import NOWHERE, Group
 from backscroll.graph.index import Line, Order
 from backscroll.graph.names import key_of, value_key
 from backscroll.graph.overrides import Stand
-from backscroll.graph.predicates import Direction, direction
+from backscroll.graph.predicates import Direction, direction, listed
 from backscroll.graph.view import Evidence, Fact, Rank
 from backscroll.graph.weave import Weave
 from backscroll.vocab.assertion import Change, Claim, Override
@@ -75,12 +75,12 @@ def spans(weave: Weave, group: Group, predicate: str, role: str) -> list[Span]:
         steps.sort(key=lambda step: step.order)
         way = direction(predicate)
         one = way.object_one if role == OBJECT else way.subject_one
-        known = group.spans[predicate, role] = _swept(steps, one=one)
+        known = group.spans[predicate, role] = _swept(steps, one=one, lists=predicate in listed())
     return cast("list[Span]", known)
 
 
-def _swept(steps: list[_Step], *, one: bool) -> list[Span]:
-    """The sweep. `one`: only one may be open at a time."""
+def _swept(steps: list[_Step], *, one: bool, lists: bool = False) -> list[Span]:
+    """The sweep. `one`: only one may be open at a time; `lists`: unless one sentence names several."""
     opened: dict[What, Span] = {}
     closed: list[Span] = []
     for step in steps:
@@ -92,6 +92,8 @@ def _swept(steps: list[_Step], *, one: bool) -> list[Span]:
             continue
         assert step.other is not None
         others = [other for other in opened if one and other != step.other]
+        if lists and isinstance(by, Line):
+            others = [other for other in others if not _one_sentence(by, opened[other])]
         if weak and any(not opened[other].weak for other in others):
             continue
         displaced = [opened[other] for other in others]
@@ -110,6 +112,15 @@ def _swept(steps: list[_Step], *, one: bool) -> list[Span]:
             span.stands.append(by)
             span.contested = [old for old in displaced if not old.stands]
     return sorted([*closed, *opened.values()], key=lambda span: span.opened)
+
+
+def _one_sentence(line: Line, span: Span) -> bool:
+    """True where the sentence that says something also said what is open."""
+    said, quote = line.claim.source, line.claim.quote
+    return bool(quote) and any(
+        old.opening == line.opening and (old.claim.source, old.claim.quote) == (said, quote)
+        for old in span.lines
+    )
 
 
 def _close(opened: dict[What, Span], closed: list[Span], other: What, step: _Step, weak: bool) -> None:

@@ -143,11 +143,14 @@ class Graph:
         """Ids of all nodes, in order of first appearance."""
         return [self._id(group) for group in self._weave.groups()]
 
-    def nodes(self, *, type: str = "", text: str = "", limit: int | None = None) -> list[NodeView]:
-        """Nodes in order of appearance: of a type, with some text in a name or a value."""
+    def nodes(
+        self, *, type: str = "", text: str = "", limit: int | None = None, candidates: bool = False
+    ) -> list[NodeView]:
+        """Nodes in order of appearance: of a type, with some text in a name or a value; with `candidates` also those of which
+        it is not sure that they are names."""
         out: list[NodeView] = []
         wanted = text.casefold()
-        for group in self._weave.groups():
+        for group in self._weave.groups(candidates=candidates):
             if limit is not None and len(out) >= limit:
                 break
             if type and self._weave.type(group) != type and self._view(group).type != type:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable
 from enum import IntEnum
-from functools import lru_cache
 
 from backscroll.graph.index import Profile
-from backscroll.graph.names import Shape, code_like, shape_of
-from backscroll.vocab.pattern import late
+from backscroll.graph.names import Shape, code_like, owned, shape_of
 
 
 class Tie(IntEnum):
@@ -113,7 +111,6 @@ class Links:
         return tuple(sorted(part[key]))
 
 
-_OWNED = late(r"(.{1,40}?)(?:['’]s |的)(\S.{0,40})")
 _PERSONAL = frozenset({"person", "creature", "animal"})
 _FILES = frozenset({"file", "", "thing", "concept"})
 
@@ -133,14 +130,9 @@ def tokens_of(key: str) -> tuple[str, ...]:
             return (f"n:{family}{given}", f"f:{family}", f"g:{given}", f"f:{given[-1]}")
         name = shape.core[0]
         return (f"n:{name}", f"f:{name[0]}", f"g:{name}") if len(name) == 2 else (f"n:{name}",)
-    return tuple(dict.fromkeys((f"n:{' '.join(shape.core)}", f"p:{shape.core[0]}", f"p:{shape.core[-1]}")))
-
-
-@lru_cache(maxsize=1 << 16)
-def owned(key: str) -> tuple[str, str] | None:
-    """Whose and what, of a description such as "user's sister" or "user的妹妹"; nothing for other names."""
-    found = _OWNED.fullmatch(key)
-    return (found[1], found[2]) if found and "#" not in key else None
+    first, last = shape.core[0], shape.core[-1]
+    meets = (f"n:{' '.join(shape.core)}", f"p:{first}", f"p:{last}", f"k:{first[:2]}")
+    return tuple(dict.fromkeys(meets))
 
 
 def _file_name(key: str) -> str:
@@ -158,6 +150,8 @@ def joined(token: str, keys: Iterable[str], kind_of: Callable[[str], Profile]) -
         return set()
     if token[0] == "n":
         return _same_name(known)
+    if token[0] == "k":
+        return _short_forms(known)
     return _part_of_name(token, known)
 
 
@@ -193,8 +187,9 @@ def _part_of_name(token: str, known: list[tuple[str, Shape, Profile]]) -> set[Pa
     part = token[2:]
     shorts: list[tuple[str, Profile]] = []
     wholes: list[tuple[str, tuple[str, ...], Profile]] = []
+    somebody = any(kind.type in _PERSONAL for _, _, kind in known)
     for key, shape, kind in known:
-        if kind.type not in _PERSONAL:
+        if kind.type not in _PERSONAL and not (somebody and not kind.type and not shape.chinese):
             continue
         if token[0] == "f":
             short = bool(shape.family)
@@ -215,7 +210,26 @@ def _part_of_name(token: str, known: list[tuple[str, Shape, Profile]]) -> set[Pa
     if len(genders - {""}) > 1:
         return set()
     full, _, type_ = wholes[0]
-    return {pair(key, full) for key, kind in shorts if kind.type == type_.type}
+    return {
+        pair(key, full) for key, kind in shorts if kind.type == type_.type or not (kind.type and type_.type)
+    }
+
+
+def _short_forms(known: list[tuple[str, Shape, Profile]]) -> set[Pair]:
+    """Ed is Edmund, while there is no Edwin: the beginning of the only first name that goes on so."""
+    people = [
+        (key, shape.core[0], shape.core)
+        for key, shape, kind in known
+        if (kind.type == "person" or (not kind.type and shape.whole)) and not shape.chinese and shape.core
+    ]
+    out: set[Pair] = set()
+    for key, name, core in people:
+        if len(core) > 1 or not 2 <= len(name) <= 5:
+            continue
+        longer = [(k, n, c) for k, n, c in people if n.startswith(name) and len(n) >= len(name) + 2]
+        if len({n for _, n, _ in longer}) == 1 and len({c for _, _, c in longer if len(c) > 1}) < 2:
+            out.add(pair(key, min(k for k, _, _ in longer)))
+    return out
 
 
 class ByRule:

@@ -7,12 +7,14 @@ leaves exactly what was there. Before: `graph/names`. After: `graph/weave`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from backscroll.graph.doubts import doubted
 from backscroll.graph.names import both_scripts, gender_of, key_of, pronoun_of
 from backscroll.graph.predicates import direction, named
+from backscroll.graph.proof import proofs
 from backscroll.vocab.assertion import PRONOUN, Assertion, Claim, TurnClaims
 from backscroll.vocab.ids import Ref
 
@@ -24,6 +26,10 @@ SURE = 0.5
 #: Attributes that are names.
 NAMING = frozenset({"name", "nickname", "full_name", "alias"})
 _NOTHING: dict[Ref, list[Line]] = {}
+#: Whom a call by name means: settled over the whole conversation (`graph/calling`).
+CALLED = PRONOUN + "you"
+#: Whom the turn before asked about, where this one gives a bare answer.
+ASKED = PRONOUN + "asked"
 
 
 class Line:
@@ -71,6 +77,16 @@ class Raw:
     hinted: str = ""  # such a name that a sentence only hints at: no mention, no tie
 
 
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """One message of a turn: who speaks, whom they call by name, which other names they use."""
+
+    speaker: str
+    calls: tuple[str, ...]
+    uses: frozenset[str]
+    owns: frozenset[str] = frozenset()  # names that they give themselves
+
+
 @dataclass(slots=True)
 class Said:
     """One turn, read: what is local to it, and (once pronouns are settled) its lines."""
@@ -84,8 +100,12 @@ class Said:
     echoes: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
     joins: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # names that pronouns joined
     firsts: dict[str, int] = field(default_factory=dict[str, int])  # key: where in the turn it is named first
+    asked: dict[str, str] = field(default_factory=dict[str, str])  # what it asks: predicate, of whom
     unsettled: int = 0
     settled: bool = False  # the fields above are filled in
+    proofs: dict[str, int] = field(default_factory=dict[str, int])  # how much it says for each name
+    voices: tuple[Voice, ...] = ()
+    doubts: tuple[tuple[str, str], ...] = ()  # names, and attributes of which it speaks against the default
 
     @property
     def place(self) -> tuple[bytes, Ref]:
@@ -103,7 +123,62 @@ def read(turn: TurnClaims, split: Mapping[str, str]) -> Said:
             continue
         raws.append(raw)
         pronouns = pronouns or raw.subject[0] == PRONOUN or raw.object[:1] == PRONOUN
-    return Said(turn, raws, pronouns)
+    return Said(
+        turn, raws, pronouns, proofs=proofs(raws), voices=_voices(raws), doubts=tuple(sorted(_doubts(raws)))
+    )
+
+
+def _doubts(raws: Sequence[Raw]) -> set[tuple[str, str]]:
+    """What the sentences of a turn make doubtful of the names in them."""
+    out: set[tuple[str, str]] = set()
+    known: dict[str, frozenset[str]] = {}
+    for raw in raws:
+        quote = raw.claim.quote
+        found = known.get(quote)
+        if found is None:
+            found = known[quote] = doubted(quote)
+        for attribute in found:
+            out.update((key, attribute) for key in (raw.subject, raw.object, raw.other) if key)
+    return out
+
+
+def is_call(raw: Raw) -> bool:
+    """True where somebody is called by a name: "Hey Ann!"."""
+    return raw.kind is Claim.ALIAS and raw.subject == CALLED
+
+
+def is_question(raw: Raw) -> bool:
+    """True where a claim only says what a turn asks."""
+    return raw.claim.kind is Claim.NODE and raw.claim.hint == "asked"
+
+
+def _voices(raws: Sequence[Raw]) -> tuple[Voice, ...]:
+    """The messages of a turn, as far as claims show them."""
+    out: list[Voice] = []
+    source: Ref | None = None
+    speaker, calls, uses, owns = "", list[str](), set[str](), set[str]()
+    for raw in raws:
+        claim = raw.claim
+        if not claim.speaker:
+            continue
+        who = key_of(claim.speaker)
+        if (claim.source, who) != (source, speaker):
+            if speaker:
+                out.append(_voice(speaker, calls, uses, owns))
+            source, speaker = claim.source, who
+            calls, uses, owns = list[str](), set[str](), set[str]()
+        if is_call(raw):
+            calls.append(raw.other)
+        elif raw.kind is Claim.ALIAS and raw.subject == speaker:
+            owns.add(raw.other)
+        uses |= {key for key in (raw.subject, raw.object, raw.other) if key and key[0] != PRONOUN}
+    if speaker:
+        out.append(_voice(speaker, calls, uses, owns))
+    return tuple(out)
+
+
+def _voice(speaker: str, calls: list[str], uses: set[str], owns: set[str]) -> Voice:
+    return Voice(speaker, tuple(calls), frozenset(uses - owns - {speaker, ""}), frozenset(owns - {""}))
 
 
 def _name(text: str, split: Mapping[str, str]) -> str:
@@ -175,10 +250,22 @@ class Index:
         self.echoes: dict[str, dict[str, int]] = {}  # the same from claims that use a pronoun
         self.genders: dict[str, dict[str, int]] = {}
         self.surfaces: dict[str, dict[str, int]] = {}  # key, spelling: how often
+        self.doubts: dict[
+            str, dict[str, int]
+        ] = {}  # key, attribute: sentences that speak against its default
+        self.proof: dict[str, int] = {}  # key: how much speaks for it being a name (`graph/proof`)
 
     def local(self, said: Said, sign: int) -> set[str]:
         """Put in (1) or take out (-1) what a turn says by itself; the keys on whose kind it votes."""
         voted: set[str] = set()
+        for key, worth in said.proofs.items():
+            total = self.proof.get(key, 0) + sign * worth
+            if total:
+                self.proof[key] = total
+            else:
+                del self.proof[key]
+        for key, attribute in said.doubts:
+            _count(self.doubts, key, attribute, sign)
         for raw in said.raws:
             claim = raw.claim
             weight = sign * max(1, round(claim.sure * 100))
@@ -198,7 +285,7 @@ class Index:
                 _count(self.surfaces, raw.object, claim.object, sign)
             if raw.other:
                 _count(self.surfaces, raw.other, claim.value if raw.kind is Claim.ALIAS else raw.other, sign)
-                if claim.type and raw.subject[0] != PRONOUN:
+                if claim.type and (raw.subject[0] != PRONOUN or is_call(raw)):
                     _count(self.votes, raw.other, claim.type, weight)
                     voted.add(raw.other)
         return voted
@@ -279,3 +366,15 @@ def _count(into: dict[str, dict[str, int]], key: str, what: str, by: int) -> Non
     del counts[what]
     if not counts:
         del into[key]
+
+
+def add_votes(into: dict[str, int], more: dict[str, int]) -> None:
+    """Count votes together."""
+    for name, count in more.items():
+        into[name] = into.get(name, 0) + count
+
+
+def clear_gender(genders: dict[str, int]) -> str:
+    """The gender that is said more often; empty where it is not clear."""
+    female, male = genders.get("female", 0), genders.get("male", 0)
+    return "" if female == male else "female" if female > male else "male"

@@ -15,7 +15,7 @@ from backscroll.graph.group import Group
 from backscroll.graph.index import Line
 from backscroll.graph.lookup import called, spelled
 from backscroll.graph.names import ROLES, readable, value_key
-from backscroll.graph.predicates import direction
+from backscroll.graph.predicates import direction, suits
 from backscroll.graph.view import Evidence, Fact, Neighbourhood, NodeView, Options, Rank, WorldEntry
 from backscroll.graph.weave import Weave
 
@@ -57,7 +57,11 @@ def _made(weave: Weave, group: Group, world: Sequence[WorldEntry], options: Opti
 
 
 def _refused(weave: Weave, group: Group, told: Fact) -> bool:
-    """True for what a person said is not so: it is not inferred either."""
+    """True for what a person said is not so, and for a default that a sentence speaks against: it is not inferred either."""
+    if told.rank is Rank.DEFAULT and any(
+        told.predicate in weave.index.doubts.get(key, ()) for key in group.members
+    ):
+        return True
     stands = (stand for key in group.members for stand in weave.layer.stands.get(key, ()))
     return any(
         stand.forbids
@@ -93,9 +97,10 @@ def _qualifier(view: NodeView) -> str:
 
 def _roles(weave: Weave, group: Group) -> Iterator[tuple[str, str]]:
     """Predicates and roles of a node that are seen from it, in a fixed order."""
+    kind = weave.type(group)
     for predicate, roles in sorted(predicates_of(weave, group).items()):
         for role in sorted(roles):
-            if role != OBJECT or direction(predicate).inverse:
+            if direction(predicate).inverse if role == OBJECT else suits(kind, predicate):
                 yield predicate, role
 
 
@@ -150,6 +155,8 @@ def neighbours(weave: Weave, group: Group) -> list[tuple[Group, Fact]]:
         for role in sorted(roles - {VALUE}):
             for span in spans(weave, group, predicate, role):
                 if span.until is not None or isinstance(span.other, str) or not _seen(weave, span):
+                    continue
+                if not suits(weave.type(span.other if role == OBJECT else group), predicate):
                     continue
                 if role == OBJECT:
                     told = fact(weave, span.other, predicate, "s", _seen_from(span, group))

@@ -67,8 +67,8 @@ class Lookup:
         for key in dict.fromkeys((name, key_of(name))):
             if key and (self._weave.lives(key) or key in self._weave.links):
                 group = self._weave.group(key)
-                if self._weave.visible(group):
-                    return group
+                if self._weave.there(group):
+                    return group  # whoever asks by name also finds what is only a candidate
         return None
 
     def by_readable(self, name: str) -> list[Group]:
@@ -156,9 +156,11 @@ def called(weave: Weave, group: Group) -> str:
     live = [key for key in group.members if weave.lives(key)]
     own = [key for key in live if key not in ROLES] or live or list(group.members)
     index = weave.index
-    # A description ("Li Lei's sister") is a name only where there is no other; of two equally usual ones the fuller.
+    # A description ("Li Lei's sister") is a name only where there is no other; of two equally usual ones the fuller. Who is only
+    # called "he" afterwards is not called by the last of their names for that.
     best = min(
-        own, key=lambda key: (owned(key) is not None, -len(index.mentions.get(key, ())), -len(key), key)
+        own,
+        key=lambda key: (owned(key) is not None, -sum(index.surfaces.get(key, {}).values()), -len(key), key),
     )
     return spelled(weave, best)
 

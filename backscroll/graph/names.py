@@ -31,6 +31,7 @@ _UNIT = late(f"[{CJK}]|[^\\W_{CJK}]+")
 _CAMEL = late(r"[a-z]{2}[a-z0-9]*+[A-Z][A-Za-z0-9]*$")
 _SNAKE = late(r"\w_\w|^__\w|^_\w")
 _PAIR = late(r"^(?P<one>[^()]{1,60}?)\s*\((?P<two>[^()]{1,60})\)$")
+_OWNED = late(r"(.{1,40}?)(?:['’]s |的)(\S.{0,40})")
 _KEPT = frozenset("#%&@*")  # punctuation that may belong to a name at its edge: C#, R&D
 _FIXED = 8  # rounds after which spelling has settled; two are usual
 
@@ -248,6 +249,13 @@ def _genders() -> dict[str, str]:
 def gender_of(value: str) -> str:
     """The gender that a value tells: female, male, or empty."""
     return _genders().get(value_key(value), "")
+
+
+@lru_cache(maxsize=1 << 16)
+def owned(key: str) -> tuple[str, str] | None:
+    """Whose and what, of a description such as "user's sister" or "user的妹妹"; nothing for other names."""
+    found = _OWNED.fullmatch(key)
+    return (found[1], found[2]) if found and "#" not in key else None
 
 
 def let_go() -> None:

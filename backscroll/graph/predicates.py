@@ -69,3 +69,22 @@ def _folded(name: str, *, flipped: bool) -> Direction:
 def named(name: str) -> str:
     """A predicate as it is written: lower case, underscores."""
     return "_".join(name.casefold().split())
+
+
+@cache
+def _domains() -> dict[str, frozenset[str]]:
+    return {
+        str(name): frozenset(kinds.split()) for kinds, names in rules()["domains"].items() for name in names
+    }
+
+
+@cache
+def listed() -> frozenset[str]:
+    """Predicates with one value, of which a sentence may still list several."""
+    return frozenset(str(name) for name in rules()["lists"]["predicates"])
+
+
+def suits(type: str, name: str) -> bool:
+    """False where a predicate is none of this type: a country has no box office. What is not known does not speak against it."""
+    kinds = _domains().get(name)
+    return kinds is None or type in ("", "thing", "concept") or type in kinds

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
-from backscroll.graph.index import SURE, Line, Profile, Raw, Said
+from backscroll.graph.index import ASKED, SURE, Line, Profile, Raw, Said, is_call, is_question
 from backscroll.graph.names import ROLES, key_of, table
 from backscroll.vocab.assertion import PRONOUN, Claim
 
@@ -21,6 +21,13 @@ REACH = 3
 _ANIMATE = frozenset({"person", "creature", "animal", "group"})
 _SEXED = frozenset({"person", "creature", "animal"})
 _MANY = frozenset({"group", "organisation", "person", "creature", "animal"})
+#: How much a turn must say for a name (`graph/proof`) before a pronoun may mean it.
+LOOKED = 40
+_TOPICS = {
+    "work": frozenset({"work"}),
+    "place": frozenset({"place", "organisation"}),
+    "organisation": frozenset({"organisation", "place", "group"}),
+}
 _OTHER_ROLE = {"user": "assistant", "assistant": "user"}
 
 
@@ -41,6 +48,12 @@ class _Talk:
         for earlier in reversed(self.before):
             yield from reversed(earlier.mentions)
 
+    def two(self) -> set[str]:
+        """Those who speak, where only two do: neither of them is "he" to the other."""
+        found = {key_of(raw.claim.speaker) for raw in self.said.raws if raw.claim.speaker}
+        found.update(key for said in self.before for key in said.speakers)
+        return found if len(found) < 3 else set()
+
     def addressed(self, speaker: str) -> str:
         """Who is spoken to: who else spoke last, or will answer in this turn, or the other role."""
         earlier = (key for said in reversed(self.before) for key in reversed(said.speakers))
@@ -55,7 +68,8 @@ def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]
     """Fill in the lines and mentions of a turn; `before` are the turns in reach, the oldest first."""
     talk = _Talk(said, before)
     flow, firsts = talk.flow, dict[str, int]()
-    said.lines, said.echoes, said.joins, said.unsettled = [], [], [], 0
+    passing = _passing(said)
+    said.lines, said.echoes, said.joins, said.asked, said.unsettled = [], [], [], {}, 0
     speaker = told = ""
     for number, raw in enumerate(said.raws):
         if raw.claim.speaker != told:
@@ -64,23 +78,57 @@ def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]
             if speaker:
                 talk.spoke.append(speaker)
         subject, object_ = raw.subject, raw.object
+        if is_call(raw):  # whom it means is counted over the whole conversation
+            flow.append(raw.other)
+            firsts.setdefault(raw.other, number * 4 + 1)
+            continue
         if subject[0] == PRONOUN:
-            subject = _meant(subject[1:], raw, speaker, "", talk, kind_of)
+            subject = _subject(raw, speaker, talk, kind_of)
         if object_ and object_[0] == PRONOUN:
             object_ = _meant(object_[1:], raw, speaker, subject, talk, kind_of, at_object=True)
-        if not subject or (raw.object and not object_):
-            said.unsettled += 1
-        elif raw.kind is not Claim.NODE or raw.subject[0] == PRONOUN:
-            _write(said, raw, number, subject, object_, kind_of)
-        for slot, key in enumerate((subject, raw.other, object_)):
+        if raw.subject == ASKED and not subject:
+            continue  # nobody asked: it answers nothing
+        _note(said, raw, number, subject, object_, kind_of)
+        keys = (subject, raw.other, object_)
+        if raw.claim.kind is not Claim.NODE or subject != speaker:  # who signs is there, but not spoken of
+            flow += [key for key in keys if key and key not in passing]
+        for slot, key in enumerate(keys):
             if key:
-                flow.append(key)
-                if key not in firsts:
-                    firsts[key] = number * 4 + slot
+                firsts.setdefault(key, number * 4 + slot)
     said.firsts = firsts
     said.mentions = _each_last(flow)
     said.speakers = _each_last(talk.spoke)
     said.settled = True
+
+
+def _passing(said: Said) -> set[str]:
+    """Names that a turn speaks of in passing, so that no pronoun means them: of which little shows that they are names, and those
+    inside a value (the town in an address)."""
+    out = {key for key, worth in said.proofs.items() if worth < LOOKED}
+    values = [raw.claim.value.casefold() for raw in said.raws if raw.kind is Claim.ATTRIBUTE]
+    longer = [value for value in values if len(value) > 6]
+    if longer:
+        out.update(key for key in said.proofs if any(key in value and key != value for value in longer))
+    return out
+
+
+def _note(
+    said: Said, raw: Raw, number: int, subject: str, object_: str, kind_of: Callable[[str], Profile]
+) -> None:
+    """Keep what a claim says, now that its names are settled."""
+    if is_question(raw):
+        said.asked[raw.claim.predicate] = subject
+    elif not subject or (raw.object and not object_):
+        said.unsettled += 1
+    elif raw.kind is not Claim.NODE or raw.subject[0] == PRONOUN:
+        _write(said, raw, number, subject, object_, kind_of)
+
+
+def _subject(raw: Raw, speaker: str, talk: _Talk, kind_of: Callable[[str], Profile]) -> str:
+    """Whom the pronoun of a claim means; of a bare answer, whom the turn before asked about."""
+    if raw.subject == ASKED:
+        return talk.before[-1].asked.get(raw.claim.predicate, "") if talk.before else ""
+    return _meant(raw.subject[1:], raw, speaker, "", talk, kind_of)
 
 
 def _each_last(keys: list[str]) -> tuple[str, ...]:
@@ -130,6 +178,7 @@ def _meant(
     hint = raw.claim.hint if not at_object or raw.subject[0] != PRONOUN else ""
     wanted = (raw.claim.object_type if at_object else raw.claim.type) or ""
     barred = {speaker, subject, raw.other, raw.subject if at_object else raw.object} - {""}
+    barred |= talk.two()
     for key in talk.mentions():
         if key in barred or key in ROLES or (not at_object and _named_later(key, pronoun, raw.claim.quote)):
             continue
@@ -161,8 +210,12 @@ def _words(pronoun: str) -> re.Pattern[str]:
 def _fits(pronoun: str, hint: str, wanted: str, profile: Profile) -> bool:
     """Whether a pronoun can stand for something of this kind; what is not known does not speak against it."""
     type_, gender = profile.type, profile.gender
+    if pronoun == "topic":
+        return type_ in hint.split("|")
     if hint in ("female", "male") and gender and gender != hint:
         return False
+    if pronoun == "it" and wanted in _TOPICS and type_ not in _TOPICS[wanted]:
+        return False  # what has a box office is a film, whichever country was named last
     if (hint == "place" or pronoun == "there") and type_ not in ("place", "organisation", ""):
         return False
     if hint == "thing" and type_ in _ANIMATE:

@@ -10,31 +10,32 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from heapq import heappop, heappush
 
+from backscroll.graph.calling import Callings
 from backscroll.graph.group import NOWHERE, Group, Place
 from backscroll.graph.identity import ByRule, Links, Tie
-from backscroll.graph.index import SURE, Index, Line, Order, Profile, Said, elected, read
+from backscroll.graph.index import (
+    SURE,
+    Index,
+    Line,
+    Order,
+    Profile,
+    Said,
+    add_votes,
+    clear_gender,
+    elected,
+    read,
+)
 from backscroll.graph.names import NAMELESS, ROLES, key_of
 from backscroll.graph.overrides import Layer, layer_of
 from backscroll.graph.predicates import direction, rules
 from backscroll.graph.pronouns import REACH, settle
+from backscroll.graph.proof import enough
+from backscroll.graph.touched import Touched
 from backscroll.vocab.assertion import PRONOUN, Claim, Override, TurnClaims
 from backscroll.vocab.ids import Ref
-
-
-@dataclass(slots=True)
-class _Work:
-    """What one change has touched so far."""
-
-    lines: list[Line] = field(default_factory=list["Line"])
-    named: dict[str, set[Ref]] = field(
-        default_factory=dict[str, set[Ref]]
-    )  # keys with other mentions, and where
-    spelled: set[str] = field(default_factory=set[str])  # keys that gained or lost a spelling or a vote
-    dirty: set[Place] = field(default_factory=set["Place"])
 
 
 class Weave:
@@ -49,6 +50,7 @@ class Weave:
         self.unsettled = 0
         self._groups: dict[str, Group] = {}
         self._rules = ByRule(self.links)
+        self._callings = Callings(self.links)
         self._kinds: dict[str, Profile] = {}
         #: Keys that came or went since the names were last read; None: they never were.
         self.renamed: set[str] | None = None
@@ -62,7 +64,7 @@ class Weave:
 
     def change(self, put: Sequence[TurnClaims] = (), drop: Iterable[Ref] = ()) -> None:
         """Replace, add and take away turns."""
-        work = _Work()
+        work = Touched()
         gone = [
             opening for opening in dict.fromkeys([*drop, *(t.opening for t in put)]) if opening in self.turns
         ]
@@ -73,6 +75,7 @@ class Weave:
             self._put_in(read(turn, self.layer.split(turn.opening)), work, sort=len(fresh) < 64)
         if len(fresh) >= 64:
             self.places.sort()
+            work.called |= self._callings.called
         if len(fresh) < 64:
             for turn in fresh.values():
                 self._mark(bisect_left(self.places, (turn.position, turn.opening)), work, REACH + 1)
@@ -95,9 +98,9 @@ class Weave:
         if again:
             self.change(again)
         else:
-            self._settle_all(_Work(), everything=False)
+            self._settle_all(Touched(), everything=False)
 
-    def _take_out(self, said: Said, work: _Work) -> None:
+    def _take_out(self, said: Said, work: Touched) -> None:
         at = bisect_left(self.places, said.place)
         del self.places[at]
         work.dirty.discard(said.place)
@@ -105,7 +108,7 @@ class Weave:
         self._unwrite(said, work)
         self._local(said, -1, work)
 
-    def _put_in(self, said: Said, work: _Work, *, sort: bool) -> None:
+    def _put_in(self, said: Said, work: Touched, *, sort: bool) -> None:
         if sort:
             insort(self.places, said.place)
         else:
@@ -113,12 +116,19 @@ class Weave:
         self.turns[said.turn.opening] = said
         self._local(said, 1, work)
 
-    def _mark(self, at: int, work: _Work, count: int) -> None:
-        """Turns that have to be read again."""
+    def _mark(self, at: int, work: Touched, count: int) -> None:
+        """Turns that have to be read again, and calls whose turn has other neighbours."""
         work.dirty.update(self.places[at : at + count])
+        for place in self.places[max(0, at - 1) : at + 2]:
+            for voice in self.turns[place[1]].voices:
+                work.called.update(voice.calls)
 
-    def _local(self, said: Said, sign: int, work: _Work) -> None:
+    def _local(self, said: Said, sign: int, work: Touched) -> None:
+        for key in said.proofs if self._groups else ():
+            if (group := self._groups.get(key)) is not None and id(group) not in work.shown:
+                work.shown[id(group)] = group, self.shown(group)
         work.spelled |= self.index.local(said, sign)
+        work.called |= self._callings.note(said, sign)
         for raw in said.raws:
             if raw.subject[0] != PRONOUN:
                 work.spelled.add(raw.subject)
@@ -131,8 +141,9 @@ class Weave:
             if raw.other:
                 work.spelled.add(raw.other)
 
-    def _settle_all(self, work: _Work, *, everything: bool) -> None:
+    def _settle_all(self, work: Touched, *, everything: bool) -> None:
         self._rules.look_again(work.spelled, self.index.surfaces, self._own_kind)
+        self._callings.look_again(work.called, self._neighbourhood)
         self._look_at_kinds(work)
         if everything:
             for place in self.places:
@@ -143,7 +154,12 @@ class Weave:
         if self.renamed is not None:
             self.renamed |= work.named.keys()
 
-    def _look_at_kinds(self, work: _Work) -> None:
+    def _neighbourhood(self, opening: Ref) -> list[Said]:
+        """The turn before a turn, the turn, and the turn after it."""
+        at = bisect_left(self.places, self.turns[opening].place)
+        return [self.turns[place[1]] for place in self.places[max(0, at - 1) : at + 2]]
+
+    def _look_at_kinds(self, work: Touched) -> None:
         """Turns in which a pronoun may now mean somebody else, because a name means another kind of thing."""
         if not self._kinds:
             return
@@ -157,7 +173,7 @@ class Weave:
                     if opening in self.turns:
                         self._mark(bisect_left(self.places, self.turns[opening].place), work, REACH + 1)
 
-    def _settle_forward(self, work: _Work) -> None:
+    def _settle_forward(self, work: Touched) -> None:
         heap: list[Place] = []
         for place in work.dirty:
             heappush(heap, place)
@@ -173,7 +189,7 @@ class Weave:
                     if self.turns[later[1]].pronouns:
                         heappush(heap, later)
 
-    def _settle(self, place: Place, work: _Work) -> bool:
+    def _settle(self, place: Place, work: Touched) -> bool:
         """Settle the names of a turn; True where its mentions are others than before."""
         said = self.turns[place[1]]
         if said.settled and not said.pronouns:
@@ -182,20 +198,20 @@ class Weave:
         if said.pronouns:
             at = bisect_left(self.places, place)
             before = [self.turns[p[1]] for p in self.places[max(0, at - REACH) : at]]
-        mentions, speakers = said.mentions, said.speakers
+        was = said.mentions, said.speakers, said.asked
         self._unwrite(said, work)
         settle(said, before, self.kind)
         self._write(said, work)
-        return (mentions, speakers) != (said.mentions, said.speakers)
+        return was != (said.mentions, said.speakers, said.asked)
 
-    def _write(self, said: Said, work: _Work) -> None:
+    def _write(self, said: Said, work: Touched) -> None:
         self.index.insert(said)
         self.unsettled += said.unsettled
         for one, two in said.joins:
             self.links.tie(one, two, Tie.PRONOUN, 1)
         self._note(said, work)
 
-    def _note(self, said: Said, work: _Work) -> None:
+    def _note(self, said: Said, work: Touched) -> None:
         """What a turn says has come or gone."""
         if not self._groups and self.renamed is None:
             return  # nobody has looked yet: there is nothing to drop
@@ -203,7 +219,7 @@ class Weave:
         for key in said.firsts:
             work.named.setdefault(key, set()).add(said.turn.opening)
 
-    def _unwrite(self, said: Said, work: _Work) -> None:
+    def _unwrite(self, said: Said, work: Touched) -> None:
         if not said.settled:
             return
         self.index.remove(said)
@@ -213,7 +229,7 @@ class Weave:
         self._note(said, work)
         said.settled = False
 
-    def _regroup(self, work: _Work) -> None:
+    def _regroup(self, work: Touched) -> None:
         """Drop what was worked out about everything that the change touches."""
         changed, self.links.changed = self.links.changed, set()
         if not self._groups:
@@ -228,6 +244,7 @@ class Weave:
             self._forget_line(line)
         for key in reshaped:
             self._forget_neighbours(key, views_only=False)
+        self._forget_flipped(work)
         for key in work.spelled | work.named.keys():
             group = self._groups.get(key)
             if group is None:
@@ -239,6 +256,13 @@ class Weave:
                 if self.first(group)[1] != known:
                     for member in group.members:
                         self._forget_neighbours(member, views_only=True)
+
+    def _forget_flipped(self, work: Touched) -> None:
+        """What was told of the neighbours of nodes that are shown now and were not, or the other way round."""
+        for group, was in work.shown.values():
+            if self.shown(group) != was:
+                for member in group.members:
+                    self._forget_neighbours(member, views_only=True)
 
     def _moved_first(
         self, first: tuple[Order, str], key: str, openings: Iterable[Ref]
@@ -308,7 +332,7 @@ class Weave:
 
     def _own_kind(self, key: str) -> Profile:
         """What claims that use this very name say about its kind."""
-        return Profile(elected(self.index.votes.get(key, {})), _clear(self.index.genders.get(key, {})))
+        return Profile(elected(self.index.votes.get(key, {})), clear_gender(self.index.genders.get(key, {})))
 
     def kind(self, key: str) -> Profile:
         """What is said about the kind of thing behind a name, under any name that is joined without pronouns."""
@@ -318,9 +342,9 @@ class Weave:
             genders: dict[str, int] = {}
             members = self.links.group(key, Tie.RULE)
             for member in members:
-                _add(votes, self.index.votes.get(member, {}))
-                _add(genders, self.index.genders.get(member, {}))
-            known = self._kinds[key] = Profile(elected(votes), _clear(genders), members)
+                add_votes(votes, self.index.votes.get(member, {}))
+                add_votes(genders, self.index.genders.get(member, {}))
+            known = self._kinds[key] = Profile(elected(votes), clear_gender(genders), members)
         return known
 
     def group(self, key: str) -> Group:
@@ -367,24 +391,32 @@ class Weave:
             group.last = max(places, default=(b"", NOWHERE))
         return group.last
 
-    def visible(self, group: Group) -> bool:
-        """True for a node that is there and that no person deleted."""
+    def there(self, group: Group) -> bool:
+        """True for a node that some turn or person speaks of and that no person deleted; it may be a candidate only."""
         return any(self.lives(key) for key in group.members) and not self.layer.hides(group.members)
+
+    def shown(self, group: Group) -> bool:
+        """True where enough speaks for a name being one, or a person said something of it."""
+        return enough(group.members, self.index, self.layer)
+
+    def visible(self, group: Group) -> bool:
+        """True for a node that is there and shown."""
+        return self.there(group) and self.shown(group)
 
     def _is_listed(self, group: Group) -> bool:
         """False for an assistant without a name: what it says of itself is kept, and listed once it is called something."""
         named = not NAMELESS.issuperset(group.members)
         return self.visible(group) and (named or any(key in self.layer.about for key in group.members))
 
-    def groups(self) -> list[Group]:
-        """Every visible node, in order of appearance."""
+    def groups(self, *, candidates: bool = False) -> list[Group]:
+        """Every visible node, in order of appearance; with those that are only candidates, where they are asked for."""
         seen: set[int] = set()
         out: list[Group] = []
         for key in {**self.index.mentions, **self.layer.shown}:
             group = self.group(key)
             if id(group) not in seen:
                 seen.add(id(group))
-                if self._is_listed(group):
+                if self.there(group) if candidates else self._is_listed(group):
                     out.append(group)
         return sorted(out, key=self.first)
 
@@ -399,8 +431,8 @@ class Weave:
             return told
         votes: dict[str, int] = {}
         for member in group.members:
-            _add(votes, self.index.votes.get(member, {}))
-            _add(votes, self.index.echoes.get(member, {}))
+            add_votes(votes, self.index.votes.get(member, {}))
+            add_votes(votes, self.index.echoes.get(member, {}))
         return elected(votes) or ("person" if any(map(self._somebody, group.members)) else "")
 
     def _somebody(self, key: str) -> bool:
@@ -416,14 +448,3 @@ class Weave:
 @cache
 def _of_people() -> frozenset[str]:
     return frozenset(str(name) for name in rules()["kinds"]["person"])
-
-
-def _add(into: dict[str, int], more: dict[str, int]) -> None:
-    for name, count in more.items():
-        into[name] = into.get(name, 0) + count
-
-
-def _clear(genders: dict[str, int]) -> str:
-    """The gender that is said more often; empty where it is not clear."""
-    female, male = genders.get("female", 0), genders.get("male", 0)
-    return "" if female == male else "female" if female > male else "male"

@@ -18,6 +18,7 @@ from backscroll.graph.view import WorldEntry
 from backscroll.graph.world_dialogue import read_dialogue, unseen_before
 from backscroll.graph.world_en import read_english
 from backscroll.graph.world_fields import read_fields
+from backscroll.graph.world_traits import traits
 from backscroll.graph.world_words import (
     Said,
     covers,
@@ -85,6 +86,9 @@ def _entry(entry: LoreEntry, char: str = "") -> WorldEntry:
         for s in said
         if not s.subject and s.predicate not in {"alias", "type"}
     ]
+    stated = {predicate for predicate, _ in own}
+    if kind not in _MINDLESS:  # a forest has no temper
+        own += [(t.predicate, t.value) for t in traits(fields.rest) if t.predicate not in stated]
     also = [
         (s.subject, _fitting(s.predicate, noun.type if (noun := noun_of(s.subject)) else ""), s.value)
         for s in said

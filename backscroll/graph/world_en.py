@@ -49,6 +49,7 @@ _PLACED = re.compile(
     r"(?:in|at|on|under|by|to|for|of|with|from|about|as|near|being|been|going|here|there)\b", re.IGNORECASE
 )
 _LOOK = re.compile(r"^(?:(?:old|young|ancient|tall|small|large|little|big)\s+)+(?=\S)", re.IGNORECASE)
+_CONTRAST = re.compile(r"\s*[,;]?\s+(?:but|yet|though|although|while|unless|except)\s")
 _FEELINGS = frozenset({"likes", "dislikes", "hates", "fears", "loves", "wants"})
 _TECHNICAL = re.compile(r"`|\]\(|\|\||==|[{}<>]|\w\(\)|://")  # about programs, not about a world
 _NO_SUBJECT = re.compile(
@@ -265,7 +266,7 @@ def _objects(subject: str, predicate: str, rest: str) -> Iterator[Said]:
             yield Said(subject, predicate, value)
         return
     end = None if predicate in _FEELINGS else _OBJECT_END.search(rest)
-    text = rest[: end.start()] if end else rest
+    text = rest[: end.start()] if end else _CONTRAST.split(rest, maxsplit=1)[0]
     text = _AND.split(text, maxsplit=1)[0] if predicate in {"lives_in", "located_in", "comes_from"} else text
     joint = r"\s*,\s*(?:and\s+)?|\s+and\s+" if predicate in _FEELINGS else r"\s+and\s+(?=(?:the\s+)?[A-Z])"
     for piece in re.split(joint, text):

@@ -151,7 +151,7 @@ def test_you_is_whom_the_message_is_addressed_to() -> None:
 
 def test_who_is_called_by_name_has_that_name() -> None:
     """A name before a comma is the name of the one addressed; a pet name is only a hint."""
-    assert ("alias", "assistant", "艾莉丝") in told("艾莉丝，你今天怎么样？")
+    assert ("alias", "@you", "艾莉丝") in told("艾莉丝，你今天怎么样？")
     pets = [a for a in claims("亲爱的，你今天怎么样？") if a.kind is Claim.ALIAS]
     assert [a.value for a in pets] == ["亲爱的"]
     assert pets[0].sure < 0.5

@@ -207,13 +207,13 @@ def test_switches() -> None:
 
 
 @given(
-    st.sampled_from([*types(), "", "spaceship"]),
-    st.integers(1, 12),
+    st.sampled_from([*types()]),
+    st.integers(1, 3),
     st.lists(st.sampled_from(["race", "status", "kind", "mood", "x"]), unique=True),
     st.booleans(),
 )
 def test_at_least_so_many_attributes(kind: str, least: int, known: list[str], use_world: bool) -> None:
-    """Whatever the type: the minimum is reached, nothing twice, and completing again adds nothing."""
+    """Whatever the type: the minimum is reached by values that say something, nothing twice, and completing again adds nothing."""
     node = ellie(*(said(name, "v") for name in known), type=kind)
     options = Options(min_attributes=least, use_world=use_world)
     made = completed(node, world(WORLD_EN), options)
@@ -221,6 +221,21 @@ def test_at_least_so_many_attributes(kind: str, least: int, known: list[str], us
     assert len(set(names)) >= least
     assert len(names) == len(set(names))
     assert completed(made, world(WORLD_EN), options) == made
+    assumed = [f for f in made.attributes if f.rank is Rank.DEFAULT]
+    assert {f.value for f in assumed}.isdisjoint({"unknown", "mentioned", "未知", "被提及", kind})
+
+
+def test_what_nothing_is_known_of_is_not_padded() -> None:
+    """A node without a type gets no defaults: "status: mentioned" says nothing."""
+    for kind in ("", "spaceship"):
+        assert completed(ellie(type=kind), (), Options(min_attributes=12)).attributes == ()
+
+
+@given(st.sampled_from([*types(), "", "spaceship"]), st.integers(1, 12))
+def test_asking_for_more_than_there_is_gives_what_there_is(kind: str, least: int) -> None:
+    made = completed(ellie(type=kind), (), Options(min_attributes=least))
+    assert len(made.attributes) <= least
+    assert "unknown" not in {f.value for f in made.attributes}
 
 
 def test_a_node_of_nobodys_turn() -> None:

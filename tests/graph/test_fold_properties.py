@@ -35,7 +35,7 @@ NAMES = [
     "Ellie's sister",
     "艾莉的妹妹",
 ]
-PRONOUNS = ["@she", "@he", "@it", "@they", "@you", "@we", "@there", "@somebody"]
+PRONOUNS = ["@she", "@he", "@it", "@they", "@you", "@we", "@there", "@somebody", "@topic", "@asked"]
 ATTRIBUTES = ["race", "mood", "skill", "gender", "status", "name", "email"]
 RELATIONS = [
     "spouse_of",
@@ -86,7 +86,7 @@ def claims(draw: st.DrawFn) -> Assertion:
         object_type=draw(st.sampled_from(TYPES)),
         speaker=draw(speakers),
         sure=draw(sures),
-        hint=draw(st.sampled_from(["", "", "female", "male", "thing"])),
+        hint=draw(st.sampled_from(["", "", "female", "male", "thing", "asked", "place|person"])),
     )
 
 

@@ -1,0 +1,121 @@
+"""What a name is, by how it is used: somebody who speaks, looks or is spoken to; somewhere one goes, or is.
+
+Owns the step from the words around a name to a type, and how sure a single use makes it that the word is a name at all. Words are data
+(`extract_en_cues.toml`). Refuses facts. Before: `extract_en_reading`. After: `extract_en_calling` (`names`).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from backscroll.derive.extract_en_phrases import Line
+from backscroll.derive.extract_en_words import common, table, words
+
+#: How sure one use makes it that a word is a name: with a capital inside a sentence, at its start, of ordinary words.
+INSIDE, OPENING, ORDINARY = 0.7, 0.45, 0.3
+USED = 0.3  # what a use as somebody or somewhere adds
+
+
+@cache
+def _cues(kind: str, name: str) -> frozenset[str]:
+    return frozenset(str(table("extract_en_cues")[kind][name]).split())
+
+
+def used_as(line: Line, i: int) -> str:
+    """What the words around a name show: person, place, or nothing."""
+    if _does(line, i):
+        return "person"
+    after = line.low(i + 1)
+    if after in ("'s", "’s") and line.low(i + 2) in _cues("person", "has"):
+        return "person"
+    return _somewhere(line, i)
+
+
+def _does(line: Line, i: int) -> bool:
+    at = i + 1
+    while line.tag(at) == "V" and at < i + 3:
+        at += 1
+    low = line.low(at)
+    if low in _cues("person", "verbs") and line.tag(at) not in "RDK":
+        return True
+    if low in ("won't", "will", "has", "had", "doesn't", "didn't", "does", "did", "is", "was"):
+        return line.low(at + 1) in _cues("person", "verbs") or line.low(at + 2) in _cues("person", "verbs")
+    back = line.low(i - 1)
+    if back in _cues("person", "towards") or (back == "is" and line.low(i - 2) in ("who", "how")):
+        return line.tag(i + 1) != "'"
+    if back in ("at", "to") and line.low(i - 2) in _cues("person", "nodding"):
+        return True
+    if back in (
+        "says",
+        "said",
+        "asks",
+        "asked",
+        "whispers",
+        "mutters",
+        "replies",
+        "calls",
+        "cries",
+        "adds",
+        "murmurs",
+        "answers",
+    ):
+        return line.tag(i + 1) in '.,V"*RwC' or not line.low(i + 1)
+    return False
+
+
+def _somewhere(line: Line, i: int) -> str:
+    at = i - 1
+    if line.low(at) in ("the", "old"):
+        at -= 1
+    before, lead = line.low(at), line.low(at - 1)
+    if line.tag(i + 1) == "'":
+        return ""  # "in Ann's room"
+    if before in _cues("place", "before"):
+        if lead in (
+            "believe",
+            "believes",
+            "believed",
+            "interested",
+            "trust",
+            "trusts",
+            "interest",
+            "as",
+            "confide",
+            "confided",
+        ):
+            return ""
+        return "place"
+    if before in _cues("place", "at"):
+        if lead in _cues("place", "motion") or (before != "for" and lead in _cues("place", "being")):
+            return "place"
+        if before in ("to", "from") and lead in ("on", "off", "up", "down", "over", "out"):
+            return "place" if line.low(at - 2) in _cues("place", "motion") else ""
+    if before == "of" and lead in _cues("place", "parts"):
+        return "place"
+    if before in (
+        "cross",
+        "crosses",
+        "crossed",
+        "crossing",
+        "reach",
+        "reached",
+        "enter",
+        "entered",
+        "leave",
+        "leaving",
+        "burned",
+    ):
+        return "place"
+    return ""
+
+
+def name_sure(low: str, opening: bool, kind: str) -> float:
+    """How sure it is that a capitalised word is a name, from one use of it."""
+    parts = low.split()
+    if all(part in words("titles", "before") for part in parts):
+        return ORDINARY  # "Aye, Captain"
+    if all(part in common() for part in parts) and len(parts) < 3:
+        base = ORDINARY if opening else ORDINARY + 0.15
+    else:
+        base = OPENING if opening else INSIDE
+    return min(0.95, base + (USED if kind else 0.0))

@@ -1,0 +1,143 @@
+"""Who is called by a name: those who are addressed so and answer, counted over the whole conversation.
+
+"Hey Ann!" names whoever is spoken to, and in a talk of several a single call does not tell who that is. Owns the count: a call speaks for who
+speaks next, less for who spoke before, and against the caller; who uses a name for somebody else is hardly its bearer. A name is
+tied to a speaker where one leads. A speaker without a name of their own (user, assistant) gets one only where they are called by no
+other: who plays three people in turn is none of them. Every count is whole and follows from the live turns. Before: `graph/index`.
+After: `graph/weave`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from backscroll.graph.identity import Links, Tie
+from backscroll.graph.index import Said, Voice
+from backscroll.graph.names import ROLES
+from backscroll.vocab.ids import Ref
+
+_ALONE, _NEXT, _BEFORE = 150, 100, 50  # for the only other one, who speaks next, who spoke before
+_CALLER, _USER = -300, -120  # against who calls, and who uses the name
+_OWNER = 600  # for who says it of themselves
+_ENOUGH = 90
+
+#: The turn before, the turn, and the turn after, of a turn.
+Around = Callable[[Ref], Sequence[Said]]
+
+
+class Callings:
+    """Names by which speakers are called."""
+
+    def __init__(self, links: Links) -> None:
+        self._links = links
+        self._calls: dict[str, dict[Ref, int]] = {}  # name, turn: how often
+        self._uses: dict[str, dict[str, int]] = {}  # name, speaker: messages
+        self._owns: dict[str, dict[str, int]] = {}  # name, who calls themselves so
+        self._speaks: dict[str, int] = {}  # speaker: messages
+        self._owner: dict[str, str] = {}
+        self._names: dict[str, set[str]] = {}  # role, the names that lead to it
+        self._tied: dict[str, str] = {}  # name, speaker
+
+    @property
+    def called(self) -> set[str]:
+        """Every name by which somebody is called."""
+        return set(self._calls)
+
+    def note(self, said: Said, sign: int) -> set[str]:
+        """Put in (1) or take out (-1) a turn; the names whose bearer has to be looked for again."""
+        touched: set[str] = set()
+        for voice in said.voices:
+            if _count(self._speaks, voice.speaker, sign) and voice.speaker in self._calls:
+                touched.add(voice.speaker)
+            for name in voice.calls:
+                _count(self._calls.setdefault(name, {}), said.turn.opening, sign)
+                if not self._calls[name]:
+                    del self._calls[name]
+                touched.add(name)
+            for into, names in ((self._uses, voice.uses), (self._owns, voice.owns)):
+                for name in names:
+                    _count(into.setdefault(name, {}), voice.speaker, sign)
+                    if not into[name]:
+                        del into[name]
+                    touched.add(name)
+        return touched
+
+    def look_again(self, names: Iterable[str], around: Around) -> None:
+        """Tie names to their bearers, or untie them."""
+        roles: set[str] = set()
+        for name in sorted(names):
+            old, new = self._owner.get(name, ""), self._bearer(name, around)
+            if old == new:
+                continue
+            if new:
+                self._owner[name] = new
+            else:
+                del self._owner[name]
+            for role in {old, new} & ROLES:
+                bearers = self._names.setdefault(role, set())
+                (bearers.add if role == new else bearers.discard)(name)
+                roles.add(role)
+            self._retie(name, "" if new in ROLES else new)
+        for role in sorted(roles):
+            for name in sorted(self._names[role]):
+                self._retie(name, role if len(self._names[role]) == 1 else "")
+
+    def _retie(self, name: str, speaker: str) -> None:
+        old = self._tied.get(name, "")
+        if old == speaker:
+            return
+        if old:
+            self._links.tie(name, old, Tie.PRONOUN, -1)
+            del self._tied[name]
+        if speaker:
+            self._links.tie(name, speaker, Tie.PRONOUN, 1)
+            self._tied[name] = speaker
+
+    def _bearer(self, name: str, around: Around) -> str:
+        """Who is called so; empty where nobody leads."""
+        if name not in self._calls or name in self._speaks:
+            return ""
+        votes: dict[str, int] = {}
+        for opening in self._calls[name]:
+            _heard(name, opening, around(opening), votes)
+        for weight, counts in ((_USER, self._uses), (_OWNER, self._owns)):
+            for who, count in counts.get(name, {}).items():
+                votes[who] = votes.get(who, 0) + weight * count
+        ranked = sorted(votes.items(), key=lambda item: (-item[1], item[0]))
+        leads = ranked and ranked[0][1] >= _ENOUGH and (len(ranked) == 1 or ranked[0][1] > ranked[1][1])
+        return ranked[0][0] if leads else ""
+
+
+def _heard(name: str, opening: Ref, turns: Sequence[Said], votes: dict[str, int]) -> None:
+    """Votes of the calls of one turn."""
+    voices = [(said.turn.opening == opening, voice) for said in turns for voice in said.voices]
+    present = {voice.speaker for _, voice in voices}
+    for at, (here, voice) in enumerate(voices):
+        if not here:
+            continue
+        for _ in range(voice.calls.count(name)):
+            me = voice.speaker
+            votes[me] = votes.get(me, 0) + _CALLER
+            if len(present) == 2:
+                (other,) = present - {me}
+                votes[other] = votes.get(other, 0) + _ALONE
+                continue
+            if following := _other(me, (v for _, v in voices[at + 1 :])):
+                votes[following] = votes.get(following, 0) + _NEXT
+            if before := _other(me, (v for _, v in reversed(voices[:at]))):
+                votes[before] = votes.get(before, 0) + _BEFORE
+
+
+def _other(me: str, voices: Iterable[Voice]) -> str:
+    return next((voice.speaker for voice in voices if voice.speaker != me), "")
+
+
+def _count(into: dict[str, int] | dict[Ref, int], key: str | Ref, by: int) -> bool:
+    """Count; True where it came or went."""
+    counts: dict[str | Ref, int] = into  # type: ignore[assignment]
+    total = counts.get(key, 0) + by
+    if total:
+        counts[key] = total
+        return total == by
+    del counts[key]
+    return True

@@ -1,0 +1,104 @@
+"""What a description shows of somebody without saying it in so many words: "they distrust strangers but will help travellers".
+
+Owns traits by clause: words that show one, turned round by a denial before them, and what traits make together (`world_traits.toml`). What
+an entry states plainly (`disposition: shy`) stands over this. Refuses to guess where clauses contradict each other. Before: `graph/world_words`. After:
+`graph/world`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
+from typing import NamedTuple, cast
+
+from backscroll.graph.world_words import is_han
+
+_CLAUSE = re.compile(
+    r"[.;!?\n:。；！？：,，—]+|\b(?:and|but|yet|though|although|while|however|whereas)\b|但是|但|不过|然而|可是|却|虽然|尽管"
+)
+#: What a denied trait shows instead.
+_DENIED = {
+    "helpful": "",
+    "trusting": "cautious",
+    "cautious": "",
+    "hostile": "harmless",
+    "dangerous": "harmless",
+}
+_WHOLE = frozenset({"neutral", "expert", "harmless"})  # they hold their own denial
+_AGAINST = {"hostile": "helpful", "dangerous": "harmless"}
+
+
+class Trait(NamedTuple):
+    """An attribute that a description shows, and the clause that shows it."""
+
+    predicate: str
+    value: str
+    clause: str
+
+
+@cache
+def _table() -> Mapping[str, Mapping[str, object]]:
+    return tomllib.loads(resources.files("backscroll.graph").joinpath("world_traits.toml").read_text("utf-8"))
+
+
+@cache
+def _patterns(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    edge = r"\b" if language == "en" else ""
+    words = cast("Mapping[str, str]", _table()[language])
+    return tuple(
+        (
+            name,
+            re.compile(f"{edge}(?:{pattern}){edge}" if name != "denial" else f"(?:{pattern})", re.IGNORECASE),
+        )
+        for name, pattern in words.items()
+    )
+
+
+def traits(text: str) -> list[Trait]:
+    """The attributes that a description shows, each once."""
+    language = "zh" if is_han(text) else "en"
+    shown: dict[str, str] = {}
+    for clause in _clauses(text):
+        for name in _shown(clause, language):
+            shown.setdefault(name, clause)
+    for one, other in _AGAINST.items():
+        if one in shown and other in shown:
+            del shown[one], shown[other]  # it says both
+    return [
+        Trait(attribute, chinese if language == "zh" else english, shown[names[0]])
+        for names, (attribute, english, chinese) in _made(shown)
+    ]
+
+
+def _clauses(text: str) -> Iterator[str]:
+    """Clauses; a whole sentence comes after its clauses, for what is said across a comma."""
+    for piece in _CLAUSE.split(text):
+        if piece and piece.strip():
+            yield piece.strip()
+
+
+def _shown(clause: str, language: str) -> Iterator[str]:
+    known = dict(_patterns(language))
+    for name, pattern in known.items():
+        found = pattern.search(clause) if name != "denial" else None
+        if found is None:
+            continue
+        if name in _WHOLE:
+            yield name
+            continue
+        denied = len(known["denial"].findall(clause, 0, found.start())) % 2 == 1  # 从不拒绝: they do
+        meant = _DENIED.get(name, "") if denied else "" if name == "trusting" else name
+        if meant:
+            yield meant
+
+
+def _made(shown: Mapping[str, str]) -> Iterator[tuple[list[str], tuple[str, str, str]]]:
+    taken: set[str] = set()
+    for names, value in cast("Mapping[str, list[str]]", _table()["values"]).items():
+        parts = names.split()
+        if value[0] not in taken and all(part in shown for part in parts):
+            taken.add(value[0])
+            yield parts, (value[0], value[1], value[2])

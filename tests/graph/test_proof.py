@@ -1,0 +1,64 @@
+"""A node needs proof that it is a name: candidates are kept aside, turns add up, and what goes takes its proof along."""
+
+from __future__ import annotations
+
+from backscroll.graph.fold import Graph
+from backscroll.vocab.assertion import Change
+from tests.graph.claims import alias, has, is_, node, override, person, ref, turn
+
+
+def shown(graph: Graph, *, candidates: bool = False) -> list[str]:
+    return [n.name for n in graph.nodes(candidates=candidates)]
+
+
+def test_one_doubtful_look_makes_a_candidate() -> None:
+    graph = Graph([turn(1, person("余光", sure=0.4), person("Ellie"))])
+    assert shown(graph) == ["Ellie"]
+    assert shown(graph, candidates=True) == ["余光", "Ellie"]
+    assert graph.mentioned("余光 and Ellie") == ["ellie"]
+    assert graph.node("余光").name == "余光"  # who asks by name finds it
+
+
+def test_a_name_that_comes_back_is_shown_and_goes_with_its_turn() -> None:
+    graph = Graph([turn(1, person("洛绯", sure=0.4)), turn(2, person("洛绯", sure=0.4))])
+    assert shown(graph) == ["洛绯"]
+    graph.drop(ref(2))
+    assert shown(graph) == []
+    graph.put(turn(3, person("洛绯", sure=0.4)))
+    assert shown(graph) == ["洛绯"]
+
+
+def test_what_leads_to_a_candidate_is_told_only_once_it_is_shown() -> None:
+    """Also where the other end was looked at before: the view follows."""
+    graph = Graph([turn(1, person("Ann"), node("Oak", sure=0.3), is_("Ann", "likes", "Oak"))])
+    assert [f.object for f in graph.node("Ann").relations] == []
+    graph.put(turn(2, node("Oak", sure=0.4)))
+    assert [f.object for f in graph.node("Ann").relations] == ["oak"]
+    graph.drop(ref(2))
+    assert [f.object for f in graph.node("Ann").relations] == []
+
+
+def test_something_said_or_a_person_makes_up_for_a_doubtful_look() -> None:
+    graph = Graph([turn(1, node("Toran", sure=0.45), has("Toran", "age", "40"), node("Vell", sure=0.3))])
+    assert shown(graph) == ["Toran"]
+    graph.set_overrides([override(Change.SET, "vell", "size", "small")])
+    assert shown(graph) == ["Toran", "Vell"]
+
+
+def test_an_assistant_that_only_answers_is_nobody() -> None:
+    """A role without a name is not shown; by name it can be asked for."""
+    called = alias("@you", "Pip", speaker="user", sure=0.8)
+    assert shown(Graph([turn(1, called, person("Pip"))])) == ["Pip"]
+    doctor = Graph([turn(1, has("assistant", "occupation", "doctor"))])
+    assert shown(doctor) == []
+    assert doctor.node("assistant").attribute("occupation") == "doctor"
+    assert shown(Graph([turn(1, alias("assistant", "Ellie"), has("assistant", "race", "elf"))])) == ["Ellie"]
+
+
+def test_a_relative_of_whom_nothing_else_is_said_is_a_candidate() -> None:
+    """Of the user's own people it is enough that there are some."""
+    graph = Graph([turn(1, person("Ann"), is_("Ann's brother", "sibling_of", "Ann"))])
+    assert shown(graph) == ["Ann"]
+    graph.put(turn(2, has("Ann's brother", "occupation", "nurse")))
+    assert shown(graph) == ["Ann", "Ann's brother"]
+    assert "user's sister" in shown(Graph([turn(1, is_("user's sister", "sibling_of", "user"))]))
