@@ -1,0 +1,219 @@
+"""Whether anything is about a question, who is meant, what is only a nod, and what a message asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import backscroll
+from backscroll.engine.engine import Engine
+from backscroll.engine.thread import Thread
+from backscroll.recall.candidate import Candidate, addressed_in, is_idle, prepare
+from backscroll.recall.choose import spread
+from backscroll.recall.clues import measure
+from backscroll.recall.index import Index
+from backscroll.recall.understand import needs_past, understand
+
+TODAY = date(2026, 11, 16)
+ENGLISH = (
+    ("I started a new job at the harbour office last week.", "Congratulations! How is it going?"),
+    ("Fine. My desk looks over the river, and I cycle to work.", "That sounds lovely."),
+    (
+        "We need to move the backup to 3 a.m., it collides with the export.",
+        "I changed the schedule to 03:00.",
+    ),
+    ("My sister Anna visits in June.", "I will remind you to book the restaurant."),
+    ("Staging listens on port 8443.", "Noted."),
+    ("I am allergic to peanuts.", "I will keep that in mind."),
+)
+CHINESE = (
+    ("我上周开始在港务局上班。", "恭喜！感觉怎么样？"),
+    ("还不错，骑车二十分钟就到。", "听起来很方便。"),
+    ("备份改到凌晨三点吧，和导出撞车了。", "已经改到三点。"),
+    ("我妹妹六月要来看我。", "到时候提醒你订餐厅。"),
+    ("测试环境监听8443端口。", "记下了。"),
+    ("我对花生过敏。", "好的，我会注意。"),
+)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A store in a file, for all tests here."""
+    with backscroll.open(tmp_path_factory.mktemp("about") / "a.db", background=False) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def threads(engine: Engine) -> dict[str, Thread]:
+    """The same small talk in two languages."""
+    out = {"en": engine.create("en"), "zh": engine.create("zh")}
+    for name, talk in (("en", ENGLISH), ("zh", CHINESE)):
+        for said, answered in talk:
+            out[name].append("user", said)
+            out[name].append("assistant", answered)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [
+        ("en", "What is my dog called?"),
+        ("en", "What is my cat's name?"),
+        ("en", "Who won the world cup?"),
+        ("zh", "我的狗叫什么名字？"),
+        ("zh", "谁赢了世界杯？"),
+        ("zh", "我的猫几岁了？"),
+    ],
+)
+def test_it_says_that_nothing_is_about_it(threads: dict[str, Thread], language: str, question: str) -> None:
+    """No items, and one sentence in the language of the question."""
+    found = threads[language].recall(question, 500)
+    assert found.items == ()
+    assert (
+        found.text
+        == {"en": "Nothing earlier in this record is about this.", "zh": "先前的记录里没有与此有关的内容。"}[
+            language
+        ]
+    )
+    assert found.looked_at == 12
+    assert threads[language].recall(question, 2).text == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "answer"),
+    [
+        ("en", "What is my sister called?", "Anna"),
+        ("en", "Which port?", "8443"),
+        ("en", "What can't I eat?", "peanuts"),
+        ("en", "What did we talk about last week?", ""),
+        ("en", "我妹妹什么时候来？", "June"),
+        ("en", "哪个端口？", "8443"),
+        ("zh", "我妹妹什么时候来？", "六月"),
+        ("zh", "我不能吃什么？", "花生"),
+        ("zh", "Which port does staging use?", "8443"),
+        ("zh", "What is my sister doing in June?", "妹妹"),
+    ],
+)
+def test_what_was_spoken_of_is_found(
+    threads: dict[str, Thread], language: str, question: str, answer: str
+) -> None:
+    """In its own words, in the other language, or by the matter that both are about."""
+    found = threads[language].recall(question, 300)
+    assert found.items
+    assert answer in found.items[0].text
+
+
+def test_a_word_that_the_dictionary_lacks_is_not_like_all_others() -> None:
+    """Such words had one vector, that of white space."""
+    from backscroll.llm.encoder import encoder_of
+
+    encoder = encoder_of("wordllama")
+    assert encoder is not None
+    dog, port, blank = encoder.encode(["狗叫", "港务", "　"])
+    assert float(dog @ port) < 0.9
+    assert not blank.any()
+
+
+# -- who is meant, what is only a nod ----------------------------------------------------------------------------
+
+
+def test_a_name_by_which_the_other_one_calls_them() -> None:
+    """ "Thanks, Mel!" twice, and a question about Mel means what Melanie said."""
+    index = Index()
+    talk = [
+        ("Caroline", "Hey Mel, how was the race?"),
+        ("Melanie", "I ran it in two hours."),
+        ("Caroline", "Wow, great, Mel!"),
+    ]
+    index.extend([prepare(Candidate(n, text, who)) for n, (who, text) in enumerate(talk)])
+    assert addressed_in("Hi there, Kate! I met Tom.") == ("kate",)
+    assert index.speaker_called("mel") == 1
+    assert measure(index, understand("When did Mel run?"))["spoke"].tolist() == [-1, 1, -1]
+
+
+@pytest.mark.parametrize(
+    ("text", "idle"),
+    [
+        ("Yeah .", True),
+        ("Okay, thanks!", True),
+        ("嗯嗯，好的", True),
+        ("谢谢你！", True),
+        ("Good morning", True),
+        ("Yes, at nine.", False),
+        ("好的，周三见", False),
+        ("8443", False),
+        ("👍", True),
+    ],
+)
+def test_greetings_and_nods(text: str, idle: bool) -> None:
+    """Nothing is left of them but marks."""
+    assert is_idle(text) is idle
+
+
+@given(st.lists(st.tuples(st.floats(-9, 9), st.integers(0, 3)), min_size=1, max_size=30))
+def test_a_list_wants_something_of_every_sitting(texts: list[tuple[float, int]]) -> None:
+    """The best of each sitting stays as it is; the others fall, and keep their order within it."""
+    values, groups = np.asarray([v for v, _ in texts]), np.asarray([g for _, g in texts])
+    fallen = spread(values, groups)
+    assert (fallen <= values).all()
+    for group in set(groups.tolist()):
+        mine = groups == group
+        assert fallen[mine].max() == values[mine].max()
+
+
+# -- what a message asks for -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "你给我推荐过哪家餐厅？",
+        "你给我推荐了一个适合旅游的海滨城市，它是？",
+        "我跟你说过我的生日吗",
+        "What did I tell you about the rent?",
+        "Where did we go last Friday?",
+    ],
+)
+def test_messages_that_point_to_the_past(question: str) -> None:
+    """By themselves, whatever the prompt shows."""
+    assert needs_past(understand(question, TODAY), now=TODAY).sure
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Can you also add a test for the parser?",
+        "Please refactor this loop.",
+        "How do I reverse a list in Python?",
+        "帮我把这个函数改成异步的",
+        "经过讨论，用 Rust 重写",
+        "thanks!",
+        "这个过程太慢了",
+    ],
+)
+def test_ordinary_work_does_not(message: str) -> None:
+    """It wants something done."""
+    assert not needs_past(understand(message, TODAY), now=TODAY).sure
+
+
+def test_a_plain_question_gets_what_the_prompt_does_not_show(tmp_path: Path) -> None:
+    """Nothing in it points back; a request with the same words gets nothing."""
+    with backscroll.open(tmp_path / "a.db", background=False) as opened:
+        thread = opened.create("Long")
+        thread.append("user", "Deborah recommends the album Still Water for meditation.")
+        for number in range(300):
+            thread.append("user", f"Row {number} of the inventory is counted, nothing is missing in it.")
+            thread.append("assistant", f"Row {number} is written down.")
+        asks, wants = thread.fork(), thread.fork()
+        asks.append("user", "What album does Deborah recommend for meditation?")
+        wants.append("user", "Can you write down the album for meditation?")
+        assert "Still Water" in str(asks.prompt(3_000).messages[-1]) + str(asks.prompt(3_000).messages)
+        assert "Still Water" not in "".join(
+            block.text for block in wants.prompt(3_000).blocks if block.section.name == "RECALLED"
+        )
