@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from backscroll.engine.lineage import reach
-from backscroll.engine.people.held import HeldScope, held_scope
+from backscroll.engine.people.held import HeldScope
 from backscroll.engine.people.scope import scopes_of
 from backscroll.graph.view import NodeView
 from backscroll.tasks import profile
@@ -102,8 +102,7 @@ def _is_own(sources: Sequence[Ref], past: dict[str, int]) -> bool:
 def _known(composer: Composer, words: str) -> _Known:
     """Facts about the user, their preferences, then what the words name."""
     thread, language = composer.thread, composer.language
-    about = composer.about
-    helds = [held_scope(thread.engine, scope, ready=True) for scope in scopes_of(about)]
+    helds = composer.scopes()
     own = traits_told(helds[0], language)
     if len(own) > _TRAITS:
         from backscroll.engine.remembering import encode_with
@@ -134,12 +133,11 @@ def traits_told(held: HeldScope, language: str) -> list[Trait]:
 def _said(composer: Composer) -> tuple[list[Trait], dict[str, str]]:
     """What the user prefers, and what people wrote down, in the other conversations."""
     from backscroll.engine.remembering import in_telling_order
-    from backscroll.engine.remembering_reading import collect
 
     thread, past = composer.thread, _past(composer)
     out: list[Trait] = []
     tells: dict[str, str] = {}
-    found = collect(thread, ready=True)
+    found = composer.remembered()
     for memory in in_telling_order(found):
         if (
             memory.kind in (MemoryKind.PREFERENCE, MemoryKind.FACT)
@@ -149,7 +147,9 @@ def _said(composer: Composer) -> tuple[list[Trait], dict[str, str]]:
             line = line_of(memory, thread.id, composer.language)
             # Where a person put it into words, these go when that act is erased, whatever else they rest on.
             acts = found.acts.get(memory.id, ()) if memory.by == "person" else ()
-            sources = (*memory.sources, *(act.id for act in acts if act.body is not None))
+            # Of what was stated often the newest statement has the words.
+            said = memory.sources[-1:] if memory.kind is MemoryKind.PREFERENCE else memory.sources
+            sources = (*said, *(act.id for act in acts if act.body is not None))
             out.append(Trait(line, "", (), sources, frozenset(memory.sources)))
             tells[line] = told_as(memory)
     return out[:_PREFERENCES], tells

@@ -20,7 +20,6 @@ from backscroll.derive.window import window_of
 from backscroll.engine.analysing import progress_name
 from backscroll.engine.graph_holding import EXTRACTED, claims_of
 from backscroll.engine.lineage import View
-from backscroll.engine.models_used import ASSERTIONS, models_used
 from backscroll.engine.reading import message_of
 from backscroll.engine.remembering_log import rare_of
 from backscroll.engine.sheet_changes import touched_by
@@ -46,6 +45,7 @@ class Reading:
     messages: int | None = None
     turns: int | None = None  # of which nobody has found the claims yet
     fresh: list[Made] = field(default_factory=list[Made])  # what was found, to be kept
+    home: str = ""  # the thread whose prompt is made: it shows its newest turns, and analyses them itself
 
     def messages_left(self) -> bool:
         """True while messages may be read."""
@@ -82,16 +82,27 @@ class ThreadTurns:
     times: dict[Ref, int]  # when these were opened, in microseconds
     unread: bool = False  # older messages than those that could be read wait for the analysis
     unfound: bool = False  # turns whose claims nobody has found yet
+    waits: bool = False  # the newest turns, left out because their own prompt shows them
 
 
 def turns_of(
-    engine: Engine, reader: Reader, state: ThreadState, known: ThreadTurns | None, reading: Reading
+    engine: Engine,
+    reader: Reader,
+    state: ThreadState,
+    known: ThreadTurns | None,
+    reading: Reading,
+    *,
+    modelled: bool = False,
 ) -> ThreadTurns:
-    """What the turns of a thread say now, going on from what was `known` where nothing but its end changed."""
-    models = (reader.meta(f"{EXTRACTED}{state.id}") or "") if models_used(reader, ASSERTIONS) else ""
+    """What the turns of a thread say now, going on from what was `known` where nothing but its end changed.
+
+    `modelled`: models may have read turns.
+    """
+    models = (reader.meta(f"{EXTRACTED}{state.id}") or "") if modelled else ""
     if known is not None and known.models != models:
         known = None  # a model has read turns that rules had read before
-    if known is not None and known.head == state.head and not (known.unread or known.unfound):
+    late = known is not None and known.waits and reading.home != state.id
+    if known is not None and known.head == state.head and not (known.unread or known.unfound or late):
         return known
     view = View(reader, state)
     touched = rare_of(engine, view).touched
@@ -99,9 +110,7 @@ def turns_of(
     finding = _Finding(engine, view, reading, seen, models)
     patient = reading.messages is not None and known is not None and known.seen == seen
     if known is not None and known.touched == touched and not known.unfound and (patient or not known.unread):
-        if known.head == state.head:
-            return known
-        return finding.grown(known)
+        return known if known.head == state.head and not late else finding.grown(known)
     return finding.finished(finding.all(), touched, known)
 
 
@@ -210,7 +219,8 @@ class _Finding:
             kept, order, tail = known.turns, known.order, tail[1:]
         else:
             kept, order = known.turns[:-1], known.order[:-1] if spoke else known.order
-        said = self._claims(tail)
+        said, waiting = self._claims(tail)
+        tail = [turn for turn in tail if turn.opening not in waiting]
         heard = [one for turn in tail if (one := said.get(turn.opening)) is not None and one.claims]
         return ThreadTurns(
             self._view.state.head,
@@ -222,6 +232,7 @@ class _Finding:
             {**known.times, **{one.opening: self._time(one.opening, one.claims[0].source) for one in heard}},
             known.unread or self._unread,
             any(turn.opening not in said for turn in tail),
+            bool(waiting),
         )
 
     def finished(self, found: Sequence[LiveTurn], touched: int, known: ThreadTurns | None) -> ThreadTurns:
@@ -229,7 +240,8 @@ class _Finding:
         old = {} if known is None else {turn.opening: turn for turn in known.turns}
         heard = {} if known is None else {one.opening: one for one in known.order}
         news = [turn for turn in found if old.get(turn.opening) != turn]
-        said = self._claims(news)
+        said, waiting = self._claims(news)
+        found = [turn for turn in found if turn.opening not in waiting]
         fresh = {turn.opening for turn in news}
         order: list[TurnClaims] = []
         times: dict[Ref, int] = {}
@@ -251,14 +263,23 @@ class _Finding:
             tuple(order),
             times,
             self._unread,
-            any(turn.opening not in said for turn in news),
+            any(turn.opening not in said and turn.opening not in waiting for turn in news),
+            bool(waiting),
         )
 
-    def _claims(self, turns: Sequence[LiveTurn]) -> dict[Ref, TurnClaims]:
+    def _claims(self, turns: Sequence[LiveTurn]) -> tuple[dict[Ref, TurnClaims], set[Ref]]:
+        """What turns say by their openings, and which of them wait: the last ones of the thread whose prompt is made."""
         marks = [_mark(self._view.state.id, turn) for turn in turns]
         found = claims_of(self._reader, marks)
+        waiting: set[Ref] = set()
+        spare = window_of(self._engine.settings).delay + 2 if self._reading.home == self._view.state.id else 0
         for turn in reversed(turns):  # the newest first
             if turn.opening in found:
+                spare = 0
+                continue
+            if spare > 0:
+                spare -= 1
+                waiting.add(turn.opening)
                 continue
             messages = self._texts.get(turn.opening) or self._messages(turn)
             if not messages or not self._reading.take_turn():
@@ -268,7 +289,7 @@ class _Finding:
             home, now = self._view.state.id, self._engine.means.now()
             self._reading.fresh.append(Made(turn.key, RECIPE.name, home, body, turn.sources, now))
             found[turn.opening] = TurnClaims(turn.opening, turn.position, said)
-        return found
+        return found, waiting
 
     def _messages(self, turn: LiveTurn) -> list[Message]:
         """The messages of a turn whose artefact is gone, because others shared it and were forgotten."""
