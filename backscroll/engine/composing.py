@@ -210,7 +210,7 @@ class Composer:
             from backscroll.engine.people.scope import scopes_of
 
             engine = self.thread.engine
-            self._scopes = [held_scope(engine, scope, home=self.thread.id) for scope in scopes_of(self.about)]
+            self._scopes = [held_scope(engine, scope, ready=True) for scope in scopes_of(self.about)]
         return self._scopes
 
     def asks_to_go_on(self, message: Message) -> bool:

@@ -113,18 +113,18 @@ class HeldScope:
         return any(part.acts for part in self.parts.values())
 
 
-def held_scope(engine: Engine, scope: Scope, *, home: str = "") -> HeldScope:
-    """The graph of a scope as it stands. `home`: for a prompt of this thread, which reads no more than a fixed amount of what is new."""
+def held_scope(engine: Engine, scope: Scope, *, ready: bool = False) -> HeldScope:
+    """The graph of a scope as it stands. `ready`: for a prompt, which reads no more than a fixed amount of what is new."""
     shelf = engine.memo.shelf("scopes", _HELD)
     name = (scope, threading.get_ident())
     options = _options(engine, scope)
     kept = cast("HeldScope | None", shelf.get(name))
     held = kept if kept is not None and kept.options == options else HeldScope(scope, options)
     reading = Reading()
-    if home:
-        reading = Reading(*(_BESIDE if engine.at_work is not None else _ALONE), home=home)
+    if ready:
+        reading = Reading(*(_BESIDE if engine.at_work is not None else _ALONE))
     held = engine.store.read(lambda reader: _refreshed(engine, reader, held, reading))
-    if not home or len(reading.fresh) > _FEW:
+    if not ready or len(reading.fresh) > _FEW:
         _keep(engine, reading.fresh)
     shelf[name] = held
     return held

@@ -45,7 +45,6 @@ class Reading:
     messages: int | None = None
     turns: int | None = None  # of which nobody has found the claims yet
     fresh: list[Made] = field(default_factory=list[Made])  # what was found, to be kept
-    home: str = ""  # the thread whose prompt is made: it shows its newest turns, and analyses them itself
 
     def messages_left(self) -> bool:
         """True while messages may be read."""
@@ -82,7 +81,6 @@ class ThreadTurns:
     times: dict[Ref, int]  # when these were opened, in microseconds
     unread: bool = False  # older messages than those that could be read wait for the analysis
     unfound: bool = False  # turns whose claims nobody has found yet
-    waits: bool = False  # the newest turns, left out because their own prompt shows them
 
 
 def turns_of(
@@ -101,8 +99,7 @@ def turns_of(
     models = (reader.meta(f"{EXTRACTED}{state.id}") or "") if modelled else ""
     if known is not None and known.models != models:
         known = None  # a model has read turns that rules had read before
-    late = known is not None and known.waits and reading.home != state.id
-    if known is not None and known.head == state.head and not (known.unread or known.unfound or late):
+    if known is not None and known.head == state.head and not (known.unread or known.unfound):
         return known
     view = View(reader, state)
     touched = rare_of(engine, view).touched
@@ -110,7 +107,7 @@ def turns_of(
     finding = _Finding(engine, view, reading, seen, models)
     patient = reading.messages is not None and known is not None and known.seen == seen
     if known is not None and known.touched == touched and not known.unfound and (patient or not known.unread):
-        return known if known.head == state.head and not late else finding.grown(known)
+        return known if known.head == state.head else finding.grown(known)
     return finding.finished(finding.all(), touched, known)
 
 
@@ -219,8 +216,7 @@ class _Finding:
             kept, order, tail = known.turns, known.order, tail[1:]
         else:
             kept, order = known.turns[:-1], known.order[:-1] if spoke else known.order
-        said, waiting = self._claims(tail)
-        tail = [turn for turn in tail if turn.opening not in waiting]
+        said = self._claims(tail)
         heard = [one for turn in tail if (one := said.get(turn.opening)) is not None and one.claims]
         return ThreadTurns(
             self._view.state.head,
@@ -232,7 +228,6 @@ class _Finding:
             {**known.times, **{one.opening: self._time(one.opening, one.claims[0].source) for one in heard}},
             known.unread or self._unread,
             any(turn.opening not in said for turn in tail),
-            bool(waiting),
         )
 
     def finished(self, found: Sequence[LiveTurn], touched: int, known: ThreadTurns | None) -> ThreadTurns:
@@ -240,8 +235,7 @@ class _Finding:
         old = {} if known is None else {turn.opening: turn for turn in known.turns}
         heard = {} if known is None else {one.opening: one for one in known.order}
         news = [turn for turn in found if old.get(turn.opening) != turn]
-        said, waiting = self._claims(news)
-        found = [turn for turn in found if turn.opening not in waiting]
+        said = self._claims(news)
         fresh = {turn.opening for turn in news}
         order: list[TurnClaims] = []
         times: dict[Ref, int] = {}
@@ -263,23 +257,14 @@ class _Finding:
             tuple(order),
             times,
             self._unread,
-            any(turn.opening not in said and turn.opening not in waiting for turn in news),
-            bool(waiting),
+            any(turn.opening not in said for turn in news),
         )
 
-    def _claims(self, turns: Sequence[LiveTurn]) -> tuple[dict[Ref, TurnClaims], set[Ref]]:
-        """What turns say by their openings, and which of them wait: the last ones of the thread whose prompt is made."""
+    def _claims(self, turns: Sequence[LiveTurn]) -> dict[Ref, TurnClaims]:
         marks = [_mark(self._view.state.id, turn) for turn in turns]
         found = claims_of(self._reader, marks)
-        waiting: set[Ref] = set()
-        spare = window_of(self._engine.settings).delay + 2 if self._reading.home == self._view.state.id else 0
         for turn in reversed(turns):  # the newest first
             if turn.opening in found:
-                spare = 0
-                continue
-            if spare > 0:
-                spare -= 1
-                waiting.add(turn.opening)
                 continue
             messages = self._texts.get(turn.opening) or self._messages(turn)
             if not messages or not self._reading.take_turn():
@@ -289,7 +274,7 @@ class _Finding:
             home, now = self._view.state.id, self._engine.means.now()
             self._reading.fresh.append(Made(turn.key, RECIPE.name, home, body, turn.sources, now))
             found[turn.opening] = TurnClaims(turn.opening, turn.position, said)
-        return found, waiting
+        return found
 
     def _messages(self, turn: LiveTurn) -> list[Message]:
         """The messages of a turn whose artefact is gone, because others shared it and were forgotten."""
