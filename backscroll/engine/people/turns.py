@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from backscroll.derive.assertions import RECIPE, extract, rule_key, to_body
 from backscroll.derive.tree import just_before
 from backscroll.derive.window import window_of
-from backscroll.engine.analysing import progress_name
+from backscroll.engine.analysing import FOUND, progress_name
 from backscroll.engine.graph_holding import EXTRACTED, claims_of
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
@@ -272,6 +272,7 @@ class _Finding:
             said = extract(messages)
             body = to_body(said, messages)
             home, now = self._view.state.id, self._engine.means.now()
+            self._engine.memo.shelf(FOUND)[turn.key] = body
             self._reading.fresh.append(Made(turn.key, RECIPE.name, home, body, turn.sources, now))
             found[turn.opening] = TurnClaims(turn.opening, turn.position, said)
         return found
