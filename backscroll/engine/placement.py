@@ -267,7 +267,8 @@ class Alive:
     ) -> None:
         """`heads` are the newest events of other threads, `memo` has what was found at them: until something is added it stays so."""
         self._view = view
-        self._heads, self._memo = heads or {}, {} if memo is None else memo
+        self._heads: Mapping[str, int] = heads or {}
+        self._memo: MutableMapping[Any, Any] = dict[Any, Any]() if memo is None else memo
         self._others: dict[str, View | None] = {}
         self._known: dict[Ref, bool] = {}
 
