@@ -158,7 +158,7 @@ def _refreshed(engine: Engine, reader: Reader, held: HeldScope, reading: Reading
     """Bring a held graph up to date. Where words were erased, another one takes its place: this one may still keep them."""
     rows = held.scope.threads(reader, memo=engine.memo.shelf(STATES, 64))
     states = {state.id: state for state in rows}
-    modelled = models_used(reader, ASSERTIONS)
+    modelled = bool(models_used(reader, ASSERTIONS))
     parts: dict[str, _Part] = {}
     for state in reversed(list(states.values())):  # the newest first: the allowance of whoever waits ends
         parts[state.id] = _part(engine, reader, state, held.scope, reading, modelled=modelled)

@@ -95,7 +95,7 @@ def _caught_up(
     reader: Reader, known: Sequence[ThreadState], heads: Mapping[str, int]
 ) -> list[ThreadState] | None:
     """The same threads, with the rows of the few to which something was added read again; None where they are others, or many."""
-    if {state.id for state in known} != heads.keys():
+    if {state.id for state in known} != set(heads):
         return None
     late = [state.id for state in known if state.head != heads[state.id]]
     if len(late) > _FEW:
