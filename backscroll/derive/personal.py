@@ -35,7 +35,10 @@ _END_EN = re.compile(
 )
 _LIST_EN = re.compile(r"\s*(?:,|\band\b|\bor\b|\bnor\b|&|/)\s*", re.IGNORECASE)
 _LIST_ZH = re.compile(r"[、和跟与及或]|以及|还有")
-_BARE = frozenset({"it", "that", "this", "them", "much", "anything", "everything", "here", "there", "out", "meat and fish", "lunch", "dinner", "breakfast", "now", "today"})  # fmt: skip
+_BARE = frozenset(
+    "it that this them much anything everything here there out lunch dinner breakfast now today at in on with before after until when alone "
+    "together enough well very too any more less often".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,7 @@ def read(told: Sequence[Said]) -> list[Assertion]:
         for sentence in sentences(said.text[:_LONGEST]):
             if sentence.shape in ("prose", "item") and _CUES.search(sentence.text):
                 out += _sentence(said, sentence.text)
-    return out
+    return list(dict.fromkeys(out))
 
 
 def _sentence(said: Said, text: str) -> Iterator[Assertion]:
@@ -217,7 +220,8 @@ def _things_en(text: str) -> list[str]:
 
 def _is_thing(word: str) -> bool:
     plain = word.strip().casefold()
-    return 0 < len(plain) <= _VALUE and plain not in _BARE and len(plain.split()) <= 4
+    known = _BARE.isdisjoint((plain, plain.partition(" ")[0]))
+    return 0 < len(plain) <= _VALUE and known and len(plain.split()) <= 4
 
 
 def _things_zh(text: str) -> list[str]:

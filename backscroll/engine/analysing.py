@@ -8,7 +8,7 @@ those that a rebuild gives. Asking a model is not done here: `engine/extracting`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from backscroll.derive.assertions import RECIPE, extract, rule_key, to_body
@@ -32,6 +32,8 @@ from backscroll.vocab.part import Json
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
 
+#: The shelf with what prompts found in turns that are too new to be analysed, by the keys of these.
+FOUND, _FOUND = "found-claims", 64
 _STEP = 1000  # events that one transaction takes on
 _PAGE = 256
 _TRIES = 3
@@ -97,7 +99,7 @@ def planned(
     step = Step(reader, state, window, seen, upto, engine.means.now())
     step.plan()
     if analyse:
-        step.analyse()
+        step.analyse(engine.memo.shelf(FOUND, _FOUND))
     return step
 
 
@@ -300,13 +302,13 @@ class Step:
 
     # -- analysing -------------------------------------------------------------------------------------------
 
-    def analyse(self) -> None:
-        """Find the assertions of the turns that were read, by rules, unless they were found before."""
+    def analyse(self, found: MutableMapping[bytes, bytes]) -> None:
+        """Find the assertions of the turns that were read, by rules, unless they were found before; `found`: by a prompt, in memory."""
         keys = {rule_key(messages): messages for messages in self._texts.values()}
         known = self._reader.made(list(keys))
         for key, messages in keys.items():
             if key not in known:
-                body = to_body(extract(messages), messages)
+                body = found.get(key) or to_body(extract(messages), messages)
                 sources = tuple(m.revision for m in messages)
                 self._made.append(Made(key, RECIPE.name, self.thread, body, sources, self._at))
         self.analysed = [mark for opening in self._texts if (mark := self.marks.get(opening)) is not None]

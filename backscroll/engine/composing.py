@@ -43,6 +43,8 @@ from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.unicode import valid_text
 
 if TYPE_CHECKING:
+    from backscroll.engine.people.held import HeldScope
+    from backscroll.engine.remembering_reading import Collected
     from backscroll.engine.thread import Thread
     from backscroll.engine.tree_reading import FarSummary
 
@@ -111,10 +113,14 @@ class Composer:
             ""  # "memory" or "world": a placed text is left out because what it tells was taken back
         )
         self._books: Books | None = None
+        self._remembered: Collected | None = None
+        self._scopes: list[HeldScope] | None = None
         self.answered: Ref | None = None  # the newest result that took the place of such a stand-in
         known = engine.memo.shelf("placed", _PLACED)
         memo: MutableMapping[object, Any] = known if as_of is None else {}
-        placed = standing_placements(view_now, self.placed_under, events, memo, sheet.standing.rare)
+        elsewhere = engine.memo.shelf("standing-elsewhere") if as_of is None else None
+        rare = sheet.standing.rare
+        placed = standing_placements(view_now, self.placed_under, events, memo, rare, elsewhere)
         self._placed = self._read_placed(placed)
 
     @property
@@ -192,7 +198,7 @@ class Composer:
         if self.as_of is not None:
             return False
         if self._is_withdrawn is None:
-            self._is_withdrawn = withdrawn(self.thread)
+            self._is_withdrawn = withdrawn(self.thread, self.about, self.remembered(), self.scopes)
         gone = self._is_withdrawn(block)
         self.withdrew = "memory" if gone else self.withdrew
         return gone
@@ -203,6 +209,24 @@ class Composer:
         if self._books is None:
             self._books = books_of(self.thread, self.sheet, self.as_of)
         return self._books
+
+    def remembered(self) -> Collected:
+        """What is remembered now, read once for this prompt."""
+        if self._remembered is None:
+            from backscroll.engine.remembering_reading import collect
+
+            self._remembered = collect(self.thread, ready=True)
+        return self._remembered
+
+    def scopes(self) -> list[HeldScope]:
+        """The graphs of the user and the project of the thread, brought along once for this prompt."""
+        if self._scopes is None:
+            from backscroll.engine.people.held import held_scope
+            from backscroll.engine.people.scope import scopes_of
+
+            engine = self.thread.engine
+            self._scopes = [held_scope(engine, scope, ready=True) for scope in scopes_of(self.about)]
+        return self._scopes
 
     def asks_to_go_on(self, message: Message) -> bool:
         """True where a prompt asked to continue this reply, and that was written down."""

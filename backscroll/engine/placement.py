@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from backscroll.engine.lineage import View, ancestors
-from backscroll.engine.people.scope import may_see
+from backscroll.engine.people.scope import heads_near, may_see
 from backscroll.engine.prefixes import PrefixMark
 from backscroll.engine.sheet_changes import touched_by
 from backscroll.errors import StoreCorrupt
@@ -194,19 +194,26 @@ class _Look(NamedTuple):
 
 
 def standing_placements(
-    view: View, under: int, events: Iterable[Event], memo: MutableMapping[object, Any], rare: int
+    view: View,
+    under: int,
+    events: Iterable[Event],
+    memo: MutableMapping[object, Any],
+    rare: int,
+    elsewhere: MutableMapping[Any, Any] | None = None,
 ) -> list[Placement]:
     """The placements under a compaction (0: under none) that a prompt may show, with their words; `events`: all that place something.
 
     Whether the message behind which they stand is still shown with the same words is for whoever shows it to say. `memo` has what
-    was read before: only a rare event of this thread (`rare`: the newest) changes which of its own messages stand. Others can
+    was read before, `elsewhere` what stands in other threads: only a rare event of this thread (`rare`: the newest) changes which of its own messages stand. Others can
     change or be forgotten without a trace here, so texts that rest on them are looked at each time.
     """
     key = (view.state.id, under, rare)
     known = cast("_Look | None", memo.get(key))
     if known is None or known.upto > view.as_of:
         known = _Look(under, ())
-    alive = Alive(view)
+    # A fork shares messages with others: what stands there may stand otherwise here.
+    heads = heads_near(view.reader, view.state) if elsewhere is not None and view.state.parent is None else {}
+    alive = Alive(view, heads, elsewhere)
     placed = list(known.placed)
     for event in events:
         if event.seq <= known.upto:
@@ -255,8 +262,13 @@ class Alive:
     What stands in a thread of another user does not stand here.
     """
 
-    def __init__(self, view: View) -> None:
+    def __init__(
+        self, view: View, heads: Mapping[str, int] | None = None, memo: MutableMapping[Any, Any] | None = None
+    ) -> None:
+        """`heads` are the newest events of other threads, `memo` has what was found at them: until something is added it stays so."""
         self._view = view
+        self._heads: Mapping[str, int] = heads or {}
+        self._memo: MutableMapping[Any, Any] = dict[Any, Any]() if memo is None else memo
         self._others: dict[str, View | None] = {}
         self._known: dict[Ref, bool] = {}
 
@@ -267,7 +279,13 @@ class Alive:
     def source(self, source: Ref) -> bool:
         """True where a revision (or an act beside the conversation) still holds."""
         if source not in self._known:
-            self._known[source] = self._holds(source)
+            head = self._heads.get(source.thread)
+            if head is None or source.thread == self._view.state.id:
+                self._known[source] = self._holds(source)
+            else:
+                key = (source, head, self._view.state.id, self._view.state.about.user)
+                found: bool | None = self._memo.get(key)
+                self._known[source] = self._memo[key] = self._holds(source) if found is None else found
         return self._known[source]
 
     def _holds(self, source: Ref) -> bool:

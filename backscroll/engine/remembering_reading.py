@@ -10,13 +10,13 @@ thread that asks decides. Before: `tasks/memory`, `tasks/preferences`, `tasks/me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.engine.lineage import View, reach
 from backscroll.engine.model_preferences import with_heard
-from backscroll.engine.people.scope import Scope, may_see, near
+from backscroll.engine.people.scope import STATES, Scope, may_see, near
 from backscroll.engine.remembering_log import Alive, Edge, Rare, acts_of, edge_of, rare_of
 from backscroll.engine.remembering_said import SAID, Allowance, Said, said_in, said_since
 from backscroll.engine.tasking_reading import messages_in, tasks_of
@@ -122,7 +122,7 @@ def _collected(
     fresh: list[Made],
     most: Allowance | None,
 ) -> Collected:
-    states = list(_threads(reader, home, scope))
+    states = list(_threads(reader, home, scope, engine.memo.shelf(STATES, 64)))
     parts = [_part(engine, reader, state, fresh, most) for state in states]
     names = [one.key for part in parts for one in part.ended]
     written = _written(reader, names)
@@ -234,7 +234,9 @@ def _elsewhere(memory: Memory, home: str) -> Memory:
 # -- which threads -----------------------------------------------------------------------------------------------
 
 
-def _threads(reader: Reader, home: str, scope: str) -> Iterable[ThreadState]:
+def _threads(
+    reader: Reader, home: str, scope: str, memo: MutableMapping[Any, Any] | None = None
+) -> Iterable[ThreadState]:
     """The thread that asks, then the others of its scope, oldest first."""
     state = reader.thread(home)
     if state is None:
@@ -242,7 +244,7 @@ def _threads(reader: Reader, home: str, scope: str) -> Iterable[ThreadState]:
     yield state
     about = state.about
     if scope == "project":
-        yield from near(reader, state, _THREADS)  # a thread that belongs to nothing has only itself
+        yield from near(reader, state, _THREADS, memo)  # a thread that belongs to nothing has only itself
     elif scope == "user" and about.user:
         yield from (s for s in Scope.of_user(about.user).threads(reader, _THREADS) if s.id != home)
     elif scope == "all":

@@ -8,14 +8,16 @@ what the rules no longer believe; those stay until the next compaction. Before: 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.engine.remembering_reading import collect
+from backscroll.record.about import About
 from backscroll.tasks.memory_telling import told_as
 from backscroll.vocab.prompt import Block, Section
 
 if TYPE_CHECKING:
+    from backscroll.engine.people.held import HeldScope
+    from backscroll.engine.remembering_reading import Collected
     from backscroll.engine.thread import Thread
 
 
@@ -24,9 +26,10 @@ def may_be_withdrawn(block: Block) -> bool:
     return bool(block.tells) or block.section is Section.PROFILE
 
 
-def withdrawn(thread: Thread) -> Callable[[Block], bool]:
-    """Says of a block whether something that it tells was taken back."""
-    found = collect(thread, ready=True)
+def withdrawn(
+    thread: Thread, about: About, found: Collected, scopes: Callable[[], Sequence[HeldScope]]
+) -> Callable[[Block], bool]:
+    """Says of a block whether something that it tells was taken back; `found` is what is remembered now."""
     hidden = {memory.id for memory in found.hidden}
     worded = {memory.id: told_as(memory) for memory in found.memories if memory.by == "person"}
     overruled: Callable[[Block], bool] | None = None
@@ -43,7 +46,7 @@ def withdrawn(thread: Thread) -> Callable[[Block], bool]:
         if overruled is None:
             from backscroll.engine.people.overruling import overruled_in
 
-            overruled = overruled_in(thread)
+            overruled = overruled_in(thread, about, scopes())
         return overruled(block)
 
     return is_withdrawn

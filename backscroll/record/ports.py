@@ -89,6 +89,12 @@ class Reader(Protocol):
         """
         ...
 
+    def heads(
+        self, *, project: str | None = None, user: str | None = None, limit: int = 100
+    ) -> list[tuple[str, int]]:
+        """The ids of the same threads, each with its newest event: who has read them knows whether to read them again."""
+        ...
+
     def keyed(self, key: str) -> ThreadState | None:
         """The oldest thread that a caller gave this key."""
         ...

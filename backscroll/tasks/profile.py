@@ -96,10 +96,11 @@ def around(
     text: str,
     language: str,
     said: Callable[[Ref], Sequence[Assertion]],
+    hides: Callable[[Fact], bool] = lambda _: False,
 ) -> list[Trait]:
     """What is known about what a text names, and then about who is close to the person: one line for each node.
 
-    `said` gives what a turn says, by its opening.
+    `said` gives what a turn says, by its opening; `hides` says of a fact that it is not to be told.
     """
     own = "" if person is None else person.id
     named = [name for name in graph.mentioned(text) if name != own][:_NAMED]
@@ -109,17 +110,23 @@ def around(
         node = graph.node(name)
         if (
             node.type in _table()["told"]
-            and (trait := _node_line(graph, node, own, language, said)) is not None
+            and (trait := _node_line(graph, node, own, language, said, hides)) is not None
         ):
             out.append(trait)
     return out
 
 
 def _node_line(
-    graph: Graph, node: NodeView, person: str, language: str, said: Callable[[Ref], Sequence[Assertion]]
+    graph: Graph,
+    node: NodeView,
+    person: str,
+    language: str,
+    said: Callable[[Ref], Sequence[Assertion]],
+    hides: Callable[[Fact], bool],
 ) -> Trait | None:
     """A node with what lasts of it; what is said of the person stands on the person's own lines."""
-    facts = [f for f in (*node.attributes, *node.relations) if f.current and is_lasting(f)]
+    known = (*node.attributes, *node.relations)
+    facts = [f for f in known if f.current and is_lasting(f) and not hides(f)]
     naming = _naming(node, said) if facts else frozenset[Ref]()
     phrases: list[tuple[Fact, str, Ref]] = []
     for fact in _once(facts):

@@ -44,6 +44,7 @@ RIGHT = {
     "place": "file.py",
     "shell": "bash",
     "value": "elf",
+    "user": "ann",
 }
 #: Commands that wait for somebody, or serve until they are stopped.
 WAITING = {"chat", "mcp", "run", "completion", "demo", "work"}

@@ -8,17 +8,17 @@ what is not analysed yet is read up to a fixed amount. Before: `engine/people/he
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from backscroll.engine.lineage import reach
-from backscroll.engine.people.held import HeldScope, held_scope
+from backscroll.engine.people.held import HeldScope
 from backscroll.engine.people.scope import scopes_of
-from backscroll.graph.view import NodeView
+from backscroll.graph.view import Fact, NodeView
 from backscroll.tasks import profile
 from backscroll.tasks.memory_telling import line_of, told_as
-from backscroll.tasks.profile import Trait, around, chosen, person_in, quotes_of, traits_of, within
+from backscroll.tasks.profile import Trait, around, chosen, person_in, quotes_of, said_in, traits_of, within
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text
@@ -54,15 +54,20 @@ def profile_block(
     if not scopes or room < LEAST or composer.as_of is not None:
         return None
     words = "" if question is None else question.text[:_SAID]
-    known = _known(composer, words)
     # What a thread of a project said itself, or shares as a fork, is for its own graph; a user's profile tells that too.
     past = {} if composer.about.user else _past(composer)
+
+    def hides(fact: Fact) -> bool:
+        said = said_in(fact)
+        return not said.isdisjoint(shown) or _is_own(said, past)
+
+    known = _known(composer, words, hides)
     news = [
         trait
         for trait in known.traits
         if trait.line not in told
         and trait.everywhere.isdisjoint(shown)
-        and not any(ref.seq <= past.get(ref.thread, 0) for ref in trait.everywhere)
+        and not _is_own(trait.everywhere, past)
     ]
     if not news:
         return None
@@ -95,15 +100,14 @@ def _past(composer: Composer) -> dict[str, int]:
     return dict(composer.thread.store.read(lambda reader: reach(reader, state)))
 
 
-def _is_own(sources: Sequence[Ref], past: dict[str, int]) -> bool:
+def _is_own(sources: Collection[Ref], past: dict[str, int]) -> bool:
     return any(ref.seq <= past.get(ref.thread, 0) for ref in sources)
 
 
-def _known(composer: Composer, words: str) -> _Known:
+def _known(composer: Composer, words: str, hides: Callable[[Fact], bool]) -> _Known:
     """Facts about the user, their preferences, then what the words name."""
     thread, language = composer.thread, composer.language
-    about = composer.about
-    helds = [held_scope(thread.engine, scope, ready=True) for scope in scopes_of(about)]
+    helds = composer.scopes()
     own = traits_told(helds[0], language)
     if len(own) > _TRAITS:
         from backscroll.engine.remembering import encode_with
@@ -113,7 +117,7 @@ def _known(composer: Composer, words: str) -> _Known:
     others: list[Trait] = []
     for held in helds:
         person = person_of(held) if held is helds[0] else None
-        others += around(held.graph, person, words, language, held.claims)
+        others += around(held.graph, person, words, language, held.claims, hides)
     # What a preference says in the user's own words is not said again.
     quoted = "\n".join(trait.line for trait in said).casefold()
     own = [trait for trait in own if not all(quote in quoted for quote in quotes_of(trait))]
@@ -134,12 +138,11 @@ def traits_told(held: HeldScope, language: str) -> list[Trait]:
 def _said(composer: Composer) -> tuple[list[Trait], dict[str, str]]:
     """What the user prefers, and what people wrote down, in the other conversations."""
     from backscroll.engine.remembering import in_telling_order
-    from backscroll.engine.remembering_reading import collect
 
     thread, past = composer.thread, _past(composer)
     out: list[Trait] = []
     tells: dict[str, str] = {}
-    found = collect(thread, ready=True)
+    found = composer.remembered()
     for memory in in_telling_order(found):
         if (
             memory.kind in (MemoryKind.PREFERENCE, MemoryKind.FACT)
@@ -149,7 +152,9 @@ def _said(composer: Composer) -> tuple[list[Trait], dict[str, str]]:
             line = line_of(memory, thread.id, composer.language)
             # Where a person put it into words, these go when that act is erased, whatever else they rest on.
             acts = found.acts.get(memory.id, ()) if memory.by == "person" else ()
-            sources = (*memory.sources, *(act.id for act in acts if act.body is not None))
+            # Of what was stated often the newest statement has the words.
+            said = memory.sources[-1:] if memory.kind is MemoryKind.PREFERENCE else memory.sources
+            sources = (*said, *(act.id for act in acts if act.body is not None))
             out.append(Trait(line, "", (), sources, frozenset(memory.sources)))
             tells[line] = told_as(memory)
     return out[:_PREFERENCES], tells

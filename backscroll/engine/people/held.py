@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from backscroll.engine.graph_acts import overrides_in, world_in
 from backscroll.engine.lineage import View
-from backscroll.engine.people.scope import PROFILE, Scope
+from backscroll.engine.models_used import ASSERTIONS, models_used
+from backscroll.engine.people.scope import PROFILE, STATES, Scope
 from backscroll.engine.people.turns import Reading, ThreadTurns, turns_of
 from backscroll.errors import StoreError
 from backscroll.graph.fold import Graph, let_go
@@ -38,6 +39,7 @@ _PARTS = 1_000  # threads whose turns are in memory
 _ACTING = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD, Kind.LIFTED, Kind.UNDONE, Kind.REDONE})
 #: What one prompt may read of what nobody has read yet: messages, and turns to analyse. With a worker it comes later anyway.
 _BESIDE, _ALONE = (256, 8), (1_024, 40)
+_FEW = 4  # turns whose claims a prompt found and does not write down: the analysis will, and writing costs more than finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,8 @@ def held_scope(engine: Engine, scope: Scope, *, ready: bool = False) -> HeldScop
     if ready:
         reading = Reading(*(_BESIDE if engine.at_work is not None else _ALONE))
     held = engine.store.read(lambda reader: _refreshed(engine, reader, held, reading))
-    _keep(engine, reading.fresh)
+    if not ready or len(reading.fresh) > _FEW:
+        _keep(engine, reading.fresh)
     shelf[name] = held
     return held
 
@@ -153,10 +156,12 @@ def _options(engine: Engine, scope: Scope) -> Options:
 
 def _refreshed(engine: Engine, reader: Reader, held: HeldScope, reading: Reading) -> HeldScope:
     """Bring a held graph up to date. Where words were erased, another one takes its place: this one may still keep them."""
-    states = {state.id: state for state in held.scope.threads(reader)}
+    rows = held.scope.threads(reader, memo=engine.memo.shelf(STATES, 64))
+    states = {state.id: state for state in rows}
+    modelled = bool(models_used(reader, ASSERTIONS))
     parts: dict[str, _Part] = {}
     for state in reversed(list(states.values())):  # the newest first: the allowance of whoever waits ends
-        parts[state.id] = _part(engine, reader, state, held.scope, reading)
+        parts[state.id] = _part(engine, reader, state, held.scope, reading, modelled=modelled)
     gone = held.parts.keys() - states.keys()
     if gone or any(name in parts and parts[name].forgot != old.forgot for name, old in held.parts.items()):
         let_go()
@@ -196,14 +201,17 @@ def _put(
     held.families[root] = new
 
 
-def _part(engine: Engine, reader: Reader, state: ThreadState, scope: Scope, reading: Reading) -> _Part:
+def _part(
+    engine: Engine, reader: Reader, state: ThreadState, scope: Scope, reading: Reading, *, modelled: bool
+) -> _Part:
     """What a thread gives; one to which nothing was added since is not looked at again."""
     shelf = engine.memo.shelf("scope-threads", _PARTS)
     # In a graph of a whole project "I" is somebody else in the threads of each user.
     named = state.about.user if scope.everybody else ""
     name = (state.id, named)
     known = cast("_Part | None", shelf.get(name))
-    turns = turns_of(engine, reader, state, None if known is None else known.turns, reading)
+    read = None if known is None else known.turns
+    turns = turns_of(engine, reader, state, read, reading, modelled=modelled)
     if known is not None and known.turns is turns:
         return known
     news = View(reader, state).others(0 if known is None else known.turns.head)

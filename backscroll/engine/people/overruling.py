@@ -7,16 +7,17 @@ somebody else by now. Refuses: what later words supersede; the newer line is tol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from backscroll.derive.ontology import predicate
 from backscroll.engine.people.block import person_of
-from backscroll.engine.people.held import HeldScope, held_scope
-from backscroll.engine.people.scope import is_near, scopes_of
+from backscroll.engine.people.held import HeldScope
+from backscroll.engine.people.scope import is_near
 from backscroll.graph.fold import Graph
 from backscroll.graph.predicates import named
+from backscroll.record.about import About
 from backscroll.record.ports import Reader
 from backscroll.tasks.profile import is_lasting, person_in, trait_of, traits_of, words
 from backscroll.vocab.assertion import TurnClaims
@@ -26,32 +27,27 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 
-def overruled_in(thread: Thread) -> Callable[[Block], bool]:
+def overruled_in(thread: Thread, about: About, scopes: Sequence[HeldScope]) -> Callable[[Block], bool]:
     """Says of a text in the prompts of a thread whether it tells what may not be told any more."""
-    state = thread.store.read(lambda reader: reader.thread(thread.id))
-    assert state is not None
-    about = state.about
+    near = {thread.id, *(name for held in scopes for name in held.parts)}
     marks = tuple(words(language)["by_person"] for language in ("en", "zh"))
     gone: set[str] = set()
     kept: set[str] = set()
-    for scope in scopes_of(about):
-        held = held_scope(thread.engine, scope, ready=True)
+    for held in scopes:
         if held.acted:
             gone |= _overruled(held)
             kept |= _told(held)
 
-    def moved(reader: Reader, block: Block) -> bool:
-        for name in {source.thread for source in block.sources} - {thread.id}:
-            other = reader.thread(name)
-            if other is None or not is_near(about, other.about):
-                return True
-        return False
+    def moved(reader: Reader, names: Collection[str]) -> bool:
+        others = map(reader.thread, names)
+        return any(other is None or not is_near(about, other.about) for other in others)
 
     def is_overruled(block: Block) -> bool:
         for line in block.text.split("\n"):
             if line in gone or (line.endswith(marks) and line not in kept):
                 return True
-        return thread.store.read(lambda reader: moved(reader, block))
+        strange = {source.thread for source in block.sources} - near
+        return bool(strange) and thread.store.read(lambda reader: moved(reader, strange))
 
     return is_overruled
 

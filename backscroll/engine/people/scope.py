@@ -7,15 +7,26 @@ After: `engine/people/held`, `engine/remembering_reading`, `engine/recalling`, `
 
 from __future__ import annotations
 
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypedDict
 
 from backscroll.record.about import About
 from backscroll.record.ports import Reader, ThreadState, Wanted
 from backscroll.vocab.thread import ThreadInfo
 
+STATES = "scope-states"  # the shelf with the rows of threads by scope
+_FEW = 4  # rows that are read one by one
 THREADS = 200  # of a scope, the most recently changed
 #: The kind of the thread that holds what people changed about a user or a project as a whole.
 PROFILE = "profile"
+
+
+class Belonging(TypedDict):
+    """The project and the user that a store is asked for."""
+
+    project: str | None
+    user: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +52,57 @@ class Scope:
         """The key of the thread that holds what people changed about the whole."""
         return f"backscroll profile: {self.kind} {self.name}"
 
+    @property
+    def wanted(self) -> Belonging:
+        """By what a store finds its threads."""
+        if self.kind == "user":
+            return {"project": None, "user": self.name}
+        return {"project": self.name, "user": None if self.everybody else ""}
+
     def holds(self, about: About) -> bool:
         """True for a thread that speaks for it."""
         if self.kind == "user":
             return bool(self.name) and about.user == self.name
         return bool(self.name) and about.project == self.name and (self.everybody or not about.user)
 
-    def threads(self, reader: Reader, limit: int = THREADS) -> list[ThreadState]:
-        """The threads that speak for it, the oldest first; of very many the most recently changed."""
+    def threads(
+        self, reader: Reader, limit: int = THREADS, memo: MutableMapping[Any, Any] | None = None
+    ) -> list[ThreadState]:
+        """The threads that speak for it, the oldest first; of very many the most recently changed.
+
+        `memo` has the rows that were read before: those of threads to which nothing was added are not read again.
+        """
         if not self.name:
             return []
-        if self.kind == "user":
-            found = reader.threads(user=self.name, limit=limit)
-        else:
-            found = reader.threads(project=self.name, user=None if self.everybody else "", limit=limit)
+        known: tuple[list[tuple[str, int]], list[ThreadState]] | None = None
+        heads: list[tuple[str, int]] = []
+        if memo is not None:
+            heads = reader.heads(**self.wanted, limit=limit)
+            known = memo.get((self, limit))
+            if known is not None and known[0] == heads:
+                return list(known[1])
+        rows = None if known is None else _caught_up(reader, known[1], dict(heads))
+        rows = reader.threads(**self.wanted, limit=limit) if rows is None else rows
         # Columns hold less than text does: two names may look alike there.
-        some = [state for state in found if not state.forgotten and self.holds(state.about)]
-        return sorted(some, key=lambda state: (state.created_at, state.id))
+        some = [state for state in rows if not state.forgotten and self.holds(state.about)]
+        found = sorted(some, key=lambda state: (state.created_at, state.id))
+        if memo is not None:
+            memo[self, limit] = (heads, found)
+        return list(found)
+
+
+def _caught_up(
+    reader: Reader, known: Sequence[ThreadState], heads: Mapping[str, int]
+) -> list[ThreadState] | None:
+    """The same threads, with the rows of the few to which something was added read again; None where they are others, or many."""
+    if {state.id for state in known} != set(heads):
+        return None
+    late = [state.id for state in known if state.head != heads[state.id]]
+    if len(late) > _FEW:
+        return None
+    fresh = {name: reader.thread(name) for name in late}
+    rows = [fresh.get(state.id, state) for state in known]
+    return [state for state in rows if state is not None]
 
 
 def scopes_of(about: About) -> tuple[Scope, ...]:
@@ -67,11 +112,19 @@ def scopes_of(about: About) -> tuple[Scope, ...]:
     return (*user, *project)
 
 
-def near(reader: Reader, state: ThreadState, limit: int = THREADS) -> list[ThreadState]:
+def near(
+    reader: Reader, state: ThreadState, limit: int = THREADS, memo: MutableMapping[Any, Any] | None = None
+) -> list[ThreadState]:
     """The other threads whose words a thread is told by itself: of its user and of its project, the oldest first."""
-    found = {one.id: one for scope in scopes_of(state.about) for one in scope.threads(reader, limit)}
+    found = {one.id: one for scope in scopes_of(state.about) for one in scope.threads(reader, limit, memo)}
     found.pop(state.id, None)
     return sorted(found.values(), key=lambda one: (one.created_at, one.id))
+
+
+def heads_near(reader: Reader, state: ThreadState, limit: int = THREADS) -> dict[str, int]:
+    """The newest events of the threads that a thread is told of, itself left out, without reading their rows."""
+    found = [head for scope in scopes_of(state.about) for head in reader.heads(**scope.wanted, limit=limit)]
+    return {name: head for name, head in found if name != state.id}
 
 
 def is_near(about: About, other: About) -> bool:

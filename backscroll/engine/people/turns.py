@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING
 from backscroll.derive.assertions import RECIPE, extract, rule_key, to_body
 from backscroll.derive.tree import just_before
 from backscroll.derive.window import window_of
-from backscroll.engine.analysing import progress_name
+from backscroll.engine.analysing import FOUND, progress_name
 from backscroll.engine.graph_holding import EXTRACTED, claims_of
 from backscroll.engine.lineage import View
-from backscroll.engine.models_used import ASSERTIONS, models_used
 from backscroll.engine.reading import message_of
 from backscroll.engine.remembering_log import rare_of
 from backscroll.engine.sheet_changes import touched_by
@@ -85,10 +84,19 @@ class ThreadTurns:
 
 
 def turns_of(
-    engine: Engine, reader: Reader, state: ThreadState, known: ThreadTurns | None, reading: Reading
+    engine: Engine,
+    reader: Reader,
+    state: ThreadState,
+    known: ThreadTurns | None,
+    reading: Reading,
+    *,
+    modelled: bool = False,
 ) -> ThreadTurns:
-    """What the turns of a thread say now, going on from what was `known` where nothing but its end changed."""
-    models = (reader.meta(f"{EXTRACTED}{state.id}") or "") if models_used(reader, ASSERTIONS) else ""
+    """What the turns of a thread say now, going on from what was `known` where nothing but its end changed.
+
+    `modelled`: models may have read turns.
+    """
+    models = (reader.meta(f"{EXTRACTED}{state.id}") or "") if modelled else ""
     if known is not None and known.models != models:
         known = None  # a model has read turns that rules had read before
     if known is not None and known.head == state.head and not (known.unread or known.unfound):
@@ -99,9 +107,7 @@ def turns_of(
     finding = _Finding(engine, view, reading, seen, models)
     patient = reading.messages is not None and known is not None and known.seen == seen
     if known is not None and known.touched == touched and not known.unfound and (patient or not known.unread):
-        if known.head == state.head:
-            return known
-        return finding.grown(known)
+        return known if known.head == state.head else finding.grown(known)
     return finding.finished(finding.all(), touched, known)
 
 
@@ -266,6 +272,7 @@ class _Finding:
             said = extract(messages)
             body = to_body(said, messages)
             home, now = self._view.state.id, self._engine.means.now()
+            self._engine.memo.shelf(FOUND)[turn.key] = body
             self._reading.fresh.append(Made(turn.key, RECIPE.name, home, body, turn.sources, now))
             found[turn.opening] = TurnClaims(turn.opening, turn.position, said)
         return found

@@ -60,16 +60,7 @@ class PostgresReader(AccountReader):
         after: tuple[str, str] | None = None,
         limit: int = 100,
     ) -> list[ThreadState]:
-        where, values = ["tenant = %s"], list[object]([self._tenant])
-        if project is not None:
-            where.append("left(project, 100) = left(%s, 100) AND project = %s")
-            values += [plain(project), plain(project)]
-        if user is not None:
-            where.append("person = %s")
-            values.append(plain(user))
-            if plain(user):
-                where.append("person <> '' AND left(person, 100) = left(%s, 100)")
-                values.append(plain(user))
+        where, values = self._belonging(project, user)
         if kind is not None:
             where.append("kind = %s")
             values.append(plain(kind))
@@ -88,6 +79,29 @@ class PostgresReader(AccountReader):
             if len(found) >= limit or len(rows) < wanted:
                 return found[: max(0, limit)]
             wanted = 2 * wanted  # some rows are damaged
+
+    def _belonging(self, project: str | None, user: str | None) -> tuple[list[str], list[object]]:
+        where, values = ["tenant = %s"], list[object]([self._tenant])
+        if project is not None:
+            where.append("left(project, 100) = left(%s, 100) AND project = %s")
+            values += [plain(project), plain(project)]
+        if user is not None:
+            where.append("person = %s")
+            values.append(plain(user))
+            if plain(user):
+                where.append("person <> '' AND left(person, 100) = left(%s, 100)")
+                values.append(plain(user))
+        return where, values
+
+    def heads(
+        self, *, project: str | None = None, user: str | None = None, limit: int = 100
+    ) -> list[tuple[str, int]]:
+        where, values = self._belonging(project, user)
+        sql = (
+            f"SELECT id, head FROM backscroll_threads WHERE {' AND '.join(where)} "
+            "ORDER BY active DESC, updated_us DESC, id DESC LIMIT %s"
+        )
+        return [(str(name).replace("-", ""), head) for name, head in self._s.ask(sql, *values, max(0, limit))]
 
     def keyed(self, key: str) -> ThreadState | None:
         sql = (

@@ -43,13 +43,7 @@ class ThreadRows(AccountReader):
         after: tuple[str, str] | None = None,
         limit: int = 100,
     ) -> list[ThreadState]:
-        where, values = ["1"], cast("list[object]", [])
-        if project is not None:
-            where.append("project = ?" + (" AND project <> ''" if plain(project) else ""))
-            values.append(plain(project))
-        if user is not None:
-            where.append("person = ?" + (" AND person <> ''" if plain(user) else ""))
-            values.append(plain(user))
+        where, values = _belonging(project, user)
         if kind is not None:
             where.append("kind = ?")
             values.append(plain(kind))
@@ -58,6 +52,13 @@ class ThreadRows(AccountReader):
             values += [microseconds(after[0]), after[1]]
         sql = f"SELECT {_THREAD} FROM threads WHERE {' AND '.join(where)} ORDER BY updated_us DESC, id DESC"
         return list(islice(_readable(self._c.execute(sql, values)), max(0, limit)))
+
+    def heads(
+        self, *, project: str | None = None, user: str | None = None, limit: int = 100
+    ) -> list[tuple[str, int]]:
+        where, values = _belonging(project, user)
+        sql = f"SELECT id, head FROM threads WHERE {' AND '.join(where)} ORDER BY updated_us DESC, id DESC LIMIT ?"
+        return self._c.execute(sql, (*values, max(0, limit))).fetchall()
 
     def keyed(self, key: str) -> ThreadState | None:
         sql = f"SELECT {_THREAD} FROM threads WHERE own_key = ? AND own_key <> '' ORDER BY created_at, id"
@@ -74,6 +75,16 @@ class ThreadRows(AccountReader):
     def family(self, root: str) -> list[ThreadState]:
         rows = self._c.execute(f"SELECT {_THREAD} FROM threads WHERE root = ? ORDER BY no", (root,))
         return list(_readable(rows))
+
+
+def _belonging(project: str | None, user: str | None) -> tuple[list[str], list[object]]:
+    """Conditions on the project and the user of a thread; SQLite finds their indexes by the words of the schema."""
+    where, values = ["1"], cast("list[object]", [])
+    for column, name in (("project", project), ("person", user)):
+        if name is not None:
+            where.append(f"{column} = ?" + (f" AND {column} <> ''" if plain(name) else ""))
+            values.append(plain(name))
+    return where, values
 
 
 def whole(*numbers: object) -> None:

@@ -1,0 +1,69 @@
+"""What people say about their own needs, and what only looks like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from backscroll.derive.personal import read
+from backscroll.derive.said import Said
+from backscroll.vocab.ids import Ref
+
+HOME = Ref("0" * 32, 2)
+
+
+def found(text: str, role: str = "user") -> list[tuple[str, str]]:
+    return [(c.predicate, c.value or c.object) for c in read([Said(text, HOME, role=role)])]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("I'm allergic to nuts, eggs and milk.", ["nuts", "eggs", "milk"]),
+        ("I am allergic to cats and I love dogs.", ["cats"]),
+        ("I have a peanut allergy.", ["peanut"]),
+        ("我对花生、牛奶和猫毛过敏。", ["花生", "牛奶", "猫毛"]),
+        ("我儿子对芒果过敏。", []),
+        ("He is allergic to nuts.", []),
+        ("Am I allergic to nuts?", []),
+        ("If I were allergic to nuts, I would know.", []),
+        ("我对坚果过敏吗？", []),
+        ("假如我对坚果过敏。", []),
+    ],
+)
+def test_allergies(text: str, wanted: list[str]) -> None:
+    assert [value for predicate, value in found(text) if predicate == "allergic_to"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("I'm vegan.", [("diet", "vegan")]),
+        ("I am not vegan.", []),
+        ("We don't eat pork or beef.", [("does_not_eat", "pork"), ("does_not_eat", "beef")]),
+        ("I don't eat here often.", []),
+        ("我不吃香菜。", [("does_not_eat", "香菜")]),
+        ("我不是素食者。", []),
+        ("你吃素，我知道。", []),
+        ("My daughter doesn't eat fish.", [("household", "daughter does not eat fish")]),
+    ],
+)
+def test_what_is_eaten(text: str, wanted: list[tuple[str, str]]) -> None:
+    assert found(text) == wanted
+
+
+def test_only_the_user_speaks_of_their_needs() -> None:
+    assert found("I am allergic to nuts.", role="assistant") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ud800 I am allergic to \udfff",
+        "我对" * 5000,
+        "I " * 20_000,
+        "allergic to " * 3000,
+        "I am " + "very " * 5000 + "allergic to x",
+    ],
+)
+def test_any_text_is_read_in_time(text: str) -> None:
+    found(text)
