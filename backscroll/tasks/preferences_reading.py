@@ -37,7 +37,7 @@ _ENDS = late(r"[.!?;,，。！？；\n]")
 _QUOTED = late(r"\"[^\"\n]{3,}\"|“[^”\n]{2,}”|「[^」\n]{2,}」|『[^』\n]{2,}』")
 #: Words of courtesy before a statement.
 _CHAT = late(
-    r"(?i)(?:(?:thanks|thank you|ok|okay|great|perfect|good|nice|cool|fine|and|but|so|well|oh|hey|please remember(?: that)?|remember(?: that)?"
+    r"(?i)(?:(?:thanks|thank you|ok|okay|great|perfect|good|nice|cool|fine|oh|hey|please remember(?: that)?|remember(?: that)?"
     r"|please (?:keep|bear) in mind(?: that)?|(?:keep|bear) in mind(?: that)?|please note(?: that)?|note that"
     r"|好的|好|可以了?|谢谢|嗯|行|请?(?:你|帮我)?(?:记住|记一下|记着|记下来?|别忘了))(?:[\s,，:：!！.。]+|(?<=[\u3400-\u9fff])))+"
 )
