@@ -27,7 +27,7 @@ _GROUPS: tuple[tuple[str, str], ...] = (
     ("cue_want", "asks_for_something"), ("last_want", "asks_for_something"), ("own_want", "asks_for_something"), ("cue_ask_you", "asks_about_you"), ("last_ask_you", "asks_about_you"),
     ("prev_question", "answers_question"), ("prev_asks_last", "answers_question"), ("before_question", "answers_question"),
     ("question", "question"), ("asks_last", "question"),
-    ("new_names", "new_names"), ("known_names", "known_names"), ("prev_new_names", "new_names"), ("titles", "new_names"), ("v_", "meaning"),
+    ("new_names", "new_names"), ("known_names", "known_names"), ("prev_new_names", "new_names"), ("titles", "new_names"),
     ("fresh", "new_words"), ("prev_fresh", "new_words"), ("from_prev_fresh", "new_words"),
     ("in_", "shared_words"), ("cosine", "shared_words"), ("returns", "shared_words"), ("last_in_window", "shared_words"), ("prev_in_window", "shared_words"),
     ("user", "speaker"), ("same_role", "speaker"),
