@@ -81,9 +81,9 @@ class Behaviour:
                 reasons.append(Reason("long_replies", assistant["adds"], f"{said.replies:.0f}"))
             if said.read.revises and not said.read.cues & {"shift", "start"}:
                 reasons.append(Reason("takes_up", subject["revises"], said.read.revises))
-            if said.bare:
-                reasons.append(Reason("nothing_new", 0.0))
-                most = subject["bare"]
+        if said.bare:
+            reasons.append(Reason("nothing_new", 0.0))
+            most = numbers["subject"]["bare"]
         return Behaved(tuple(reasons), False, numbers["explicit"]["start"], most)
 
     def _works(self, signal: Signal) -> bool:

@@ -30,7 +30,7 @@ _QUOTED = re.compile(r"```.*?(?:```|\Z)|(?m:^>.*$)", re.DOTALL)
 _BREAK = re.compile(r"(?<=[.!?。！？；\n])\s*")
 #: Behind the words that something is done: a request, not a remark about it.
 _AFTER_END = re.compile(
-    r"[\s,.;:!，。；：！~～、)）]*(?:(?:thanks|thank you|great|perfect|good|nice|提交吧?|谢谢|辛苦了?|好的?|了)[\s,.;:!，。；：！~～]*)*"
+    r"\s*[,.;:!，。；：！~～、)）\n][\s,.;:!，。；：！~～、)）]*(?:(?:thanks|thank you|great|perfect|good|nice|提交吧?|谢谢|辛苦了?|好的?|了)[\s,.;:!，。；：！~～]*)*"
     r"(?P<next>(?:(?:ok(?:ay)?|so|and|then|now|next)[,:]? )*(?:let's|let us|next|now (?:let|we|i|the|for|on|add|fix|write|make|build|do|start|can|could)|"
     r"please (?:start|add|fix|write|build|create|look|help|make)|(?:can|could|would) you|i(?:'d| would) like|i (?:also )?(?:need|want)|"
     r"we (?:need|should|can|have to)|on to|moving on|start(?:ing)? (?:on|with|a|the)|the next)\b[^\n]*"

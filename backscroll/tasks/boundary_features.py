@@ -158,11 +158,11 @@ class Course:
 
     def _bare(self, user: bool, read: Read, terms: frozenset[str], fresh: frozenset[str]) -> bool:
         """How something is said never decides alone: a message needs new words, or words that open a subject."""
-        if not user or read.cues & _OPENING:
+        if read.cues & _OPENING:
             return False
         if terms and not fresh:
             return True  # nothing in it is new: the same question again, or what was said already
-        if read.cues & _OPENING_TOO:
+        if not user or read.cues & _OPENING_TOO:
             return False
         prev = self.said[-1].read.cues if self.said else frozenset[str]()
         own = self.own[user].read.cues if user in self.own else frozenset[str]()

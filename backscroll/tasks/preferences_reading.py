@@ -41,6 +41,7 @@ _CHAT = late(
     r"|please (?:keep|bear) in mind(?: that)?|(?:keep|bear) in mind(?: that)?|please note(?: that)?|note that"
     r"|好的|好|可以了?|谢谢|嗯|行|请?(?:你|帮我)?(?:记住|记一下|记着|记下来?|别忘了))(?:[\s,，:：!！.。]+|(?<=[\u3400-\u9fff])))+"
 )
+_COURTESY = late(r"\b(?:please|so|and|thanks|thank you|just|for me)\b|请|麻烦你?|你|也")
 _EDGE = " \t\u3000,，.。;；:：!！\"'“”‘’`*()（）"
 
 
@@ -159,7 +160,7 @@ def _meant_whole(sentence: str, low: str, before: str, known: Phrases) -> Read |
     if hit is None:
         return None
     rest = f"{sentence[: hit.start()]} {sentence[hit.end() :]}".strip(_EDGE)
-    what = rest if len(rest) > 5 else before.strip(_EDGE)
+    what = rest if len(_COURTESY.sub("", lowered(rest)).strip(_EDGE)) > 3 else before.strip(_EDGE)
     if len(what) < 4 or known.once.search(lowered(what)):
         return None
     text = sentence if what == rest else before
