@@ -33,6 +33,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "conflict_resolution_settled_edits": ("ignore", "reconcile"),
     "conflict_resolution_settled_deletes": ("retract", "ignore"),
     "extractor": ("auto", "rules", "none"),
+    "understanding": ("auto", "asked"),
     "task_boundaries": ("off", "suggest", "act"),
     "agent_approval": ("strict", "ask", "edits", "all"),
     "agent_sandbox": ("off", "workspace", "read-only"),
@@ -117,6 +118,7 @@ class Settings:
     conflict_resolution_settled_edits: str = "ignore"  # or reconcile: edits of turns that left the window
     conflict_resolution_settled_deletes: str = "retract"  # or ignore
     extractor: str = "auto"  # auto: a model where one is configured; rules; none
+    understanding: str = "auto"  # auto: a configured model reads and writes by itself, in the background; asked: only when somebody asks for it
     flush_minutes: float = 30.0  # after so long a silence the last turns are analysed too; 0: never by itself
     share_graph: float = 0.05  # of the budget, for what is known about what is being talked about
     share_task: float = 0.05  # … for the task at hand: plan, feedback, reminders
@@ -150,6 +152,9 @@ class Settings:
     prices: str = ""  # a table of your own prices (TOML); it wins over the built-in one
     thread_limit: float = 0.0  # US dollars a thread may cost; 0: no limit
     day_limit: float = 0.0  # US dollars a day
+    understanding_limit: float = (
+        1.0  # US dollars a day for what a model reads and writes by itself; 0: no limit
+    )
     warn_at: float = 0.8  # of a limit
 
 

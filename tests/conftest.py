@@ -76,6 +76,8 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("BACKSCROLL_") and not name.startswith("BACKSCROLL_TEST_"):
             monkeypatch.delenv(name)
+    # Scripted models are asked by tests; what a model does by itself has tests of its own.
+    monkeypatch.setenv("BACKSCROLL_UNDERSTANDING", "asked")
 
 
 @pytest.fixture

@@ -49,6 +49,12 @@ def rule_key(messages: Sequence[Message]) -> bytes:
     return RECIPE.key(_input(m) for m in messages if m.role != "system")
 
 
+def earlier_keys(messages: Sequence[Message]) -> tuple[bytes, ...]:
+    """The same by earlier versions of the rules, the newest first."""
+    inputs = [_input(m) for m in messages if m.role != "system"]
+    return tuple(replace(RECIPE, version=v).key(inputs) for v in range(RECIPE.version - 1, 0, -1))
+
+
 def _input(message: Message) -> str:
     digest = message.digest or spelled(message.role, message.content)[1].hex()
     return f"{message.role} {message.author or ''} {digest} {int(counts(message))}"

@@ -39,6 +39,7 @@ _TELLING = 8  # letters from which a sentence is no accident; half as many chara
 _CLAUSES = 12  # … and of a clause
 _CLAUSE = late(r"[:：,，;；。.!！?？—–\n*_\"“”]+\s*|\s-\s")
 _HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
+_SENTENCE = late(r"(?:[^.!?。！？\n]|\.(?=\S))+[.!?。！？]*")
 
 
 @cache
@@ -62,6 +63,12 @@ def _names(section: str) -> frozenset[str]:
 @cache
 def _answer() -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{shape})" for shape in words_of("answers", "shapes")))
+
+
+@cache
+def _orders() -> re.Pattern[str]:
+    """Words that tell whoever reads what to write down: they state nothing, whoever says them."""
+    return re.compile("|".join(f"(?:{shape})" for shape in words_of("orders", "shapes")), re.IGNORECASE)
 
 
 def counts(message: Message) -> bool:
@@ -145,6 +152,8 @@ def cleaned_text(text: str) -> tuple[str, list[str]]:
         lines = kept.split("\n")
         gone += [line for line in lines if IN_TEXT.search(line)]
         kept = "\n".join("" if IN_TEXT.search(line) else line for line in lines)
+    if _orders().search(kept):
+        kept = _SENTENCE.sub(lambda one: " " if _orders().search(one[0]) else one[0], kept)
     return kept, gone
 
 

@@ -53,6 +53,9 @@ class Plan(Generic[T_co]):
 
     recipe: Recipe
     rule_key: bytes  # of the rule-made artefact: it names the same inputs
+    earlier: tuple[
+        bytes, ...
+    ]  # the same by earlier versions of the rules: replies that were paid for under these are good
     key: bytes  # of the artefact; the first reply is kept under it too
     ask: Ask
     stand_in: T_co
@@ -113,6 +116,7 @@ def plan(
     return Plan(
         recipe=recipe,
         rule_key=rule_key,
+        earlier=(),
         key=recipe.key([rule_key.hex()]),
         ask=Ask(system, ({"role": "user", "content": body},), words * 2 + _SLACK, SCHEMA),
         stand_in=stand_in,

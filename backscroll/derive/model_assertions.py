@@ -1,7 +1,7 @@
 """What a turn says about the world, read by a model: the plan, the first of two pure halves.
 
 Owns what the model gets to see of a turn (only what was really said, message by message, numbered; the world description beside
-it) and the shape of the answer. Refuses: calling anybody. Before: `derive/assertions` (the rule-made stand-in), `derive/model_ask`
+it) and the shape of the answer, which also holds what else is read in the turn (`derive/model_turn`): one call does it all. Refuses: calling anybody. Before: `derive/assertions` (the rule-made stand-in), `derive/model_ask`
 (the frame). After: `engine/extracting` makes the call, `derive/model_assertions_fold` reads the answer.
 """
 
@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from backscroll.derive.assertions import MOST
+from backscroll.derive.assertions import MOST, earlier_keys
 from backscroll.derive.assertions_speech import folded, speeches
 from backscroll.derive.flat import flat
 from backscroll.derive.model_ask import Ask, Plan, frame_name, prompt_text
+from backscroll.derive.model_turn import NOTHING, PROPERTIES, TurnReading
 from backscroll.derive.ontology import attribute_names, relation_names, types
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.formats.language import language_of
@@ -22,14 +23,13 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 
 #: The name and version under which replies and artefacts are kept; the version goes up when prompts or folding change.
-NAME, VERSION = "assertions:model", 1
+NAME, VERSION = "assertions:model", 2
 #: Tokens of a turn, and of a world description, that a model gets to see.
 INPUT, WORLD = 12_000, 4_000
-_BASIS = Recipe("assertions:basis", 1)
 _WIDTHS = (8_000, 3_000, 1_000, 300)  # characters of one message, until everything fits
 _CUT = " […] "
 _LEAST = 12  # characters: less says nothing that is worth a call
-_ANSWER = (700, 6_000)  # tokens of an answer, at the least and at the most
+_ANSWER = (1_000, 6_500)  # tokens of an answer, at the least and at the most
 _FIELDS = ("subject", "type", "predicate", "value", "object", "object_type", "quote")
 
 #: The shape of the answer; strict services want every field named.
@@ -48,9 +48,10 @@ SCHEMA: Mapping[str, Json] = {
                 "required": ["kind", *_FIELDS, "message"],
                 "additionalProperties": False,
             },
-        }
+        },
+        **PROPERTIES,
     },
-    "required": ["assertions"],
+    "required": ["assertions", *PROPERTIES],
     "additionalProperties": False,
 }
 
@@ -71,6 +72,7 @@ class Claimed:
 
     assertions: tuple[Assertion, ...]
     dropped: int = 0
+    reading: TurnReading = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +84,9 @@ class AssertionPlan(Plan[Claimed]):
     world: str
 
 
-def recipe(model: str) -> Recipe:
-    """How a model reads turns."""
-    return Recipe(NAME, VERSION, {"input": INPUT, "most": MOST, "world": WORLD}, model)
-
-
-def basis(rule_key: bytes, world: str = "") -> bytes:
-    """What a reading rests on: the turn as the rules name it and, where there is one, the world description."""
-    return _BASIS.key([rule_key.hex(), world]) if world.strip() else rule_key
+def recipe(model: str, version: int = VERSION) -> Recipe:
+    """How a model reads turns; version 1 read assertions alone, and what it read is still good."""
+    return Recipe(NAME, version, {"input": INPUT, "most": MOST, "world": WORLD}, model)
 
 
 def plan(
@@ -114,11 +111,13 @@ def plan(
     told = _clipped(world, WORLD, count)
     spoken = language or language_of(" ".join(h.text[:400] for h in heard))
     frame = frame_name(f"{given}\n{told}")
-    how, rests = recipe(model), basis(rule_key, world)
+    how = recipe(model)
     return AssertionPlan(
         recipe=how,
-        rule_key=rests,
-        key=how.key([rests.hex()]),
+        # The world is left out of the key: when it changes, nothing is paid for again. What rests on it quotes it.
+        rule_key=rule_key,
+        earlier=earlier_keys(messages),
+        key=how.key([rule_key.hex()]),
         ask=_ask(frame, given, told, spoken, count),
         stand_in=Claimed(stand_in),
         sources=tuple(m.revision for m in messages),  # what rules know from tools is kept with the reading
@@ -166,6 +165,7 @@ def _ask(frame: str, given: str, world: str, language: str, count: Count) -> Ask
     if world:
         title = prompt_text("assertions", language, "world")
         body = f"{title}\n<{frame}>\n{world}\n</{frame}>\n\n{body}"
+        system += f"\n{prompt_text('assertions', language, 'implied')}"
     body += f"\n\n{prompt_text('assertions', language, 'user')}"
     least, most = _ANSWER
     room = min(most, max(least, 2 * count(given) + 400))

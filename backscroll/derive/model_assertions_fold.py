@@ -18,6 +18,7 @@ from backscroll.derive.assertions import MOST, bounded, in_order
 from backscroll.derive.assertions_storing import from_rows, rows_of
 from backscroll.derive.model_ask import Ask, again
 from backscroll.derive.model_assertions import AssertionPlan, Claimed, rests_on_tools
+from backscroll.derive.model_turn import NOTHING, Quotable, TurnReading, from_json, read_turn, to_json
 from backscroll.errors import FormatError
 from backscroll.formats.json_text import dumps
 from backscroll.record.chain import DAMAGE, damaged
@@ -54,7 +55,8 @@ def fold(plan: AssertionPlan, answer: str, *, whole: bool = True, last: bool = F
     """
     if not whole:
         raise FormatError("the answer was cut off: give fewer and shorter statements")
-    items = _items(answer)
+    told = _told(answer)
+    items = _items(told)
     made: list[Assertion] = []
     wrong: list[str] = []
     names = _names(plan)
@@ -70,7 +72,29 @@ def fold(plan: AssertionPlan, answer: str, *, whole: bool = True, last: bool = F
         raise FormatError("; ".join(wrong[:_TOLD]) + more)
     tools = [claim for claim in plan.stand_in.assertions if rests_on_tools(claim, plan)]
     kept = bounded(in_order([*made[:MOST], *tools], plan.messages))
-    return Claimed(kept, len(items) - len(made[:MOST]))
+    return Claimed(kept, len(items) - len(made[:MOST]), _beside(plan, told, names))
+
+
+def _beside(plan: AssertionPlan, told: Json, names: str) -> TurnReading:
+    """What else the answer says of the turn."""
+    if not isinstance(told, dict):
+        return NOTHING
+
+    def user(quote: str, number: int) -> tuple[int, str] | None:
+        place = number - 1
+        heard = plan.heard[place] if 0 <= place < len(plan.heard) else None
+        if not quote or heard is None or heard.role != "user":
+            return None
+        found = _standing(quote, heard.text)
+        return (place, found) if found else None
+
+    quotable = Quotable(
+        user,
+        lambda words: _standing(words, plan.world) if words and plan.world else "",
+        lambda name: _known(name, names),
+        lambda name: _PREDICATE.fullmatch(name) is not None,
+    )
+    return read_turn(cast("dict[str, Json]", told), quotable)
 
 
 def asked_again(plan: AssertionPlan, answer: str, why: str) -> Ask:
@@ -83,14 +107,15 @@ def asked_again(plan: AssertionPlan, answer: str, why: str) -> Ask:
 
 def to_text(claimed: Claimed, messages: Sequence[Message]) -> str:
     """What is kept of a reading of these messages."""
-    return dumps({"claims": rows_of(claimed.assertions, messages), "dropped": claimed.dropped})
+    rows = rows_of(claimed.assertions, messages)
+    return dumps({"claims": rows, "dropped": claimed.dropped, **to_json(claimed.reading)})
 
 
 def from_text(text: str, revisions: Sequence[Ref]) -> Claimed:
     """A kept reading, for a turn whose messages stand in these revisions."""
     try:
         told = cast("Mapping[str, Json]", valid_json(json.loads(text)))
-        return Claimed(from_rows(told["claims"], revisions), int(told["dropped"]))
+        return Claimed(from_rows(told["claims"], revisions), int(told["dropped"]), from_json(told))
     except DAMAGE as error:
         raise damaged("what a model read in a turn", error) from error
 
@@ -98,17 +123,20 @@ def from_text(text: str, revisions: Sequence[Ref]) -> Claimed:
 # -- the answer --------------------------------------------------------------------------------------------------
 
 
-def _items(answer: str) -> list[Json]:
-    """The items of an answer: JSON as asked for, in a fence, with thoughts or a remark around it; or the bare list."""
+def _told(answer: str) -> Json:
+    """An answer: JSON as asked for, in a fence, with thoughts or a remark around it; or the bare list."""
     bare = _THOUGHT.sub("", answer).strip()
     fenced = _FENCE.search(bare)
     bare = fenced[1].strip() if fenced else bare
     if not bare:
         raise FormatError("the answer is empty")
     try:
-        told: Json = valid_json(json.loads(_unwrapped(bare), strict=False))
+        return valid_json(json.loads(_unwrapped(bare), strict=False))
     except (ValueError, RecursionError) as error:
         raise FormatError("the answer is no valid JSON") from error
+
+
+def _items(told: Json) -> list[Json]:
     items: Json = cast("dict[str, Json]", told).get("assertions") if isinstance(told, dict) else told
     if not isinstance(items, list):
         raise FormatError("the answer has no field assertions that is a list")

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from backscroll.engine.pacing import SLICE, Pace
+from backscroll.engine.understanding import Understanding, is_wanted, understand
 from backscroll.errors import BackscrollError
 from backscroll.vocab.moment import microseconds
 
@@ -110,6 +111,9 @@ class Worker:
         self.models = models  # ask a configured model too: for workers that nobody waits for
         self.name = f"{os.getpid()}-{id(self):x}"
         self.progress = Progress()
+        self.understanding: Understanding | None = (
+            None  # of a worker beside callers, where a model is configured
+        )
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -125,11 +129,15 @@ class Worker:
     def start(self) -> None:
         """Begin to work; a second call does nothing."""
         if self._thread is None:
+            if is_wanted(self.engine.settings):
+                self.understanding = Understanding(self.engine)
             self._thread = threading.Thread(target=self._live, name="backscroll-background", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
         """Finish the step at hand and rest for good."""
+        if self.understanding is not None:
+            self.understanding.stop()
         self._stop.set()
         self._wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
@@ -139,10 +147,12 @@ class Worker:
             for held in list(self._held.values()):
                 self._let_go(held)
 
-    def tell(self, _thread: Thread) -> None:
+    def tell(self, thread: Thread) -> None:
         """Something was written."""
         self.engine.callers.came()
         self._wake.set()
+        if self.understanding is not None:
+            self.understanding.tell(thread)
 
     def warm(self, thread: str) -> None:
         """A prompt needs the graph of a thread: put it together, and keep it up to date from now on."""
@@ -240,12 +250,7 @@ class Worker:
         try:
             self.progress.made += bring_up_to_date(self.engine, held.thread, enough, self._pace())
             if self.models and not broken_off:
-                from backscroll.engine.model_work import write_pending
-
-                self.progress.made += write_pending(self.engine, held.thread, STRIDE, enough)
-                from backscroll.engine.model_turns import read_pending
-
-                self.progress.made += read_pending(self.engine, held.thread, STRIDE, enough)
+                self.progress.made += understand(self.engine, held.thread, enough)
         except Exception as error:  # noqa: BLE001 - outermost boundary of a thread: what failed stands in `progress`
             self.progress.failed += 1
             self.progress.last_error = f"{type(error).__name__}: {error}"

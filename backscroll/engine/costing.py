@@ -13,10 +13,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from backscroll.engine.means import zoned
-from backscroll.errors import InvalidInput
+from backscroll.errors import BudgetExceeded, InvalidInput
 from backscroll.llm.calibration import calibrated, key_of, restored
 from backscroll.llm.ledger import Tokens, tokens_of
-from backscroll.llm.limits import Limit, Verdict, in_nano, judged
+from backscroll.llm.limits import Limit, Verdict, dollars, in_nano, judged
 from backscroll.llm.prices import Price, Rates, price_for, rates_for
 from backscroll.llm.prices_table import PriceTable, price_table
 from backscroll.llm.tokens import tokenizer_for
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 #: By what calls can be summed.
 GROUPS = ("model", "provider", "purpose", "thread", "task", "turn", "day")
 FAILED = "failed"
+#: The purposes of calls with which a model reads and writes about a conversation.
+UNDERSTANDING = ("summary", "extraction", "retry")
 _LONGEST = 100  # characters of a purpose, a provider, a task
 
 
@@ -286,6 +288,24 @@ def check_limits(engine: Engine, thread: Thread | str | None = None, expected: f
     """
     nano = None if expected is None else in_nano(expected)
     return judged(limits_of(engine, thread), nano, engine.settings.warn_at)
+
+
+def check_allowance(engine: Engine, expected: float | None = 0.0) -> None:
+    """Refuses a call that nobody asked for where today's calls of that kind have used up their allowance."""
+    allowed = engine.settings.understanding_limit
+    if not allowed:
+        return
+    day = engine.means.now()[:10]
+    sums = engine.store.read(lambda reader: reader.spent(("purpose",), day=day))
+    spent = sum(s.nano for s in sums if s.group[0] in UNDERSTANDING)
+    if spent + in_nano(expected or 0.0) > in_nano(allowed):
+        raise BudgetExceeded(
+            f"understanding has cost {dollars(spent)} of {dollars(in_nano(allowed))} today",
+            hint="raise the setting `understanding_limit`, or set it to 0 for no limit; rules serve meanwhile",
+            scope="understanding",
+            allowed=in_nano(allowed),
+            spent=spent,
+        )
 
 
 def expected_cost(

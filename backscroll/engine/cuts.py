@@ -83,20 +83,27 @@ def boost_of(composer: Composer) -> Callable[[Message], float] | None:
 def restored(composer: Composer) -> Made | None:
     """The compaction without what has to be shown again; None where that is nothing.
 
-    Once what followed a message is deleted, it may be the latest of the user, or a call that waits: it is shown whole. Written down,
-    it stays so when the conversation goes on.
+    Once what followed a message is deleted, it may be the latest of the user, or a call that waits: it is shown whole, out of its place
+    where it stands before the window. Written down, it stays so when the conversation goes on.
     """
     frozen, units = composer.frozen, composer.units
     if frozen is None:
         return None
     levels, safe = frozen.compaction.levels, composer.safe
     again = {u.id for u in units if u.id in levels and safe.get(u.id) in ("latest", "unanswered")}
-    if not again:
+    if not again and not _asked_anew(composer.sheet):
         return None
     left = {unit: level for unit, level in levels.items() if unit not in again}
     wanted = replace(frozen, compaction=replace(frozen.compaction, levels=left), under=frozen.placed_under)
     now = weight(composer.blocks(wanted))
     return Made(wanted, composer.edge, tuple(units), now, now, room=composer.ask.room)
+
+
+def _asked_anew(sheet: Sheet) -> bool:
+    """True where what the user last wrote stands before the window, and the compaction in force does not say that it is shown."""
+    if sheet.asked is None or sheet.compaction is None:
+        return False
+    return sheet.compaction.head.get("asked") != str(sheet.asked.id)
 
 
 def trimmed(composer: Composer, room: int) -> Made | None:

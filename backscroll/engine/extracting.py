@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from backscroll.derive.assertions import rule_key
-from backscroll.derive.model_assertions import AssertionPlan, Claimed, basis, plan, recipe
+from backscroll.derive.model_assertions import VERSION, AssertionPlan, Claimed, plan, recipe
 from backscroll.derive.model_assertions_fold import asked_again, fold, from_text, to_text
+from backscroll.derive.model_turn import NOTHING, TurnReading
 from backscroll.derive.recipe import Recipe
 from backscroll.engine.costing import expected_cost
 from backscroll.engine.lease import Lease, leased
+from backscroll.engine.model_artefacts import Better, better
 from backscroll.engine.model_work import Estimate
-from backscroll.engine.modelling import Better, By, Craft, Modelling, better
+from backscroll.engine.modelling import By, Craft, Modelling
 from backscroll.formats.json_text import dumps
 from backscroll.llm.providers import chosen
 from backscroll.llm.retrying import Patience
@@ -57,6 +59,7 @@ class Extracted:
     tries: int = 0  # calls that failed for this turn so far, earlier times included
     dropped: int = 0  # statements of the model that could not be used
     busy: bool = False  # somebody else is at it: nothing was tried
+    reading: TurnReading = NOTHING  # what else the model read in the turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,11 @@ class Read:
     def claims(self, revisions: Sequence[Ref]) -> _Claims:
         """The assertions, for a turn whose messages stand in these revisions (all of the turn, in order)."""
         return from_text(self.text, revisions).assertions
+
+    @property
+    def reading(self) -> TurnReading:
+        """What else the model read in the turn; places are those of its messages."""
+        return from_text(self.text, ()).reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +96,15 @@ class Failed:
 # -- who reads ---------------------------------------------------------------------------------------------------
 
 
-def extracting_for(engine: Engine, *, patience: Patience | None = None) -> Modelling | None:
+def extracting_for(
+    engine: Engine, *, patience: Patience | None = None, background: bool = False
+) -> Modelling | None:
     """Who reads turns for this engine; None where rules do (setting `extractor`, or no provider is configured)."""
     provider = chosen(engine.settings.provider) if engine.settings.extractor == "auto" else None
     if provider is None or not provider.reader:
         return None
     tries = engine.settings.sliding_window_call_retries + 1
-    return Modelling(engine, provider, patience=patience or Patience(tries=tries))
+    return Modelling(engine, provider, patience=patience or Patience(tries=tries), background=background)
 
 
 # -- one turn ----------------------------------------------------------------------------------------------------
@@ -130,7 +140,11 @@ def extract_turn(
     if planned.rule_key in known:
         read = known[planned.rule_key]
         claimed = from_text(read.text, [m.revision for m in messages])
-        return Extracted(claimed.assertions, "kept", read.model, dropped=claimed.dropped)
+        return Extracted(
+            claimed.assertions, "kept", read.model, dropped=claimed.dropped, reading=claimed.reading
+        )
+    if why := working.refused(planned.ask):
+        return Extracted(stand_in, why=why, passing=True)  # no failure of this turn: it is read tomorrow
     with Lease(working.engine, thread, _WORK, str(messages[0].id)) as lease:
         if not lease.renewed():
             return Extracted(stand_in, why=BUSY, passing=True, busy=True)
@@ -138,7 +152,13 @@ def extract_turn(
         outcome = working.crafted(planned, thread, _CRAFT, turn=turn, refresh=refresh)
         claimed = outcome.value
         if outcome.by != "rules":
-            return Extracted(claimed.assertions, outcome.by, outcome.model, dropped=claimed.dropped)
+            return Extracted(
+                claimed.assertions,
+                outcome.by,
+                outcome.model,
+                dropped=claimed.dropped,
+                reading=claimed.reading,
+            )
         tries = _note(working, planned, thread, outcome.why, outcome.passing, working.calls - before)
     return Extracted(stand_in, "rules", "", outcome.why, outcome.passing, tries)
 
@@ -169,11 +189,15 @@ def reading_now(reader: Reader, thread: str, now: str) -> str | None:
 
 
 def found_by_models(reader: Reader, keys: Iterable[bytes]) -> dict[bytes, Read]:
-    """What models read in turns, by the keys of those (`model_assertions.basis`: the rule key where there is no world).
+    """What models read in turns, by the keys of those.
 
-    One read, whatever the number of keys; the newest model that read something wins.
+    One read for each version of the prompt, whatever the number of keys; the newest version, then the newest model, wins.
     """
-    found = better(reader, recipe, keys)
+    wanted, found = list(dict.fromkeys(keys)), dict[bytes, Better]()
+    for version in range(VERSION, 0, -1):
+        found |= better(
+            reader, lambda model, v=version: recipe(model, v), [k for k in wanted if k not in found]
+        )
     return {key: Read(b.text, b.model, b.sources, b.at) for key, b in found.items()}
 
 
@@ -259,7 +283,7 @@ def estimate_extraction(
     told = most = number = 0
     for messages, stand_in, world in turns:
         key = rule_key(messages)
-        if _read(working.engine, [basis(key, world)]):
+        if _read(working.engine, [key]):
             continue
         planned = plan(messages, stand_in, key, model=working.model, count=working.count, world=world)
         if planned is None:

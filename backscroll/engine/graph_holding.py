@@ -16,13 +16,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from backscroll.derive.assertions import from_body
+from backscroll.derive.model_turn import Implied
 from backscroll.derive.window import window_of
 from backscroll.engine.analysing import Step, catch_up, progress_name, rebuild
 from backscroll.engine.graph_acts import overrides_in, world_in
 from backscroll.engine.lineage import View
+from backscroll.engine.model_world import implied_entries
 from backscroll.engine.models_used import ASSERTIONS, models_used
 from backscroll.graph.fold import Graph, let_go
-from backscroll.graph.view import Options
+from backscroll.graph.view import Options, WorldEntry
 from backscroll.record.acts import acts_in_force
 from backscroll.record.derived import TurnMark
 from backscroll.record.ports import Reader, ThreadState
@@ -73,6 +75,10 @@ class Held:
         default_factory=list[Ref]
     )  # the events whose descriptions of the world are in it
     lock: threading.RLock = field(default_factory=threading.RLock)
+    world: list[WorldEntry] = field(default_factory=list[WorldEntry])
+    implied: dict[Ref, tuple[Implied, ...]] = field(
+        default_factory=dict[Ref, tuple[Implied, ...]]
+    )  # by turns
     _begins: dict[Ref, bytes] = field(default_factory=dict[Ref, bytes])
     _order: list[bytes] = field(default_factory=list[bytes])  # where the turns of the history begin
 
@@ -90,6 +96,19 @@ class Held:
             return 0
         place = self._begins.get(opening)
         return -1 if place is None else bisect_right(self._order, place)
+
+    def imply(self, turns: Mapping[Ref, tuple[Implied, ...]]) -> None:
+        """What models concluded from the world in some turns; empty: nothing, or no more."""
+        news = {o: found for o, found in turns.items() if self.implied.get(o, ()) != found}
+        if not news:
+            return
+        self.implied = {o: found for o, found in (self.implied | news).items() if found}
+        self.tell_world(self.world)
+
+    def tell_world(self, world: list[WorldEntry]) -> None:
+        """The description of the world, and behind it what models concluded from words that stand in it still."""
+        self.world = world
+        self.graph.set_world([*world, *implied_entries(self.implied, world)])
 
     def place(self, marks: Mapping[Ref, TurnMark | None], *, everything: bool = False) -> None:
         """Note where turns begin, or that they are gone; `everything`: there are no others."""
@@ -132,26 +151,40 @@ def _shared(engine: Engine, thread: str) -> Held | None:
     return cast("Held | None", engine.memo.shelf("graphs", _HELD).get((thread, _SHARED)))
 
 
-def moved_by_model(engine: Engine, thread: str, mark: TurnMark, claims: tuple[Assertion, ...]) -> None:
+def moved_by_model(
+    engine: Engine,
+    thread: str,
+    mark: TurnMark,
+    claims: tuple[Assertion, ...],
+    implied: tuple[Implied, ...] = (),
+) -> None:
     """A model read a turn: bring the graph in memory along, where it holds that very version."""
     for held in _moving(engine, thread):
         if held.marks.get(mark.opening) == (mark.position, mark.key, mark.sources):
             held.graph.put(TurnClaims(mark.opening, mark.position, claims))
+            held.imply({mark.opening: implied})
 
 
 def _put(reader: Reader, held: Held, marks: Mapping[Ref, TurnMark | None]) -> None:
     """Put turns into the graph, or take them out."""
     keep = [mark for mark in marks.values() if mark is not None and mark.key]
-    found = claims_of(reader, keep)
+    implied: dict[Ref, tuple[Implied, ...]] = {}
+    found = claims_of(reader, keep, implied)
     gone = [o for o, m in marks.items() if (m is None or not m.key) and held.marks.pop(o, None) is not None]
     for mark in keep:
         if mark.opening in found:
             held.marks[mark.opening] = (mark.position, mark.key, mark.sources)
     held.graph.update(found.values(), gone)
+    held.imply({opening: implied.get(opening, ()) for opening in (*marks, *gone)})
 
 
-def claims_of(reader: Reader, marks: Sequence[TurnMark]) -> dict[Ref, TurnClaims]:
-    """What turns say, by their openings: in the words of a model where one has read them; without what is missing."""
+def claims_of(
+    reader: Reader, marks: Sequence[TurnMark], implied: dict[Ref, tuple[Implied, ...]] | None = None
+) -> dict[Ref, TurnClaims]:
+    """What turns say, by their openings: in the words of a model where one has read them; without what is missing.
+
+    `implied` is filled with what models concluded from the world description.
+    """
     keys = list(dict.fromkeys(mark.key for mark in marks))
     made = reader.made(keys)
     better: Mapping[bytes, Read] = {}
@@ -164,6 +197,8 @@ def claims_of(reader: Reader, marks: Sequence[TurnMark]) -> dict[Ref, TurnClaims
         said: tuple[Assertion, ...]
         if mark.key in better:
             said = better[mark.key].claims(mark.sources)
+            if implied is not None:
+                implied[mark.opening] = better[mark.key].reading.implied
         elif mark.key in made:
             said = from_body(made[mark.key].body, mark.sources)
         else:
@@ -342,7 +377,7 @@ def _tell(reader: Reader, thread: Thread, held: Held) -> None:
     books = [e.id for e in acts_in_force(held.acts, {Kind.WORLD_TOLD})]
     if books != held.books:  # they can be large: read again only where they are others
         held.books = books
-        held.graph.set_world(world_in(held.acts))
+        held.tell_world(world_in(held.acts))
 
 
 def options_of(thread: Thread) -> Options:

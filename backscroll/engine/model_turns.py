@@ -27,6 +27,8 @@ from backscroll.engine.extracting import (
     worth_trying,
 )
 from backscroll.engine.graph_holding import EXTRACTED, moved_by_model
+from backscroll.engine.model_preferences import note_preferences
+from backscroll.engine.model_world import world_text
 from backscroll.engine.reading import message_of
 from backscroll.record.derived import TurnMark
 from backscroll.record.history import Entry
@@ -51,13 +53,23 @@ class Due:
 
 
 def pending(
-    engine: Engine, thread: str, model: str, *, imported: bool = False, limit: int | None = None
+    engine: Engine,
+    thread: str,
+    model: str,
+    *,
+    imported: bool = False,
+    limit: int | None = None,
+    newest: int | None = None,
 ) -> list[Due]:
-    """Turns that are due and that no model has read, newest first; imported ones only where that is asked for."""
+    """Turns that are due and that no model has read, newest first; imported ones only where that is asked for.
+
+    `newest`: only so many turns from the end are looked through.
+    """
 
     def look(reader: Reader) -> tuple[list[Due], int]:
-        marks = [m for m in reader.turn_marks(thread, window_of(engine.settings).rule) if m.due and m.key]
-        marks.reverse()
+        rule = window_of(engine.settings).rule
+        found = reader.turn_marks(thread, rule, newest_first=True, limit=newest)
+        marks = [m for m in found if m.due and m.key]
         keys = [m.key for m in marks]
         read, failed = found_by_models(reader, keys), failed_extractions(reader, keys)
         now = engine.means.now()
@@ -76,7 +88,8 @@ def pending(
         return out, sum(key in read for key in keys)
 
     found, known = engine.store.read(look)
-    _note(engine, thread, known)
+    if newest is None:
+        _note(engine, thread, known)
     return found
 
 
@@ -108,15 +121,18 @@ def read_pending(
     stop: Callable[[], bool] = lambda: False,
     *,
     imported: bool = False,
+    background: bool = False,
+    newest: int | None = None,
 ) -> int:
     """Have a configured model read what is due; gives how many turns it read. Nothing happens where none is configured."""
-    working = extracting_for(engine)
+    working = extracting_for(engine, background=background)
     if working is None:
         return 0
     done = 0
     with working:
         catch_up(engine, thread)
-        for due in pending(engine, thread, working.model, imported=imported, limit=limit):
+        waiting = pending(engine, thread, working.model, imported=imported, limit=limit, newest=newest)
+        for due in waiting:
             if stop():
                 break
             result = _one(working, thread, due)
@@ -135,10 +151,12 @@ def _one(working: Modelling, thread: str, due: Due) -> Extracted:
             return result
         number = engine.thread(thread).graph.numbers()(due.mark.opening)
         turn = number if number >= 0 else None
-        result = extract_turn(working, thread, due.messages, stand_in=due.stand_in, turn=turn)
+        world = world_text(engine, thread, due.messages)
+        result = extract_turn(working, thread, due.messages, stand_in=due.stand_in, turn=turn, world=world)
         if result.by in ("model", "journal"):
             engine.store.write(lambda tx: _count(tx, thread))
-            moved_by_model(engine, thread, due.mark, result.assertions)
+            note_preferences(engine, thread, due.messages, result.reading)
+            moved_by_model(engine, thread, due.mark, result.assertions, result.reading.implied)
         catch_up(engine, thread)
         now = _again(engine, thread, due.mark)
         if now is None or now.mark.key == due.mark.key:

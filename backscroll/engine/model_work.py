@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from backscroll.derive import model_gist, model_summary
+from backscroll.derive.assertions import rule_key
 from backscroll.derive.gist import Gist, inputs_of
 from backscroll.derive.model_ask import Plan
 from backscroll.derive.recipe import Count, Recipe
@@ -21,7 +22,9 @@ from backscroll.derive.tree import PROGRESS
 from backscroll.engine.costing import expected_cost
 from backscroll.engine.lease import Lease
 from backscroll.engine.lineage import View
-from backscroll.engine.modelling import Better, Modelling, Outcome, better, failure_of, modelling_for
+from backscroll.engine.model_artefacts import Better, better, failure_of
+from backscroll.engine.modelling import Modelling, Outcome, modelling_for
+from backscroll.engine.models_used import ASSERTIONS, models_used
 from backscroll.engine.tree_texts import Texts
 from backscroll.errors import Conflict, InvalidInput
 from backscroll.llm.tokens import tokenizer_for
@@ -32,8 +35,18 @@ from backscroll.vocab.moment import microseconds
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
+    from backscroll.engine.extracting import Read
 
 Planned: TypeAlias = Plan[Gist]
+
+
+class Due(NamedTuple):
+    """A text that is due, and what a model said of the very same messages when it read the turn."""
+
+    plan: Planned
+    read: Read | None = None
+
+
 _CROP = Recipe("crop", 1)  # what rules make of cropped messages: names the inputs
 _SEEN = "modelled"  # under which the store keeps how far this work has come
 _PAGE = 128
@@ -68,7 +81,7 @@ def write_pending(engine: Engine, thread: str, limit: int, stop: Callable[[], bo
     state = engine.store.read(lambda reader: reader.thread(thread))
     if state is None or engine.store.read(lambda reader: reader.progress(thread, _SEEN)) >= state.head:
         return 0
-    working = modelling_for(engine)
+    working = modelling_for(engine, background=True)
     if working is None:
         return 0
     with working, Lease(engine, thread) as lease:
@@ -88,7 +101,7 @@ def estimate(engine: Engine, thread: str) -> Estimate:
     """What writing everything that is due for a thread would take, imported turns included; calls nobody."""
     working = _configured(engine)
     count = tokenizer_for(working.model).count
-    plans = list(_due(working, thread, imported=True))
+    plans = [due.plan for due in _due(working, thread, imported=True) if due.read is None]
     told = sum(count(p.ask.system) + sum(count(m["content"]) for m in p.ask.messages) for p in plans)
     most = sum(working.longest(p.ask) for p in plans)
     dollars = expected_cost(engine, working.model, input=told, output=most, provider=working.provider.name)
@@ -148,10 +161,11 @@ def _write(
     stop: Callable[[], bool] = lambda: False,
 ) -> Written:
     texts = rules = 0
-    for planned in _due(working, thread, imported=imported):
+    for planned, read in _due(working, thread, imported=imported):
         if texts + rules >= limit or stop() or not lease.renewed():
             break
-        outcome = working.make(planned, thread)
+        told = read and working.adopt(planned, thread, read.reading.gist, read.model)
+        outcome = told or working.make(planned, thread)
         if outcome.by == "rules":
             rules += 1
             if outcome.passing:
@@ -161,7 +175,7 @@ def _write(
     return Written(texts, rules, working.calls)
 
 
-def _due(working: Modelling, thread: str, *, imported: bool) -> Iterator[Planned]:
+def _due(working: Modelling, thread: str, *, imported: bool) -> Iterator[Due]:
     """Plans for what is due, lower levels first, the newest first in each; every plan is read when it is needed."""
     engine = working.engine
     level = 0
@@ -175,9 +189,7 @@ def _due(working: Modelling, thread: str, *, imported: bool) -> Iterator[Planned
         level += 1
 
 
-def _of_level(
-    working: Modelling, thread: str, level: int, last: Node, *, imported: bool
-) -> Iterator[Planned]:
+def _of_level(working: Modelling, thread: str, level: int, last: Node, *, imported: bool) -> Iterator[Due]:
     store, before = working.engine.store, last.position  # the last node of a level is still growing
     edge = store.read(lambda reader: _steady(reader, thread, working.engine.settings.warm_turns))
     whole = imported or store.read(lambda reader: _changed(reader, thread))
@@ -218,7 +230,7 @@ def _planned(
     edge: bytes | None,
     *,
     imported: bool,
-) -> tuple[list[Node], list[Planned]]:
+) -> tuple[list[Node], list[Due]]:
     """One page of nodes, newest first, and the plans for those of them that are due."""
     state = reader.thread(thread)
     page = reader.nodes(thread, level, before=before, newest_first=True, limit=_PAGE)
@@ -230,7 +242,7 @@ def _planned(
     recipe = model_gist.recipe if level == 0 else model_summary.recipe
     known = better(reader, recipe, [n.key for n in page])
     due = [n for n in page if n.key not in known and (edge is None or n.end < edge)]
-    plans: list[Planned] = []
+    plans: list[Due] = []
     for node in due:
         if not imported and _imported(reader, node):
             continue
@@ -239,8 +251,19 @@ def _planned(
             continue
         failed = failure_of(reader, planned)
         if failed is None or failed.passing:
-            plans.append(planned)
+            plans.append(Due(planned, _read_before(reader, texts, node)))
     return page, plans
+
+
+def _read_before(reader: Reader, texts: Texts, node: Node) -> Read | None:
+    """What a model read in the turn that a node is, where it gave its gist."""
+    if node.level or node.turns != 1 or not models_used(reader, ASSERTIONS):
+        return None
+    from backscroll.engine.extracting import found_by_models
+
+    key = rule_key(texts.messages(node.position, node.end))
+    read = found_by_models(reader, [key]).get(key)
+    return read if read is not None and read.reading.gist else None
 
 
 def _imported(reader: Reader, node: Node) -> bool:

@@ -9,9 +9,11 @@ Choosing another model makes nothing due: what an earlier one made stays. Before
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from weakref import WeakSet
 
 from backscroll.derive.gist import Gist
 from backscroll.derive.model_ask import Ask, G, Plan, again
@@ -19,7 +21,15 @@ from backscroll.derive.model_fold import fold
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.sentences import rough_count
 from backscroll.engine.answer_limit import output_limit
-from backscroll.engine.costing import FAILED, check_limits, expected_cost, record_asked, record_call
+from backscroll.engine.costing import (
+    FAILED,
+    check_allowance,
+    check_limits,
+    expected_cost,
+    record_asked,
+    record_call,
+)
+from backscroll.engine.model_artefacts import FAILURE, Better, better, better_of
 from backscroll.engine.models_used import MODELS, models_used
 from backscroll.errors import (
     BackscrollError,
@@ -48,7 +58,7 @@ T = TypeVar("T")
 P = TypeVar("P", bound=Plan[Any])
 #: Where an artefact came from: made before, a reply in the journal, a call just now, or rules because nothing else worked.
 By: TypeAlias = Literal["kept", "journal", "model", "rules"]
-_FAILURE = Recipe("model:failure", 1)
+_AT_WORK: WeakSet[Modelling] = WeakSet()
 _CUT = ("length", "endless")  # how answers end that are not whole
 _THINKING = 8192  # tokens for models that think before they answer
 #: What a model, its service or our own limits may say; the rule-made artefact stands then.
@@ -67,16 +77,6 @@ class Outcome(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Better:
-    """The words of a model for a rule-made artefact."""
-
-    text: str
-    model: str
-    sources: tuple[Ref, ...]
-    at: str  # when it was written
-
-
-@dataclass(frozen=True, slots=True)
 class Craft(Generic[P, T]):
     """How artefacts of one kind come out of answers, and out of what was kept of them."""
 
@@ -87,49 +87,19 @@ class Craft(Generic[P, T]):
     purpose: str  # on the ledger
 
 
-def better(
-    reader: Reader, recipe: Callable[[str], Recipe], rule_keys: Iterable[bytes]
-) -> dict[bytes, Better]:
-    """What models wrote for rule-made artefacts, by the keys of those; the newest model that wrote something wins.
-
-    Costs one read, whatever the number of keys, and makes no call.
-    """
-    wanted = list(dict.fromkeys(rule_keys))
-    models = models_used(reader, recipe("").name)
-    if not wanted or not models:
-        return {}
-    keys = {recipe(model).key([rule.hex()]): rule for model in reversed(models) for rule in wanted}
-    found = reader.made(list(keys))
-    out: dict[bytes, Better] = {}
-    for key, rule in keys.items():  # later models are newer ones and overwrite
-        if key in found:
-            out[rule] = _better(found[key])
-    return out
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a model could not make an artefact the first time it was tried."""
-
-    why: str
-    model: str
-    passing: bool  # the service, not the answer, was at fault
-
-
-def failure_of(reader: Reader, planned: Plan[Gist]) -> Failure | None:
-    """What went wrong with an artefact; None where it was never tried, or was made in the end."""
-    key = _FAILURE.key([planned.key.hex()])
-    found = reader.made([key, planned.key])
-    if key not in found or planned.key in found:
-        return None
-    body = words_from_bytes(found[key].body)
-    return Failure(body["why"], body["model"], body["passing"])
-
-
-def modelling_for(engine: Engine) -> Modelling | None:
-    """Who writes gists and summaries for this engine; None where no provider is configured for it."""
+def modelling_for(engine: Engine, *, background: bool = False) -> Modelling | None:
+    """Who writes gists and summaries for this engine; None where no provider is configured for it. `background`: nobody asked for it."""
     provider = chosen(engine.settings.provider)
-    return None if provider is None or not provider.writer else Modelling(engine, provider)
+    if provider is None or not provider.writer:
+        return None
+    return Modelling(engine, provider, background=background)
+
+
+def abort_calls(owner: int | None) -> None:
+    """Cut short what an OS thread has under way with models."""
+    for working in list(_AT_WORK):
+        if working.owner == owner:
+            working.abort()
 
 
 class Modelling:
@@ -143,8 +113,12 @@ class Modelling:
         client: Client | None = None,
         patience: Patience | None = None,
         count: Count = rough_count,
+        background: bool = False,
     ) -> None:
         self.engine = engine
+        self.background = background  # nobody asked for it: it lives on the daily allowance
+        self.owner = threading.get_ident()
+        _AT_WORK.add(self)
         self.provider = provider
         self.model = provider.writer or provider.model
         self.count = count
@@ -159,8 +133,14 @@ class Modelling:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def abort(self) -> None:
+        """Cut short the call under way, from any OS thread."""
+        if (client := self._client) is not None:
+            client.abort()
+
     def close(self) -> None:
         """Let go of connections."""
+        _AT_WORK.discard(self)
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -180,6 +160,17 @@ class Modelling:
         )
         return self.crafted(planned, thread, craft, turn=turn, refresh=refresh)
 
+    def adopt(self, planned: Plan[Gist], thread: str, words: str, model: str) -> Outcome[Gist] | None:
+        """The gist of a plan in words that a model gave in another answer; None where they cannot be used. Costs no call."""
+        how = replace(planned.recipe, model=model)
+        planned = replace(planned, recipe=how, key=how.key([planned.rule_key.hex()]))
+        try:
+            value = fold(planned, words, self.count)
+        except FormatError:
+            return None
+        kept = self.engine.store.write(lambda tx: self._keep(tx, planned, thread, value.text))
+        return Outcome(value, "journal", model=model) if kept else None
+
     def crafted(
         self, planned: P, thread: str, craft: Craft[P, T], *, turn: int | None = None, refresh: bool = False
     ) -> Outcome[T]:
@@ -187,10 +178,11 @@ class Modelling:
         kept = self._kept(planned, refresh=refresh)
         if kept is not None:
             return Outcome(craft.restored(planned, kept), "kept", model=kept.model)
-        planned = planned if refresh else self._as_answered(planned, thread)
+        # `journal`: the same plan, under the key of the reply.
+        planned, journal = (planned, planned) if refresh else self._as_answered(planned, thread)
         by: By = "journal"
         try:
-            text, whole, fresh = self._answer(planned, planned.key, planned.ask, thread, turn, craft.purpose)
+            text, whole, fresh = self._answer(planned, journal.key, planned.ask, thread, turn, craft.purpose)
             by = "model" if fresh else by
             try:
                 value = craft.fold(planned, text, whole, False)
@@ -198,7 +190,7 @@ class Modelling:
                 asked = craft.again(planned, text, error.message)
                 if not whole:
                     asked = replace(asked, max_tokens=asked.max_tokens * 2)
-                text, whole, fresh = self._answer(planned, planned.again_key, asked, thread, turn, "retry")
+                text, whole, fresh = self._answer(planned, journal.again_key, asked, thread, turn, "retry")
                 by = "model" if fresh else by
                 value = craft.fold(planned, text, whole, True)
         except EXPECTED as error:
@@ -217,32 +209,39 @@ class Modelling:
         def look(reader: Reader) -> Better | None:
             mine = reader.made([planned.key]).get(planned.key)
             if mine is not None or refresh:
-                return None if mine is None else _better(mine)
+                return None if mine is None else better_of(mine)
             others = better(reader, lambda model: replace(planned.recipe, model=model), [planned.rule_key])
             return others.get(planned.rule_key)
 
         return self.engine.store.read(look)
 
-    def _as_answered(self, planned: P, thread: str) -> P:
-        """The plan under the key of an earlier model whose reply is in the journal, where there is one.
+    def _as_answered(self, planned: P, thread: str) -> tuple[P, P]:
+        """The plan as an earlier model, or an earlier version of the prompt, was asked, where its reply is in the journal; and the
+        same under the key of that reply, which may rest on what an earlier version of the rules called the same words.
 
         A journal that came with an imported log holds replies of models that this store has never heard of.
         """
         name = planned.recipe.name
 
-        def look(reader: Reader) -> P:
+        def look(reader: Reader) -> tuple[P, P]:
             if reader.reply(planned.key) is not None:
-                return planned
+                return planned, planned
             if (thread, name) not in self._journal:
                 self._journal[thread, name] = {r.model for r in reader.replies(thread) if r.recipe == name}
-            for model in sorted(self._journal[thread, name] - {self.model}):
-                earlier = replace(planned.recipe, model=model)
-                key = earlier.key([planned.rule_key.hex()])
-                if reader.reply(key) is not None:
-                    return replace(planned, recipe=earlier, key=key)
-            return planned
+            for how in self._earlier(thread, planned.recipe):
+                for rests in (planned.rule_key, *planned.earlier):
+                    if reader.reply(key := how.key([rests.hex()])) is not None:
+                        kept = replace(planned, recipe=how, key=how.key([planned.rule_key.hex()]))
+                        return kept, replace(kept, key=key)
+            return planned, planned
 
         return self.engine.store.read(look)
+
+    def _earlier(self, thread: str, recipe: Recipe) -> list[Recipe]:
+        """Under which model and version of the prompt a reply may be in the journal: this model's own first, new versions before old."""
+        models = sorted(self._journal[thread, recipe.name], key=lambda model: (model != self.model, model))
+        versions = range(recipe.version, 0, -1)
+        return [replace(recipe, model=m, version=v) for v in versions for m in models]
 
     def _keep(self, tx: Writer, planned: Plan[object], thread: str, text: str) -> bool:
         """Keep an artefact, unless words that it rests on were forgotten while the model was at work."""
@@ -264,8 +263,8 @@ class Modelling:
         """Keep the reason, under the revisions whose words it may quote; what a service said about itself is left out."""
         why = error.message if not passing else type(error).__name__
         body = dumps({"why": why, "model": self.model, "passing": passing}).encode("utf-8", "surrogatepass")
-        key = _FAILURE.key([planned.key.hex()])
-        made = Made(key, _FAILURE.name, thread, body, planned.sources, self.engine.means.now())
+        key = FAILURE.key([planned.key.hex()])
+        made = Made(key, FAILURE.name, thread, body, planned.sources, self.engine.means.now())
 
         def work(tx: Writer) -> None:
             if not _forgotten(tx, planned.sources):
@@ -306,6 +305,7 @@ class Modelling:
         counted, most = self._tokens(asked), self.longest(asked)
         owed = expected_cost(self.engine, self.model, input=counted, output=most, provider=self.provider.name)
         check_limits(self.engine, thread, owed).enforced()
+        self._check_allowance(owed)
         client = self._opened()
         request = Request(
             asked.messages,
@@ -368,6 +368,25 @@ class Modelling:
             settles=settles,
         )
 
+    def refused(self, asked: Ask) -> str:
+        """Why nobody may be asked this by itself today; empty where somebody may, or it was asked for."""
+        owed = expected_cost(
+            self.engine,
+            self.model,
+            input=self._tokens(asked),
+            output=self.longest(asked),
+            provider=self.provider.name,
+        )
+        try:
+            self._check_allowance(owed)
+        except BudgetExceeded as error:
+            return error.message
+        return ""
+
+    def _check_allowance(self, owed: float | None) -> None:
+        if self.background:
+            check_allowance(self.engine, owed)
+
     def longest(self, asked: Ask) -> int:
         """Tokens that an answer may have: what the text needs, and what a model thinks before, as far as it can answer so much."""
         thought = _THINKING if thinks(self.model) else 0
@@ -381,11 +400,6 @@ class Modelling:
         if self._client is None:
             self._client = client_for(self.provider)
         return self._client
-
-
-def _better(made: Made) -> Better:
-    body = words_from_bytes(made.body)
-    return Better(body["text"], body["model"], made.sources, made.at)
 
 
 def _forgotten(reader: Reader, sources: Sequence[Ref]) -> bool:

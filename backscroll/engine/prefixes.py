@@ -19,6 +19,7 @@ from backscroll.assemble.receipt import Item, Receipt, same_prefix
 from backscroll.formats.json_text import dumps
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import handle_of
+from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, Opaque, Part, Reasoning, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block
@@ -42,11 +43,16 @@ class PrefixMark:
     shown: int  # the event of the compaction that was in force; 0: none
     since: bytes  # the place before which nothing changed
     doubted: bool = False  # the prompt before was not answered yet: the next reply may belong to either
+    bound: frozenset[Ref] = (
+        frozenset()
+    )  # replies before that place whose thinking still counts: marks before a compaction are not read
 
     def to_json(self) -> dict[str, Json]:
         """As it stands in the head of the event."""
-        doubted: dict[str, Json] = {"doubted": True} if self.doubted else {}
-        return {"head": self.head, "shown": self.shown, "since": self.since.hex(), **doubted}
+        more: dict[str, Json] = {"doubted": True} if self.doubted else {}
+        if self.bound:
+            more["bound"] = [str(ref) for ref in sorted(self.bound)]
+        return {"head": self.head, "shown": self.shown, "since": self.since.hex(), **more}
 
 
 def marks_in(events: Iterable[Event]) -> tuple[PrefixMark, ...]:
@@ -57,7 +63,8 @@ def marks_in(events: Iterable[Event]) -> tuple[PrefixMark, ...]:
         if raw is not None:
             since = bytes.fromhex(raw["since"])
             doubted = raw.get("doubted") is True
-            out.append(PrefixMark(event.seq, str(raw["head"]), int(raw["shown"]), since, doubted))
+            bound = frozenset(parse_ref(str(ref)) for ref in cast("list[Json]", raw.get("bound", [])))
+            out.append(PrefixMark(event.seq, str(raw["head"]), int(raw["shown"]), since, doubted, bound))
     return tuple(out)
 
 
@@ -191,6 +198,10 @@ def why_broken(
         return {"cause": "no room", **facts}
     if composer.withdrew:
         return {"cause": "memory", **facts}
+    if any(
+        i.reason == "far past" for i in last.items[same : same + 1]
+    ):  # another process had made less, or more, of them
+        return {"cause": "summaries", **facts}
     # A call waits only until the user speaks; out of its place, it is not shown after that.
     gone = any(i.reason == "unanswered" for i in last.items[same:])
     return {"cause": "interrupted" if gone else "another thread", **facts}
@@ -256,7 +267,8 @@ class Prefix:
         self.doubted = is_doubted(blocks, items, last)
         doubts = self.doubted and last is not None and not last.doubted
         if not same or changed or self.since is not None or doubts:
-            self.mark = PrefixMark(0, head, shown, begun, self.doubted)
+            kept = (m.id for m in self._window if _thinks(m.parts) and self.binds(m)) if rewritten else ()
+            self.mark = PrefixMark(0, head, shown, begun, self.doubted, frozenset(kept))
 
     def _edited_from(self, composer: Composer) -> bytes | None:
         """The first reply that somebody edited since the newest mark: nobody can tell whether its thinking is the model's still."""
@@ -279,7 +291,7 @@ class Prefix:
 
     def _was_bound(self, message: Message) -> bool:
         made, place = message.id.seq, message.position
-        if not self._marks or made <= self._marks[0].event:
+        if not self._marks or (made <= self._marks[0].event and message.id not in self._marks[0].bound):
             return False
         return not any(mark.event > made and mark.since <= place for mark in self._marks)
 

@@ -210,7 +210,7 @@ def catch_up(thread: Thread) -> int:
 
 def task_summary(thread: Thread, task: Task | str) -> tuple[str, tuple[Ref, ...]]:
     """What stands in for a task: its summary (a model's, where one wrote it) and the revisions it rests on."""
-    from backscroll.engine.modelling import better
+    from backscroll.engine.model_artefacts import better
 
     one = task if isinstance(task, Task) else named(all_tasks(thread), task)
 

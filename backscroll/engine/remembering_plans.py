@@ -18,7 +18,8 @@ from backscroll.derive.gist import Gist, inputs_of, shown
 from backscroll.derive.model_ask import Plan as Planned
 from backscroll.derive.sentences import rough_count
 from backscroll.engine.lineage import View
-from backscroll.engine.modelling import Outcome, better, modelling_for
+from backscroll.engine.model_artefacts import better
+from backscroll.engine.modelling import Outcome, modelling_for
 from backscroll.engine.remembering import hints, ordered
 from backscroll.engine.remembering_log import rare_of
 from backscroll.engine.remembering_reading import Collected, collect, of_task
@@ -123,7 +124,7 @@ def _some(found: Sequence[Essential], kind: Kind) -> tuple[Said, ...]:
 # -- plans -------------------------------------------------------------------------------------------------------
 
 
-def plan_for(thread: Thread, task: Task | str, *, ask: bool = False) -> Plan:
+def plan_for(thread: Thread, task: Task | str, *, ask: bool = False, background: bool = False) -> Plan:
     """What to do next about a task. With `ask` a model is asked where one is configured; what one wrote before is used anyway."""
     one = _task(thread, task)
     messages = thread.reading(lambda view: messages_in(view, one))
@@ -142,6 +143,7 @@ def plan_for(thread: Thread, task: Task | str, *, ask: bool = False) -> Plan:
             rules.language,
             _PLAN_TOKENS,
             _all(state),
+            background=background,
         )
     return rules if words is None else planning.plan_by_model(words, rules, _known(messages, _all(state)))
 
@@ -182,7 +184,9 @@ def _all(state: PlanInput) -> tuple[Ref, ...]:
 # -- questions ---------------------------------------------------------------------------------------------------
 
 
-def followups_for(thread: Thread, task: Task | str, *, ask: bool = False) -> list[FollowUp]:
+def followups_for(
+    thread: Thread, task: Task | str, *, ask: bool = False, background: bool = False
+) -> list[FollowUp]:
     """What to ask the user about a task; what was answered since is not asked. `ask`: as for plans."""
     one = _task(thread, task)
     messages = thread.reading(lambda view: messages_in(view, one))
@@ -198,7 +202,15 @@ def followups_for(thread: Thread, task: Task | str, *, ask: bool = False) -> lis
         stand_in = "\n".join(q.text for q in rules)
         language = state.language or language_of(state.feedback.text)
         words = _asked(
-            thread, memory_ask.QUESTIONS, key, stand_in, given, language, _QUESTION_TOKENS, sources
+            thread,
+            memory_ask.QUESTIONS,
+            key,
+            stand_in,
+            given,
+            language,
+            _QUESTION_TOKENS,
+            sources,
+            background=background,
         )
     if words is None:
         return rules
@@ -243,7 +255,7 @@ def _open(messages: Sequence[Message]) -> tuple[Said, ...]:
 # -- memories by a model -----------------------------------------------------------------------------------------
 
 
-def write_memory(thread: Thread, task: Task | str) -> str:
+def write_memory(thread: Thread, task: Task | str, *, background: bool = False) -> str:
     """Have a model write down what is to be remembered of an ended task; says by whom it was made in the end.
 
     Rules stand in where none is configured or it cannot; what was written is used from then on, as long as the messages stand.
@@ -266,7 +278,17 @@ def write_memory(thread: Thread, task: Task | str) -> str:
     verdicts = [f"feedback: {text}" for text in one.feedback]
     given = "\n".join([f"task: {one.title}", *verdicts, memory_ask.told(messages, rough_count)])
     sources = tuple(dict.fromkeys(m.revision for m in messages))
-    made = _asked(thread, memory_ask.MEMORY, key, stand_in, given, found.language, _MEMORY_TOKENS, sources)
+    made = _asked(
+        thread,
+        memory_ask.MEMORY,
+        key,
+        stand_in,
+        given,
+        found.language,
+        _MEMORY_TOKENS,
+        sources,
+        background=background,
+    )
     return "rules" if made is None else "model"
 
 
@@ -312,9 +334,11 @@ def _asked(
     language: str,
     limit: int,
     sources: Sequence[Ref],
+    *,
+    background: bool = False,
 ) -> str | None:
     """What a model writes now; None where none is configured, or it cannot."""
-    working = modelling_for(thread.engine)
+    working = modelling_for(thread.engine, background=background)
     if working is None:
         return None
     with working:

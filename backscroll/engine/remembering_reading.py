@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.engine.lineage import View, reach
+from backscroll.engine.model_preferences import with_heard
 from backscroll.engine.remembering_log import Alive, Edge, Rare, acts_of, edge_of, rare_of
 from backscroll.engine.remembering_said import SAID, Allowance, Said, said_in, said_since
 from backscroll.engine.tasking_reading import messages_in, tasks_of
@@ -39,7 +40,7 @@ from backscroll.vocab.task import Memory, Task, TaskState
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
-    from backscroll.engine.modelling import Better
+    from backscroll.engine.model_artefacts import Better
     from backscroll.engine.thread import Thread
 
 SCOPES = ("thread", "project", "all")
@@ -161,7 +162,7 @@ def _written(reader: Reader, names: Sequence[bytes]) -> Mapping[bytes, Better]:
     """What a model wrote about tasks, by the names of what rules found."""
     if not names:
         return {}
-    from backscroll.engine.modelling import better
+    from backscroll.engine.model_artefacts import better
 
     return better(reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), names)
 
@@ -266,8 +267,8 @@ def _part(
     if known is None or known.head != state.head or known.said.pending:
         view = View(reader, state)
         rare = rare_of(engine, view)
-        said_ = _stated(engine, view, rare, most)
-        mark = hash(frozenset((s.message, s.revision, s.number) for s in said_.stated))
+        said_ = with_heard(engine, view, rare.touched, _stated(engine, view, rare, most))
+        mark = hash(frozenset((s.message, s.revision, s.number, s.text) for s in said_.stated))
         known = _Part(state.head, rare, said_, _ended(engine, view, rare, fresh), mark)
         shelf[state.id] = known
     return known

@@ -52,7 +52,8 @@ def changes_by(view: View, events: Iterable[Event]) -> Iterator[PastChange]:
         entries = [view.entry(message) for message in touched_by(iter([event]))]
         places = [entry.position for entry in entries if entry is not None]
         places += [bytes.fromhex(low) for low, _ in event.head.get("places", ())]
-        known = places and event.kind is not Kind.MOVED  # where a message came from is not written down
+        # Where a message came from is not written down, nor what else repeated words that are forgotten.
+        known = places and event.kind not in (Kind.MOVED, Kind.FORGOTTEN)
         yield PastChange(event.seq, event.kind, min(places) if known else b"")
 
 

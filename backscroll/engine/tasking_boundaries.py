@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from backscroll.derive.window import window_of
 from backscroll.engine.lineage import View
+from backscroll.engine.models_used import ASSERTIONS, models_used
 from backscroll.engine.reading import message_of
 from backscroll.engine.remembering_log import rare_of
 from backscroll.engine.tasking_reading import all_tasks
@@ -19,7 +21,7 @@ from backscroll.engine.tasking_steps import start_task
 from backscroll.engine.tasking_verdict import complete_task
 from backscroll.engine.tasking_writing import Step
 from backscroll.record.history import HIDDEN, Entry
-from backscroll.record.ports import Spoken
+from backscroll.record.ports import Reader, Spoken
 from backscroll.tasks.lifecycle import current_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from backscroll.tasks.boundary import Boundary
 
 _BLOCK = 48  # events: the newest request is weighed with those of its own block and of the one before
+_MODEL = 0.9  # the score of a boundary that only a model sees
 _PAGE, _MOST = 64, 512  # messages that are read at once, and in which a request is looked for
 
 
@@ -56,7 +59,37 @@ def boundaries(
     messages = list(thread.legible.messages()) if last is None else thread.legible.recent(last)
     begun = {task.first for task in all_tasks(thread)}
     found = suggest(messages, threshold=THRESHOLD if threshold is None else threshold)
-    return [b for b in found if b.message not in begun]
+    return [b for b in _judged(thread, found, messages) if b.message not in begun]
+
+
+def _judged(thread: Thread, found: Sequence[Boundary], messages: Sequence[Message]) -> list[Boundary]:
+    """The same in the judgement of a model where one has read the turn; rules speak for the others."""
+    verdicts = thread.store.read(lambda reader: _verdicts(thread.engine, reader, thread.id))
+    if not verdicts:
+        return list(found)
+    from backscroll.tasks.boundary import Boundary, Reason
+
+    by_rules = {b.message: b for b in found}
+    out: list[Boundary] = []
+    for n, message in enumerate(messages):
+        known, begins = by_rules.get(message.id), verdicts.get(message.id)
+        if begins and known is None and n:
+            known = Boundary(message.id, _MODEL, (Reason("model", _MODEL),))
+        if known is not None and begins is not False:
+            out.append(known)
+    return out
+
+
+def _verdicts(engine: Engine, reader: Reader, thread: str) -> dict[Ref, bool]:
+    """Whether a task begins with the requests that open turns, for those that a model has read."""
+    if not models_used(reader, ASSERTIONS):
+        return {}
+    from backscroll.engine.extracting import found_by_models
+
+    marks = [m for m in reader.turn_marks(thread, window_of(engine.settings).rule) if m.key and not m.gone]
+    read = found_by_models(reader, [m.key for m in marks])
+    tasks = {m.opening: read[m.key].reading.task for m in marks if m.key in read}
+    return {opening: task.begins for opening, task in tasks.items() if task is not None}
 
 
 def suggestion(thread: Thread, tasks: Sequence[Task] | None = None) -> Suggestion | None:

@@ -1,7 +1,7 @@
 """Reading the summary tree: what stands in for everything up to a position, finer for the newer, coarser for the older.
 
-Nothing that was changed since the tree was last brought up to date is told: such a span is named by its handle until it is
-made again. Cropped messages are left out. What is chosen can be named by numbers (`FarSummary.level`, `opening`) and told
+Nothing that was changed since the tree was last brought up to date is told: such a span is named by its handle, until the next
+compaction. Cropped messages are left out. What is chosen can be named by numbers (`FarSummary.level`, `opening`) and told
 again later: between two changes of what it speaks of it reads the same, byte for byte. Before: `engine/tree_texts`. After:
 `engine/compacting` chooses, `engine/composing` shows.
 """
@@ -114,9 +114,9 @@ def node_summaries(
 
     def tell(view: View) -> list[FarSummary]:
         forest = Forest(view, upto, forest_memo(thread.engine))
+        # What has to be withheld now is told at the next compaction, not as soon as it is made again: prompts only grow.
         found = forest.again(far, edge)
-        if forest.current:  # what had to be withheld is told as soon as it is made again
-            shelf[key] = (view.as_of, found)
+        shelf[key] = (view.as_of, found)
         return found
 
     return thread.reading(tell)
@@ -153,11 +153,6 @@ class Forest:
         self._crops = _crops_of(view)
         self._last: dict[int, Node | None] = {}
         self._read: dict[Loose, Gist] = {}
-
-    @property
-    def current(self) -> bool:
-        """True where nothing has to be withheld."""
-        return not self._stale
 
     # -- covering a stretch ----------------------------------------------------------------------------------
 

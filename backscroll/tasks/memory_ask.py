@@ -79,6 +79,7 @@ def asked(
     return Plan(
         recipe=how,
         rule_key=rule_key,
+        earlier=(),
         key=how.key([rule_key.hex()]),
         ask=Ask(system, ({"role": "user", "content": body},), words * 2 + _SLACK, SCHEMA),
         stand_in=Gist(stand_in, tuple(sources)),

@@ -139,6 +139,7 @@ def _played(steps: list[Mapping[str, Any]], home: Path, folder: Path, url: str, 
         "BACKSCROLL_CONFIG": str(config),
         "BACKSCROLL_LANGUAGE": language,
         "BACKSCROLL_ENCODER": "none",
+        "BACKSCROLL_UNDERSTANDING": "asked",  # the scripted model knows only what the person asks
         "PYTHONDONTWRITEBYTECODE": "1",
         "COLORTERM": "truecolor",
         "TZ": "UTC",

@@ -17,7 +17,8 @@ from backscroll.derive.model_gist import plan_gist, recipe
 from backscroll.derive.sentences import rough_count
 from backscroll.engine.costing import calls
 from backscroll.engine.engine import Engine
-from backscroll.engine.modelling import Modelling, better, failure_of
+from backscroll.engine.model_artefacts import better, failure_of
+from backscroll.engine.modelling import Modelling
 from backscroll.engine.thread import Thread
 from backscroll.llm.retrying import Patience
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer

@@ -28,7 +28,9 @@ from tests.fuzz.acts import Act
 from tests.fuzz.growing import could_be_sent
 from tests.fuzz.talk import Line, Talk, size_of
 
-SEEDS = (1, 2)
+#: The second lost thinking after a compaction, and the first message once the history was rewound; the third told summaries anew after words were forgotten,
+#: the fourth sent thinking back behind a crop whose note had been forgotten with them.
+SEEDS = (1, 216965883, 232022701, 1412875535)
 ROUNDS = 24
 STEPS = (1, 2, 4, 8, 16, 32)  # requests in a row
 MODELS: Mapping[Wire, tuple[str, ...]] = {

@@ -63,6 +63,7 @@ class Desk:
             "BACKSCROLL_CONFIG": str(self.config),
             "BACKSCROLL_LANGUAGE": language,
             "BACKSCROLL_ENCODER": "none",
+            "BACKSCROLL_UNDERSTANDING": "asked",
             **{k: v for k, v in os.environ.items() if k.startswith(("COVERAGE_", "COV_"))},
             **more,
         }

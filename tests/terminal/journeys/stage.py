@@ -129,6 +129,7 @@ class Stage:
             "BACKSCROLL_STORE": str(self.store),
             "BACKSCROLL_CONFIG": str(self.config),
             "BACKSCROLL_ENCODER": "none",
+            "BACKSCROLL_UNDERSTANDING": "asked",
             "XTERM_VERSION": "XTerm(390)",  # the screen model cuts lines off where it is made narrower, as xterm does
             **{k: v for k, v in os.environ.items() if k.startswith(("COVERAGE_", "COV_"))},
             **more,

@@ -1,0 +1,76 @@
+"""What models made, as it is kept: their words for what rules made, and why they could not make it.
+
+Before: `engine/models_used`, the store's artefacts. After: `engine/modelling` makes them; whoever shows them reads them here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from backscroll.derive.gist import Gist
+from backscroll.derive.model_ask import Plan
+from backscroll.derive.recipe import Recipe
+from backscroll.engine.models_used import models_used
+from backscroll.record.chain import words_from_bytes
+from backscroll.record.derived import Made
+from backscroll.record.ports import Reader
+from backscroll.vocab.ids import Ref
+
+#: Under which it is kept that a model could not make something.
+FAILURE = Recipe("model:failure", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Better:
+    """The words of a model for a rule-made artefact."""
+
+    text: str
+    model: str
+    sources: tuple[Ref, ...]
+    at: str  # when it was written
+
+
+def better(
+    reader: Reader, recipe: Callable[[str], Recipe], rule_keys: Iterable[bytes]
+) -> dict[bytes, Better]:
+    """What models wrote for rule-made artefacts, by the keys of those; the newest model that wrote something wins.
+
+    Costs one read, whatever the number of keys, and makes no call.
+    """
+    wanted = list(dict.fromkeys(rule_keys))
+    models = models_used(reader, recipe("").name)
+    if not wanted or not models:
+        return {}
+    keys = {recipe(model).key([rule.hex()]): rule for model in reversed(models) for rule in wanted}
+    found = reader.made(list(keys))
+    out: dict[bytes, Better] = {}
+    for key, rule in keys.items():  # later models are newer ones and overwrite
+        if key in found:
+            out[rule] = better_of(found[key])
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a model could not make an artefact the first time it was tried."""
+
+    why: str
+    model: str
+    passing: bool  # the service, not the answer, was at fault
+
+
+def failure_of(reader: Reader, planned: Plan[Gist]) -> Failure | None:
+    """What went wrong with an artefact; None where it was never tried, or was made in the end."""
+    key = FAILURE.key([planned.key.hex()])
+    found = reader.made([key, planned.key])
+    if key not in found or planned.key in found:
+        return None
+    body = words_from_bytes(found[key].body)
+    return Failure(body["why"], body["model"], body["passing"])
+
+
+def better_of(made: Made) -> Better:
+    """What a model made."""
+    body = words_from_bytes(made.body)
+    return Better(body["text"], body["model"], made.sources, made.at)

@@ -1,0 +1,133 @@
+"""Preferences that a model read in turns, laid over what rules read in messages.
+
+Owns what is kept of them: for each message of a user on which a model and rules differ, or agree, its statements in the words of the model (an artefact that
+rests on that revision, so forgetting the words forgets it), and per thread the names of those revisions. A message that no model has read is read by rules.
+Refuses weighing statements (`tasks/preferences`). Before: `derive/model_turn`, `engine/model_turns`. After: `engine/remembering_reading`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from backscroll.derive.model_turn import ReadPreference, TurnReading
+from backscroll.derive.recipe import Recipe
+from backscroll.engine.lineage import View, reach
+from backscroll.engine.remembering_said import Said
+from backscroll.errors import StoreCorrupt
+from backscroll.formats.json_text import dumps
+from backscroll.record.derived import Made
+from backscroll.record.history import HIDDEN
+from backscroll.record.ports import Reader, Writer
+from backscroll.tasks.preferences_reading import Read, Stated, loaded, read_text, statements, stored
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.message import Message
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+#: In the store's meta, for each thread: the revisions on whose preferences a model had the last word.
+HEARD = "heard:"
+_RECIPE = Recipe("preferences:model", 1)
+_STRENGTH = 0.85  # of a statement that a model read and the user's words show
+_KEPT = 400  # threads whose statements are remembered
+
+
+def note_preferences(engine: Engine, thread: str, messages: Sequence[Message], reading: TurnReading) -> None:
+    """Keep what a model read in a turn; it takes the place of what rules read in the same messages."""
+    if reading.task is None:
+        return  # the model was not asked for preferences (a reading of the version before)
+    now, made, heard = engine.means.now(), list[Made](), dict[str, list[str]]()
+    for place, message in enumerate(messages):
+        own = [p for p in reading.preferences if p.place == place]
+        by_rules = statements(message)
+        if message.role != "user" or not (own or by_rules):
+            continue
+        told = _stated(message, own, by_rules)
+        key, sources = _key(message.revision), (message.revision,)
+        made.append(Made(key, _RECIPE.name, thread, stored(told, b""), sources, now))
+        heard.setdefault(message.revision.thread, []).append(str(message.revision))
+    if not made:
+        return
+
+    def keep(tx: Writer) -> None:
+        tx.make(made)
+        for home, revisions in heard.items():
+            names = _names(tx, home)
+            if more := [name for name in revisions if name not in names]:
+                tx.set_meta(f"{HEARD}{home}", dumps([*names, *more]))
+
+    engine.store.write(keep)
+    engine.memo.shelf("remembered-threads", _KEPT).clear()
+
+
+def _stated(message: Message, read: Sequence[ReadPreference], by_rules: Sequence[Stated]) -> list[Stated]:
+    """The statements of a message in a model's words; one that rules read too keeps its number, by which people know it."""
+    free = [s.number for s in by_rules]
+    out: list[Stated] = []
+    for one in read:
+        same = next(
+            (s for s in by_rules if s.number in free and (s.text in one.quote or one.quote in s.text)), None
+        )
+        if same is not None:
+            free.remove(same.number)
+            # What it is about (a language, a tool, a style) rules tell better: so one can contradict another.
+            out.append(replace(same, text=one.text, strength=max(same.strength, _STRENGTH)))
+            continue
+        number = len(by_rules) + len(out)
+        known = next(iter(read_text(one.text)), None) or Read(
+            "practice", "", "", one.sign, one.text, one.text, _STRENGTH
+        )
+        out.append(
+            Stated(
+                known.aspect, known.topic, known.value, known.sign, known.matter, one.text, _STRENGTH,
+                message.id, message.revision, message.at, number,
+            )
+        )  # fmt: skip
+    return out
+
+
+def with_heard(engine: Engine, view: View, touched: int, said: Said) -> Said:
+    """Statements of a thread, those of a model where one has read the message in the words it has now."""
+    lineage = [name for name, _ in reach(view.reader, view.state)]
+    names = tuple(name for home in lineage for name in _names(view.reader, home))
+    if not names:
+        return said
+    shelf = engine.memo.shelf("heard", _KEPT)
+    key = (view.state.id, touched, names)
+    known = cast("dict[Ref, list[Stated]] | None", shelf.get(key))
+    if known is None:
+        known = shelf[key] = _standing(view, [parse_ref(name) for name in names])
+    by_rules = [s for s in said.stated if s.revision not in known]
+    return replace(said, stated=(*by_rules, *(s for told in known.values() for s in told)))
+
+
+def _standing(view: View, revisions: Sequence[Ref]) -> dict[Ref, list[Stated]]:
+    """What models read in revisions that stand in the history as they are."""
+    found = view.reader.made([_key(revision) for revision in revisions])
+    out: dict[Ref, list[Stated]] = {}
+    for revision in revisions:
+        made = found.get(_key(revision))
+        if made is None or not _is_shown(view, revision):
+            continue
+        try:
+            out[revision] = loaded(made.body)[0]
+        except StoreCorrupt:
+            continue  # rules read it as well; `verify` tells about the store
+    return out
+
+
+def _is_shown(view: View, revision: Ref) -> bool:
+    event = view.reader.event(revision)
+    entry = None if event is None or event.message is None else view.entry(event.message)
+    return entry is not None and entry.live and entry.revision == revision and not entry.flags & HIDDEN
+
+
+def _names(reader: Reader, thread: str) -> list[str]:
+    return cast("list[str]", json.loads(reader.meta(f"{HEARD}{thread}") or "[]"))
+
+
+def _key(revision: Ref) -> bytes:
+    return _RECIPE.key([str(revision)])

@@ -1,0 +1,73 @@
+"""The world description as a model gets to see it with a turn, and what it concluded from it as entries of the world.
+
+Owns which entries belong to a turn: those whose names or keys it mentions, those that hold for everything, then the others as far as there is room.
+What a model concluded counts only while the words that it quoted stand in the description, and below anything that the description states.
+Before: `derive/model_turn`, `engine/graph_acts`. After: `engine/model_turns`, `engine/graph_holding`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from backscroll.derive.model_turn import Implied
+from backscroll.engine.graph_acts import world_in
+from backscroll.engine.lineage import View
+from backscroll.graph.view import WorldEntry
+from backscroll.vocab.event import Kind
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+_ROOM = 12_000  # characters of descriptions that go with a turn; the plan counts tokens
+
+
+def world_text(engine: Engine, thread: str, messages: Sequence[Message]) -> str:
+    """The description of the world that goes with a turn; empty where there is none, or the settings do not want it used."""
+    settings = engine.settings
+    if not (settings.node_creation_use_world_context and settings.node_creation_auto_infer_attributes):
+        return ""
+
+    def told(view: View) -> list[WorldEntry]:
+        events = view.others()
+        return world_in(events) if any(event.kind is Kind.WORLD_TOLD for event in events) else []
+
+    entries = [entry for entry in engine.thread(thread).reading(told) if entry.enabled and entry.text.strip()]
+    said = "\n".join(message.text for message in messages).casefold()
+    out, room = list[str](), _ROOM
+    for entry in sorted(entries, key=lambda entry: (not _mentioned(entry, said), not entry.constant)):
+        text = _told(entry)
+        if len(text) <= room:
+            out.append(text)
+            room -= len(text)
+    return "\n\n".join(out)
+
+
+def _told(entry: WorldEntry) -> str:
+    return f"{entry.name}: {entry.text.strip()}" if entry.name else entry.text.strip()
+
+
+def _mentioned(entry: WorldEntry, said: str) -> bool:
+    return any(name and name.casefold() in said for name in (*entry.keys, *entry.names))
+
+
+def implied_entries(turns: Mapping[Ref, Iterable[Implied]], world: Sequence[WorldEntry]) -> list[WorldEntry]:
+    """What models concluded in some turns, as entries of the world; the newest turn first."""
+    out: list[WorldEntry] = []
+    for opening in sorted(turns, reverse=True):
+        for one in turns[opening]:
+            source = next((entry for entry in world if entry.enabled and one.because in _told(entry)), None)
+            if source is not None:
+                out.append(
+                    WorldEntry(
+                        source.name,
+                        (one.subject,),
+                        one.because,
+                        attributes=((one.predicate, one.value),),
+                        source=source.source,
+                        names=(one.subject,),
+                    )
+                )
+    return out

@@ -1,0 +1,172 @@
+"""Understanding by a model, by itself: turns, texts and tasks of a thread, in the background, as soon as they are due.
+
+Owns the order (turns first: what a model says of one also gives its gist, its preferences, whether a task begins), the daily allowance, and the OS thread
+beside callers. Nothing waits for it: rules serve until the answer is there, and where there is none. What was imported waits until somebody has seen the price.
+Before: `engine/model_turns`, `engine/model_work`, `engine/remembering_plans`. After: `engine/background` starts it, and
+uses it in `backscroll work`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from backscroll.errors import BackscrollError
+from backscroll.llm.providers import chosen
+from backscroll.record.ports import Reader, Writer
+from backscroll.tasks.memory import ENDED
+from backscroll.vocab.event import Kind
+from backscroll.vocab.task import Task, TaskState
+
+if TYPE_CHECKING:
+    from backscroll.config import Settings
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.thread import Thread
+
+#: Under this name the store keeps up to which event of a thread a model was asked about its tasks.
+TASKS = "understood:tasks"
+_MANY = 500  # turns, and texts, of one thread that are taken on at a time
+_NEWEST = 32  # turns that are looked through where the older ones were looked through before
+_GRACE = 5.0  # seconds that a call under way may still take when the engine is closed
+
+
+def is_wanted(settings: Settings) -> bool:
+    """Whether a model is to be asked by itself: one is configured, and the settings do not say otherwise."""
+    if settings.understanding != "auto":
+        return False
+    try:
+        provider = chosen(settings.provider)
+    except BackscrollError:
+        return False  # whoever asks for a model hears what is wrong with the settings
+    return provider is not None and bool(provider.reader)
+
+
+def understand(
+    engine: Engine, thread: str, stop: Callable[[], bool] = lambda: False, *, newest: int | None = None
+) -> int:
+    """Have a model read and write what is due for a thread, within the daily allowance; gives how many things it made.
+
+    `newest`: only so many turns from the end are looked through.
+    """
+    from backscroll.engine.model_turns import read_pending
+    from backscroll.engine.model_work import write_pending
+
+    done = read_pending(engine, thread, _MANY, stop, background=True, newest=newest)
+    if not stop():
+        done += write_pending(engine, thread, _MANY, stop)
+    if not stop():
+        done += _settle_tasks(engine, thread, stop)
+    return done
+
+
+def _settle_tasks(engine: Engine, thread: str, stop: Callable[[], bool]) -> int:
+    """Outcomes and lessons of tasks that ended, a plan and questions for those that were sent back, since somebody last looked."""
+    head = engine.store.read(lambda reader: _looked_upto(reader, thread))
+    if head is None:
+        return 0
+    from backscroll.engine.tasking_reading import all_tasks
+
+    at, done = engine.thread(thread), 0
+    for task in all_tasks(at):
+        if stop():
+            return done
+        done += _settled(at, task)
+
+    def note(tx: Writer) -> None:
+        tx.set_progress(thread, TASKS, head)
+
+    engine.store.write(note)
+    return done
+
+
+def _looked_upto(reader: Reader, thread: str) -> int | None:
+    """The newest event, where a step of a task was taken since somebody last looked; else None."""
+    state, seen = reader.thread(thread), reader.progress(thread, TASKS)
+    if state is None or state.head == seen:
+        return None
+    return state.head if any(e.kind is Kind.TASKED for e in reader.others(thread, seen + 1)) else None
+
+
+def _settled(thread: Thread, task: Task) -> int:
+    from backscroll.engine.extracting import is_imported
+    from backscroll.engine.remembering_plans import followups_for, plan_for, write_memory
+
+    first = task.first
+    if first is not None and thread.store.read(lambda reader: is_imported(reader, first)):
+        return 0
+    if task.state in ENDED and task.state is not TaskState.INCOMPLETE:
+        return int(write_memory(thread, task, background=True) == "model")
+    if task.state is TaskState.INCOMPLETE:
+        plan = plan_for(thread, task, ask=True, background=True)
+        followups_for(thread, task, ask=True, background=True)
+        return int(plan.by == "model")
+    return 0
+
+
+class Understanding:
+    """One OS thread that has a model understand the threads that this engine writes to."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.made, self.last_error = 0, ""
+        self._due: dict[str, None] = {}
+        self._busy = ""  # the thread that is being understood
+        self._known: set[str] = set()  # threads that were looked through as a whole
+        self._wake, self._stop = threading.Event(), threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def tell(self, thread: Thread) -> None:
+        """Something was written."""
+        with self._lock:
+            self._due[thread.id] = None
+            if self._thread is None and not self._stop.is_set():
+                name = "backscroll-understanding"
+                self._thread = threading.Thread(target=self._live, name=name, daemon=True)
+                self._thread.start()
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Rest for good; a call under way gets a few seconds, then it is cut short."""
+        self._stop.set()
+        self._wake.set()
+        worker = self._thread
+        if worker is None or worker is threading.current_thread():
+            return
+        worker.join(_GRACE)
+        while worker.is_alive():
+            from backscroll.engine.modelling import abort_calls
+
+            abort_calls(worker.ident)
+            worker.join(0.2)
+
+    @property
+    def idle(self) -> bool:
+        """True where nothing is due."""
+        with self._lock:
+            return not self._due and not self._busy
+
+    def _live(self) -> None:
+        while not self._stop.is_set():
+            self._wake.clear()
+            while (name := self._next()) is not None and not self._stop.is_set():
+                self._one(name)
+                self._busy = ""
+            self._wake.wait()
+
+    def _next(self) -> str | None:
+        with self._lock:
+            name = next(iter(self._due), None)
+            if name is not None:
+                del self._due[name]
+                self._busy = name
+            return name
+
+    def _one(self, name: str) -> None:
+        newest = _NEWEST if name in self._known else None
+        try:
+            self.made += understand(self.engine, name, self._stop.is_set, newest=newest)
+            self._known.add(name)
+        except BackscrollError as error:  # told, and tried again when something is said next
+            self.last_error = f"{type(error).__name__}: {error}"
