@@ -79,9 +79,9 @@ class Behaviour:
             subject, assistant = numbers["subject"], numbers["assistant"]
             if said.replies > assistant["words"]:
                 reasons.append(Reason("long_replies", assistant["adds"], f"{said.replies:.0f}"))
-            if said.read.revises and not said.read.cues & {"shift", "start"}:
+            if said.read.revises and not said.peers and not said.read.cues & {"shift", "start"}:
                 reasons.append(Reason("takes_up", subject["revises"], said.read.revises))
-        if said.bare:
+        if said.bare and not (said.peers and said.fresh):
             reasons.append(Reason("nothing_new", 0.0))
             most = numbers["subject"]["bare"]
         return Behaved(tuple(reasons), False, numbers["explicit"]["start"], most)

@@ -30,7 +30,8 @@ _TYPES = ("fix", "build", "find", "explain")
 #: Cues that open a subject whatever the rest says, and those that do together with something new.
 _OPENING = frozenset({"shift", "start"})
 _OPENING_TOO = frozenset({"more", "want", "greeting", "end", "thanks"})
-_FRESH = 3  # words that were never said before, from which a message may open a subject by itself
+_FRESH, _WORDS = 3, 5  # words that were never said before, and words at all, from which a message may open a subject by itself
+_PEERS = 0.25  # share of messages of either side that tell of oneself
 
 #: Which cues of the previous message, and of the speaker's own last message, are looked at.
 _PREV = (
@@ -102,6 +103,7 @@ class Said:
     in_window: float
     bare: bool  # it holds too little that is new to open a subject, and no words that open one
     replies: float  # words of what the other side usually says
+    peers: bool  # both sides tell of themselves: people who chat, rather than a person who is served
 
 
 def _manners() -> dict[str, _Running]:
@@ -149,14 +151,17 @@ class Course:
         last = _terms(pieces[-1]) if len(pieces) > 1 else terms
         names = frozenset(_names(text))
         recent = _union(self.said)
-        fresh = terms - self.known
+        fresh, words = terms - self.known, len(_WORD.findall(text))
+        mine, other = self.manners[user], self.manners[not user]
         return Said(
-            user, read, terms, last, names, fresh, len(names - self.known_names), len(_WORD.findall(text)),
-            any(c.isdigit() for c in text), _share(terms, recent), self._bare(user, read, terms, fresh),
-            expm1(self.manners[not user]["words"].mean),
+            user, read, terms, last, names, fresh, len(names - self.known_names), words,
+            any(c.isdigit() for c in text), _share(terms, recent), self._bare(user, read, terms, fresh, words),
+            expm1(other["words"].mean), min(mine["tells"].mean, other["tells"].mean) > _PEERS,
         )  # fmt: skip
 
-    def _bare(self, user: bool, read: Read, terms: frozenset[str], fresh: frozenset[str]) -> bool:
+    def _bare(
+        self, user: bool, read: Read, terms: frozenset[str], fresh: frozenset[str], words: int
+    ) -> bool:
         """How something is said never decides alone: a message needs new words, or words that open a subject."""
         if read.cues & _OPENING:
             return False
@@ -166,7 +171,8 @@ class Course:
             return False
         prev = self.said[-1].read.cues if self.said else frozenset[str]()
         own = self.own[user].read.cues if user in self.own else frozenset[str]()
-        return len(fresh) < _FRESH and not prev & {"offer", "closing"} and "end" not in own
+        few = len(fresh) < _FRESH or words < _WORDS
+        return few and not prev & {"offer", "closing"} and "end" not in own
 
     def _basic(self, said: Said) -> list[float]:
         prev = self.said[-1] if self.said else None
