@@ -73,7 +73,9 @@ def rows_of(dialogues: Sequence[Any], *, counts: float = 1.0, exchanged: bool = 
                 numbers.append(row)
                 gold.append(i in starts)
                 dialogue.append(k)
-    return Rows(np.array(numbers), np.array(gold, float), np.array(dialogue), EXCHANGED if exchanged else counts)
+    return Rows(
+        np.array(numbers), np.array(gold, float), np.array(dialogue), EXCHANGED if exchanged else counts
+    )
 
 
 def learned_from(parts: Sequence[Rows]) -> Learned:
@@ -156,14 +158,21 @@ def assistant_sets(run: Any, mtbench: Path | None) -> dict[str, list[Any]]:
         out["mtbench"] = _in_a_row(
             run,
             [
-                [said for turn in row["history"] for said in (("user", turn["user"]), ("assistant", turn["bot"]))]
+                [
+                    said
+                    for turn in row["history"]
+                    for said in (("user", turn["user"]), ("assistant", turn["bot"]))
+                ]
                 for row in read
                 if row["task"] not in SHIFTING
             ],
         )
-    texts = [json.loads(line) for line in (TEXTS / "chats.seen.jsonl").read_text(encoding="utf-8").splitlines()]
+    texts = [
+        json.loads(line) for line in (TEXTS / "chats.seen.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     out["chats"] = [
-        run.Dialogue(r["name"], r["lang"], [{"role": a, "text": t} for a, t in r["says"]], r["starts"]) for r in texts
+        run.Dialogue(r["name"], r["lang"], [{"role": a, "text": t} for a, t in r["says"]], r["starts"])
+        for r in texts
     ]
     return out
 
@@ -211,7 +220,11 @@ def main() -> None:
         parts = [r for n in sets if n not in HELD for r in rows[n]]
         shift = float(np.log(CUT / (1 - CUT)))
         learned = learned_from(parts).to_json(NAMES, shift)
-        data: dict[str, Any] = {"about": "learned by bench/boundary_learn.py; numbers only", "cut": CUT, "words": learned}
+        data: dict[str, Any] = {
+            "about": "learned by bench/boundary_learn.py; numbers only",
+            "cut": CUT,
+            "words": learned,
+        }
         options.out.write_text(json.dumps(data, separators=(",", ":")) + "\n", encoding="utf-8")
 
 

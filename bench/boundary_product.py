@@ -54,7 +54,9 @@ def chats(half: str, language: str) -> list[Dialogue]:
 def main() -> None:
     """Print one line for each set."""
     parser = argparse.ArgumentParser(prog="python -m bench.boundary_product", description=__doc__)
-    parser.add_argument("--sets", default="chats-en,chats-zh", help="comma-separated; all: every set there is")
+    parser.add_argument(
+        "--sets", default="chats-en,chats-zh", help="comma-separated; all: every set there is"
+    )
     parser.add_argument("--half", choices=("seen", "sealed"), default="seen")
     parser.add_argument("--most", type=int, default=0, help="dialogues of each set; 0: all")
     parser.add_argument("--mtbench", type=Path, help="the file mtbench101.jsonl of MT-Bench-101")

@@ -62,7 +62,9 @@ class Read(NamedTuple):
     pronouns: int
     starts: str  # the phrase that says that something new begins
     ends: str
-    revises: str = ""  # the phrase that takes up the last answer: another form of it, a doubt, a question about it
+    revises: str = (
+        ""  # the phrase that takes up the last answer: another form of it, a doubt, a question about it
+    )
 
 
 class _Phrases(NamedTuple):

@@ -30,7 +30,10 @@ _TYPES = ("fix", "build", "find", "explain")
 #: Cues that open a subject whatever the rest says, and those that do together with something new.
 _OPENING = frozenset({"shift", "start"})
 _OPENING_TOO = frozenset({"more", "want", "greeting", "end", "thanks"})
-_FRESH, _WORDS = 3, 5  # words that were never said before, and words at all, from which a message may open a subject by itself
+_FRESH, _WORDS = (
+    3,
+    5,
+)  # words that were never said before, and words at all, from which a message may open a subject by itself
 _PEERS = 0.25  # share of messages of either side that tell of oneself
 
 #: Which cues of the previous message, and of the speaker's own last message, are looked at.
@@ -159,9 +162,7 @@ class Course:
             expm1(other["words"].mean), min(mine["tells"].mean, other["tells"].mean) > _PEERS,
         )  # fmt: skip
 
-    def _bare(
-        self, user: bool, read: Read, terms: frozenset[str], fresh: frozenset[str], words: int
-    ) -> bool:
+    def _bare(self, user: bool, read: Read, terms: frozenset[str], fresh: frozenset[str], words: int) -> bool:
         """How something is said never decides alone: a message needs new words, or words that open a subject."""
         if read.cues & _OPENING:
             return False

@@ -114,7 +114,9 @@ def found_in(state: TaskState, messages: Sequence[Message], count: Count = rough
         *files_of(said, digests, words),
     )
     told = tuple(part.message.revision for arc in arcs for part in arc.parts)
-    sources = tuple(dict.fromkeys((*told, *gist.sources))) if gist.sources else tuple(m.revision for m in said)
+    sources = (
+        tuple(dict.fromkeys((*told, *gist.sources))) if gist.sources else tuple(m.revision for m in said)
+    )
     return Found(f"{course}\n{gist.text}".strip(), sources, notes, language, said[-1].at)
 
 

@@ -29,7 +29,9 @@ _CAUSE, _FIX, _EVIDENCE = 1.2, 1.4, 1.3  # from which weight a sentence tells on
 _SHORT = 8  # weight in letters from which a sentence says something; a Chinese character counts twice
 _HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
 _MARKS = late(r"^(?:[-*+•]\s+|\d{1,2}[.)]\s+)+|\*\*|^#+\s+|^[✅✔]\s*")
-_PASTED = 1_500  # characters from which a message of the user is pasted: what it explains is not found out here
+_PASTED = (
+    1_500  # characters from which a message of the user is pasted: what it explains is not found out here
+)
 _THANKS = late(
     r"(?i)^(?:thanks|thank you|great|perfect|nice|cool|ok(?:ay)?|excellent|wonderful|lovely|awesome|yes|sure|glad|happy to|you're welcome"
     r"|太好了|好的?|谢谢|不错|不客气|真棒|赞|恭喜|可以|行|嗯)(?:[\s,.!，。！～~]+|$)"
@@ -193,7 +195,9 @@ def _weighed(said: Sequence[Message]) -> list[_Weighed]:
         before = cut = ""
         for piece in marked(message.text[:_WIDE]):
             text = _MARKS.sub("", f"{cut} {piece.text.strip()}".strip())
-            cut = text if text.endswith(" .") else ""  # a stop by itself is an argument, not an end: "COPY . ."
+            cut = (
+                text if text.endswith(" .") else ""
+            )  # a stop by itself is an argument, not an end: "COPY . ."
             if cut:
                 continue
             if piece.sentence.shape not in ("prose", "item") or len(text) > _LONG:

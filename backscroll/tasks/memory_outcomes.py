@@ -69,7 +69,9 @@ def _came(arc: Arc, words: Mapping[str, str]) -> Note:
     home = arc.fix or arc.parts[0]
     sure = 0.8 if arc.evidence is not None else 0.6
     text = words["came"].format(text=arc.line())
-    return Note(MemoryKind.OUTCOME, text, (home.message.id,), sources, arc.parts[-1].message.at, sure, sort="arc")
+    return Note(
+        MemoryKind.OUTCOME, text, (home.message.id,), sources, arc.parts[-1].message.at, sure, sort="arc"
+    )
 
 
 def accepted_of(task: Task, words: Mapping[str, str]) -> Iterator[Note]:

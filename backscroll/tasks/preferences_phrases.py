@@ -87,10 +87,18 @@ def phrases(language: str) -> Phrases:
     )
     # Longer ways to lead in are taken off first.
     lead_in = tuple(sorted(data["lead_in"], key=lambda word: (-len(word), word)))
-    spelled = [re.compile(data[name]) for name in ("firm", "once", "reported", "happens", "turns")]
-    whole = re.compile(data["whole"]["pattern"])
-    strength = float(data["whole"]["strength"])
-    return Phrases(*spelled, whole, strength, lead_in, tuple(data["not_these"]), patterns)
+    return Phrases(
+        firm=re.compile(data["firm"]),
+        once=re.compile(data["once"]),
+        reported=re.compile(data["reported"]),
+        happens=re.compile(data["happens"]),
+        turns=re.compile(data["turns"]),
+        whole=re.compile(data["whole"]["pattern"]),
+        whole_strength=float(data["whole"]["strength"]),
+        lead_in=lead_in,
+        not_these=tuple(data["not_these"]),
+        patterns=patterns,
+    )
 
 
 @cache

@@ -232,9 +232,7 @@ def _past_marks(low: str, at: int) -> int:
 # -- what it is about --------------------------------------------------------------------------------------------
 
 
-def _classified(
-    kind: str, sign: int, strength: float, matter: str, against: str, text: str
-) -> Read | None:
+def _classified(kind: str, sign: int, strength: float, matter: str, against: str, text: str) -> Read | None:
     if kind == "named":
         return Read("name", "name", matter, 1, matter, text, strength) if matter else None
     low, other = lowered(matter), lowered(against)

@@ -28,7 +28,10 @@ from backscroll.vocab.task import Memory, MemoryKind
 #: Texts in, rows of numbers of length 1 out.
 Encode: TypeAlias = "Callable[[Sequence[str]], Sequence[Sequence[float]]]"
 RELEVANT = 0.22  # score from which a memory is worth its tokens
-_BASE, _SPAN = 0.2, 0.4  # likeness that any two sentences have, and above it up to what is surely the same matter
+_BASE, _SPAN = (
+    0.2,
+    0.4,
+)  # likeness that any two sentences have, and above it up to what is surely the same matter
 _ALONE = 0.75  # of nearness that counts where no word is shared
 _PIECES, _LEAST = 8, 6  # parts of a memory that are compared by meaning, and characters of one
 _WORDS, _MEANING, _FILES, _SAME_KIND = 0.55, 0.45, 0.35, 0.06

@@ -148,8 +148,12 @@ def test_all_tasks_of_a_thread_can_be_written(engine: Engine, tmp_path: Path) ->
     assert not any(m.by == "model" for m in remembering.memories(thread))
 
 
-@pytest.mark.parametrize(("text", "asks"), [("感觉不太对，再改改", True), ("hmm, not quite", True), ("make the title blue", False)])
-def test_vague_words_in_the_talk_are_asked_about_without_a_verdict(engine: Engine, text: str, asks: bool) -> None:
+@pytest.mark.parametrize(
+    ("text", "asks"), [("感觉不太对，再改改", True), ("hmm, not quite", True), ("make the title blue", False)]
+)
+def test_vague_words_in_the_talk_are_asked_about_without_a_verdict(
+    engine: Engine, text: str, asks: bool
+) -> None:
     """Who says in passing that it is not right is asked what is, until they say it."""
     thread = engine.create("t")
     tasks = Tasks(thread)

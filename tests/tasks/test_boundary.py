@@ -175,7 +175,10 @@ HELP = (
     "How do I read a CSV file in Python?",
     "Use the csv module: open the file with newline='' and pass it to csv.DictReader, which gives one dictionary for each row.",
 )
-HILFE_ZH = ("帮我给外婆写一首八十岁生日的短诗。", "八十春秋如画卷，一针一线暖心田。儿孙绕膝笑声满，福寿安康乐永年。")
+HILFE_ZH = (
+    "帮我给外婆写一首八十岁生日的短诗。",
+    "八十春秋如画卷，一针一线暖心田。儿孙绕膝笑声满，福寿安康乐永年。",
+)
 
 
 @pytest.mark.parametrize(

@@ -47,10 +47,12 @@ def talked(says: tuple[str, ...]) -> Talk:
     [
         (
             BANK,
-            "the bank re-sends the last hour, so references repeat → I changed the importer so that payments are keyed by reference"
-            " → No payment is doubled, and all 14 tests pass",
+            "the bank re-sends the last hour, so references repeat → I changed the importer so that payments are keyed by reference → No payment is doubled, and all 14 tests pass",
         ),
-        (ZH, "每次滚动都把整个列表重新渲染了一遍 → 我给列表项加了 memo，只更新变化的那一项 → 帧率从 20 提到了 58，不卡了"),
+        (
+            ZH,
+            "每次滚动都把整个列表重新渲染了一遍 → 我给列表项加了 memo，只更新变化的那一项 → 帧率从 20 提到了 58，不卡了",
+        ),
     ],
 )
 def test_cause_fix_and_evidence_in_both_languages(says: tuple[str, ...], line: str) -> None:
@@ -71,13 +73,20 @@ def test_a_lesson_rests_on_every_message_it_names() -> None:
 
 
 def test_two_troubles_are_two_arcs() -> None:
-    more = ("Now the export is empty.", "The cause is a missing column name.", "ok?", "Fixed: the query now names the column.")
+    more = (
+        "Now the export is empty.",
+        "The cause is a missing column name.",
+        "ok?",
+        "Fixed: the query now names the column.",
+    )
     arcs = arcs_of(talked((*BANK, *more, "works, 300 rows", "Good.")).messages)
     assert [arc.fix is not None and arc.fix.text[:5] for arc in arcs] == ["I cha", "Fixed"]
 
 
 def test_a_chat_without_a_cause_and_a_fix_has_none() -> None:
-    talk = talked(("Who was Hypatia?", "A mathematician in Alexandria.", "Thanks!", "You're welcome, have a nice day!"))
+    talk = talked(
+        ("Who was Hypatia?", "A mathematician in Alexandria.", "Thanks!", "You're welcome, have a nice day!")
+    )
     assert arcs_of(talk.messages) == []
     assert [m for m in remember(task(), talk.messages) if m.kind is MemoryKind.LESSON] == []
 

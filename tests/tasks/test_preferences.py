@@ -95,7 +95,10 @@ def test_what_is_no_preference(text: str) -> None:
         ("remember that I'm vegetarian", "I'm vegetarian"),
         ("记住我吃素", "我吃素"),
         ("好的，可以了。以后先给我看改动再动手。", "以后先给我看改动再动手。"),
-        ("Thanks, that works. In future, please show me the diff first.", "In future, please show me the diff first."),
+        (
+            "Thanks, that works. In future, please show me the diff first.",
+            "In future, please show me the diff first.",
+        ),
         ("The export is done, by the way we always pin exact versions", "we always pin exact versions"),
         ("Our office closes at six. Please keep that in mind.", "Our office closes at six."),
         ("分支名里都要带工单号。", "分支名里都要带工单号。"),

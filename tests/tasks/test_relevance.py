@@ -58,10 +58,15 @@ def test_by_meaning_where_there_is_an_encoder() -> None:
 
 def test_one_sentence_of_a_long_memory_that_means_the_same_is_enough() -> None:
     """A mean over everything that was done says nothing about any of it."""
-    long = memory("long", "The invoices were renamed; The list stutters when it scrolls; The logo is larger now")
+    long = memory(
+        "long", "The invoices were renamed; The list stutters when it scrolls; The logo is larger now"
+    )
 
     def encode(texts: Sequence[str]) -> list[list[float]]:
-        near = {"jerky scrolling on the home page": [1.0, 0.0], "The list stutters when it scrolls": [0.5, 0.866]}
+        near = {
+            "jerky scrolling on the home page": [1.0, 0.0],
+            "The list stutters when it scrolls": [0.5, 0.866],
+        }
         return [near.get(text, [0.0, 1.0]) for text in texts]
 
     found = rank("jerky scrolling on the home page", [long, TIDES], encode=encode)
